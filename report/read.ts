@@ -1,4 +1,4 @@
-/** Reads the result document of a run, possibly of another version. */
+/** Reads the result document of a run. It can be of another version. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -7,7 +7,7 @@ import { readJson } from '../protocol/base/readable-size.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../protocol/result/result.ts';
 
-/** Checks the kind first, because any other document would have every problem. */
+/** Checks the kind of document first, because another kind would give a problem for every key. */
 const PROBLEMS_SHOWN = 5;
 
 /**

@@ -1,4 +1,4 @@
-/** The answer of a run, in the lines that every report shows first. Computed once; the result document stores it. */
+/** Computes the answer of a run: the lines at the top of every report. The answer is stored in the result document. */
 import type { AnswerLine, RunAnswer } from '../../protocol/result/answer-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -16,7 +16,7 @@ import { cpuPlacesLine, memoryLines } from './memory-line.ts';
 import { missedText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
 
-/** Sections of the report with the details, in the order of the answer. */
+/** Lines of the answer for each section of the report. The section has the details. */
 const LINES: Record<string, (result: Result) => Line[]> = {
   connections: (result) => [...connectionLines(result), ...httpLines(result), ...functionLines(result)],
   fault: faultLines,
@@ -69,7 +69,10 @@ export function decisiveFindings(findings: readonly Finding[]): Finding[] {
   });
 }
 
-/** Returns each leading finding with its consequences. A consequence of several findings stands below the first of them. */
+/**
+ * Groups the consequences of findings under the leading finding that causes them. A consequence with several causes is
+ * listed under the first one.
+ */
 export function foldedFindings(all: readonly Finding[]): { cause: Finding; consequences: Finding[] }[] {
   const shown = new Set<Finding>();
   return leadingFindings(all).map((cause) => {
@@ -82,14 +85,16 @@ export function foldedFindings(all: readonly Finding[]): { cause: Finding; conse
 /** Returns the direct and indirect consequences of a finding, in the order of the list. */
 function consequencesOf(cause: Finding, all: readonly Finding[]): Finding[] {
   const codes = new Set(cause.explains);
-  // A Set's iteration includes codes added during the loop.
   for (const code of codes) {
     for (const one of all) if (one.code === code) for (const next of one.explains) codes.add(next);
   }
   return all.filter((one) => one !== cause && codes.has(one.code));
 }
 
-/** Ranks a cause by its own effects and those of its consequences. @returns numbers to compare, the most important first */
+/**
+ * Ranks a leading finding by its own effects and those of its consequences.
+ * @returns numbers for sorting; a smaller number comes first
+ */
 function rankOf(cause: Finding, all: readonly Finding[]): number[] {
   const { invalidatesRun, fails, doubts } = effectsOf(cause, all);
   const isOfDeployment = cause.about === 'deployment' || cause.about === 'application';
@@ -108,8 +113,9 @@ function effectsOf(cause: Finding, all: readonly Finding[]) {
 }
 
 /**
- * Returns the text after the title. `because`: the first cause explains the outcome or the verdict. `thresholds`: missed thresholds explain
- * it. `beside`: the first cause explains neither, but comes first.
+ * Returns the text after the title of the answer, and its kind. `because`: the first cause explains the outcome or the
+ * verdict. `thresholds`: missed thresholds explain the outcome. `beside`: the first cause is listed first, but explains
+ * neither.
  */
 export function leadOf({ findings, outcome, verdict }: Omit<Result, 'answer'>) {
   const [first] = leadingFindings(findings);
@@ -125,7 +131,7 @@ function doubted(line: AnswerLine, findings: readonly Finding[]): AnswerLine {
   return doubts.length === 0 || line.text === null ? line : { ...line, doubts: doubts.map(({ code }) => code) };
 }
 
-/** Lists the questions without an answer, one line for each reason. */
+/** Lists the figures that the run could not measure, with one line for each reason. */
 function notMeasured(result: Result): AnswerLine[] {
   const { absent, memory } = result;
   if (memory.overTime && !hasLeavingUsers(result)) return [];

@@ -1,4 +1,4 @@
-/** How many connections a run held. */
+/** Describes how many connections a run held. */
 import type { Result } from '../../protocol/result/result.ts';
 import { heldOf, heldSeconds, turnoverText } from '../figures/held.ts';
 import { limitName, nextLimit } from '../figures/limits.ts';
@@ -26,14 +26,15 @@ export function connectionLines(result: Result): Line[] {
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
   const key = made.held === null ? 'connections.peak' : 'connections.held';
   const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
-  // The cause's name explains lost connections. Failed calls of `on` fail no virtual user and have their own line.
+  // Causes that start with `disconnected_` need no example. Failed calls of functions that fail no virtual user are
+  // reported in another line.
   const examples = Object.entries(failureExamples)
     .filter(([cause]) => !cause.startsWith('disconnected_') && (!cause.startsWith('function_') || cause in failures))
     .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));
   return [{ text, figure: figureOf(key, held, note) }, ...examples.slice(0, 2)];
 }
 
-/** Received copies of events without ids. */
+/** Reports the number of received copies for events whose messages have no ids. */
 export function countedLines({ eventCounts }: Result): Line[] {
   return eventCounts.map(({ event, seconds, receivers, sent, most, fewest, missingAtLeast, missingAtMost }) => {
     const each = most === fewest ? integer(most) : `${integer(fewest)} to ${integer(most)}`;
@@ -54,13 +55,13 @@ export function countedLines({ eventCounts }: Result): Line[] {
   });
 }
 
-/** The lowest limit of the deployment. */
+/** Reports the limit of the deployment that more connections would reach first. */
 export function limitLines(result: Result): Line[] {
   const next = result.absent.memory === undefined ? nextLimit(result) : null;
   return next ? [{ text: `next limit: ${integer(next.max)} ${limitName(next.name)}` }] : [];
 }
 
-/** Lines about the HTTP requests, other engines and functions of virtual users. */
+/** Reports HTTP requests, other engines and custom functions of virtual users. */
 export function httpLines({ http, otherUsers }: Result): Line[] {
   const requests = http ? [requestsText(http)] : [];
   if (!otherUsers) return requests.map((text) => ({ text }));

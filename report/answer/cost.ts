@@ -1,4 +1,4 @@
-/** The headline of a run in words: the deployment's memory per connection. */
+/** Describes the headline of a run in words: the deployment's memory per connection. */
 import { RUNTIMES, type Runtime } from '../../protocol/documents/server-runtimes.ts';
 import type { PerConnection } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -17,7 +17,10 @@ type Measured = Pick<Result, 'processes' | 'memory'>;
 const MORE_CONNECTIONS = 'more connections would narrow it';
 const COLLECTS = 'collects it before each reading';
 const INSPECTS = `\`workers: { inspect: true }\` ${COLLECTS}`;
-/** Garbage of worker threads, whose heaps V8 counts separately, or native memory. More connections do not narrow it. */
+/**
+ * Memory that V8's count of the main heap does not include: worker threads and native memory. A run with more
+ * connections does not make the interval narrower.
+ */
 const BESIDE_V8 = "memory beside V8's main heap hides it (worker threads, native memory)";
 /** Ways to narrow an interval that includes garbage, by runtime. */
 const NARROWING_ADVICE = {
@@ -29,7 +32,10 @@ const NARROWING_ADVICE = {
   other: `${MORE_CONNECTIONS}; in Node, Deno, Java and Go, \`workers.inspect\` ${COLLECTS}`,
 } satisfies Record<Runtime, string>;
 
-/** Returns the workers' runtime whose advice is the most specific. A server takes precedence over the shell that started it. */
+/**
+ * Returns the runtime of the workers, for advice. If the run measured both a server and the shell that started it, the
+ * server's runtime is returned.
+ */
 function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
   const found = new Set(
     measured.map(({ layer, runtime, holds }) => (layer === 'worker' && holds !== false ? runtime : undefined)),
@@ -44,13 +50,17 @@ function withoutGarbage(result: Measured): string {
   return NARROWING_ADVICE[result.processes ? workersRuntime(result.processes) : 'other'];
 }
 
-/** Returns the figure, or its wide interval with the way to narrow it, or a lower bound. @param result the figure's result, if available */
+/**
+ * Returns the figure with its interval. A wide interval comes with advice on how to narrow it, and a lower bound is
+ * marked.
+ * @param result the figure's result, if available
+ */
 export function costAmount(cost: PerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
   const doubtText = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...amountOf(COST, null), why: `unknown: ${doubtText}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
-  // The missing part adds to the figure, so there is no upper end.
+  // Some memory was not read and would add to the figure, so the figure is only a lower bound.
   if (isAtLeast) return { ...amountOf(COST, isConclusive(cost) ? bytes : low95), isAtLeast: true };
   if (isConclusive(cost)) return { ...amountOf(COST, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
   const between = amountOf(COST, null, interval);
@@ -64,10 +74,13 @@ export function costAmount(cost: PerConnection, result?: Measured): Amount {
   return { ...between, why: 'too few connections to tell', next };
 }
 
-/** Returns the note of the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`. Empty without a note. */
+/**
+ * Returns the note of the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`. Empty if there is nothing
+ * to note.
+ */
 export function costNote(cost: PerConnection, collected: boolean): string {
   const { bytes, low95, parts, without, unread } = cost;
-  // The parts of an unknown sum are unknown, too.
+  // The parts of an unknown sum are also unknown.
   const known = isConclusive(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
   const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
   const missing = [

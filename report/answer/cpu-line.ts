@@ -7,7 +7,7 @@ import { amountOf, type Line } from './line.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 
-/** Returns the line on the CPU of workers and proxy; nothing if no figure exceeds its error. */
+/** Reports the CPU of workers and proxy. Returns no line if every figure is within its margin of error. */
 export function cpuLines(result: Result): Line[] {
   const { cpu: layers, absent } = result;
   if (absent.cpu !== undefined) return [];
@@ -30,10 +30,13 @@ export function cpuLines(result: Result): Line[] {
   return [{ text: `worker CPU: ${ofWorkers.join(', ')}${proxy}${narrowingText(result)}` }];
 }
 
-/** Relative margin from which it is reported, and the margin that more connects should reach. */
+/**
+ * Margins of the CPU per connect, as a share of the figure. The line reports margins above the first one; the suggested
+ * number of connects reaches the second one.
+ */
 const [WIDE, WANTED] = [0.5, 0.25];
 
-/** Returns the margin of the CPU per connect if it is wide or only a bound, and how to narrow it. */
+/** Returns the margin of the CPU per connect if it is wide, with advice on how to narrow it. Empty if it is narrow. */
 function narrowingText({ cpu: { worker }, connections: { failed, opened } }: Result): string {
   const value = worker?.rampSecondsPerThousandConnects;
   const interval = worker?.intervals?.rampSecondsPerThousandConnects;
@@ -42,20 +45,24 @@ function narrowingText({ cpu: { worker }, connections: { failed, opened } }: Res
   if (value === null) return `; ${failures ?? 'more connects, or a longer `hold`,'} would narrow it`;
   const share = (interval.high95 - value) / value;
   if (value <= 0 || share <= WIDE) return '';
-  // Assumes independent noise. An error that is constant for any number of connects shrinks faster.
+  // The margin of independent noise shrinks with the square root of the number of connects. A constant error shrinks
+  // faster.
   const enough = roundUp(opened * (share / WANTED) ** 2);
   const how = failures ?? `${integer(enough)} connects in place of ${integer(opened)}`;
   return `; that of connects is known to ± ${integer(100 * share)} %: ${how} would narrow it${failures ? '' : ` to ± ${100 * WANTED} %`}`;
 }
 
-/** Reports messages of clients first. A figure within the margin of error of the idle CPU is reported as such. */
+/**
+ * Chooses the CPU figures of the line. If clients send messages, the figure per message replaces the figure per copy
+ * and the idle CPU.
+ */
 function isInLine(key: Cost, { cpu, messages }: Result): boolean {
   if (!messages) return key !== 'idlePercent';
   if (key === 'broadcastMicrosecondsPerMessage') return false;
   return key !== 'idlePercent' || cpu.worker?.clientMicrosecondsPerMessage == null;
 }
 
-/** Returns the title, which begins with the unit, the key and the quantity of each column. */
+/** Returns title, result key and quantity of each column. The title begins with the unit. */
 export function cpuColumns(result: Result): [string, Cost, QuantityName][] {
   const { messages, cpu } = result;
   const hasIdle = !messages || Object.values(cpu).some(({ idlePercent }) => idlePercent !== null);

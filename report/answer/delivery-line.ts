@@ -27,7 +27,7 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   const complete = batches
     .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
     .reduce((sum, batch) => sum + batch.broadcasts, 0);
-  // In long runs, a row covers several broadcasts. It counts as incomplete if one of them is incomplete.
+  // A row of a long run covers several broadcasts. It counts as incomplete if one of its broadcasts is incomplete.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
   const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
   const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${roomOfLosses(found)}`;
@@ -45,7 +45,7 @@ function finding({ connections }: Result, found: Delivery): Line[] {
   ];
 }
 
-/** Names the room if only one of several rooms lost copies, because the others work then. */
+/** Returns the name of the room that lost copies. Empty if several rooms lost copies or there is only one room. */
 function roomOfLosses({ batches }: Delivery): string {
   const incomplete = batches.filter((batch) => batch.received < batch.expected);
   const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
@@ -53,7 +53,10 @@ function roomOfLosses({ batches }: Delivery): string {
   return isOne ? `, all losses in room \`${room}\`` : '';
 }
 
-/** Connections that lost several broadcasts, if the cause is known. The finding reports the other connections. */
+/**
+ * Reports connections that lost several broadcasts, if the cause is known. Losses without a known cause are reported by
+ * the finding instead.
+ */
 function sameMissed({ leftOut }: Delivery): Line[] {
   if (!leftOut) return [];
   const { broadcasts, connections, workers, isLasting } = leftOut;
@@ -74,7 +77,8 @@ export function messageLines({ messages: found }: Result): Line[] {
   const share = answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of`;
   const all = `${share} ${counted(asked, 'client message')} acknowledged`;
   const figure = figureOf('messages.answered', answered, `${integer(acknowledged)} of ${integer(asked)}`);
-  // Virtual users that leave have no hold.
+  // If virtual users disconnect by themselves, the run has no hold. Acknowledgement times from the whole run are
+  // reported instead.
   if (!ackMs) return [{ text: outsideAckMs ? `${all}: ${percentilesText(outsideAckMs)}` : all, figure }];
   const { ms, percentile } = tailOf(ackMs);
   return [

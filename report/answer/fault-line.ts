@@ -15,7 +15,10 @@ const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
   'drop-connections': 'all connections dropped at once',
 };
 
-/** Returns, for example, "pm2 reload", or "command `systemctl`" with the program of the user's command. */
+/**
+ * Returns the planned fault in a few words: `pm2 reload`, or `command "systemctl"` with the program of the user's
+ * command.
+ */
 function nameOf({ kind, command }: Fault): string {
   if (kind === 'command') return command === null ? kind : `command \`${command}\``;
   return NAMES[kind];

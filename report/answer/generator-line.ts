@@ -1,4 +1,4 @@
-/** State of the load generator: delays of its event loops, idle CPU, hosts. */
+/** Describes the load generator: delays of its event loops, idle CPU, hosts. */
 import type { Result } from '../../protocol/result/result.ts';
 import { contentionOf } from '../figures/contention.ts';
 import { withUnit } from '../model/amount.ts';
@@ -19,7 +19,7 @@ export function generatorLines(result: Result): Line[] {
     ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
   ];
   if (texts.length === 0) return [];
-  // The finding already reports it.
+  // The finding MACHINE_SATURATED already reports the CPU use of other programs.
   const isReason = result.findings.some(({ code }) => code === 'MACHINE_SATURATED');
   const taken = isReason ? undefined : contentionOf(result);
   return [
@@ -47,7 +47,7 @@ function hostLines({ generators, verdict }: Result): Line[] {
   return [{ text }];
 }
 
-/** Largest of several windows. */
+/** Returns the lowest idle share of the CPUs over several windows; null if no window has one. */
 export function leastIdle(percents: Record<string, number | null>): number | null {
   const known = Object.values(percents).filter((percent) => percent !== null);
   return known.length > 0 ? Math.min(...known) : null;

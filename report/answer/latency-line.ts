@@ -8,7 +8,7 @@ type Latency = Result['latency'];
 const ONE_WAY = 'latency.oneWayMs';
 const NAME = 'Latency';
 
-/** Start of the measured latencies, as text after `all copies`. */
+/** Text after `all copies` that says when the latency measurement starts. */
 const FROM: Record<Latency['from'], string> = {
   server: '',
   payload: '',
@@ -25,7 +25,10 @@ export function latencyLines(result: Result): Line[] {
   return [...finding(result, times), ...acrossWorkers(times)];
 }
 
-/** Removes percentiles with too few broadcasts. All copies of a broadcast are late together. */
+/**
+ * Removes percentiles that need more broadcasts than the run sent. All copies of a broadcast are late together, so
+ * copies do not count as independent values.
+ */
 export function supportedLatency({ latency: times, delivery }: Result): Latency {
   const keys = ['oneWayMs', 'localMs', 'crossWorkerMs', 'completionMs'] as const;
   const entries = keys.map((key) => [key, times[key] && supportedPercentiles(delivery?.broadcasts ?? 0, times[key])]);
@@ -51,7 +54,10 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Lin
   ];
 }
 
-/** The publisher's worker sends its own copies first. Shorter delays of the other workers are not caused by the adapter. */
+/**
+ * Smallest delay that is attributed to the adapter, in milliseconds. The publisher's worker sends its own copies first,
+ * which explains a shorter delay on the other workers.
+ */
 const MIN_ACROSS_MS = 20;
 
 function acrossWorkers({ localMs, crossWorkerMs }: Latency): Line[] {

@@ -1,4 +1,4 @@
-/** Contribution of a question to the answer of a run. */
+/** Lines that each question of a run contributes to its answer. */
 
 import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
 import type { Amount } from '../../protocol/result/figure.ts';
@@ -9,12 +9,15 @@ import { amount } from '../model/amount.ts';
 
 export type Line = Pick<AnswerLine, 'text' | 'figure'>;
 
-/** Returns the figure's amount in the quantity that its key declares. */
+/** Returns a figure of the answer, formatted in the quantity that is declared for its key. */
 export function amountOf(key: string, value: number | null | undefined, interval?: Interval): Amount {
   return amount(declared(key).quantity, value, interval);
 }
 
-/** @param value amount or number of the figure, or a text in its place @param name the figure's name; default: the title of its key */
+/**
+ * @param value the figure's value, or a text that replaces it
+ * @param name the figure's name; default: the title of its key
+ */
 export function figureOf(
   key: string,
   value: number | null | undefined | Amount | string,
@@ -25,7 +28,10 @@ export function figureOf(
   return { key, name, value: typeof value === 'object' && value !== null ? value : amountOf(key, value), note };
 }
 
-/** Returns the declared figure. @throws Error for a key that declares no figure, which is a typing error */
+/**
+ * Returns the declaration of the figure with this key.
+ * @throws Error if no figure has this key, which is a programming error
+ */
 function declared(key: string) {
   const figure = figureOfPath(key);
   if (!figure) throw new Error(`no figure ${key}`);
@@ -34,14 +40,14 @@ function declared(key: string) {
 
 export const NO_DELIVERY = 'this engine does not report which broadcasts arrive';
 
-/** Returns whether the run asks about broadcasts. Runs over time, and runs that send messages instead, do not. */
+/** Returns whether the run measures broadcasts. Runs over time, and runs in which clients send the messages, do not. */
 export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
   if (delivery === null) return memory.overTime === null;
   const { expected, received, unexpected, outside, neverOrdered } = delivery;
   return messages === null || expected + received + unexpected + (outside ?? 0) + (neverOrdered ?? 0) > 0;
 }
 
-/** Returns an unknown figure of broadcasts; nothing for runs that send messages instead. */
+/** Returns a line for an unknown figure of broadcasts. Returns no line if clients send the messages. */
 export function unknownFigure({ messages }: Result, key: string, note: string, name?: string): Line[] {
   return messages ? [] : [{ text: null, figure: figureOf(key, null, note, name) }];
 }

@@ -1,4 +1,7 @@
-/** Describes the machines of a run: CPU model, cores, memory and kernel. Generator and server are separate if they differ. */
+/**
+ * Describes the machines of a run: CPU model, cores, memory and kernel. The server's machine is described separately if
+ * it differs from the generator's.
+ */
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/places.ts';
 import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
@@ -9,11 +12,11 @@ interface Machine {
   system?: string | undefined;
   cores: number;
   memoryBytes: number;
-  /** Cores and bytes allowed by limits, if below the machine's. */
+  /** Limits of cores and bytes, if they are lower than those of the machine. */
   usable: { cores: number; memoryBytes: number; by?: string };
 }
 
-/** Number of hosts in a line. The table of hosts lists all. */
+/** Maximum number of hosts in the line. The table of hosts lists all hosts. */
 const MOST_NAMES = 4;
 
 /** Returns, for example, `AMD EPYC, 2 cores, 23.5 GiB, Linux 6.18`, or `generator: …; server: …`. */
@@ -39,7 +42,9 @@ export function machineLine(result: Omit<Result, 'answer'>): string {
   return [...load, ...(servers.length > 0 ? [`server: ${servers.join(', and ')}`] : [])].join('; ');
 }
 
-/** Returns nothing if the server has the same machine and limits as the generator. */
+/**
+ * Returns the description of the server's machine; nothing if it has the same hardware and limits as the generator's.
+ */
 function serverMachines(result: Omit<Result, 'answer'>): string[] {
   const { workerMachines, workers, generators } = result;
   if (workerMachines.length === 0) return sharesMachine(result) && generators.length === 0 ? [] : [machineOf(result)];
@@ -74,7 +79,7 @@ function machineOf(result: Omit<Result, 'answer'>): string {
   return sharesMachine(result) ? 'on the conductor’s machine' : 'unknown, because its workers do not report it';
 }
 
-/** Describes machines of the same kind once: `a, b (AMD EPYC, …), c (…)`. */
+/** Describes machines with equal hardware once: `a, b (AMD EPYC, …), c (…)`. */
 function grouped(machines: { name: string; text: string }[]): string {
   return [...Map.groupBy(machines, ({ text }) => text)]
     .map(([text, same]) => {

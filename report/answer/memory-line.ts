@@ -8,7 +8,7 @@ import { figureOf, type Line } from './line.ts';
 
 const TOO_FEW = 'that takes readings at two or more numbers of connections';
 
-/** Omitted after a planned fault, because such a run has too few plateaus. */
+/** Reports the memory per connection. A run with a planned fault has too few plateaus for it. */
 export function memoryLines(result: Result): Line[] {
   const { memory: found, absent, fault, run } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;
@@ -27,9 +27,9 @@ export function memoryLines(result: Result): Line[] {
   return [{ text: null, figure: figureOf(COST, null, why) }];
 }
 
-/** Number of packages listed by name. */
+/** Maximum number of packages listed by name. */
 const MAX_PACKAGES = 5;
-/** Smallest unattributed share that is listed; less is within the sampling error. */
+/** Unattributed memory below this share is within the sampling error and not listed. */
 const LEAST_UNATTRIBUTED = 0.05;
 
 /** Returns, for example, `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, others 3.2`. */
@@ -40,14 +40,20 @@ export function memoryPlacesLine({ memory }: Pick<Result, 'memory'>): Line[] {
   }));
 }
 
-/** Returns, for example, `worker CPU by place, with the profiler's: of 1.90 ms per connect: engine.io 0.51, …; of 14.1 µs per copy: …`. */
+/**
+ * Returns, for example, `worker CPU by place, profiled: of 1.90 ms per connect: engine.io 0.51, …; of 14.1 µs per copy:
+ * …`.
+ */
 export function cpuPlacesLine({ cpuByPlace, ...result }: Pick<Result, 'memory' | 'cpuByPlace'>): Line[] {
   const all = placesOf({ memory: { ...result.memory, places: undefined }, cpuByPlace });
   const texts = all.map((one) => `of ${withUnit(one.quantity, one.together)} per ${one.unit}: ${parts(one)}`);
   return texts.length === 0 ? [] : [{ text: `worker CPU by place, profiled: ${texts.join('; ')}` }];
 }
 
-/** Lists parts that add up to the whole. The profile's unattributed part belongs to no package. */
+/**
+ * Lists packages whose parts add up to the whole. The part that the profile could not attribute to a package is listed
+ * last.
+ */
 function parts({ packages, functions, together, unattributed, quantity }: Places): string {
   const text = (value: number) => numberText(quantity, value);
   const shown = packages.slice(0, MAX_PACKAGES).filter(({ value }) => value > 0);

@@ -3,7 +3,7 @@ import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 import type { Outcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Never rounds a missed value to its limit. */
+/** Formats a value that missed its limit. Uses enough digits to keep the rounded value different from the limit. */
 export function shortened(value: number, limits: number[]): number {
   const rounded = Number(value.toPrecision(6));
   return limits.includes(rounded) ? value : rounded;
@@ -11,7 +11,7 @@ export function shortened(value: number, limits: number[]): number {
 
 const TITLES = { PASSED: 'Passed', FAILED: 'Failed', UNKNOWN: 'No result: this measurement cannot be trusted' };
 
-/** Returns the verdict or outcome in a word. Doubts about the measurement take precedence over the outcome. */
+/** Returns the verdict or the outcome as one word. An INVALID or SUSPECT verdict takes precedence over the outcome. */
 export function outcomeTitle(
   { verdict, outcome }: Pick<Result, 'verdict' | 'outcome'>,
   { status }: Outcome = outcome,
@@ -26,7 +26,7 @@ export function outcomeText(result: Result, outcome = result.outcome): string {
   return [outcomeTitle(result, outcome), missedText(outcome)].filter(Boolean).join(': ');
 }
 
-/** Returns the missed thresholds; undefined without any. */
+/** Describes the missed thresholds; undefined if none was missed. */
 export function missedText({ thresholds }: Outcome): string | undefined {
   const missed = thresholds.filter(isMissed).map(({ text }) => text);
   return missed.length > 0 ? missed.join('; ') : undefined;
@@ -37,12 +37,12 @@ export function missedOptional({ thresholds }: Outcome): string[] {
   return thresholds.filter(({ met, strict }) => !met && !strict).map(({ text }) => text);
 }
 
-/** A threshold that is not strict only informs, like in Artillery. */
+/** In Artillery, a missed threshold with `strict: false` does not fail the run. */
 export function isMissed({ met, strict }: Outcome['thresholds'][number]): boolean {
   return strict && !met;
 }
 
-/** Returns the exit code of a run. INVALID takes precedence over a missed threshold, which takes precedence over SUSPECT. */
+/** Returns the exit code of a run. Precedence: INVALID, missed threshold, SUSPECT. */
 export function exitCodeOfResult(result: Result, outcome = result.outcome): number {
   return exitCodeOf({ verdict: result.verdict.status, outcome: outcome.status });
 }

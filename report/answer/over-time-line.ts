@@ -1,4 +1,4 @@
-/** Describes the memory that remains after connections close, in a sentence for each layer. */
+/** Describes the memory that remains after connections close, with one sentence for each layer. */
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
@@ -43,27 +43,30 @@ export function overTimeLines(result: Result): Line[] {
   const name = drift.leaks || provenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
     { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
-    // Without a leak, the profile shows only the sampling's own error.
+    // The places of remaining memory are listed only for a leak. Without a leak, they show only sampling error.
     ...(drift.leaks ? memoryPlacesLine(result) : []),
     ...otherLines(result),
   ];
 }
 
-/** Returns `; Workers RSS cannot tell below …` for the figure with the most of the workers' memory; empty if `answering` is that figure. */
+/**
+ * Returns `; Workers RSS cannot tell below …` for the memory figure that covers the most of a worker. Empty if the
+ * answer already uses that figure.
+ */
 function widerFigureText(result: Result, { drift }: OverTimeResult, answering: string): string {
   const whole = WORKER_FIGURES.find((id) => drift[id]);
   return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
-/** Ids of counts that only the server knows. */
+/** Counts that only the server can report. */
 const OF_SERVER = ['workerRooms', 'workerNamespaces'];
 
-/** Returns the line of objects that layers still count after all connections have closed. */
+/** Reports objects, such as rooms, that the server or the generator still counts after all connections have closed. */
 function countLines({ memory, workers }: Result): Line[] {
   const counts = memory.overTime?.counts ?? [];
   const areCounted = workers.length > 0 || counts.some(({ id }) => OF_SERVER.includes(id));
   const kept = counts.filter(({ isKept }) => isKept);
-  // A resolution below one object per connection is sufficient.
+  // An upper bound below one object per connection is precise enough.
   const [less, unclear] = [true, false].map((isLess) =>
     counts.filter(({ isKept, high95 }) => !isKept && high95 < 1 === isLess),
   ) as [typeof counts, typeof counts];
@@ -79,7 +82,10 @@ function countLines({ memory, workers }: Result): Line[] {
   return texts.length > 0 ? [{ text: texts.join('; ') }] : [];
 }
 
-/** Returns a line for each other layer that leaks, a line for all layers without a leak, and a line for all undecided layers. */
+/**
+ * Returns one line for each layer besides the workers that leaks, one line for all layers without a leak, and one line
+ * for all layers without a result.
+ */
 function otherLines(result: Result): Line[] {
   const all = otherDrifts(result);
   const leaking = all.filter(({ drift }) => drift.leaks);
@@ -107,11 +113,12 @@ function otherLines(result: Result): Line[] {
 }
 
 /**
- * Describes the drift of a layer. Growth may be garbage where no collection precedes the readings: always in the generator, in some runs
- * also in the workers.
+ * Describes the change of a layer's memory over time. Without a forced garbage collection before each reading, a rise
+ * can be garbage. Collections are never forced in the generator.
  *
- * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s) regardless of connections`, `no
- *   leak above 64 B per connection`, or `cannot tell below 81.6 KB per connection; waves of 280 connections would show 11.7 KB`
+ * @returns `leaks 20.1 KB per connection (19.8 KB to 20.4 KB)`, `leaks 100 KB/s (98 KB/s to 103 KB/s) regardless of
+ * connections`, `no leak above 64 B per connection`, or `cannot tell below 81.6 KB per connection; waves of 280
+ * connections would show 11.7 KB`
  */
 export function driftText(result: Described, layer: string, each = 'per connection'): string {
   const { overTime: found } = result.memory;
@@ -152,7 +159,7 @@ function riseText(result: Described, layer: string, found: OverTimeResult, drift
   return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${endedGrowthText(drift)}`;
 }
 
-/** @param leastBytes lower end of the pages' growth per connection */
+/** @param leastBytes lower end of the interval of the pages' growth per connection */
 function pagesText(kept: NonNullable<Causes['onlyPages']>, leastBytes: number, found: OverTimeResult): string {
   if ('excluded' in kept) return 'heap and external memory do not, so it may be free pages: a longer run would show';
   const needed = sufficientLoad(found, { connections: kept.connections, bytes: leastBytes });

@@ -1,4 +1,4 @@
-/** Axes that all charts share. */
+/** Axes used by all charts. */
 import { COLORS } from './palette.ts';
 
 const LABEL = { color: COLORS.muted, fontSize: 12 };
@@ -12,14 +12,17 @@ export function valueAxis(name: string) {
     nameGap: 10,
     splitNumber: 4,
     axisLabel: { ...LABEL, formatter: shortNumber },
-    // Stays on the left if the scale along the bottom begins below zero.
+    // Keeps the axis on the left if the horizontal scale begins below zero.
     axisLine: { show: false, onZero: false },
     axisTick: { show: false },
     splitLine: { lineStyle: { color: COLORS.line } },
   };
 }
 
-/** Returns a scale of numbers along the bottom. @param name shown below its middle; empty for none */
+/**
+ * Returns a numeric horizontal axis.
+ * @param name shown below the middle of the axis; may be empty
+ */
 export function bottomAxis(name: string, format: (value: number) => string) {
   return {
     type: 'value',
@@ -42,7 +45,10 @@ export function clock(seconds: number): string {
   return hours > 0 ? `${hours}:${two(minutes)}:${two(rest)}` : `${minutes}:${two(rest)}`;
 }
 
-/** Returns times for labels on this many pixels. Uses steps of a clock, because 250 s is not a round number. */
+/**
+ * Returns the times to label on an axis of this many pixels. The steps are those of a clock, such as 5 minutes instead
+ * of 250 s.
+ */
 export function clockTicks(from: number, to: number, width: number): number[] {
   const steps = [1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800, 3600, 7200, 14400];
   const least = ((to - from) * 60) / width;
@@ -51,7 +57,7 @@ export function clockTicks(from: number, to: number, width: number): number[] {
   return Array.from({ length: Math.floor((to - first) / step) + 1 }, (_, index) => first + index * step);
 }
 
-/** Formats 12,500 as `12.5k`, because axes have little room. */
+/** Formats 12,500 as `12.5k`, because axes have little space. */
 export function shortNumber(value: number): string {
   return Math.abs(value) >= 10_000
     ? `${(value / 1000).toLocaleString('en-US', { maximumFractionDigits: 1 })}k`

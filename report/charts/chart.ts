@@ -1,6 +1,6 @@
 /**
- * Description of a chart, which the renderer of pages draws (report/render/draw.ts). Only the renderer needs the chart library, so a report
- * as text never loads it.
+ * Description of a chart, drawn by report/render/draw.ts. Only the renderer loads the chart library, so a report as
+ * text does not need it.
  */
 import type { EChartsCoreOption } from 'echarts/core';
 import type { Dash } from './palette.ts';
@@ -11,28 +11,28 @@ export interface LegendEntry {
   dash?: Dash;
 }
 
-/** Values of a chart, for readers who point at it or step through it with the keyboard. */
+/** Values of a chart at each point, shown under the pointer or with the arrow keys. */
 export interface Readout {
-  /** Pixels left and right of the plot, in the wide and in the narrow drawing. */
+  /** Pixels left and right of the plot, in the wide drawing and in the narrow drawing. */
   left: number;
   right: number;
   /** Position of each point: 0 is the left end of the plot, 1 its right end. */
   at: number[];
   /** Label of each point: a time, a broadcast, a percentile. */
   labels: string[];
-  /** A value for each point; null if there is none. */
+  /** A value for each point; null if a point has no value. */
   series: { name: string; color: string; unit: string; values: (number | null)[] }[];
 }
 
 export interface Chart {
-  /** Heading, and accessible name. */
+  /** Heading of the chart, which is also its accessible name. */
   title: string;
-  /** Empty for a single series. */
+  /** Legend of the chart; empty for a single series. */
   legend: LegendEntry[];
-  /** Missing if the drawing itself shows all values. */
+  /** Values shown under the pointer. Missing if the drawing already shows all values. */
   readout?: Readout;
   /** Pixels. */
   height: number;
-  /** Options of ECharts for a drawing of this many pixels. */
+  /** Returns the options for ECharts for a drawing of this width in pixels. */
   option(width: number): EChartsCoreOption;
 }

@@ -1,4 +1,4 @@
-/** Charts of receipt times: by percentile over all copies, and by broadcast. */
+/** Charts of latency: by percentile over all copies, and by broadcast. */
 import { decodeHistogram, type Histogram, isEncodedHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
 import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -9,13 +9,13 @@ import type { Chart, LegendEntry } from './chart.ts';
 import { COLORS } from './palette.ts';
 import { type Curve, plot } from './plot.ts';
 
-/** Resolution of a curve by percentile, in powers of ten of the share above it. */
+/** Distance between two points of the percentile curve. The axis counts powers of ten of the share of slower copies. */
 const STEP = 0.02;
-/** Percentiles of the readout. */
+/** Percentiles shown in the readout, which lists values under the pointer. */
 const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);
 /** Labels of the axis: 0 %, 50 %, 90 %, 99 %, … */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
-/** Pixels of the longest label, with a gap. */
+/** Width of the longest label with a gap, in pixels. */
 const TICK_WIDTH = 58;
 
 const COUNTED: Record<Result['latency']['from'], string> = {
@@ -25,7 +25,7 @@ const COUNTED: Record<Result['latency']['from'], string> = {
   'first receipt': 'How long after the first copy the others arrived, by percentile',
 };
 
-/** Latency of all receivers, of those on the publisher's worker, and on other workers. */
+/** Draws latency by percentile: all receivers, receivers on the publisher's worker, and receivers on other workers. */
 export function oneWayPercentiles({ latency }: Result): Chart | null {
   const [local, cross] = ['oneWayLocal', 'oneWayCrossWorker'].map((key) => decoded(latency, key));
   const both = mergeHistograms([local, cross].filter((one) => one != null));
@@ -41,7 +41,7 @@ export function oneWayPercentiles({ latency }: Result): Chart | null {
   ]);
 }
 
-/** Acknowledgements of messages that connections send. */
+/** Draws the acknowledgement times of messages that clients send. */
 export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'>): Chart | null {
   const histogram = messages && decoded(messages, 'ackUs');
   if (!histogram) return null;
@@ -49,13 +49,16 @@ export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'
   return percentileChart('How long until messages were acknowledged, by percentile', [curve]);
 }
 
-/** Returns null without values, or if the text is not a histogram: results can come from other programs. */
+/**
+ * Returns null for a missing histogram, and for a text that is not a histogram. Results can be written by other
+ * programs.
+ */
 function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: string): Histogram | null {
   const encoded = histograms[key];
   return encoded !== undefined && isEncodedHistogram(encoded) ? decodeHistogram(encoded) : null;
 }
 
-/** Draws 99 % to 99.9 % as wide as 0 % to 90 %. */
+/** The axis is logarithmic in the share of slower copies: 99 % to 99.9 % is as wide as 0 % to 90 %. */
 function percentileChart(title: string, curves: (LegendEntry & { histogram: Histogram })[]): Chart | null {
   const measured = curves.filter(({ histogram }) => histogram.totalCount > 0);
   const to = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
@@ -76,13 +79,13 @@ function percentileChart(title: string, curves: (LegendEntry & { histogram: Hist
   });
 }
 
-/** Every second label on a phone: `99.9 %` and `99.99 %` would touch. */
+/** Omits labels on a narrow screen, where `99.9 %` and `99.99 %` would overlap. */
 function ticksOn(pixelsPerStep: number): number[] {
   const every = Math.ceil(TICK_WIDTH / pixelsPerStep);
   return TICKS.filter((tick) => tick < 1 || tick % every === 0);
 }
 
-/** Ends at the percentile that a single copy exceeds. */
+/** Returns the points of the percentile curve, up to the slowest copy. */
 function quantiles(histogram: Histogram): [number, number][] {
   const last = Math.log10(histogram.totalCount);
   const steps = Math.max(1, Math.ceil(last / STEP));
@@ -107,7 +110,10 @@ const MARKS: { name: string; value: (batch: Batch) => number | null; color: stri
   { name: 'First', value: ({ firstMs }) => firstMs, color: COLORS.green, symbol: 'triangle' },
 ];
 
-/** Latency from the first to the last receiver, with p50 and p99 between; over time if the times are known. */
+/**
+ * Draws the latency of each broadcast: first receiver, p50, p99 and last receiver. The horizontal axis is time if the
+ * times are known.
+ */
 export function broadcastTimes({ delivery }: Result): Chart | null {
   const batches = (delivery?.batches ?? []).filter(({ firstMs, lastMs }) => firstMs !== null && lastMs !== null);
   const known = batches.flatMap(({ t }) => t ?? []);

@@ -16,7 +16,10 @@ import type { Chart } from './chart.ts';
 import { layerStyle } from './palette.ts';
 import { type Curve, type Point, plot, pointsOf } from './plot.ts';
 
-/** Draws plateaus at rest, and the workers' memory in service. @returns null with fewer than two plateaus */
+/**
+ * Draws memory at rest at each plateau, and the workers' memory in service.
+ * @returns null with fewer than two plateaus
+ */
 export function memoryByConnections(result: Result): Chart | null {
   const { plateaus, inService, collected } = result.memory;
   const to = Math.max(0, ...plateaus.map(({ connections }) => connections));

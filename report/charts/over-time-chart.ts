@@ -24,7 +24,7 @@ export function connectionsOverTime({ samples, stages, connections }: Result): C
   ]);
 }
 
-/** Returns the increase between neighbouring samples; a decrease counts as 0. */
+/** Returns the increase per second between neighbouring samples. A decrease counts as 0. */
 function rates(points: Point[]): Point[] {
   return pointsOf(points.slice(1), ([t, count], index) => {
     const [before, countBefore] = points[index] as Point;
@@ -32,11 +32,11 @@ function rates(points: Point[]): Point[] {
   });
 }
 
-/** Connect time and failures; null in results without them. */
+/** Draws connect times and failures over time; null for results without them. */
 export function connectTimeOverTime({ connections: { overTime }, stages }: Result): Chart | null {
   if (!overTime) return null;
   const { t, meanMs, slowestMs, failed, ended, intervalSeconds } = overTime;
-  // Gaps keep the line from crossing plateaus, in which no client connects.
+  // Inserts gaps, so that the line does not cross plateaus, during which no client connects.
   const times = (values: (number | null)[], scale = 1) =>
     pointsOf(values, (value, index) => [t[index] as number, value ?? Number.NaN], scale);
   const rates = (counts: number[]) => times(counts.map((count) => count / intervalSeconds));
@@ -58,7 +58,8 @@ export function connectTimeOverTime({ connections: { overTime }, stages }: Resul
 
 export function memoryOverTime(result: Result): Chart | null {
   const { samples, stages } = result;
-  // Older results of a short run on a busy machine can have a single PSS value, which makes no curve.
+  // Uses RSS if PSS was read fewer than twice, because a single value is not a curve. Older results of short runs can
+  // have a single PSS value.
   const withPss = samples.filter((sample) => number(sample, 'worker', 'pssBytes') !== null);
   const key = withPss.length > 1 ? 'pssBytes' : 'rssBytes';
   const kind = key === 'pssBytes' ? 'PSS' : 'RSS';
@@ -68,7 +69,6 @@ export function memoryOverTime(result: Result): Chart | null {
       .map(({ id }) => curve(result, id, key, 1 / MB));
   return timeline(`Memory (${kind}) by layer over time`, stages, [
     { unit: 'MB', curves: curves(false) },
-    // The generator is not part of the deployment.
     { unit: 'MB, load generator', curves: curves(true) },
   ]);
 }
@@ -86,10 +86,10 @@ export function cpuOverTime(result: Result): Chart | null {
   ]);
 }
 
-/** Smallest drawn use, in percent of one core. */
+/** CPU use below this percentage of one core is not drawn. */
 const LEAST_TAKEN = 1;
 
-/** Other CPU use, which slows all layers and belongs to none of them. */
+/** Draws the CPU use of other programs and of the hypervisor, which can slow the whole deployment. */
 function cpuOfOthers({ samples }: Result): Curve[] {
   const of = (key: string) => pointsOf(samples, (sample) => [sample.t, number(sample, key, 'cpuPercent')]);
   const all: Curve[] = [
@@ -104,20 +104,21 @@ function curve(result: Result, layer: string, key: string, scale: number): Curve
   return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
 }
 
-/** The keys of samples depend on the machine and the version. */
+/** Returns a value of a sample; null if the sample lacks it. The keys depend on the machine and on the version. */
 function number(sample: Sample, layer: string, key: string): number | null {
   const values = sample[layer] as Record<string, unknown> | null | undefined;
   const value = values?.[key] ?? (key === 'pssBytes' ? values?.derivedPssBytes : undefined);
   return typeof value === 'number' ? value : null;
 }
 
-/** Chart of memory over time, with the readings from which the remaining memory is computed. */
 type Moment = OverTimeResult['readings'][number];
 
-/** Limit of drawn points: more would look like a line and take a megabyte. */
+/** Maximum number of drawn points. More points would take a megabyte and look the same. */
 const MAX_MARKS = 200;
 
-/** Returns null for runs without `overTime`. */
+/**
+ * Draws memory over time, with the readings that the analysis of leaks uses. Returns null for runs without `overTime`.
+ */
 export function readingsOverTime({ memory: { overTime }, samples, stages }: Result): Chart | null {
   if (!overTime) return null;
   const { kind, peaks, readings } = overTime;
@@ -148,13 +149,13 @@ export function readingsOverTime({ memory: { overTime }, samples, stages }: Resu
   ]);
 }
 
-/** Returns null if no connection dropped. */
+/** Draws the connections over time after a planned fault. Returns null if no connection dropped. */
 export function connectionsBack({ fault }: Result): Chart | null {
   if (!fault || fault.dropped === 0) return null;
   const { curve, connections } = fault;
   const over = (key: 'connected' | 'attempts' | 'returns', scale = 1) =>
     pointsOf(curve, (step) => [step.ms / 1000, step[key]], scale);
-  // Extends the line beyond the last reconnect to the end of the fault.
+  // Extends the line to the end of the fault, because the last reconnect can be earlier.
   const last = curve.at(-1)?.connected ?? connections;
   const end: Point[] = fault.overMs === null ? [] : [[fault.overMs / 1000, last]];
   const connected: Point[] = [[0, connections], ...over('connected'), ...end];

@@ -21,7 +21,7 @@ export const COLORS = {
 
 export type Dash = 'solid' | 'dashed' | 'dotted';
 
-/** The deployment's layers have colours. The generator is grey. */
+/** Colour of each layer of the deployment. The load generator is grey. */
 const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: Dash[] }> = {
   deployment: {
     colors: [COLORS.blue, COLORS.orange, COLORS.purple, COLORS.gold, COLORS.red],

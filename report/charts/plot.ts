@@ -1,39 +1,42 @@
-/** Curves in panels below each other, over one shared axis. All charts except bars use it. */
+/** Draws curves in panels below each other with a shared horizontal axis. All charts except bars use it. */
 import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, clock, clockTicks, valueAxis } from './axes.ts';
 import type { Chart, LegendEntry, Readout } from './chart.ts';
 import { COLORS } from './palette.ts';
 
-/** The value is NaN where a curve has a gap. */
+/** Point of a curve. A NaN value makes a gap. */
 export type Point = [x: number, value: number];
 
 export interface Curve extends LegendEntry {
-  /** In the order of x. */
+  /** Points of a curve, sorted by x. */
   points: Point[];
-  /** Draws a line by default; `area` is filled down to zero. A `range` draws lines with gaps, and the curves around it have its values. */
+  /**
+   * Style of a curve; default: a line. `area` is filled down to zero. `range` draws separate bars, such as intervals;
+   * its values are not in the readout.
+   */
   style?: 'area' | 'points' | 'steps' | 'range';
   symbol?: string;
-  /** Pixels; without it, points have no symbol. */
+  /** Symbol size in pixels; points have no symbol by default. */
   symbolSize?: number | [number, number];
 }
 
 interface Panel {
-  /** Unit of the values, above their axis. */
+  /** Unit of the values, shown above the vertical axis. */
   unit: string;
   curves: Curve[];
-  /** Line for comparison. */
+  /** Reference line. */
   mark?: { value: number; text: string };
 }
 
 interface Axis {
-  /** Title below the axis; empty for none. */
+  /** Title below the axis; may be empty. */
   name: string;
   from: number;
   to: number;
   format(x: number): string;
-  /** Positions of the labels on this many pixels, if they are not round numbers. */
+  /** Returns the positions of labels for an axis of this many pixels. Default: round numbers. */
   ticks?(width: number): number[];
-  /** Name of a point in the readout: `5,000 connections`. */
+  /** Returns the name of a point in the readout: `5,000 connections`. */
   label(x: number): string;
 }
 
@@ -43,24 +46,24 @@ interface Plot {
   panels: Panel[];
   /** Stages of the run, drawn in the background. */
   stages?: Result['stages'];
-  /** Points of the readout; default: those of the longest curve. */
+  /** Positions of the readout; default: the x values of the curve with the most points. */
   readAt?: number[];
 }
 
 const LINE_WIDTH = 1.75;
 const PANEL_HEIGHT = 190;
 const SIDES = { left: 56, right: 24 };
-/** Room above for a unit, between panels, and below for labels. */
+/** Pixels above a panel for its unit, between panels, and below for labels. */
 const [HEAD, GAP, FOOT] = [34, 58, 30];
-/** Room for the names of stages above, and of the axis below. */
+/** Pixels above for the names of stages, and below for the name of the axis. */
 const [STAGE_NAMES, AXIS_NAME] = [22, 16];
-/** Average width of a letter in a stage's name. */
+/** Average width of a letter in the name of a stage, in pixels. */
 const LETTER_WIDTH = 6.2;
-/** Gap between two names. */
+/** Gap between the names of two stages, in pixels. */
 const NAME_GAP = 8;
-/** Limit of readout points: more would be too close for a pointer. */
+/** Maximum number of points in a readout. More points would be too close for a pointer. */
 const MAX_READ = 300;
-/** Significant digits of a readout, as in the text of a report. */
+/** Significant digits in a readout, as in the text of a report. */
 const DIGITS = 4;
 const BANDS: Record<string, string> = {
   plateau: COLORS.band,
@@ -70,7 +73,7 @@ const BANDS: Record<string, string> = {
   broadcasts: COLORS.strongBand,
 };
 
-/** Returns null if no curve has a point, or only lines of a single point. */
+/** Returns null if every curve is empty or is a line with a single point. */
 export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | null {
   const drawn = panels
     .map((panel) => ({ ...panel, curves: panel.curves.filter(isDrawn) }))
@@ -115,7 +118,6 @@ export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | n
   };
 }
 
-/** Returns the points with a value. */
 export function pointsOf<T>(
   all: readonly T[],
   of: (one: T, index: number) => [x: number, value: number | null | undefined],
@@ -127,7 +129,7 @@ export function pointsOf<T>(
   });
 }
 
-/** Over the time of a run, from its beginning. */
+/** Plots curves over the time of a run, from its start. */
 export function timeline(title: string, stages: Result['stages'], panels: Panel[]): Chart | null {
   const to = Math.max(0, ...panels.flatMap(({ curves }) => curves.map(({ points }) => points.at(-1)?.[0] ?? 0)));
   const stageAt = (t: number) => stages.findLast((stage) => stage.t <= t)?.name ?? [];
@@ -143,7 +145,7 @@ function isDrawn({ points, style }: Curve): boolean {
   return points.length > (style === 'points' ? 0 : 1);
 }
 
-/** Several panels share the name of a curve. */
+/** Lists a name once if several panels have a curve with this name. */
 function legendOf(curves: LegendEntry[]): LegendEntry[] {
   const named = curves.filter(({ name }) => name !== '');
   return [...new Map(named.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
@@ -165,7 +167,7 @@ function seriesOf({ color, dash = 'solid', points, style, symbol = 'circle', sym
   };
 }
 
-/** @param room pixels; a stage shorter than its name has no label */
+/** @param room width in pixels; a stage that is narrower than its name gets no label */
 function bands(stages: Result['stages'], end: number, room: number) {
   const data = stages.flatMap(({ name, t }, index) => {
     const until = Math.min(stages[index + 1]?.t ?? end, end);
@@ -188,8 +190,8 @@ function markLine({ value, text }: { value: number; text: string }) {
 }
 
 /**
- * Returns the values behind a chart. Each curve contributes its nearest value within half a step.
- * @param readAt points on the axis; default: those of the longest curve
+ * Returns the values for the readout of a chart. Each curve contributes its nearest value within half a step.
+ * @param readAt positions on the axis; default: the x values of the curve with the most points
  */
 export function readoutOf(
   { from, to, label }: Pick<Axis, 'from' | 'to' | 'label'>,

@@ -1,4 +1,7 @@
-/** Chart of a study's answer: the figure that changes most between a setting's levels, as a multiple of the first level's. */
+/**
+ * Chart of a study: the figure that changes most between the levels of a setting, as a multiple of its value at the
+ * first level.
+ */
 import { isCounted } from '../figures/figures.ts';
 import { levelName } from '../study/study-answers.ts';
 import type { Context, Question } from '../study/summarize.ts';
@@ -7,10 +10,16 @@ import { COLORS } from './palette.ts';
 import { type Curve, plot } from './plot.ts';
 
 const LEVEL_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple, COLORS.gold, COLORS.red];
-/** Distance between two levels; settings of the other names are 1 apart. */
+/**
+ * Horizontal distance between two levels. Groups of levels are 1 apart; each group has its own values of the other
+ * settings.
+ */
 const STEP = 0.1;
 
-/** Draws a point with its interval for each level at each setting of the other names. @returns null if no figure changed */
+/**
+ * Draws a point with its interval for each level, grouped by the values of the other settings.
+ * @returns null if no figure changed
+ */
 export function changeOf({ name, levels, contexts }: Question): Chart | null {
   const changes = contexts.flatMap(({ comparison }) =>
     comparison.figures.flatMap((figure) =>

@@ -1,4 +1,4 @@
-/** Chart of each worker over time, because sums hide an overloaded worker. */
+/** Chart of each worker over time, because a sum hides an overloaded worker. */
 import type { Result } from '../../protocol/result/result.ts';
 import { median } from '../statistics/statistics.ts';
 import { MB } from '../text/format.ts';
@@ -8,7 +8,7 @@ import { type Curve, pointsOf, timeline } from './plot.ts';
 
 const STYLE_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple];
 const STYLE_DASHES: Dash[] = ['solid', 'dashed', 'dotted'];
-/** Limit of drawn workers; of more, only the extremes and the middle are drawn. */
+/** Maximum number of drawn workers. With more workers, only the extremes and the median are drawn. */
 const MAX_CURVES = STYLE_COLORS.length * STYLE_DASHES.length;
 
 type Values = (number | null)[];
@@ -33,7 +33,7 @@ export function workersOverTime({ workersOverTime: workers, stages, environment 
   ]);
 }
 
-/** Keeps the styles of the other workers if one has no curve. */
+/** Keeps the styles of the remaining workers if one worker has no curve. */
 function curvesOf(workers: Pick<Curve, 'name' | 'points'>[]): Curve[] {
   if (workers.length <= MAX_CURVES) {
     return workers.map((worker, index) => {

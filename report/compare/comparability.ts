@@ -1,4 +1,4 @@
-/** Finds different conditions of results, because they may explain a difference of figures. */
+/** Finds conditions that differ between compared results and may explain their differences. */
 import type { Result } from '../../protocol/result/result.ts';
 import { serverName, serverProperties, settingLines, settingText } from '../figures/setting-lines.ts';
 import { compressionOf, transportsOf } from '../figures/transports.ts';
@@ -12,13 +12,13 @@ type Aspect = 'load' | 'machine' | 'system' | 'deployment';
 
 export interface Mismatch {
   aspect: Aspect;
-  /** Name of the setting or property. */
+  /** Name of the differing setting or property. */
   name: string;
-  /** A value per set; different values within a set are joined with "or". */
+  /** Value of the condition in each set. If it differs within a set, the values are joined with "or". */
   values: string[];
 }
 
-/** Settings that change no figure. */
+/** Settings that do not affect any figure. */
 const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
 const OF_DEPLOYMENT = new Set([
   'target',
@@ -30,15 +30,15 @@ const OF_DEPLOYMENT = new Set([
   'workerSources',
   'layers',
 ]);
-/** Counted during the run, so it is a result and no condition. */
+/** Number of open files, counted during the run. It is a result and no condition. */
 const COUNTED = 'serverOpenFiles';
-/** Processes started for the run, whose ids always differ. */
+/** Process ids, which differ in every run. */
 const PID = /\.pids\.\d+$/;
 const GIB = 1024 ** 3;
 
-/** @param sets results of each set; sets without results are ignored */
+/** @param sets results of each set; empty sets are ignored */
 export function mismatches(sets: Result[][]): Mismatch[] {
-  // Ignores a result without a server description, which would differ in each property.
+  // Ignores the server's properties if a result lacks them, because every property would differ.
   const known = sets.flat().every(({ environment }) => environment.server !== null);
   const properties = sets.map((results) => results.map((result) => propertiesOf(result, known)));
   const names = new Set(properties.flat().flatMap((found) => [...found.keys()]));
@@ -66,7 +66,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['load', 'compression', compressionOf(result) === null ? 'unknown' : compressionOf(result) === 'on' ? 'on' : 'off'],
     ['system', 'memory per connection without', unreadOf(result)],
     ['load', 'garbage collected before memory is read', memory.collected],
-    // The file's name is not part of the load; the settings describe it.
+    // The name of the scenario file does not affect the load, so it is a property of the deployment.
     ['deployment', 'scenario', run.scenario],
     ['deployment', 'target', run.target],
     ['deployment', 'profile', run.profile],
@@ -74,7 +74,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ...entriesOf('deployment', withServer ? Object.fromEntries(serverProperties(result)) : {}, "server's "),
     ['machine', 'cpu', cpu],
     ['machine', 'cores', cpuCount],
-    // Rounded, because a kernel reserves slightly different amounts at each boot.
+    // Memory in whole GiB, because the kernel reserves a slightly different amount at each boot.
     ['machine', 'memory', `${decimals(memoryBytes / GIB, 0)} GiB`],
     ['system', 'kernel', kernel],
     ...entriesOf('system', { ...limits, ...sysctls }),
@@ -84,12 +84,15 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
   return new Map(found.map(([aspect, name, value]) => [`${aspect}:${name}`, settingText(value)]));
 }
 
-/** Returns the parts that the cost of a connection does not include. */
+/**
+ * Lists parts of the deployment that the run could not read, and that are therefore missing from the cost of a
+ * connection.
+ */
 export function unreadOf({ memory: { perConnection } }: Result): string {
   return perConnection?.unread.join(', ') || 'nothing';
 }
 
-/** The assignment of hosts does not affect the load. */
+/** Describes the shares of the load per host, without host names. The names do not affect the load. */
 function sharesOf({ generators }: Result): string {
   if (generators.length < 2) return 'all from one host';
   const shares = generators.map(({ share }) => decimals(100 * share, 1)).sort((a, b) => Number(b) - Number(a));

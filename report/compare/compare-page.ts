@@ -1,4 +1,4 @@
-/** A comparison as a report. */
+/** Builds the report of a comparison. */
 import { type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
 import type { Comparison } from './compare.ts';
 import type { Answer } from './decide.ts';
@@ -7,7 +7,7 @@ import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } 
 
 const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', inconclusive: 'doubt', 'no-difference': 'plain' };
 
-/** Report of a comparison: better and worse figures, and other differences. */
+/** Returns the report of a comparison: better figures, worse figures, and differing conditions. */
 export function comparisonDocument(comparison: Comparison): Document {
   const { sets, mismatches, figures, places } = comparison;
   const others = [...sets.keys()].slice(1);
@@ -50,7 +50,7 @@ export function comparisonDocument(comparison: Comparison): Document {
 function differing({ sets, mismatches }: Comparison): Section[] {
   if (mismatches.length === 0) return [];
   const head = ['Condition', 'Kind', ...sets.map((_, index) => letter(index))];
-  // Shortened for a column; the result contains the whole text.
+  // Shortens long values to the width of a column.
   const shortened = (value: string) => (value.length > 24 ? `${value.slice(0, 23)}…` : value);
   const rows = mismatches.map(({ aspect, name, values }) => [name, aspect, ...values.map(shortened)]);
   return [

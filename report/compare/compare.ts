@@ -1,6 +1,6 @@
 /**
- * Compares sets of runs and finds the figures that differ by more than the noise. A set is one run, or repeats of one. The first set is the
- * reference. docs/method/comparing.md explains the method.
+ * Compares sets of runs and finds the figures that differ by more than the noise. A set consists of one run or of its
+ * repeats. The first set is the reference. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
@@ -20,40 +20,40 @@ export interface RunSet {
   /** For readers. */
   name: string;
   results: Result[];
-  /** Number of further runs, which ended without a result. */
+  /** Number of additional runs of the set that ended without a result. */
   lost?: number;
-  /** Noise of each figure for each level in a study, over all combinations with that level. */
+  /** Noise of each figure in a study, for each level of this set. Pooled over all combinations with that level. */
   levelNoise?: ReadonlyMap<string, PooledNoise>[];
 }
 
 export interface ComparedSet extends Runs {
   name: string;
-  /** Verdict of each run with a result; INVALID runs contribute no figures. */
+  /** Verdict of each run with a result. INVALID runs contribute no figures. */
   statuses: Result['verdict']['status'][];
-  /** First lines of the answer of each failed run. */
+  /** First line of the answer of each failed run. */
   failed: string[];
-  /** Disturbance of each usable run whose times, rates and CPU are ignored because of it. */
+  /** Description of other programs' CPU use in each disturbed run. Times, rates and CPU of such a run are ignored. */
   disturbed: string[];
 }
 
 export interface ComparedFigure extends Described {
-  /** Empty for counts and shares. */
+  /** Unit; empty for counts and shares. */
   unit: string;
-  /** Spread per set; null if it is unknown. */
+  /** Mean and spread of the figure in each set; null if unknown. */
   spreads: (Spread | null)[];
-  /** Codes of the findings that invalidate the figure in some runs, per set. */
+  /** Codes of findings that invalidated the figure in some runs, for each set. */
   invalidated: string[][];
-  /** A difference for each set after the first. */
+  /** Difference from the reference, for each other set. */
   differences: Difference[];
 }
 
 export interface Comparison {
   sets: ComparedSet[];
-  /** Margin: smaller differences do not matter, as a share of the reference. */
+  /** Margin as a share of the reference. Smaller differences are treated as equal. */
   margin: number;
   mismatches: Mismatch[];
   figures: ComparedFigure[];
-  /** Functions of the workers with a changed cost, per set after the first. */
+  /** Texts on worker functions whose cost changed, for each set except the reference. */
   places: string[][];
 }
 
@@ -62,7 +62,7 @@ export const MARGIN = 0.1;
 
 export interface Options {
   margin?: number;
-  /** Whether the sets belong to a study, whose levels may set different loads. */
+  /** Whether the sets belong to a study. In a study, levels may have different loads. */
   isStudy?: boolean;
 }
 
@@ -78,12 +78,15 @@ export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
   };
 }
 
-/** @param sets the reference, then the sets to compare with it */
+/** @param sets the reference set, then the sets to compare with it */
 export function compare(sets: RunSet[], options: Options = {}): Comparison {
   return compareAll([sets], options)[0] as Comparison;
 }
 
-/** Compares several groups with a common error budget. @param groups sets of each comparison, the reference first */
+/**
+ * Compares several groups of sets with a common error budget.
+ * @param groups sets of each comparison, the reference first
+ */
 export function compareAll(groups: RunSet[][], { margin = MARGIN, isStudy = false }: Options = {}): Comparison[] {
   const measured = groups.map((sets) => comparablePairs(sets, isStudy));
   const decided = decide(
@@ -113,7 +116,7 @@ function placesOfSets(sets: RunSet[]): string[][] {
   return others.map((runs) => placeDifferences(reference, runs));
 }
 
-/** Returns each figure with a pair for each set after the first. */
+/** Returns each figure with one pair for each set except the reference. */
 function comparablePairs(sets: RunSet[], isStudy: boolean) {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   return comparableFigures(usable, isStudy).map(({ figure, spreads, invalidatedBy }) => {
@@ -138,7 +141,7 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
   });
 }
 
-/** A run that could not read a part of the deployment reports a lower cost. */
+/** Returns whether all runs read the same parts of the deployment. An unread part lowers the reported cost. */
 function readSameParts(runs: Result[]): boolean {
   return new Set(runs.map(unreadOf)).size < 2;
 }
@@ -147,10 +150,13 @@ function faultsIn(figure: Figure, runs: Result[]): number[] {
   return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (faultsOf(run, figure) ?? [])));
 }
 
-/** Path of the share of usable runs. The result document has no such key. */
+/** Internal key of the share of usable runs. The result document does not contain it. */
 export const USABLE_RUNS = 'runs.usable';
 
-/** Share of usable runs, first in the list if it differs between sets. A version that mostly crashes can be fast in its other runs. */
+/**
+ * Returns the share of usable runs as a figure, if it differs between sets. A version that crashes in most runs can
+ * look fast in the remaining ones.
+ */
 function usableFigure(all: ComparedSet[]): ComparedFigure[] {
   const [reference, ...others] = all;
   if (!reference || all.every(({ usable, made }) => usable === made) || all.some(({ made }) => made === 0)) return [];
@@ -174,8 +180,9 @@ function usableDifference(a: Spread | null, b: Spread | null, answer: Answer): D
 }
 
 /**
- * Compares only costs and losses per connection if the numbers of connections differ. A study compares everything except the number of
- * connections. A higher requested rate does not count as a faster side.
+ * Chooses the figures that can be compared. If the numbers of connections differ, only costs and losses per connection
+ * are compared. A study compares everything except the number of connections. A higher requested rate does not count as
+ * a faster side.
  */
 function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeof measuredFigures> {
   const isOne = (key: 'target' | 'configuredRatePerSec') =>

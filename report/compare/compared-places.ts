@@ -4,13 +4,16 @@ import type { Result } from '../../protocol/result/result.ts';
 import { type FunctionPlace, type Places, placesOf } from '../figures/places.ts';
 import { withUnit } from '../model/amount.ts';
 
-/** Threshold in half-widths of a 95 % interval. 99.9 % of random differences are smaller. Strict, because many functions are compared. */
+/**
+ * Threshold in multiples of the 95 % interval's half-width. 99.9 % of random differences are smaller. Strict, because
+ * many functions are compared.
+ */
 const CERTAIN = 1.68;
-/** Smallest shown difference, as a share of the reference's sum. */
+/** Differences below this share of the reference's sum are not shown. */
 const LEAST_SHARE = 0.02;
 const MOST_TEXTS = 5;
 
-/** Returns a text for each kind of places in both sets, such as `per connection: +3.1 KB in session.ts:88 (keep)`. */
+/** Returns a text for each measured cost in both sets, such as `per connection: +3.1 KB in session.ts:88 (keep)`. */
 export function placeDifferences(reference: Result[], other: Result[]): string[] {
   const [before, after] = [reference, other].map((runs) => Map.groupBy(runs.flatMap(placesOf), ({ key }) => key));
   return [...(before ?? [])].flatMap(([key, a]) => {
@@ -27,7 +30,7 @@ export function placeDifferences(reference: Result[], other: Result[]): string[]
   });
 }
 
-/** Returns the significant differences, the largest first. */
+/** Returns the significant differences between functions, the largest first. */
 function differencesOf(a: Places[], b: Places[]) {
   const [before, after] = [means(a), means(b)];
   const keys = [...new Set([...after.keys(), ...before.keys()])];
@@ -40,7 +43,7 @@ function differencesOf(a: Places[], b: Places[]) {
   return all.filter(({ isCertain }) => isCertain).toSorted((one, two) => Math.abs(two.by) - Math.abs(one.by));
 }
 
-/** Identifies a function without its line, which differs between versions. */
+/** Averages the cost of each function. Functions are matched without line numbers, which differ between versions. */
 function means(runs: Places[]): Map<string, FunctionPlace> {
   const keyOf = (one: FunctionPlace) => JSON.stringify([one.package, one.name, one.place.replace(/:\d+$/, '')]);
   const sum = (all: number[]) => all.reduce((total, one) => total + one, 0);
@@ -57,7 +60,10 @@ function means(runs: Places[]): Map<string, FunctionPlace> {
   );
 }
 
-/** The list contains only the largest functions, so a missing one can be as large as the last one. */
+/**
+ * A profile lists only the largest functions. The cost of a function that is not listed can be as large as the last
+ * listed cost.
+ */
 function smallestListed(runs: Places[]): { value: number; halfWidth95: number } {
   const last = runs.map(({ functions }) => (functions.length < MOST_FUNCTIONS ? undefined : functions.at(-1)));
   return last.find((one) => one !== undefined) ?? { value: 0, halfWidth95: 0 };

@@ -1,6 +1,6 @@
 /**
- * Decides a figure of two sets of runs: better, worse, no difference, or inconclusive. One error budget of 5 % covers all figures of all
- * comparisons that are decided together, such as those of a study. docs/method/comparing.md explains the method.
+ * Decides whether a figure is better, worse, equal or inconclusive between two sets of runs. One error budget of 5 %
+ * covers all figures that are decided together, such as those of a study. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Difference } from '../../protocol/documents/study-schema.ts';
@@ -16,31 +16,31 @@ export interface Pair {
   figure: Figure;
   a: Spread | null;
   b: Spread | null;
-  /** Difference of a measured figure. */
+  /** Difference between the sets; null for a counted figure. */
   gap: Gap | null;
-  /** Faults of each run of both sides for a counted figure; null if a side was not counted. */
+  /** Number of faults in each run of both sets, for a counted figure. Null if one set was not counted. */
   faults: [a: number[], b: number[]] | null;
   invalidatedBy: string[];
 }
 
 export interface Rules {
-  /** Margin, as a share of the reference. */
+  /** Margin as a share of the reference. Smaller differences are treated as equal. */
   margin: number;
-  /** Whether sides can have single runs, which do not show how often faults occur. */
+  /** Whether single runs may decide a counted figure. They do not show how often faults occur. */
   countsSingleRuns: boolean;
 }
 
-/** Probability that any figure of a kind is called different if none is. */
+/** Error budget for each kind of figure: the probability that at least one equal figure is called different. */
 const ERRORS = { primary: 0.03, counted: 0.01, other: 0.01 };
 const CONFIDENCE = 0.95;
 /**
- * Deviation between runs, assumed for single runs, because intervals within a run do not include it. Three runs under equal conditions
- * differed by 10 % (docs/method/comparing.md), although the interval of each fitted line is below 2 %. Medians of latencies deviated by 18
- * %, so two of them can be 65 % apart.
+ * Assumed deviation between runs, as a share, for comparisons of single runs. The interval within a run does not
+ * include it. Three equal runs differed by 10 % (docs/method/comparing.md), although the interval of each fitted line
+ * is below 2 %. Medians of latencies deviated by 18 %, so two of them can differ by 65 %.
  */
 const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: 0.1, broadcasts: 1 };
 
-/** Returns the difference of each pair, decided together. */
+/** Decides all pairs together and returns the difference of each pair. */
 export function decide(pairs: Pair[], rules: Rules): Difference[] {
   const families = Map.groupBy(pairs.filter(isTested), kindOf);
   const confidences = new Map<string, number>();
@@ -62,7 +62,7 @@ function kindOf({ figure, faults }: Pair): keyof typeof ERRORS {
   return faults ? 'counted' : figure.primary ? 'primary' : 'other';
 }
 
-/** Counts cannot differ if neither side has a fault. */
+/** Returns whether the pair needs a test. Counts without any fault on either side are equal. */
 function isTested({ gap, faults }: Pair): boolean {
   return gap !== null || (faults?.flat().some((count) => count > 0) ?? false);
 }
@@ -73,8 +73,8 @@ function pOf({ gap, faults }: Pair): number {
 }
 
 /**
- * Few runs cannot pass an exact test. They are sufficient if every run of a side exceeds the allowance of the other side, unless other runs
- * decided together show that this fault is intermittent.
+ * Returns whether every run of one side has more faults than the other side's allowance. An exact test cannot decide so
+ * few runs. The rule does not apply if other runs decided together show that the fault is intermittent.
  */
 function isSeparated(pair: Pair, pairs: Pair[], { countsSingleRuns }: Rules): boolean {
   const { faults, figure } = pair;
@@ -102,7 +102,7 @@ function countedDifference(
   return { ...UNKNOWN, ...meanDifference(a, b), answer, noise: 'none', invalidatedBy };
 }
 
-/** Neither side has a fault, or all runs have the same number within the margin. */
+/** Returns whether neither side has a fault, or all runs have the same count within the margin. */
 function isSame(faults: [number[], number[]], margin: number): boolean {
   const [a, b] = faults.map(spreadOf);
   if (!a || !b) return false;
@@ -121,20 +121,21 @@ function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number
   const { estimate, noise } = gap;
   const betweenRuns = BETWEEN_RUNS_SHARE[noise] * Math.abs(a.mean);
   const within = intervalOf(estimate, CONFIDENCE);
-  // Decides by the same interval that is shown.
+  // Uses the displayed interval, so that the decision agrees with it.
   const [low, high] = [within.low - betweenRuns, within.high + betweenRuns];
   const accuracy = accuracyOf(figure, a.mean);
   const threshold = Math.max(accuracy, betweenRuns);
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
   const isSame = Math.max(high, -low) <= allowed;
   const known = { value, share, low, high, detectable: detectableBy(estimate, confidence, threshold), noise };
-  // A negative cost or time is noise.
+  // A negative cost or time is an artefact of noise, so it decides nothing.
   const isNegative = Math.min(a.mean, b.mean) < 0;
   if (!isSame && isDifferent && Math.abs(value) > threshold && !isNegative) {
     const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
     return { ...known, answer, runsNeeded: null, invalidatedBy };
   }
-  // Fewer runs are needed for the observed difference, if it is real, than for one as large as the margin.
+  // Suggests the runs needed for the observed difference or for the margin, whichever is larger. A larger difference
+  // needs fewer runs.
   const size = Math.max(allowed, Math.abs(value));
   const needed = betweenRuns > 0 || isSame ? null : runsNeeded(estimate, Math.min(a.runs, b.runs), confidence, size);
   return { ...known, answer: isSame ? 'no-difference' : 'inconclusive', runsNeeded: needed, invalidatedBy };

@@ -4,8 +4,8 @@ import type { Comparison } from './compare.ts';
 import { headlineOf } from './text.ts';
 
 /**
- * Returns the decision. A worse figure takes precedence, then a set without a usable run, an inconclusive deciding figure, and a better
- * figure. Otherwise there is no difference. `exitCodeOf` has the exit codes.
+ * Returns the decision. Precedence: a worse figure, a set without a usable run, an inconclusive primary figure, a
+ * better figure, no difference. `exitCodeOf` has the exit codes.
  */
 export function endOf(comparison: Comparison): Extract<Ended, object> {
   const answers = comparison.sets.slice(1).map((_, index) => headlineOf(comparison, index + 1).answer);

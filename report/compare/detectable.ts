@@ -1,20 +1,26 @@
-/** Smallest changes that a comparison would have detected in each deciding figure, by the noise of its own runs. */
+/**
+ * Computes the smallest change of each primary figure that a comparison would have detected, from the noise of its own
+ * runs.
+ */
 import { accuracyOf } from '../figures/figures.ts';
 import { shareText } from '../text/format.ts';
 import type { Comparison } from './compare.ts';
 
-/** Minimum number of runs: the deviation of fewer can be small by chance. */
+/** Minimum number of runs. The standard deviation of fewer runs can be small by chance. */
 const LEAST_RUNS = 4;
 
 interface Detectable {
   title: string;
-  /** Share of the reference that 80 % of such comparisons would detect. */
+  /** Change that 80 % of such comparisons would detect, as a share of the reference. */
   share: number;
-  /** Accuracy of the measurement itself, which more runs do not improve. */
+  /** Accuracy of the measurement as a share of the reference. More runs do not improve it. */
   accuracy: number;
 }
 
-/** Returns the detectable changes of the primary figures that both sides have, smallest first; infinite if the noise is unknown. */
+/**
+ * Returns the detectable change of each primary figure that both sets have, the smallest first. Infinite if the noise
+ * is unknown.
+ */
 export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: number): Detectable[] {
   return figures
     .flatMap((figure): Detectable[] => {
@@ -28,7 +34,10 @@ export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: nu
     .sort((a, b) => a.share - b.share);
 }
 
-/** Returns whether the runs were enough to detect a change of that share in all figures that are accurate enough for it. */
+/**
+ * Returns whether the comparison would have detected a change of this share in every figure that is measured accurately
+ * enough.
+ */
 export function detectsShare({ sets, figures }: Comparison, index: number, share: number): boolean {
   const found = detectableOf({ figures }, index).filter(({ accuracy }) => accuracy <= share);
   const runs = Math.min(...[0, index].map((set) => sets[set]?.usable ?? 0));

@@ -8,11 +8,11 @@ import { mean } from '../statistics/statistics.ts';
 import { isNarrow } from '../statistics/straightness.ts';
 import { studentT } from '../statistics/student.ts';
 
-/** Usable runs of a set, with the spread of the figure. */
+/** Usable runs of a set, with the mean and spread of a figure. */
 export interface Side {
   runs: Result[];
   spread: Spread | null;
-  /** Noise of the figure at each level of this set in a study. */
+  /** Noise of the figure at each level of this set, in a study. */
   levels: PooledNoise[];
 }
 
@@ -21,7 +21,7 @@ export interface Gap {
   noise: Exclude<Difference['noise'], 'none' | null>;
 }
 
-/** Returns null for counts, if a side has no value, and if the noise is unknown. */
+/** Returns the difference of a measured figure. Null for counts, for a missing value, and if the noise is unknown. */
 export function gapOf(figure: Figure, a: Side, b: Side): Gap | null {
   if (!a.spread || !b.spread || isCounted(figure)) return null;
   const hasLevels = a.levels.length > 0 && b.levels.length > 0;
@@ -29,15 +29,15 @@ export function gapOf(figure: Figure, a: Side, b: Side): Gap | null {
   if (ofLevels) return withBias(figure, a, b, ofLevels.estimate, ofLevels.isPooled ? 'study' : 'repeats');
   const [inA, inB] = [a, b].map(({ runs }) => runEstimate(runs, figure));
   const { noise = 'fit' } = figure.declared;
-  // The spread of the other side's runs already includes the variation between broadcasts.
+  // Latencies vary between broadcasts. The spread between repeated runs already includes this variation.
   const means = meansApart(a.spread, b.spread, noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined);
   if (means) return withBias(figure, a, b, means, 'repeats');
   return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
 }
 
 /**
- * Adds the error of intervals that are too wide to quote, such as those of garbage, worker threads or native memory. Every run of a side
- * has the same bias, so the deviation between its runs does not show it.
+ * Adds the error of intervals that are too wide to quote, caused by garbage, worker threads or native memory. All runs
+ * of a set share this error, so the spread between runs does not show it.
  */
 function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: Gap['noise']): Gap {
   const errors = [a, b].flatMap(({ runs }) => widestError(runs, figure) ?? []);
@@ -47,7 +47,10 @@ function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: G
   return { estimate: { value: estimate.value, error, degrees }, noise: 'fit' };
 }
 
-/** Returns the largest error within a run whose interval is too wide to quote; undefined if all can be quoted. */
+/**
+ * Returns the largest error among runs whose interval is too wide to quote; undefined if every interval is narrow
+ * enough.
+ */
 function widestError(runs: Result[], figure: Figure): Estimate | undefined {
   if (figure.declared.noise !== 'fit') return undefined;
   return runs
@@ -57,8 +60,9 @@ function widestError(runs: Result[], figure: Figure): Estimate | undefined {
 }
 
 /**
- * Returns the figure of a single run with its standard error. The interval of a latency counts each broadcast once, because its copies are
- * late together. The interval of a cost per connection follows from the number of plateaus.
+ * Returns the figure of a single run with its standard error. For latencies, the error is based on the number of
+ * broadcasts, because copies of one broadcast are late together. For a cost per connection, it is based on the number
+ * of plateaus.
  */
 function runEstimate(runs: Result[], figure: Figure): Estimate | null {
   const result = runs.find((run) => figureOf(run, figure) !== null);
@@ -70,22 +74,22 @@ function runEstimate(runs: Result[], figure: Figure): Estimate | null {
   if (interval === null || degrees < 1) return null;
   const { low95, high95 } = interval;
   const value = valueAt(result, path) as number;
-  // Uses the wider side, because the interval of a non-negative cost is cut at zero.
+  // Uses the wider half of the interval, because the other half of a non-negative cost can be cut at zero.
   const reach = Math.max(high95 - value, value - low95);
   return { value, error: reach / studentT(0.95, degrees), degrees };
 }
 
-/** A side of a comparison. */
+/** Number of runs of a set, usable and in total. */
 export interface Runs {
-  /** Number of runs with usable figures. */
+  /** Number of runs with figures. */
   usable: number;
-  /** Number of all runs. */
+  /** Number of runs, with or without figures. */
   made: number;
 }
 
 /**
- * Compares the shares of usable runs. A side is worse if its share is at most half of the other's. Fewer lost runs, or a single run, prove
- * nothing, because a disturbed machine can also spoil a run.
+ * Compares the shares of usable runs. A set is worse if its share is at most half of the other set's share. A smaller
+ * difference or a single lost run is inconclusive, because a disturbance of the machine can also make a run unusable.
  * @returns the answer for `after` against `before`
  */
 export function usableAnswer(before: Runs, after: Runs): 'better' | 'worse' | 'no-difference' | 'inconclusive' {
@@ -97,16 +101,17 @@ export function usableAnswer(before: Runs, after: Runs): 'better' | 'worse' | 'n
 }
 
 /**
- * Ratio of two counts that chance exceeds in 2.5 % of cases on either side: the quantile of F with 2 and 2 degrees of freedom. Faults of
- * one event occur together, so a count varies by as much as its size (exponential distribution) until repeats show less.
+ * Minimum ratio of the fault counts of two single runs. Chance exceeds it in 2.5 % of cases in each direction (F
+ * distribution with 2 and 2 degrees of freedom). Faults of one event occur together, so a count is assumed to vary by
+ * its own size (exponential distribution).
  */
 const RATIO_OF_SINGLE_RUNS = 39;
 
 /**
- * Compares every run of one side with the allowance of the other: its highest count, plus the range of its runs, plus twice the square root
- * of that count. Single runs show no range, so one must have 39 times as many faults. If no run of the other side has a fault, one fault in
- * every run is sufficient.
- * @returns whether `b` has more, or `a`; null if they are not different enough
+ * Compares every run of one side with the allowance of the other side. The allowance is the highest count, plus the
+ * range of the counts, plus twice the square root of the highest count. A single run has no range, so a ratio of 39 is
+ * required for two single runs. If one side has no faults, one fault in every run of the other side is sufficient.
+ * @returns `worse` if `b` has more faults, `better` if `a` has more; null if neither side clearly has more
  */
 export function separation(a: number[], b: number[]): 'worse' | 'better' | null {
   if (Math.min(...b) > allowance(a, b)) return 'worse';
@@ -116,7 +121,7 @@ export function separation(a: number[], b: number[]): 'worse' | 'better' | null 
 function allowance(faults: number[], others: number[]): number {
   const most = Math.max(...faults);
   if (faults.length + others.length === 2) return RATIO_OF_SINGLE_RUNS * most;
-  // Assumes that a single run varies like the runs of the other side.
+  // A single run is assumed to vary like the runs of the other side.
   const varying = faults.length === 1 && most > 0 ? others : faults;
   return most + (Math.max(...varying) - Math.min(...varying)) + 2 * Math.sqrt(most);
 }
@@ -126,7 +131,7 @@ export function hasMoreFaults(a: number[], b: number[]): boolean {
   return mean(b) > mean(a);
 }
 
-/** Returns whether only some of the runs have faults, so the next run can go either way. */
+/** Returns whether the fault is intermittent: some runs have it and some do not. */
 export function isFlaky(faults: number[]): boolean {
   return faults.some((count) => count > 0) && faults.includes(0);
 }

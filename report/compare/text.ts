@@ -36,7 +36,7 @@ export function describeSet({ name, statuses, usable, made, disturbed }: Compare
   return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
 }
 
-/** Returns the set's figures beside the reference's: differences first, unknown figures last. */
+/** Returns the figures of a set beside those of the reference. Differing figures come first, unknown figures last. */
 export function comparedTable(
   title: string,
   figures: ComparedFigure[],
@@ -55,7 +55,7 @@ export function comparedTable(
   return grid(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
 }
 
-/** Lists the codes that invalidate an inconclusive figure. */
+/** Lists the codes of findings that invalidate an inconclusive figure. */
 function answerCell({ answer, value, invalidatedBy }: Difference): Cell {
   if (answer !== 'inconclusive') return ANSWERS[answer];
   if (invalidatedBy.length > 0) return `inconclusive: ${invalidatedBy.join(', ')}`;
@@ -68,7 +68,7 @@ function rankOf({ differences }: ComparedFigure, index: number): number {
   return { better: 3, worse: 3, 'no-difference': 2, inconclusive: 1 }[answer];
 }
 
-/** Relative except for counts and for references near zero; with half of its interval. */
+/** Formats a difference with half of its interval. It is relative, except for counts and for references near zero. */
 function differenceText(figure: ComparedFigure, { value, share, low, high }: Difference): string {
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
@@ -79,7 +79,7 @@ function differenceText(figure: ComparedFigure, { value, share, low, high }: Dif
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${inPercent ? ' %' : ''}`;
 }
 
-/** Returns, for no difference, the smallest change that 80 % of such comparisons would detect. */
+/** For equal figures, returns the smallest change that 80 % of such comparisons would detect. */
 function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Difference): string {
   const reference = Math.abs(spreads[0]?.mean ?? 0);
   if (answer === 'better' || answer === 'worse' || detectable === null || reference === 0) return '';
@@ -87,7 +87,7 @@ function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Dif
   return share < 1 ? `± ${shareText(share)}` : shareText(share);
 }
 
-/** Differences between shares are in percentage points. */
+/** Differences between shares are shown in percentage points. */
 function plain({ quantity }: ComparedFigure, value: number): string {
   return quantity === 'share' ? `${exactDecimals(100 * value, 2)} pp` : numberText(quantity, value);
 }
@@ -96,30 +96,30 @@ export function percentText(share: number): string {
   return exactDecimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 
-/** Share of the runs. */
+/** Share of runs that counts as most runs. */
 const MAJORITY = 0.5;
 
-/** The answer for a set after the first, in one line. */
+/** Answer for a compared set, in one line. */
 export interface Headline {
   answer: Difference['answer'];
   text: string;
-  /** Reason for an inconclusive answer besides the undecided figures. */
+  /** Reasons for an inconclusive answer, other than inconclusive figures. */
   unsure: string[];
-  /** Deciding figures that both sides have, but are inconclusive. */
+  /** Primary or counted figures that both sets have, but that are inconclusive. */
   open: OpenFigure[];
 }
 
 interface OpenFigure {
   title: string;
-  /** Reason why it is undecided. */
+  /** Reason why the figure is inconclusive. */
   reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval' | 'reading';
-  /** Runs of each side needed to decide; null if unknown, or above 1,000. */
+  /** Number of runs per set needed for a decision; null if unknown or above 1,000. */
   runsNeeded: number | null;
 }
 
 /**
- * Returns the answer. A worse figure outweighs all others. Otherwise, the answer is inconclusive if a deciding figure is: a primary or a
- * counted one, or the share of usable runs.
+ * Returns the answer for a set. A worse figure makes the answer worse. Otherwise, the answer is inconclusive if a
+ * primary figure, a counted figure or the share of usable runs is inconclusive.
  * @param nameOf returns the name of a set
  * @returns `worse in Connections failed, Delivered; better in …`
  */
@@ -173,7 +173,10 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
   };
 }
 
-/** Returns `B failed: 50.00 % of the copies …` if most runs of that set failed, but less than half of the reference's. */
+/**
+ * Returns `B failed: 50.00 % of the copies …` if most runs of set B failed and fewer than half of the reference's runs
+ * failed.
+ */
 function failuresText(a: ComparedSet, b: ComparedSet, index: number, nameOf: typeof letter): string | undefined {
   const share = ({ failed, statuses }: ComparedSet) => failed.length / Math.max(1, statuses.length);
   const [first = ''] = b.failed;
@@ -214,7 +217,7 @@ const MISSING = {
   runs: 'too few runs',
 };
 
-/** Returns the inconclusive figures for each reason, with the way to decide them. */
+/** Lists the inconclusive figures by reason, each with the way to get a conclusion. */
 export function openTexts(open: OpenFigure[]): string[] {
   return [...Map.groupBy(open, ({ reason }) => reason)].map(([reason, own]) => {
     const titles = [...Map.groupBy(own, ({ title }) => title)].map(([title, all]) => {
@@ -229,8 +232,8 @@ export function openTexts(open: OpenFigure[]): string[] {
 }
 
 /**
- * Lists deciding figures that one side's runs lack, at least in part: a version that sends nothing has no late messages. Includes figures
- * that findings of their runs invalidate.
+ * Lists primary and counted figures that some runs of a set lack, or that findings invalidate. Such a gap can hide a
+ * worse version: a version that sends nothing has no late messages.
  */
 function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof letter): string[] {
   return [0, index].flatMap((side) => {
@@ -255,7 +258,7 @@ function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof let
   });
 }
 
-/** Figures measured on both sides without a conclusion. */
+/** Returns whether the figure was measured on both sides but is inconclusive. */
 function isOpen(difference: Difference | undefined): boolean {
   return difference?.answer === 'inconclusive' && difference.value !== null;
 }
@@ -263,7 +266,7 @@ function isOpen(difference: Difference | undefined): boolean {
 const OTHER_LOAD =
   'The loads differ, so only what is per connection or per message can be compared: times, rates and counts follow the load.';
 
-/** Returns a line for each kind of differing conditions, by name. A table has their values. */
+/** Returns one line for each kind of differing condition, with the names. A table has the values. */
 export function mismatchLines(mismatches: Mismatch[]): string[] {
   const lines = [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(
     ([aspect, all]) => `${ASPECTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
@@ -272,7 +275,7 @@ export function mismatchLines(mismatches: Mismatch[]): string[] {
   return differs ? [OTHER_LOAD, ...lines] : lines;
 }
 
-/** Explanation of the table. */
+/** Explains the columns of the table. */
 export function notes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'>): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
   const within = differences.some(({ noise }) => noise === 'fit' || noise === 'broadcasts');

@@ -1,4 +1,4 @@
-/** Conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
+/** Evaluates conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
 
 import type { Condition } from '../../protocol/documents/search-schema.ts';
 import { ANY, matches, PLACES } from '../../protocol/result/figure-paths.ts';
@@ -18,7 +18,7 @@ const TESTS: Record<Condition['comparison'], (value: number, limit: number) => b
   '!=': (value, limit) => value !== limit,
 };
 
-/** A condition with the figure's value; null if it was not measured or cannot be quoted. */
+/** A condition with the figure's value. The value is null if it was not measured or cannot be quoted. */
 export interface Checked {
   condition: Condition;
   value: number | null;
@@ -32,7 +32,7 @@ export function checkConditions(conditions: Condition[], result: Result): Checke
   });
 }
 
-/** Counts by name omit zeros. */
+/** A missing count is 0, because the result omits zeros. */
 const COUNTS = /^(connections|sampling)\./;
 
 function numberAt(result: Result, key: string): number | null {
@@ -47,7 +47,10 @@ export function conditionText({ key, comparison, value }: Condition): string {
   return `${key} ${comparison} ${value}`;
 }
 
-/** Returns why there is no value to check: `the run did not measure it`, `it may not be quoted: not a straight line`. */
+/**
+ * Returns why the condition cannot be checked: `the run did not measure it`, `it may not be quoted: not a straight
+ * line`.
+ */
 export function whyUnknown({ key }: Condition, result: Result): string {
   const doubt = whyNotQuoted(result, key);
   if (doubt !== undefined) return `it may not be quoted: ${doubt}`;
@@ -72,10 +75,10 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
   const figure = figureOfPath(key);
   const format = (number: number) =>
     figure ? withUnit(figure.quantity, number) : decimals(number, Number.isInteger(number) ? 0 : 2);
-  // Returns, for example, `one way p99`.
+  // Returns the figure's name within a sentence, such as `one way p99`.
   const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
   const was = value ?? 0;
-  // More digits, because equal rounded values would contradict the sentence.
+  // Value and limit can look equal after rounding, so the text states their difference in percent.
   const isClose = limit !== 0 && was !== limit && format(was) === format(limit);
   const shown = isClose
     ? `${decimals(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`
@@ -83,12 +86,12 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
   return `${named} ${VERBS[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${shown})`;
 }
 
-/** Returns the dotted keys of all numbers that are not in lists: `cpu.<name>.idlePercent`. */
+/** Returns the dotted keys of all numbers in the result, except those in lists: `cpu.<name>.idlePercent`. */
 export function numericKeys(): string[] {
   return PLACES.flatMap(({ path, type }) => (type === 'number' && !path.includes(`${ANY}.${ANY}`) ? path : []));
 }
 
-/** Returns whether the key is one of these, with any name for `<name>`. */
+/** Returns whether a key is in the list. `<name>` in the list matches any name. */
 export function isNumericKey(key: string, keys: string[]): boolean {
   return keys.some((known) => matches(known, key) !== undefined);
 }

@@ -1,4 +1,4 @@
-/** Computes the connections that would fit: into a memory budget, by the CPU of idle connections, and by each other known limit. */
+/** Computes how many connections fit: by a memory budget, by the CPU of idle connections, and by other known limits. */
 import type { Result } from '../../protocol/result/result.ts';
 import { crossingOf, fitLine } from '../statistics/statistics.ts';
 import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
@@ -12,10 +12,11 @@ import { coresOfDeployment } from './usable-resources.ts';
 type Capacity = Result['capacity'];
 type Measured = Omit<Result, 'capacity' | 'answer' | 'outcome' | 'verdict' | 'findings'>;
 
-/** @param budgetBytes memory for the Socket.IO workers; the proxy, Redis and the kernel need additional memory */
+/** @param budgetBytes memory budget of the Socket.IO workers; proxy, Redis and kernel need memory in addition */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory, connections } = result;
-  // Null if the layer's slope cannot be quoted, at rest or in service.
+  // Returns the number of connections at which the memory of a layer in service reaches `bytes`. Null if its slope at
+  // rest cannot be quoted.
   const lineReaches = (layer: string, bytes: number) => {
     const atRest = memory.perConnectionBytes[layer];
     return atRest && whyNot(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
@@ -45,7 +46,7 @@ function inServiceReaches({ inService, plateaus }: Measured['memory'], layer: st
   return line && crossingOf(line, bytes);
 }
 
-/** Returns why the number of connections for a memory budget of the workers is unknown. Their memory at rest decides. */
+/** Returns why the number of connections for a memory budget is unknown; undefined if it is known. */
 export function whyNoBudget(result: CostSources): string | undefined {
   const { memory } = result;
   const cost = perConnectionOf(result);
@@ -63,7 +64,9 @@ function fitting(found: number | null, budgetBytes: number): Capacity['memoryLim
   return { budgetBytes, connections };
 }
 
-/** Number of idle connections that use all usable cores, without reserve for connects or copies. */
+/**
+ * Returns the number of idle connections whose pings use all usable cores. No CPU is reserved for connects or copies.
+ */
 function pingLimit(result: Measured): Capacity['pings'] {
   const cost = idleCostOf(result);
   if (!cost.known) return null;

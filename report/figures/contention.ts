@@ -1,4 +1,4 @@
-/** Other users of a machine's CPUs: other programs, and the hypervisor, which runs other machines. */
+/** Detects CPU use by other programs on a machine, and by the hypervisor for other virtual machines. */
 
 import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
@@ -6,30 +6,30 @@ import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
 import { sharesMachine } from './places.ts';
 
-/** Share of the machine’s CPUs that every system uses for itself. */
+/** CPU use of other programs below this share of the machine is normal for every system. */
 const MIN_SHARE = 0.05;
 /**
- * Share of a machine's CPUs at which other programs distort times, rates and CPU too much. In runs of 1,000 connections on two cores, the
- * p99 of the latency was up to 1.5 times that of a quiet machine.
+ * CPU use of other programs above this share of the machine distorts times, rates and CPU. In runs of 1,000 connections
+ * on two cores, it raised the p99 of the latency up to 1.5-fold.
  */
 const DISTURBING_SHARE = 0.25;
-/** Number of programs in a line. */
+/** Maximum number of programs named in a line. */
 const MAX_NAMES = 2;
-/** Programs that use fewer cores are not named. */
+/** Programs that use fewer cores are not named in a line. */
 const MIN_CORES = 0.05;
 
 export interface Contention {
-  /** Share of the machine's CPUs. */
+  /** CPU use of other programs, as a share of the machine's CPUs. */
   share: number;
-  /** Idle share of the CPUs in the same window. */
+  /** Idle share of the machine's CPUs in the same window. */
   idleShare: number;
   /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
   text: string;
-  /** Numbers in `text`. */
+  /** Values that `text` contains. */
   values: FindingValue[];
-  /** Largest programs, by the names that they choose. */
+  /** Names of the other programs with the largest CPU use. A program can choose its own name. */
   programs: string[];
-  /** Windows in which others used a quarter of the CPUs or more; the worst one first. */
+  /** Windows in which other programs used at least a quarter of the CPUs, the worst first. */
   windows: string[];
 }
 
@@ -38,16 +38,16 @@ type Machines = Pick<Result, 'run' | 'machine' | 'generators' | 'workerMachines'
 type Known = 'cores' | 'busyCores' | 'othersCores' | 'stealCores' | 'errorCores' | 'programs' | 'pressure';
 
 interface Window extends Pick<MachineShares, Known> {
-  /** Empty for the generator's own machine. */
+  /** Name of the host; empty for the generator's machine. */
   where: string;
   window: string;
-  /** CPU of programs outside the container, which do not belong to the run. */
+  /** CPU used outside the generator's container. */
   unseenCores: number;
 }
 
-/** Returns the CPU used by others in the worst window; undefined if it is unknown or within the margin of error. */
+/** Returns the CPU use of other programs in the worst window; undefined if it is unknown or small. */
 export function contentionOf(result: Machines): Contention | undefined {
-  // Nothing is sent in the idle window, so no work waits for a CPU.
+  // Ignores the idle window. Nothing is sent then, so a busy CPU delays nothing.
   const loaded = windowsOf(result).filter(({ window }) => window !== 'idle');
   const windows = loaded.map((one) => ({
     ...one,
@@ -92,7 +92,10 @@ export function contentionOf(result: Machines): Contention | undefined {
   };
 }
 
-/** Returns the CPU used by others if it distorts times, rates and CPU: a large share, or at least as much as was left idle. */
+/**
+ * Returns the CPU use of other programs if it distorts times, rates and CPU: a quarter of the machine, or at least as
+ * much as was left idle.
+ */
 export function disturbanceOf(result: Machines): Contention | undefined {
   const taken = contentionOf(result);
   return taken && taken.share >= Math.min(DISTURBING_SHARE, taken.idleShare) ? taken : undefined;
@@ -100,11 +103,11 @@ export function disturbanceOf(result: Machines): Contention | undefined {
 
 export interface Waiting {
   share: number;
-  /** Window and machine: "during the ramp on host a". */
+  /** Window and host: `during the ramp on host a`. */
   during: string;
 }
 
-/** Returns the longest time in which a process waited for memory, a CPU or a disk, over all windows; undefined if unknown. */
+/** Returns the longest wait of processes for memory, CPU or disk over all windows; undefined if unknown. */
 export function longestWait(result: Machines, what: keyof NonNullable<MachineShares['pressure']>): Waiting | undefined {
   const all = windowsOf(result).flatMap(({ where, window, pressure }) =>
     pressure ? [{ share: pressure[what], during: `during the ${window}${where && ` on ${where}`}` }] : [],
@@ -115,7 +118,7 @@ export function longestWait(result: Machines, what: keyof NonNullable<MachineSha
 type Shares = MachineShares & Pick<Window, 'window'>;
 
 function windowsOf({ run, machine, generators, workerMachines }: Machines): Window[] {
-  // The workers' own containers do not count as others.
+  // Containers of the workers are part of the deployment, not other programs.
   const isShared = sharesMachine({ run }) || workerMachines.some(({ isGenerators }) => isGenerators);
   const at = (where: string) => (one: Shares) => ({ ...one, where, unseenCores: isShared ? 0 : unseenOf(one) });
   return [
@@ -135,7 +138,7 @@ function windowsOf({ run, machine, generators, workerMachines }: Machines): Wind
   ];
 }
 
-/** Returns the kernel's CPU count minus that of all visible processes. */
+/** Returns the CPU time counted by the kernel, less that of all visible processes. */
 function unseenOf({ busyCores, stealCores, oursCores, othersCores, kernelCores, errorCores }: MachineShares): number {
   if (oursCores === null) return 0;
   const seen = stealCores + oursCores + (othersCores ?? 0) + (kernelCores ?? 0);

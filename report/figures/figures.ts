@@ -1,4 +1,4 @@
-/** Figures of comparisons, as declared in the result's schema. */
+/** Figures that comparisons use, as declared in the result schema. */
 import { titleOfLayer } from '../../protocol/documents/named-layers.ts';
 import {
   ANY,
@@ -14,14 +14,17 @@ import { total } from '../text/format.ts';
 import { disturbanceOf } from './contention.ts';
 
 export interface Described {
-  /** Key in the result document, with dots. */
+  /** Dotted key in the result document. */
   path: string;
   title: string;
   quantity: QuantityName;
   better: 'lower' | 'higher';
-  /** Path of an alternative: this figure is compared only if that one is missing. */
+  /** Key of a preferred figure. This figure is compared only if the preferred one is missing. */
   insteadOf?: string;
-  /** Whether it is one of the few deciding figures. They have most of a comparison's error budget, so their intervals are narrower. */
+  /**
+   * Whether it is a primary figure. Primary figures get most of a comparison's error budget, so their intervals are
+   * narrower.
+   */
   primary?: true;
 }
 
@@ -30,8 +33,9 @@ export interface Figure extends Described {
 }
 
 /**
- * Figures of the deployment, without the generator's own. Each additional figure widens all intervals (see compare.ts), so there are few.
- * Excluded are the capacity, which follows from the slope, and maxima, the noisiest figures.
+ * Figures of the deployment that comparisons use. Each additional figure widens all intervals (see compare.ts), so the
+ * list is short. It excludes the generator's figures, the capacity, which follows from the slope, and maxima, which are
+ * the noisiest.
  */
 export const FIGURES: Figure[] = DECLARED.flatMap(comparedOf);
 
@@ -58,34 +62,40 @@ function titled({ path, kind }: DeclaredFigure, title: string, name: string): st
   return kind === 'distribution' ? `${title} ${name}` : `${title}, ${name}`;
 }
 
-/** Returns the declared figure at a key of the result, compared or not. */
+/** Returns the figure declared for a key of the result, whether comparisons use it or not. */
 export function figureOfPath(path: string): Figure | undefined {
   const found = figureAt(path);
   return found && described(found.figure, found.name, path);
 }
 
-/** Figures that other programs' CPU use changes. Counts and memory are not among them. */
+/** Quantities that are distorted by the CPU use of other programs. Counts and memory are not. */
 const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'percent', 'microseconds'];
 
-/** Returns null if the figure is unknown, affected by other programs, or invalidated by a finding of its own run. */
+/**
+ * Returns the figure's value for a comparison. Null if it is unknown, distorted by other programs, or invalidated by a
+ * finding.
+ */
 export function figureOf(result: Result, figure: Figure): number | null {
   if (DISTURBED.includes(figure.quantity) && disturbanceOf(result)) return null;
   return invalidatedBy(result, figure.path).length > 0 ? null : measuredValue(result, figure);
 }
 
-/** Returns the codes of the run's findings that invalidate a figure that it has measured. */
+/** Returns the codes of findings that invalidate a measured figure. */
 export function invalidationsOf(result: Result, figure: Figure): string[] {
   return measuredValue(result, figure) === null ? [] : invalidatedBy(result, figure.path);
 }
 
 function measuredValue(result: Result, { path, quantity }: Figure): number | null {
   const found = valueAt(result, path);
-  // A count per cause.
+  // Counts per cause, which are added up.
   const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;
   return isCounts ? total(found as Record<string, number>) : knownAt(result, path);
 }
 
-/** Returns null if it was not measured; for memory, also if a part is missing or the slope is in doubt. */
+/**
+ * Returns the value of a figure; null if it was not measured. Memory is also null if a part is missing or the slope is
+ * in doubt.
+ */
 export function knownAt(result: Result, path: string): number | null {
   const value = valueAt(result, path);
   const cost = (valueAt(result, path.replace(/\.[^.]*$/, '')) ?? {}) as Partial<PerConnection & Slope>;
@@ -94,7 +104,10 @@ export function knownAt(result: Result, path: string): number | null {
   return typeof value !== 'number' || isSpoiled ? null : value;
 }
 
-/** Returns the 95 % interval of a figure: beside it, or under its name among the `intervals` of its section. Null without one. */
+/**
+ * Returns the 95 % interval of a figure; null if it has none. The interval is stored beside the figure, or in
+ * `intervals` of its section.
+ */
 export function intervalAt(result: Result, path: string): { low95: number; high95: number } | null {
   const keys = path.split('.');
   const beside = keys.slice(0, -1).join('.');
@@ -106,14 +119,17 @@ export function intervalAt(result: Result, path: string): { low95: number; high9
   return null;
 }
 
-/** @param path keys with dots between them */
+/** @param path dotted key */
 export function valueAt(document: unknown, path: string): unknown {
   return path
     .split('.')
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
 }
 
-/** Returns the number of missing or excess connections, copies or messages; null for measured figures, and if they were not counted. */
+/**
+ * Returns the number of missing or excess connections, copies or messages. Null for measured figures, and if nothing
+ * was counted.
+ */
 export function faultsOf(result: Result, figure: Figure): number | null {
   const { path, declared } = figure;
   if (!isCounted(figure) || measuredValue(result, figure) === null) return null;
@@ -121,14 +137,19 @@ export function faultsOf(result: Result, figure: Figure): number | null {
   return faults ? faults(valueAt(result, path.replace(/\.[^.]*$/, '')) as never) : measuredValue(result, figure);
 }
 
-/** Whether the figure is counted. Counts have no measurement error, so a single run is sufficient to be worse. */
+/**
+ * Returns whether the figure is a count. A count has no measurement error, so a single run can show that it is worse.
+ */
 export function isCounted({ quantity }: Pick<Described, 'quantity'>): boolean {
   return quantity === 'count' || quantity === 'share';
 }
 
-/** Relative accuracy of a measured figure: the calibration's bound for memory and rates. */
+/** Relative accuracy of measured figures: the calibration's bound for memory and rates. */
 const ACCURACY_SHARE = 0.02;
-/** Absolute accuracy in the result's units, for small figures: bytes and times by the calibration, CPU by the kernel's ticks of 10 ms. */
+/**
+ * Absolute accuracy in the units of the result, for small figures. Bytes and times: from the calibration. CPU: one
+ * kernel tick of 10 ms.
+ */
 const ACCURACY: Partial<Record<QuantityName, number>> = {
   kilobytes: 128,
   megabytes: 128,
@@ -139,7 +160,7 @@ const ACCURACY: Partial<Record<QuantityName, number>> = {
   microseconds: 1,
 };
 
-/** Returns the accuracy of the measurement, in the figure's own unit. Smaller differences mean nothing. */
+/** Returns the accuracy of the measurement in the figure's unit. Smaller differences mean nothing. */
 export function accuracyOf(figure: Described, value: number): number {
   return isCounted(figure) ? 0 : Math.max(ACCURACY[figure.quantity] ?? 0, ACCURACY_SHARE * Math.abs(value));
 }
@@ -150,7 +171,7 @@ export function titleOf({ title, quantity }: Described): string {
   return unit === '' ? title : `${title}, ${unit}`;
 }
 
-/** Returns the codes of the invalidating findings, by answer of the run. */
+/** Returns the codes of invalidating findings for each part of the answer. */
 function invalidatedAnswers({ findings }: Pick<Result, 'findings'>): Map<Invalidated, string[]> {
   const found = new Map<Invalidated, string[]>();
   for (const { code, invalidates } of findings) {

@@ -1,31 +1,37 @@
-/** Number of held connections, and how long they were held. */
+/** Computes how many connections were held, and for how long. */
 import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, integer } from '../text/format.ts';
 
-/** Returns the connections that were open throughout the broadcasts; the peak if none had to stay open or they were not counted. */
+/**
+ * Returns the connections that stayed open during all broadcasts. If none had to stay open, or they were not counted,
+ * the peak is returned.
+ */
 export function heldOf({ held, peak }: Result['connections']): number {
   return held ?? peak;
 }
 
-/** Returns the seconds from the end of the last ramp to the release. Null if no connection was held until then or they were not counted. */
+/**
+ * Returns the seconds from the end of the last ramp to the disconnect. Null if no connection was held until then, or
+ * they were not counted.
+ */
 export function heldSeconds({ connections: { held }, stages }: Pick<Result, 'connections' | 'stages'>): number | null {
   const full = stages[stages.findLastIndex(({ name }) => name === 'ramp') + 1];
   const released = stages.find(({ name }) => name === 'disconnect');
   return !held || !full || !released ? null : released.t - full.t;
 }
 
-/** Returns whether some connections missed broadcasts because they were closed. */
+/** Returns whether some connections missed broadcasts because they had closed. */
 export function hasClosedReceivers(delivery: NonNullable<Result['delivery']>): boolean {
   const { coverage, coverageOfTarget } = delivery;
   return coverage !== null && coverageOfTarget !== null && coverageOfTarget < coverage;
 }
 
-/** Returns whether users disconnected by themselves during the measurement, without the option `overTime`. */
+/** Returns whether virtual users disconnected by themselves during the measurement. False for runs over time. */
 export function hasLeavingUsers({ memory: { overTime } }: Pick<Result, 'memory'>): boolean {
   return overTime?.kind === 'load';
 }
 
-/** Connections of a wave that close before its peak is read are counted as closed after it. */
+/** A connection that closes before the peak of its wave is read is missing from the peak, so it is added. */
 function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']>): number[] {
   const isOfEach = peaks.length === readings.length;
   return peaks.map(({ connections }, index) => {
@@ -35,8 +41,8 @@ function waveSizes({ peaks, readings }: NonNullable<Result['memory']['overTime']
 }
 
 /**
- * Returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once, 29,000 in all,
- * open for 6.0 s on average`; null for other runs.
+ * Returns `6 waves of 10,000 connections`, `8 waves of 2,500 to 10,000 connections`, or `1,512 connections at once,
+ * 29,000 in all, open for 6.0 s on average`. Null if connections were held.
  */
 export function turnoverText({ memory: { overTime }, connections }: Result): string | null {
   const { peak, opened, meanStaySeconds } = connections;

@@ -1,4 +1,6 @@
-/** CPU of idle connections in the deployment: pings and pongs, above its CPU without connections. */
+/**
+ * Computes the CPU that idle connections use in the deployment for pings and pongs, above its CPU without connections.
+ */
 
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
@@ -6,7 +8,7 @@ import { decimals } from '../text/format.ts';
 import { heldOf } from './held.ts';
 import { sharesMachine } from './places.ts';
 
-/** A known cost, or the reason why it is unknown. */
+/** A known value, or the reason why it is unknown. */
 export type Known<T> = ({ known: true } & T) | { known: false; why: string };
 
 interface IdleCost {
@@ -14,11 +16,14 @@ interface IdleCost {
   cores: number;
   interval: NonNullable<Interval>;
   pingIntervalMs: number;
-  /** Whether some processes of the deployment could not be read. */
+  /** Whether the CPU of some processes in the deployment could not be read. */
   isAtLeast: boolean;
 }
 
-/** Unknown unless each connection was pinged during the hold. Pings come in waves, so a part of a cycle can contain any share of them. */
+/**
+ * Returns the CPU per idle connection. It is unknown unless the hold covers a whole ping interval, because pings come
+ * in waves and part of an interval can contain any share of them.
+ */
 export function idleCostOf(
   result: Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings' | 'capacity'>,
 ): Known<IdleCost> {
@@ -43,7 +48,7 @@ export function idleCostOf(
   const figures = deploymentCpu(result);
   const worker = result.cpu.worker?.idleConnectionsPercent ?? null;
   if (held === 0 || worker === null) return unknown('it does not exceed its noise: use a longer `hold`');
-  // Pings reach worker and proxy at the same time, so their noise adds up.
+  // Pings reach worker and proxy at the same time, so the errors of both add up.
   const each = (of: (figure: Result['cpu'][string]) => number | undefined) =>
     figures.reduce((sum, figure) => sum + (of(figure) ?? 0), 0) / 100 / held;
   return {
@@ -65,7 +70,9 @@ export function deploymentCpu(result: Pick<Result, 'memory' | 'cpu'>): Result['c
     .flatMap(({ id }) => result.cpu[id] ?? []);
 }
 
-/** Returns null if the server does not describe itself, or if its workers differ. */
+/**
+ * Returns the server's ping interval in milliseconds. Null if the server does not report it, or if its workers differ.
+ */
 export function pingIntervalOf({ environment }: Pick<Result, 'environment'>): number | null {
   const intervalMs = Number(environment.server?.options.pingInterval);
   return intervalMs > 0 ? intervalMs : null;

@@ -1,7 +1,8 @@
 /**
- * Memory in service: memory of the working workers, with garbage and buffers. It has two sources. One is the reading at each plateau before
- * the forced collection. The other is the peak at the full target, while connections waited and received broadcasts. The difference between
- * the peak and the memory at rest is assumed to be proportional to the connections.
+ * Estimates memory in service: memory of working workers, with garbage and buffers. One source is the reading at each
+ * plateau before the forced collection. The other source is the peak with all connections open, while they waited and
+ * received broadcasts. The difference between the peak and the memory at rest is assumed to be proportional to the
+ * connections.
  */
 import type { Result } from '../../protocol/result/result.ts';
 import type { Point } from '../statistics/statistics.ts';
@@ -9,11 +10,14 @@ import type { Point } from '../statistics/statistics.ts';
 export interface Readings {
   /** At rest. */
   plateaus: Result['memory']['plateaus'];
-  /** Memory at rest, at the same plateaus. */
+  /** Memory in service at the same plateaus, and at the peak. */
   inService: Pick<NonNullable<Result['memory']['inService']>, 'plateaus' | 'peakBytes'>;
 }
 
-/** Returns the layer's bytes at each plateau that has them: the higher one of the reading and the share of the peak. */
+/**
+ * Returns the layer's bytes at each plateau: the reading before the collection or the plateau's share of the peak,
+ * whichever is higher.
+ */
 export function inServicePoints({ plateaus, inService }: Readings, layer: string): Point[] {
   const read = plateaus.flatMap(({ connections: x, [layer]: atRest }, index) => {
     const before = inService.plateaus[index]?.[layer];

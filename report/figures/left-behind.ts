@@ -1,14 +1,14 @@
-/** Layers whose memory remains after connections close, and the causes. Findings, answer and report share them. */
+/** Finds layers whose memory remains after connections close, and the causes. Shared by findings, answer and report. */
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import { type Described, familyOf, inOrder } from './layers.ts';
 
-/** Memory that a worker uses, without free pages of its allocators; then its parts. */
+/** Memory of a worker without free pages of its allocators, then the parts of this memory. */
 const WITHOUT_PAGES = 'workerKept';
 const KEPT = [WITHOUT_PAGES, 'workerHeapUsed', 'workerExternal'];
-/** Figures for the workers' answer, in order of coverage. */
+/** Figures for the workers' part of the answer. A figure that covers more of a worker comes first. */
 export const WORKER_FIGURES = ['workerRss', 'workerWorkingSet', ...KEPT];
 
-/** Figures of the workers themselves; their child processes are a separate layer. */
+/** Layers of the workers' own processes. Child processes are a separate layer. */
 const OF_WORKERS = /^worker(?!Children)/;
 
 export interface LayerDrift {
@@ -16,11 +16,11 @@ export interface LayerDrift {
   drift: Drift;
 }
 
-/** Causes of a rise; both false if the readings cannot distinguish them. */
+/** Whether memory rises per connection or over time. Both are false if the readings cannot distinguish the causes. */
 export interface Causes {
   perConnection: boolean;
   inTime: boolean;
-  /** Set if pages rise, but heap and external memory do not: those pages can be free ones. */
+  /** Set if RSS rises, but heap and external memory do not. The rise can then be free pages. */
   onlyPages?: { excluded: true } | { cannotTellBelow: number; connections: number };
 }
 
@@ -30,8 +30,8 @@ function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
 }
 
 /**
- * Returns the causes of a rise. A worker's pages also grow when V8 compiles or its allocators keep free ones, so a cause needs a rise of
- * heap or external memory, too.
+ * Returns the causes of a rise. RSS also rises when V8 compiles code or an allocator keeps free pages, so a cause is
+ * confirmed only if heap or external memory rises as well.
  */
 export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
   const drift = found.drift[layer] as Drift;
@@ -45,7 +45,10 @@ export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
   return perConnection || inTime ? { perConnection, inTime } : own;
 }
 
-/** Returns whether heap and external memory exclude the lower end of the pages' rise; otherwise the size of waves that would decide. */
+/**
+ * Returns whether heap and external memory exclude a rise as large as the lower end of RSS. If they do not, returns the
+ * size of waves that would decide.
+ */
 function pagesEvidence(kept: Drift[], { low95 }: Drift, found: OverTimeResult): NonNullable<Causes['onlyPages']> {
   const bound = Math.max(...kept.map(({ noLeakAbove }) => noLeakAbove ?? 0));
   const least = low95 ?? 0;
@@ -62,13 +65,14 @@ export function roundedUp(count: number): number {
   return Math.ceil(count / unit - 1e-9) * unit;
 }
 
-/** Figure of a part of a worker's memory, which is too small to exclude a leak. */
+/** External memory is too small a part of a worker to exclude a leak. */
 const EXTERNAL_MEMORY = 'workerExternal';
 
 /**
- * Chooses the figure of the workers' answer. Heap and external memory replace pages, which fluctuate by megabytes, if their interval is
- * narrower and compatible.
- * @returns the first leak of any figure, else the first figure that excludes a leak, else all of their memory
+ * Chooses the figure of the workers' answer. Heap and external memory are preferred to RSS if their interval is
+ * narrower and overlaps, because RSS fluctuates by megabytes.
+ * @returns the first figure with a leak, else the first figure that excludes a leak, else the figure that covers the
+ * whole memory
  */
 export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   const found = WORKER_FIGURES.flatMap((layer) => (drift[layer] ? [{ layer, drift: drift[layer] }] : []));
@@ -80,17 +84,17 @@ export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   return leaking ?? excluding ?? found[0] ?? null;
 }
 
-/** Returns whether the 95 % interval per connection is narrower and overlaps the other one. */
+/** Returns whether the 95 % interval per connection is narrower than the other interval and overlaps it. */
 function isMoreAccurate(one: Drift, other: Drift): boolean {
   const [low, high] = [other.low95 ?? Number.NEGATIVE_INFINITY, other.high95 ?? Number.POSITIVE_INFINITY];
   if (one.low95 === null || one.high95 === null) return false;
   return one.high95 - one.low95 <= high - low && one.high95 >= low && one.low95 <= high;
 }
 
-/** Layers of the machine that count. Its other layers change with every program. */
+/** Layers of the machine that can show a leak. The machine's other layers change with every program. */
 const OF_MACHINE = ['kernelSlab', 'kernelTcp', 'systemShared'];
 
-/** Returns layers with a leak per connection or over time, whose whole interval is above 0. */
+/** Returns layers with a leak per connection or over time. The whole interval of a leak is above 0. */
 export function leakingLayers(result: Described): LayerDrift[] {
   const { overTime: found } = result.memory;
   if (!found) return [];
@@ -99,7 +103,10 @@ export function leakingLayers(result: Described): LayerDrift[] {
     .filter(({ layer, drift }) => drift.leaks && confirmedCauses(layer, found).onlyPages === undefined);
 }
 
-/** Returns the number of layers and counts that leak; null if there are none and the workers' readings are inconclusive. */
+/**
+ * Returns the number of layers and counts that leak. Null if none leaks and the readings of the workers are
+ * inconclusive.
+ */
 export function provenLeaks(result: Described): number | null {
   const { overTime: found } = result.memory;
   if (!found) return null;
@@ -107,7 +114,7 @@ export function provenLeaks(result: Described): number | null {
   return proven === 0 && workersDrift(found)?.drift.leaks !== false ? null : proven;
 }
 
-/** Returns a figure for each layer besides the workers, in the order of tables. */
+/** Returns one figure for each layer besides the workers, in the order of tables. */
 export function otherDrifts(result: Described): LayerDrift[] {
   const { layers, overTime } = result.memory;
   const isOfOthers = (id: string) =>

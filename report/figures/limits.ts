@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 
-/** Words after the number: `40,000 open files in the workers`. */
+/** Text after the number of each limit: `40,000 open files in the workers`. */
 const LIMIT_NAMES = {
   workerFileDescriptors: 'open files in the workers',
   machineMemory: 'connections, by the memory of the machine',
@@ -21,12 +21,15 @@ export interface Limit {
   max: number;
 }
 
-/** Returns the words for a limit; its name if another version defined it. */
+/** Returns the text for a limit. A limit that another version defined gets its own name. */
 export function limitName(name: string): string {
   return LIMIT_NAMES[name as LimitName] ?? name;
 }
 
-/** Returns the limits of a run, the lowest first. Excludes values below the held connections, and memory budgets. */
+/**
+ * Returns the limits of a run, the lowest first. Excludes memory budgets, and limits below the number of held
+ * connections.
+ */
 export function limitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'connections'>): Limit[] {
   const held = connections.held ?? connections.peak;
   return capacity.limits
@@ -39,17 +42,17 @@ export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Lim
   return result.capacity.unknown.length > 0 ? null : (limitsOf(result)[0] ?? null);
 }
 
-/** Share of its open-file limit at which a process can take no more connections. */
+/** Share of the open-file limit at which a process accepts no more connections. */
 const FULL_SHARE = 0.95;
 
 interface FullProcess {
-  /** `worker w0`; empty for a process without a name. */
+  /** Name of the worker: `worker w0`; empty for a process without a name. */
   worker: string;
   open: number;
   limit: number;
 }
 
-/** Returns a server process that is at its limit of open files. */
+/** Returns a server process that has reached its limit of open files. */
 export function fullProcess({
   workers,
   environment: { limits },
@@ -67,19 +70,19 @@ export function fullProcess({
 }
 
 type Measured = Pick<Result, 'connections' | 'workers' | 'workerMachines' | 'environment'>;
-/** Returns the connections at which a figure reaches this many bytes; null if the figure has no slope. */
+/** Returns the number of connections at which a figure reaches this many bytes. Null if its slope is unknown. */
 type Crossing = (figure: string, bytes: number) => number | null;
 interface Limits {
   limits: Limit[];
   unknown: Result['capacity']['unknown'];
 }
-/** The limit, or the reason why it is unknown; null without a limit. */
+/** The limit or the reason why it is unknown; null if there is no limit. */
 type Check = [name: LimitName, max: number | string | null];
 
 const UNREPORTED = 'the workers do not report it';
 const NO_LINE = 'its memory has no line that can be quoted';
 
-/** Limits of a deployment on the generator's machine. */
+/** Computes the limits of a deployment on the generator's machine. */
 export function machineLimits({ connections, environment }: Measured, crossing: Crossing): Limits {
   const { openFilesHard, containerMemoryBytes = Number.POSITIVE_INFINITY } = environment.limits;
   const workers = Object.keys(connections.perWorker).length;
@@ -90,7 +93,9 @@ export function machineLimits({ connections, environment }: Measured, crossing: 
   ]);
 }
 
-/** Limits of a deployment that the run did not start: files, and memory of containers and machines. */
+/**
+ * Computes the limits of a deployment that the run did not start: open files, and memory of containers and machines.
+ */
 export function workerLimits(result: Measured, crossing: Crossing): Limits {
   return sorted([files(result), containers(result, crossing), machines(result, crossing)]);
 }
@@ -108,7 +113,8 @@ function files({ workers }: Measured): Check {
   const name = 'workerFileDescriptors';
   if (workers.length === 0) return [name, UNREPORTED];
   const limits = workers.flatMap(({ openFilesLimit }) => openFilesLimit ?? []);
-  // Connections are spread evenly, so the first full worker refuses some of them.
+  // The lowest limit of a worker counts for all workers, because connections are spread evenly and the first full
+  // worker refuses connections.
   return [name, limits.length === 0 ? null : workers.length * Math.min(...limits)];
 }
 
@@ -125,7 +131,7 @@ function containers({ workers }: Measured, crossing: Crossing): Check {
   return [name, crossing('workerWorkingSet', sum([...limits.values()])) ?? NO_LINE];
 }
 
-/** The generator knows its own machine, including all programs on it. */
+/** The generator reads the memory of its own machine, including all programs. */
 function machines({ workers, workerMachines, environment }: Measured, crossing: Crossing): Check {
   if (workerMachines.length > 0 && workerMachines.every(({ isGenerators }) => isGenerators)) {
     return ['machineMemory', crossing('systemUsed', environment.memoryBytes) ?? NO_LINE];

@@ -1,4 +1,7 @@
-/** Measured figures of runs that can be compared. INVALID runs have none, and a slope with a doubt is for tables only. */
+/**
+ * Measured figures of runs, for comparisons. INVALID runs have no figures, and a slope with a doubt is shown in tables
+ * only.
+ */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -9,9 +12,9 @@ import { isConclusive } from './per-connection.ts';
 
 interface MeasuredFigure {
   figure: Figure;
-  /** A spread per set of runs; null if it was not measured. */
+  /** Mean and spread of the figure in each set; null if it was not measured. */
   spreads: (Spread | null)[];
-  /** Codes that invalidate it in some runs, which are left out, per set of runs. */
+  /** Codes of findings that invalidate the figure in some runs, for each set. These runs are left out. */
   invalidatedBy: string[][];
 }
 
@@ -33,7 +36,7 @@ export function measuredFigures(sets: Result[][]): MeasuredFigure[] {
   return measured.filter(({ figure }) => figure.insteadOf === undefined || !paths.has(figure.insteadOf));
 }
 
-/** Returns the spreads by the figure's path, over the runs that are not INVALID. */
+/** Returns the figures of each set by key. INVALID runs are ignored. */
 export function figureSpreads(results: Result[]): Record<string, Spread> {
   return Object.fromEntries(
     measuredFigures([results.filter(isUsable)]).flatMap(({ figure, spreads: [spread] }) =>
@@ -42,11 +45,11 @@ export function figureSpreads(results: Result[]): Record<string, Spread> {
   );
 }
 
-/** Decides whether a figure of a result can be quoted. A slope with a doubt is only for the table. */
+/** Decides whether a figure of a result can be quoted. A slope with a doubt is shown in tables only. */
 const HEADLINE = /^memory\.perConnection\.(bytes|high95)$/;
 const SLOPE = /^(memory\.(inService\.)?perConnectionBytes\.[^.]+)\.(?:slope|low95|high95)$/;
 
-/** Returns why it cannot be quoted, such as `not a straight line`; undefined if it can. */
+/** Returns why the figure cannot be quoted, such as `not a straight line`; undefined if it can. */
 export function whyNotQuoted(result: Result, path: string): string | undefined {
   const cost = result.memory.perConnection;
   const [, key] = HEADLINE.exec(path) ?? [];
@@ -56,7 +59,7 @@ export function whyNotQuoted(result: Result, path: string): string | undefined {
   }
   const [, line, inService] = SLOPE.exec(path) ?? [];
   const slope = line === undefined ? undefined : (valueAt(result, line) as Slope | null | undefined);
-  // In service, there is no interval to check.
+  // A slope in service has no interval to check.
   if (inService !== undefined) return slope?.doubt && DOUBT_TEXTS[slope.doubt];
   return slope ? whyNot(slope) : undefined;
 }

@@ -1,22 +1,29 @@
 /**
- * Memory per connection in a worker, combined from several measurements. V8 counts its heap and external memory exactly. `malloc` counts
- * native memory (addons, OpenSSL, libuv). Without it, RSS shows native memory with the noise of pages.
+ * Estimates memory per connection in a worker from several measurements. V8 counts its heap and external memory
+ * exactly. `malloc` counts native memory (addons, OpenSSL, libuv). Without a `malloc` count, native memory is estimated
+ * from RSS, which has the noise of pages.
  */
 import type { Slope } from '../../protocol/result/memory-schema.ts';
 
-/** Half a 95 % interval, in standard errors. */
+/** Half-width of a 95 % interval, in standard errors. */
 const STANDARD_ERRORS = 1.96;
-/** Share of V8's count: free space between objects of its pages, and in allocators. It grows with the connections. */
+/**
+ * Allowance for free space in V8's pages and in allocators, as a share of V8's count. The free space grows with the
+ * connections.
+ */
 const SLACK = 0.1;
 /**
- * Pages that a process takes once for its first thousand connections and keeps. Measured with Node 24: RSS rises by 1.0 to 1.5 MB more than
- * V8's count and `malloc` (`npm run calibrate -- --only native-memory`).
+ * Pages that a process takes for its first thousand connections and keeps. Measured with Node 24: RSS rises by 1.0 to
+ * 1.5 MB more than V8's count and `malloc` (`npm run calibrate -- --only native-memory`).
  */
 const ONCE_BYTES = 1.5 * 1024 ** 2;
 
 type Slopes = Record<string, Slope>;
 
-/** Total memory of a worker per connection, from V8's count and one other measurement. The ends are null without an interval. */
+/**
+ * Memory of a worker per connection, from V8's count and one other measurement. The ends of the interval are null if
+ * there is none.
+ */
 interface Whole {
   bytes: number;
   low: number | null;
@@ -24,8 +31,10 @@ interface Whole {
 }
 
 /**
- * Returns whether RSS shows native memory that no interval can add to V8's count, because both slopes have only two readings.
- * @param kept V8's slope @param slopes of all layers @param connections range of the plateaus
+ * Returns whether RSS shows native memory, but both slopes have only two readings, so no interval can be computed.
+ * @param kept slope of V8's count
+ * @param slopes slopes of all layers
+ * @param connections range of the plateaus
  */
 export function isUncounted(kept: Slope, slopes: Slopes, connections: number): boolean {
   const { workerRss: pages } = slopes;
@@ -35,13 +44,15 @@ export function isUncounted(kept: Slope, slopes: Slopes, connections: number): b
 
 /**
  * Adds native memory to V8's count.
- * @param kept V8's slope @param slopes of all layers @param connections range of the plateaus
+ * @param kept slope of V8's count
+ * @param slopes slopes of all layers
+ * @param connections range of the plateaus
  * @returns the slope with an interval, and the native bytes in it
  */
 export function withNative(kept: Slope, slopes: Slopes, connections: number): { slope: Slope; native: number } {
   const { slope, low95, high95 } = kept;
   const [malloc, pages] = [byMalloc(kept, slopes), byPages(kept, slopes, connections)];
-  // RSS also includes memory of other threads and allocators.
+  // Prefers RSS if it clearly shows more than `malloc`. RSS also includes memory of other threads and allocators.
   const isMore = !malloc || (pages && (pages.low ?? 0) > Math.max(malloc.high ?? malloc.bytes, high95 ?? slope));
   const best = isMore ? pages : malloc;
   if (!best) return { slope: kept, native: 0 };
@@ -53,7 +64,10 @@ export function withNative(kept: Slope, slopes: Slopes, connections: number): { 
   return { slope: { ...kept, slope: bytes, low95: low, high95: high }, native: bytes - slope };
 }
 
-/** Total by V8's count and `malloc`. External memory in `malloc` counts once; its large buffers are not in that heap. */
+/**
+ * Returns V8's count plus native memory by `malloc`. External memory is in both counts and is subtracted once. Large
+ * buffers are missing from `malloc`'s heap.
+ */
 function byMalloc(kept: Slope, { workerMalloc: malloc, workerExternal: external }: Slopes): Whole | undefined {
   if (!malloc || !external || !isUsable(malloc)) return undefined;
   const bytes = kept.slope + Math.max(0, malloc.slope - external.slope);
@@ -67,8 +81,8 @@ function byMalloc(kept: Slope, { workerMalloc: malloc, workerExternal: external 
 }
 
 /**
- * Total by RSS. The estimate shrinks towards V8's count if noise hides the rest (positive-part estimator of James and Stein, 1961): pages
- * of a server without native memory add no noise.
+ * Returns V8's count plus native memory by RSS. Within the noise, the estimate shrinks towards V8's count
+ * (positive-part estimator of James and Stein, 1961). Without native memory, pages therefore add no noise.
  */
 function byPages(kept: Slope, { workerRss: pages }: Slopes, connections: number): Whole | undefined {
   if (!pages || !isUsable(pages) || pages.low95 === null || pages.high95 === null || kept.low95 === null)
@@ -84,7 +98,7 @@ function isUsable({ doubt }: Slope): boolean {
   return doubt === undefined || doubt === 'curved';
 }
 
-/** Growth of RSS per connection that is not native memory. */
+/** Growth of RSS per connection that does not indicate native memory. */
 function allowance(kept: Slope, connections: number): number {
   return SLACK * Math.max(0, kept.slope) + ONCE_BYTES / connections;
 }

@@ -1,4 +1,6 @@
-/** The headline of a run: memory per connection at rest in the deployment's workers, proxy, and kernel sockets. */
+/**
+ * Computes the headline of a run: memory per connection at rest in the deployment's workers, proxy and kernel sockets.
+ */
 import { PROXIES } from '../../protocol/documents/named-layers.ts';
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -10,18 +12,24 @@ import { isUncounted, withNative } from './native-memory.ts';
 export type CostSources = Pick<Result, 'memory' | 'run' | 'connections'> & Partial<Pick<Result, 'cpu' | 'processes'>>;
 type Part = PerConnection['parts'][number];
 
-/** Sockets per connection if a machine has both ends, and how many of them belong to the deployment. */
+/** Kernel sockets per connection if one machine has both ends of the connection, in total and for the deployment. */
 const SOCKETS = { proxied: { all: 4, ofDeployment: 3 }, direct: { all: 2, ofDeployment: 1 } };
-/** Share of a connection: if child processes use more, the pages of all processes count. */
+/**
+ * Share of the memory per connection. If child processes use a larger share, the headline counts the pages of all
+ * worker processes.
+ */
 const MIN_CHILDREN_SHARE = 0.05;
 
-/** RSS comes first: PSS also changes when another process that shares pages starts or ends, such as another nginx. */
+/**
+ * Layers with the proxy's memory, in order of preference. RSS comes first, because PSS changes when another process
+ * that shares pages starts or ends.
+ */
 const PROXY_LAYERS = PROXIES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
 
-/** Cost of a connection to a lean server, which a suggested larger run must be able to show. */
+/** Cost of a connection to a lean server. A larger run is suggested only if it can measure this cost. */
 const LEAST_COST_BYTES = 10 * 1024;
 
-/** Smallest factor of suggested connections, for a slope of zero or below. */
+/** Suggested increase of the connections if the slope is zero or negative. */
 const MORE_CONNECTIONS = 2;
 
 /** Returns null if the workers' memory was not read at several numbers of connections. */
@@ -31,7 +39,7 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
     (part) => part !== undefined,
   );
   if (all[0]?.title !== 'workers') return null;
-  // The intervals of parts with other doubts already include them.
+  // Other doubts are already included in the intervals of the parts.
   const miscounted = all.filter(({ doubt }) => doubt === 'miscounted');
   const { parts, noisy } = withoutNoise(all.filter((part) => !miscounted.includes(part)));
   const without: PerConnection['without'] = [
@@ -61,14 +69,17 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
 
 const NATIVE = { title: 'native memory', doubt: 'uncounted' } as const;
 
-/** Returns whether the workers' part is V8's count alone, although RSS shows more. */
+/** Returns whether the workers' part is only V8's count although RSS shows more. */
 function hasUncounted(memory: Result['memory'], { layer }: Part, peak: number): boolean {
   const { perConnectionBytes } = memory;
   const { workerKept: kept } = perConnectionBytes;
   return isV8(memory) && layer === 'workerKept' && kept !== undefined && isUncounted(kept, perConnectionBytes, peak);
 }
 
-/** Returns false if RSS includes garbage even after a collection: JVM and Go keep the pages of their heaps. */
+/**
+ * Returns whether the runtime is V8. JVM and Go keep the pages of their heaps, so their RSS includes garbage even after
+ * a collection.
+ */
 function isV8({ inspector }: Result['memory']): boolean {
   return inspector === undefined || inspector.runtime === 'v8';
 }
@@ -77,7 +88,7 @@ function pagesLayer(slopes: Record<string, Slope>): string {
   return slopes.workerRss ? 'workerRss' : mainWorkerLayer(slopes);
 }
 
-/** Returns the parts of the deployment whose memory the run could not read, such as the kernel's without root. */
+/** Returns parts of the deployment whose memory the run could not read, such as kernel memory without root. */
 function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources): PerConnection['unread'] {
   const isMissing = (title: Part['title']) => read.every((part) => part.title !== title);
   const isProxied = PROXIES.some((name) => name in cpu || processes?.measured.some(({ layer }) => layer === name));
@@ -87,7 +98,7 @@ function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources)
   ];
 }
 
-/** Returns whether the headline is a number, possibly a lower bound, instead of an interval. */
+/** Returns whether the headline is a number or a lower bound. Otherwise, only an interval is shown. */
 export function isConclusive(cost: PerConnection): cost is PerConnection & { bytes: number } {
   const { bytes, low95, high95 } = cost;
   return bytes !== null && (low95 === null || high95 === null || isNarrow(bytes, high95 - low95));
@@ -97,7 +108,7 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   const { perConnectionBytes, collected } = memory;
   const layer = pagesLayer(perConnectionBytes);
   const [pages, kept] = [perConnectionBytes[layer], perConnectionBytes.workerKept];
-  // Without collections, the heap includes garbage.
+  // Without a forced collection, the heap includes garbage.
   const children = perConnectionBytes.workerChildrenPss;
   const hasBusyChild =
     children && kept && whyNot(children) === undefined && children.slope > MIN_CHILDREN_SHARE * kept.slope;
@@ -111,7 +122,10 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   return partOf(memory, 'workers', layer, collected ? pages : withHeap(pages, perConnectionBytes.workerHeapUsed));
 }
 
-/** Extends the interval to include both. Without collections, RSS can grow by less than the heap, which uses free pages. */
+/**
+ * Extends the interval of RSS to include the heap. Without forced collections, the heap can grow within free pages, so
+ * RSS grows by less.
+ */
 function withHeap(pages: Slope, heap: Slope | undefined): Slope {
   if (!heap || pages.high95 === null || heap.high95 === null || heap.slope <= pages.slope) return pages;
   return { ...pages, high95: Math.max(pages.high95, heap.high95) };
@@ -124,7 +138,10 @@ function proxy(memory: Result['memory']): Part | undefined {
   return layer !== undefined && slope ? partOf(memory, 'proxy', layer, slope) : undefined;
 }
 
-/** Returns undefined if the kernel could not be read. It is read on the generator's machine, if that has both ends of the connections. */
+/**
+ * Returns the kernel's part; undefined if the kernel could not be read. It is read on the generator's machine if both
+ * ends of the connections are there.
+ */
 function kernel(memory: Result['memory'], profile: Result['run']['profile']): Part | undefined {
   const slope = memory.perConnectionBytes.kernelSlab;
   if (!slope) return undefined;
@@ -133,7 +150,10 @@ function kernel(memory: Result['memory'], profile: Result['run']['profile']): Pa
   return partOf(memory, 'kernel', 'kernelSlab', slope, { share: ofDeployment / all });
 }
 
-/** @param how `share`: share of the bytes that belongs to the deployment; `needed`: layer in service (pages, with garbage and buffers) */
+/**
+ * @param how `share`: share of the bytes that belongs to the deployment; `needed`: layer with memory in service (pages,
+ * with garbage and buffers)
+ */
 function partOf(
   { inService }: Result['memory'],
   title: Part['title'],
@@ -148,12 +168,15 @@ function partOf(
     low95: low95 === null ? null : share * low95,
     high95: high95 === null ? null : share * high95,
     ...(doubt !== undefined && doubt !== 'curved' && { doubt }),
-    // A single observation with garbage, so at least the memory at rest.
+    // Memory in service is a single observation with garbage. It is at least the memory at rest.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };
 }
 
-/** Drops the kernel's part if only its noise makes the interval too wide. The kernel also counts files and sockets of other programs. */
+/**
+ * Drops the kernel's part if only its noise makes the interval too wide. Other programs' files and sockets also use
+ * kernel memory.
+ */
 function withoutNoise(parts: Part[]): { parts: Part[]; noisy: Part[] } {
   const processes = parts.filter(({ title }) => title !== 'kernel');
   const isNoisy = !isNarrowSum(parts) && processes.length > 0 && isNarrowSum(processes);
@@ -169,11 +192,11 @@ function isNarrowSum(parts: Part[]): boolean {
 interface CostInterval {
   low95: number;
   high95: number;
-  /** Half the width before clipping at 0. */
+  /** Half-width of the interval before it is cut at 0. */
   halfWidth: number;
 }
 
-/** Combines the independent errors of the parts. Clips the interval at 0. */
+/** Combines the independent errors of the parts. The interval is cut at 0. */
 function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   if (parts.some(({ low95 }) => low95 === null)) return null;
   const below = Math.hypot(...parts.map((part) => part.bytes - (part.low95 ?? 0)));
@@ -181,13 +204,16 @@ function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   return { low95: Math.max(0, bytes - below), high95: Math.max(0, bytes + above), halfWidth: (below + above) / 2 };
 }
 
-/** Returns whether memory beside V8's count, such as garbage of worker threads, makes the interval wide. It grows with the connections. */
+/**
+ * Returns whether the width of the interval grows with the connections. This happens if memory outside V8's count, such
+ * as garbage of worker threads, widens it.
+ */
 function growsWithConnections({ layer, low95, high95 }: Part, peak: number): boolean {
   if (layer !== 'workerKept' || low95 === null || high95 === null) return false;
   return ((high95 - low95) / 2) * peak > PAGE_NOISE_BYTES;
 }
 
-/** Returns the connections that would narrow the interval. Assumes constant noise, so the interval shrinks as connections grow. */
+/** Returns the number of connections that would give a narrow interval. Assumes constant noise. */
 function wouldTell(
   bytes: number,
   { low95, high95, halfWidth }: CostInterval,
@@ -199,7 +225,7 @@ function wouldTell(
   return { connections: enough, halfWidthBytes: (halfWidth * connections) / enough };
 }
 
-/** Rounds an estimated number of connections up to one significant digit. */
+/** Rounds a number of connections up to one significant digit. */
 export function roundUp(connections: number): number {
   const digit = 10 ** Math.floor(Math.log10(connections));
   return Math.ceil(connections / digit) * digit;

@@ -1,11 +1,11 @@
-/** Memory and CPU of the workers' packages and functions, in a form that lines, sections and comparisons share. */
+/** Lists memory and CPU of the workers by package and function. Used by lines, sections and comparisons. */
 
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { QuantityName } from '../../protocol/result/figure.ts';
 import type { CpuPlaces, MemoryPlaces } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** The machines that the deployment runs on. */
+/** Returns a text for the machines of the deployment. */
 type Run = Pick<Result['run'], 'profile' | 'target'>;
 
 /** Returns whether the deployment runs on the generator's machine. */
@@ -13,12 +13,12 @@ export function sharesMachine({ run }: { run: Run }): boolean {
   return run.profile !== 'remote' || isLoopback(new URL(run.target).hostname);
 }
 
-/** Returns the name of a deployment that the run did not start: profile `remote`, on any machine. */
+/** Returns a name for a deployment that the run did not start (profile `remote`). */
 export function ownServer(run: Run): string {
   return sharesMachine({ run }) ? 'your own server on this machine' : 'your own server';
 }
 
-/** Memory in bytes; otherwise in the unit of the quantity. */
+/** Amount in bytes for memory, otherwise in the unit of the quantity. */
 export interface PlaceSize {
   value: number;
   halfWidth95: number;
@@ -28,7 +28,7 @@ export type FunctionPlace = PlaceSize & { name: string; place: string; package: 
 
 export interface Places {
   key: 'memory' | 'connect' | 'copy';
-  /** Beginning of a sentence: `A connection keeps`, … */
+  /** Start of a sentence: `A connection keeps`, … */
   subject: string;
   /** `connection`, … */
   unit: string;
@@ -39,7 +39,7 @@ export interface Places {
   unattributed: number;
 }
 
-/** Returns the places that the run has measured. */
+/** Returns memory and CPU by package and function, as far as the run measured them. */
 export function placesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'cpuByPlace'>): Places[] {
   const { connect, copy } = cpuByPlace;
   return [
@@ -62,7 +62,7 @@ function ofMemory({ growthBytes, packages, functions, unattributedBytes, leftBeh
   };
 }
 
-/** @param usPerUnit microseconds in the shown unit */
+/** @param usPerUnit microseconds per displayed unit */
 function ofCpu({ us, packages, functions, unattributedUs }: CpuPlaces, usPerUnit: number) {
   const sized = <T extends { us: number; halfWidth95: number }>({ us, halfWidth95, ...row }: T) => ({
     ...row,

@@ -1,10 +1,10 @@
-/** Lists the settings of a run, and those of the measured server. */
+/** Lists the settings of a run, and the properties of the measured server. */
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Settings that follow from phases and flow, and named settings. */
+/** Settings that other parts of the report show. */
 const REPORTED_ELSEWHERE = new Set(['load', 'target', 'profile', 'transports']);
 
-/** Returns each setting with its value; phases in one line. */
+/** Returns each setting with its value. Phases are combined in one line. */
 export function settingLines(settings: Record<string, unknown>): [path: string, text: string][] {
   return Object.entries(settings)
     .filter(([name]) => !REPORTED_ELSEWHERE.has(name))
@@ -14,7 +14,7 @@ export function settingLines(settings: Record<string, unknown>): [path: string, 
     .map(([path, value]) => [path, settingText(value)]);
 }
 
-/** In one line, because the phases of other loads differ: `2 s at 125/s, 4 s pause`. */
+/** Returns all phases in one line: `2 s at 125/s, 4 s pause`. Phases of two loads cannot be compared one by one. */
 function phasesText(phases: unknown): string {
   if (!Array.isArray(phases)) return settingText(phases);
   return phases
@@ -27,7 +27,7 @@ function phasesText(phases: unknown): string {
     .join(', ');
 }
 
-/** Returns `broadcasts.count`, `flow.0.emit`, … with their values. */
+/** Returns nested settings by dotted key, such as `broadcasts.count` or `flow.0.emit`. */
 function leaves(value: unknown, path = ''): [path: string, leaf: unknown][] {
   if (typeof value !== 'object' || value === null) return [[path, value]];
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
@@ -37,7 +37,7 @@ export function settingText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
 }
 
-/** Describes the measured server, because tunings lower the cost of a connection. */
+/** Part of a result that describes the measured server. Tuned servers use less memory per connection. */
 type Environment = Pick<Result, 'environment'>;
 type Run = { run: Pick<Result['run'], 'profile' | 'missing'> };
 
@@ -48,19 +48,19 @@ const KINDS = {
   own: 'your own server',
 };
 
-/** Returns the description for headlines; null if unknown, as in results of older versions. */
+/** Returns the description of the server for headlines; null if unknown, as in results of older versions. */
 export function serverName({ environment: { server } }: Environment): string | null {
   return server && KINDS[server.kind];
 }
 
-/** Returns `one worker, no proxy`, with the reason unless the user chose it; null for other deployments. */
+/** Returns `one worker, no proxy`, with the reason unless the user chose it. Null for other deployments. */
 export function embeddedName({ run: { profile, missing } }: Run): string | null {
   if (profile !== 'embedded') return null;
   const reason = missing.length === 0 ? '' : `: ${missing.join(' and ')} not installed`;
   return `one worker, no proxy${reason}`;
 }
 
-/** Returns its known properties by name, tunings first. */
+/** Returns known properties of the server by name, tunings first. */
 export function serverProperties({ environment: { server } }: Environment): [name: string, value: string][] {
   if (!server) return [];
   const tunings = Object.entries(server.tunings).map(([name, value]): [string, string] => [`tuning ${name}`, value]);

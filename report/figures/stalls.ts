@@ -1,4 +1,7 @@
-/** Finds single stalls of an event loop. A stall does not show in the p99 of the delay, but many measured times can contain it. */
+/**
+ * Finds single stalls of an event loop. A single stall does not change the p99 of the delay, but can affect many
+ * measured times.
+ */
 import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
@@ -8,16 +11,19 @@ type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOv
 type LoopWindow = Result['generator'][number]['window'];
 const LOOP_WINDOWS = ['ramp', 'messages', 'broadcasts'] as const;
 
-/** Shortest stall, as for the p99 of the delay: less is noise on a busy machine. */
+/** Shortest stall that counts, in milliseconds. Shorter delays are noise on a busy machine. */
 const MIN_MS = 50;
-/** Share of a figure above which a stall can explain it. */
+/** A stall can explain a figure if it lasts at least this share of it. */
 const MIN_SHARE = 0.5;
-/** A client that connects during a server's stall waits until the stall ends. */
+/**
+ * A stall cannot explain a figure if it lasts longer than this multiple of it, because a waiting client waits until the
+ * stall ends.
+ */
 const MAX_SHARE = 1.25;
 
 /**
- * Values compared with their median, because a stall makes some of them longer. For broadcasts, these are the latencies of the last
- * receivers, because receivers of one broadcast differ without any stall.
+ * Values to compare with their median, because a stall lengthens some of them. For broadcasts, these are the latencies
+ * of the last receivers. Receivers within a broadcast differ even without a stall.
  */
 const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summary | null | undefined }> = {
   ramp: { what: 'connect time', of: ({ connections }) => connections.connectMs },
@@ -30,7 +36,7 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   const { what, of } = TIMES[window];
   const times = of(result);
   if (!times || stallMs <= MIN_MS) return undefined;
-  // A single value has no median to compare it with.
+  // A single value has no median for a comparison.
   const usualMs = times.count > 1 ? times.p50 : 0;
   const figure = quoted(times).find(({ ms }) => ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE);
   if (!figure) return undefined;
@@ -40,14 +46,14 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   return { ms: figure.ms, text, values };
 }
 
-/** Name of a finding's value: longest stall of an event loop, in seconds. */
+/** Name of a value in a finding: longest stall of an event loop, in seconds. */
 export const STANDSTILL = 'longest standstill';
 
 export function standstill(seconds: number): FindingValue[] {
   return valuesOf({ [STANDSTILL]: seconds }, 's');
 }
 
-/** A stall of a worker that shows in a figure. */
+/** Stall of a worker that explains a figure. */
 export interface Stall {
   subject: string;
   window: LoopWindow;
@@ -55,7 +61,7 @@ export interface Stall {
   values: FindingValue[];
 }
 
-/** Returns, for each window, the longest stall of a worker that shows in a figure. */
+/** Returns the longest stall of a worker in each window, if it explains a figure. */
 export function stalledWorkers(result: Measured): Stall[] {
   const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
     (eventLoop?.t ?? []).map((t, index) => {
@@ -76,7 +82,7 @@ export function stalledWorkers(result: Measured): Stall[] {
   });
 }
 
-/** Returns the highest available percentile, and the maximum. */
+/** Returns the highest available percentile and the maximum. */
 function quoted({ p90, p95, p99, max }: Summary): { name: string; ms: number }[] {
   const percentiles = Object.entries({ p99, p95, p90 }).flatMap(([name, ms]) => (ms === null ? [] : [{ name, ms }]));
   return [...percentiles.slice(0, 1), { name: 'max', ms: max }];

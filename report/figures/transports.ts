@@ -1,4 +1,6 @@
-/** Describes transports and compression of the clients, which change the figures more than most tunings do. */
+/**
+ * Describes transports and compression of the clients. They affect the figures more than most tunings of the server.
+ */
 
 import type { Result } from '../../protocol/result/result.ts';
 import { TRANSPORTS, type TransportsName, transportsName } from '../../protocol/wire/connection.ts';
@@ -9,18 +11,18 @@ const CLIENTS: Record<TransportsName, string> = {
   polling: 'polling-only clients',
 };
 
-/** Returns null for another engine, which does not report its transports. */
+/** Returns the transports of the clients; null for another engine, which does not report them. */
 export function transportsOf({ connections, environment, run }: Result): TransportsName | null {
   if (connections.transports) return connections.transports.configured;
   if (run.engine !== 'socketio-capacity') return null;
-  // Older versions counted no transports, but recorded the option.
+  // Results of older versions contain the option, but no counts of transports.
   const options = environment.settings.engineOptions as
     | { transports?: (typeof TRANSPORTS.default)[number][] }
     | undefined;
   return transportsName(options?.transports ?? TRANSPORTS.websocket);
 }
 
-/** Returns null if unknown. */
+/** Describes the clients; null if unknown. */
 export function clientsOf(result: Result): string | null {
   const name = transportsOf(result);
   const compression = name !== 'polling' && COMPRESSION[compressionOf(result) ?? 'off'];
@@ -29,7 +31,7 @@ export function clientsOf(result: Result): string | null {
 
 type Compression = 'on' | 'off' | 'not granted' | 'not asked for';
 
-/** Omitted if neither clients nor server use compression. */
+/** Text on compression. Omitted if neither clients nor server use it. */
 const COMPRESSION: Record<Compression, string | undefined> = {
   on: 'compressed',
   off: undefined,

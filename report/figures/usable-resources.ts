@@ -5,12 +5,15 @@ import { sharesMachine } from './places.ts';
 
 type Environment = Pick<Result['environment'], 'cpuCount' | 'memoryBytes' | 'limits'>;
 
-/** Returns cores; a fraction for a CPU quota. */
+/** Returns the number of cores. A CPU quota can be a fraction of a core. */
 export function usableCores({ cpuCount, limits }: Environment): number {
   return Math.min(cpuCount, ...present(limits.cpusAllowed), ...present(limits.cpuQuotaCores));
 }
 
-/** Returns the cores that the deployment can use. A deployment on another machine uses one per worker, because a worker has one thread. */
+/**
+ * Returns the cores that the deployment can use. On another machine, each worker uses one core, because a worker has
+ * one thread.
+ */
 export function coresOfDeployment(result: Pick<Result, 'run' | 'workers' | 'workerMachines' | 'environment'>): number {
   if (sharesMachine(result)) return usableCores(result.environment);
   const ofMachines = result.workerMachines.map(({ cores }, index) => {
@@ -37,12 +40,15 @@ function present(limit: number | undefined): number[] {
   return limit === undefined ? [] : [limit];
 }
 
-/** Time for which a CPU quota stopped a container. */
+/** Detects throttling: times in which a CPU quota stopped a container. */
 export type Throttled = NonNullable<Result['machine']>['throttled'];
 
 type Window = keyof NonNullable<Throttled>;
 
-/** Share of the periods. A group that is stopped in one of twenty waits up to 100 ms each time, which is its p99. */
+/**
+ * Limit for the share of throttled periods. A stop lasts up to 100 ms, so one stop in twenty periods determines the
+ * p99.
+ */
 const MAX_SHARE = 0.05;
 
 export function throttledShare(windows: Throttled, window: Window): number {
@@ -50,7 +56,7 @@ export function throttledShare(windows: Throttled, window: Window): number {
   return periods === 0 ? 0 : throttledPeriods / periods;
 }
 
-/** Returns whether the throttling matters. */
+/** Returns whether the throttling is strong enough to distort figures. */
 export function isThrottled(windows: Throttled | undefined, window: Window): boolean {
   return throttledShare(windows ?? null, window) > MAX_SHARE;
 }

@@ -1,4 +1,6 @@
-/** A figure of a report: a number with its unit, interval and notes. Only this file formats it, so it reads the same everywhere. */
+/**
+ * Figure of a report: a number with its unit, interval and notes. All formats of a report use this file to format it.
+ */
 import type { Amount, QuantityName } from '../../protocol/result/figure.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 
@@ -17,9 +19,9 @@ import {
 } from '../text/format.ts';
 
 interface Quantity {
-  /** Empty if the text includes the unit, or without one. */
+  /** Unit after the number; empty if there is none or the text already includes it. */
   unit: string;
-  /** Number without its unit. */
+  /** Returns the number without its unit. */
   text(value: number): string;
 }
 
@@ -28,7 +30,7 @@ const QUANTITIES = {
   count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : exactDecimals(value, 1)) },
   kilobytes: { unit: 'KB', text: kilobytes },
   megabytes: { unit: 'MB', text: megabytes },
-  /** Bytes of any magnitude, with a suitable unit. */
+  /** Bytes of any size, shown in B, KB, MB or GB. */
   size: { unit: '', text: sizeOf },
   bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },
   milliseconds: { unit: 'ms', text: milliseconds },
@@ -37,16 +39,16 @@ const QUANTITIES = {
   microseconds: { unit: 'µs', text: (value) => decimals(value, value < 1 ? 2 : 1) },
   percent: { unit: '%', text: (value) => decimals(value, 1) },
   perSecond: { unit: '/s', text: (value) => exactDecimals(value, 1) },
-  /** 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
+  /** Share from 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
   share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', '') },
 } satisfies Record<QuantityName, Quantity>;
 
-/** Returns an amount. Without a value, its text is that it was not measured. */
+/** Returns an amount. A missing value is shown as not measured. */
 export function amount(quantity: QuantityName, value: number | null | undefined, interval?: Interval): Amount {
   return { quantity, value: value ?? null, ...(interval && { interval }) };
 }
 
-/** A share of nothing does not exist. */
+/** Returns a share; unknown if the whole is 0. */
 export function share(part: number, whole: number): Amount {
   return amount('share', whole === 0 ? null : part / whole);
 }
@@ -79,14 +81,17 @@ export function amountText({ quantity, value, interval, isAtLeast, why, next }: 
   return next === undefined ? known : `${known}; ${next}`;
 }
 
-/** Formats like `amountText`, in two parts: `between 0.0 and 137.0 KB (95 %)`, and the reason. */
+/** Returns the parts of `amountText` separately: `between 0.0 and 137.0 KB (95 %)`, and the reason. */
 export function figureAndReason(what: Amount): [figure: string, reason: string] {
   if (what.value !== null || !what.interval) return [amountText(what), ''];
   const { why, next, ...bare } = what;
   return [amountText(bare), [why, next].filter(Boolean).join('; ')];
 }
 
-/** Returns `12.1 ± 4 %`, `≥ 12.1`, `0.0 to 137.0`, or a dash. @param bare without the unit, if the column's title has it */
+/**
+ * Returns `12.1 ± 4 %`, `≥ 12.1`, `0.0 to 137.0`, or a dash.
+ * @param bare omits the unit, because the title of the column contains it
+ */
 export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare: boolean): string {
   const text = bare ? numberText : withUnit;
   if (value !== null) return `${isAtLeast ? '≥ ' : ''}${text(quantity, value)}${margin(quantity, value, interval)}`;
@@ -95,7 +100,10 @@ export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare:
   return low === high ? text(quantity, interval.high95) : `${low} to ${text(quantity, interval.high95)}`;
 }
 
-/** Returns the distance to the upper end of the interval, in percent of the value, or in its unit if the value is near zero. */
+/**
+ * Returns `± 4 %`: the distance to the upper end of the interval. It is in percent of the value, or in the unit if the
+ * value is near zero.
+ */
 function margin(name: QuantityName, value: number, interval: Interval | undefined): string {
   if (!interval) return '';
   const above = interval.high95 - value;

@@ -1,8 +1,8 @@
 /**
- * Content of a report, independent of its format: an answer, then sections of tables, charts and sentences. It describes a run, a
- * comparison, a search or a study. report/render shows it as HTML, Markdown, or text for a terminal.
+ * Content of a report, independent of its format: an answer, then sections of tables, charts and sentences. It is the
+ * same for runs, comparisons, searches and studies. report/render shows it as HTML, Markdown, or text for a terminal.
  *
- * Text is plain; text between backticks is code. Renderers escape it.
+ * Text is plain. Text between backticks is code. Renderers escape it.
  */
 import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
 import type { Chart } from '../charts/chart.ts';
@@ -12,29 +12,32 @@ import type { Term } from './terms.ts';
 export interface Document {
   title: string;
   subtitle: string;
-  /** Machines of a single run. */
+  /** Description of the machines of a run. */
   machine?: string;
   answer: Answer;
   sections: Section[];
 }
 
-/** Its colour: `doubt` is yellow, `plain` has none. */
+/** Colour of an answer: `doubt` is yellow, `plain` has no colour. */
 export type Tone = 'good' | 'doubt' | 'bad' | 'plain';
 
-/** First on a page, and last on a terminal. */
+/** Answer of the report. It is at the top of a page and at the end of terminal output. */
 export interface Answer {
   tone: Tone;
-  /** A word, or a sentence. */
+  /** Title of the answer: a word or a sentence. */
   title: string;
   /** Missed thresholds, or other remarks. */
   lines: string[];
-  /** Causes of failures and doubts; the deciding one first. */
+  /** Causes of failures and doubts, the most important first. */
   causes: Cause[];
-  /** Text after the title. `because`: the first cause as the title's reason. `beside`: the first cause as a sentence. Else: the lines. */
+  /**
+   * Text after the title. `because`: the first cause as the reason for the title. `beside`: the first cause as a
+   * separate sentence. `lines`: the lines above.
+   */
   lead: 'because' | 'beside' | 'lines';
-  /** Figures in words; empty if they cannot be trusted. */
+  /** Lines with the measured figures; empty if they cannot be trusted. */
   findings: AnswerLine[];
-  /** Whether the measurement can be trusted. */
+  /** Verdict on the measurement. */
   measurement?: { status: 'VALID' | 'SUSPECT' | 'INVALID'; text: string };
 }
 
@@ -43,11 +46,11 @@ export interface Cause {
   code: string;
   message: string;
   fix: string;
-  /** Messages of its consequences. */
+  /** Messages of the findings that this finding explains. */
   explains: string[];
 }
 
-/** Returns the sentence with its doubts; null without one. */
+/** Returns the sentence with its doubts; null if it is empty. */
 export function lineText({ text, doubts = [] }: Pick<AnswerLine, 'text' | 'doubts'>): string | null {
   return text === null || doubts.length === 0 ? text : `${text}; in doubt: ${doubts.join(', ')}`;
 }
@@ -60,7 +63,7 @@ interface Headline {
   note: string;
 }
 
-/** Returns at most four figures that people quote, and the sentences of findings without one. */
+/** Separates the findings into at most four headline figures, and sentences without a figure. */
 export function splitFindings({ findings }: Answer): { headlines: Headline[]; sentences: string[] } {
   const headlines = findings.flatMap(({ figure, doubts = [] }): Headline[] => {
     if (!figure) return [];
@@ -76,19 +79,19 @@ export function splitFindings({ findings }: Answer): { headlines: Headline[]; se
 export interface Section {
   id: string;
   title: string;
-  /** A sentence below the title. */
+  /** Sentence below the title of the section. */
   lead?: string;
-  /** Terms that the appendix defines. */
+  /** Terms in the section that the appendix defines. */
   terms?: Term[];
   blocks: Block[];
-  /** Collapsed to its title; omitted on a terminal. */
+  /** Whether the section is collapsed to its title. A terminal omits it. */
   folded?: true;
-  /** Only for pages: too long for a terminal. */
+  /** Whether the section is too long for a terminal. Only pages show it. */
   appendix?: true;
 }
 
 export type Block = Table | Drawing | Lines;
-/** An answer with a sign and a colour. */
+/** Cell with a comparison's answer, marked with a sign and a colour. */
 interface Marked {
   mark: 'better' | 'worse';
   text: string;
@@ -98,19 +101,19 @@ export type Cell = string | Amount | Marked;
 export interface Table {
   kind: 'table';
   title: string;
-  /** Empty if the rows need no head. */
+  /** Titles of the columns; may be empty. */
   head: string[];
-  /** The first cell names the row. */
+  /** Cells of the rows. The first cell is the name of the row. */
   rows: Cell[][];
-  /** The head contains the units. */
+  /** Whether the units are in the head instead of the cells. */
   bare: boolean;
-  /** Collapsed to its title. */
+  /** Whether the block is collapsed to its title. */
   folded: boolean;
 }
 
 export interface Drawing {
   kind: 'chart';
-  /** Null shows `absent` instead. */
+  /** Chart of the block. If it is null, the text `absent` is shown. */
   chart: Chart | null;
   absent: string;
   folded: boolean;
@@ -118,20 +121,20 @@ export interface Drawing {
 
 export interface Lines {
   kind: 'lines';
-  /** Text that replaces an unmeasured figure. */
+  /** Style of the lines. `absent`: a text that replaces a figure that was not measured. */
   style: 'text' | 'note' | 'list' | 'absent';
   lines: string[];
 }
 
-/** A name with its value and a remark. */
+/** Name, value, and an optional remark. */
 export type Fact = [name: string, value: Cell, note?: string];
 
-/** Returns the number of facts. */
+/** Returns a fact whose value is a count. */
 export function count(name: string, value: number | null | undefined, note?: string): Fact {
   return [name, amount('count', value), ...((note ? [note] : []) as [string?])];
 }
 
-/** A table of facts. Omits facts that are false, and an empty table. */
+/** Returns a table of facts. False entries are omitted. The renderers omit an empty table. */
 export function facts(title: string, all: (Fact | false | null)[], folded = false): Table {
   const known = all.filter((fact) => fact !== false && fact !== null);
   const hasNotes = known.some(([, , note]) => note);
@@ -139,7 +142,7 @@ export function facts(title: string, all: (Fact | false | null)[], folded = fals
   return { kind: 'table', title, head: [], rows, bare: false, folded };
 }
 
-/** A table of figures, with units in the head. Omits an empty table. */
+/** Returns a table of figures with units in the head. The renderers omit an empty table. */
 export function grid(title: string, head: string[], rows: Cell[][], folded = false): Table {
   return { kind: 'table', title, head, rows, bare: true, folded };
 }
@@ -152,7 +155,7 @@ export function lines(style: Lines['style'], all: (string | null | false | undef
   return { kind: 'lines', style, lines: all.filter((line) => typeof line === 'string') };
 }
 
-/** Whether no figure of a section is known. */
+/** Returns a section that only states why nothing was measured. */
 export function absentSection(id: string, title: string, reason: string): Section {
   return { id, title, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
 }

@@ -4,14 +4,14 @@ import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { integer } from '../text/format.ts';
 import { withUnit } from './amount.ts';
 
-/** Returns the number of the broadcast; for a merged row of a long run, its first and last numbers. */
+/** Returns the number of the broadcast. A merged row of a long run has the first and last numbers. */
 export function batchName({ seq, broadcasts }: Pick<Batch, 'seq' | 'broadcasts'>): string {
   return broadcasts === 1 ? integer(seq) : `${integer(seq)}–${integer(seq + broadcasts - 1)}`;
 }
 
 export type Percentile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999';
 
-/** Number of independent values that a percentile requires. With fewer, it equals the maximum. */
+/** Minimum number of independent values for each percentile. With fewer values, the percentile equals the maximum. */
 export const VALUES_NEEDED: Record<Percentile, number> = { p50: 1, p90: 10, p95: 20, p99: 100, p999: 1000 };
 
 /** Returns the highest known percentile, up to p99. */
@@ -29,7 +29,7 @@ export function percentilesText(summary: Summary): string {
   return [`p50 ${withUnit('milliseconds', summary.p50)}`, ...tail].join(', ');
 }
 
-/** Removes percentiles for which there are too few broadcasts. Results of older versions have them. */
+/** Removes percentiles that need more broadcasts than the run sent. Results of older versions can contain them. */
 export function supportedPercentiles(broadcasts: number, summary: Summary): Summary {
   const kept = (name: Exclude<Percentile, 'p50'>) => (broadcasts < VALUES_NEEDED[name] ? null : summary[name]);
   return { ...summary, p90: kept('p90'), p95: kept('p95'), p99: kept('p99'), p999: kept('p999') };

@@ -1,11 +1,11 @@
-/** Formats cells of tables and aligns their columns, equally in every format of a report. */
+/** Formats cells and aligns columns of tables, for all formats of a report. */
 import { cellText } from './amount.ts';
 import type { Table } from './document.ts';
 
-/** Characters of a number with its unit and interval; longer text is a sentence that begins with a number. */
+/** Longest number with unit and interval, in characters. Longer text counts as a sentence that begins with a number. */
 const MAX_NUMBER = 24;
 
-/** Replaces the colour by a sign in text. */
+/** Signs that replace colours in plain text. */
 export const SIGNS = { better: '▲', worse: '▼' };
 
 export type Align = 'left' | 'right';
@@ -19,7 +19,10 @@ export function textCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[
   );
 }
 
-/** Returns right for columns that contain mostly numbers. The first column names the rows and stays left. */
+/**
+ * Returns the alignment of columns. Columns with mostly numbers are right-aligned, except the first column with the
+ * names.
+ */
 export function alignments(rows: string[][]): Align[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   return Array.from({ length: columns }, (_, column) => {

@@ -1,4 +1,4 @@
-/** Definitions of a report's terms, so that the file needs no network. */
+/** Definitions of terms for the appendix of a report. The report needs no network. */
 export const TERMS = {
   Stages:
     'A baseline without connections; ramps of new connections, each followed by a plateau; a hold with all clients connected; broadcasts; drain; disconnect.',

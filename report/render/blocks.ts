@@ -16,12 +16,15 @@ const FONT = 'system-ui, sans-serif';
 const WIDE = 1000;
 const NARROW = 350;
 
-/** Returns SVG for wide screens and for phones. */
+/** Returns the chart as SVG for wide screens and for phones. */
 export function draw(chart: Chart): { wide: string; narrow: string } {
   return { wide: svg(chart, WIDE), narrow: svg(chart, NARROW) };
 }
 
-/** Removes ECharts' classes, which it numbers across all charts of a process. A static picture does not need them. */
+/**
+ * Removes the CSS classes of ECharts, which a static picture does not need. ECharts numbers them across all charts of a
+ * process.
+ */
 function svg({ height, option }: Chart, width: number): string {
   const chart = init(null, null, { renderer: 'svg', ssr: true, width, height });
   try {
@@ -51,7 +54,7 @@ export function blockHtml(block: Block, of = ''): HtmlValue {
   }
 }
 
-/** @param chart null shows `absent` instead, if there is a text */
+/** @param chart chart, or null to show the text `absent` */
 export function figure(chart: Chart | null, absent: string): Html {
   if (chart === null) return html`${absent !== '' && html`<p class="absent">${absent}</p>`}`;
   return html`<figure>
@@ -94,7 +97,7 @@ function folding(folded: boolean, title: string, content: HtmlValue): HtmlValue 
   return folded ? html`<details><summary>${title}</summary>${content}</details>` : content;
 }
 
-/** Right-aligns columns of mostly numbers. The title is the accessible name. */
+/** Renders a table. Columns with mostly numbers are right-aligned. The title is the accessible name. */
 export function tableHtml(table: Table): Html {
   const { title, head } = table;
   const rows = textCells(table);

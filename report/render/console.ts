@@ -1,4 +1,4 @@
-/** A document as text for a terminal. */
+/** Renders a document as text for a terminal. */
 import { styleText } from 'node:util';
 import {
   type Answer,
@@ -16,22 +16,22 @@ import { factLines, fittingTable } from '../text/table.ts';
 interface ConsoleOptions {
   /** ANSI colours. */
   color: boolean;
-  /** Columns of the terminal, for wrapping sentences and for the width of tables. */
+  /** Width of the terminal in columns. Sentences are wrapped and tables are cut to it. */
   width: number;
 }
 
 type Style = Parameters<typeof styleText>[0];
 
 const INDENT = '  ';
-/** Limit of rows in each table; the page has all rows. */
+/** Maximum number of rows per table; the page has all rows. */
 const MAX_ROWS = 24;
 const COLORS: Record<Tone, Style> = { good: 'green', doubt: 'yellow', bad: 'red', plain: 'bold' };
 const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as const;
 
 /**
- * Renders the end of a run: its title, and the answer.
- * @param verbose prints all tables before the answer, because readers look at the end
- * @returns lines without a trailing newline, free of escape codes unless `color`
+ * Renders a run for the end of its output: title and answer.
+ * @param options `verbose` also prints all tables, above the answer
+ * @returns lines without a trailing newline, and without escape codes unless `color`
  */
 export function renderRun(document: Document, options: ConsoleOptions & { verbose?: boolean; files?: string }): string {
   const { title, subtitle, machine } = document;
@@ -48,17 +48,26 @@ export function renderRun(document: Document, options: ConsoleOptions & { verbos
   ].join('\n');
 }
 
-/** Renders the answer first, then the sections behind it. @returns as `renderRun` */
+/**
+ * Renders the answer, then all sections.
+ * @returns text in the format of `renderRun`
+ */
 export function renderConsole(document: Document, options: ConsoleOptions): string {
   return [...answer(document.answer, options), ...sections(document, options, Number.POSITIVE_INFINITY)].join('\n');
 }
 
-/** Renders the answer, and the sections of these ids. @returns as `renderRun` */
+/**
+ * Renders the answer, then the sections with these ids.
+ * @returns text in the format of `renderRun`
+ */
 export function renderSummary(document: Document, ids: string[], options: ConsoleOptions): string {
   return renderConsole({ ...document, sections: document.sections.filter(({ id }) => ids.includes(id)) }, options);
 }
 
-/** Renders the sections alone. @returns as `renderRun` */
+/**
+ * Renders the answer without sections.
+ * @returns text in the format of `renderRun`
+ */
 export function renderAnswer(document: Pick<Document, 'answer'>, options: ConsoleOptions): string {
   return answer(document.answer, options).join('\n');
 }
@@ -86,7 +95,7 @@ function answer(document: Answer, options: ConsoleOptions): string[] {
   ];
 }
 
-/** Prints the consequences of a cause, and its fix. */
+/** Prints the fix of a cause, and the findings that the cause explains. */
 function causeLines({ code, fix, explains }: Cause, wrapped: (line: string) => string[]): string[] {
   const consequences = explains.length === 0 ? [] : wrapped(`${INDENT}explains: ${explains.join('; ')}`);
   return [...consequences, ...wrapped(`${INDENT}fix: ${fix} (${code})`)];
@@ -101,7 +110,7 @@ function sections(document: Document, options: ConsoleOptions, maxRows: number):
     });
 }
 
-/** Omits charts, whose tables are printed. */
+/** Omits charts. Their values are in tables. */
 function blockLines(block: Block, section: Section, { width }: ConsoleOptions, maxRows: number): string[] {
   if (block.kind === 'chart') return [];
   if (block.kind === 'lines') {

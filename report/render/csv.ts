@@ -3,14 +3,20 @@ import { stringify } from 'csv-stringify/sync';
 import { harmless } from '../../protocol/base/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Limit of columns, three times those of a run: rows with different names each would make the file grow without bound. */
+/**
+ * Maximum number of columns, three times that of a normal run. Rows with many different names could otherwise make the
+ * file grow without bound.
+ */
 const MAX_COLUMNS = 300;
 
-/** Returns columns `t`, `connections`, and others named by their keys with dots, as `worker.rssBytes`. An empty cell was not measured. */
+/**
+ * Renders columns `t`, `connections`, then values by dotted key, such as `worker.rssBytes`. Unmeasured values are
+ * empty.
+ */
 export function renderSamplesCsv({ samples }: Result): string {
   const rows = samples.map((sample) => flat(sample));
   const columns = new Set(['t', 'connections', ...rows.flatMap((row) => Object.keys(row))]);
-  // Prevents spreadsheet programs from running outside text as a formula.
+  // Prevents spreadsheet programs from running text as a formula.
   return harmless(
     stringify(rows, { header: true, columns: [...columns].slice(0, MAX_COLUMNS), escape_formulas: true }),
   );

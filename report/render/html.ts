@@ -9,7 +9,10 @@ import { type Html, type HtmlValue, html, trusted } from './markup.ts';
 import { READOUT_SCRIPT } from './readout-script.ts';
 import { STYLE } from './style.ts';
 
-/** Opens the target of a link, opens all tables for printing, and shows the values of charts. */
+/**
+ * Script of the page. Opens a collapsed target of a link, opens all tables for printing, and shows the values of
+ * charts.
+ */
 const SCRIPT = `
 const reveal = () => {
   const target = document.getElementById(location.hash.slice(1));
@@ -24,10 +27,13 @@ addEventListener('beforeprint', () => { folded = [...document.querySelectorAll('
 addEventListener('afterprint', () => { for (const one of folded) one.open = false; });
 ${READOUT_SCRIPT}`;
 
-/** Allows no other script. */
+/** Hash of the page's script for the content security policy. Other scripts are forbidden. */
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');
 
-/** Loads nothing from the network: style and script are inline, and a content security policy forbids the rest. */
+/**
+ * Renders the page. It loads nothing from the network: style and script are inline, and a content security policy
+ * forbids other sources.
+ */
 export function renderHtml(document: Document): string {
   const { title, subtitle, machine, answer, sections } = document;
   const heading = `${title} · socketio-capacity`;
@@ -60,7 +66,7 @@ ${terms.length > 0 && sectionHtml(DEFINITIONS, definitions(terms))}
 `.markup;
 }
 
-/** Returns all sections, without the answer. */
+/** Renders all sections without the answer. */
 export function sectionsHtml({ sections }: Document): Html {
   return html`${sections.map((section) =>
     sectionHtml(
@@ -94,7 +100,7 @@ ${sentences.length > 0 && html`<ul class="findings">${sentences.map((text) => ht
 `;
 }
 
-/** A headline figure. */
+/** Renders a headline figure. */
 function tile(headline: Headline): Html {
   const { name, note } = headline;
   const [number, unit] = numberAndRest(headline);
@@ -104,7 +110,7 @@ function tile(headline: Headline): Html {
 `;
 }
 
-/** Shows the number large, its unit and interval small. A text in place of a number is small, too. */
+/** Renders the number large, and its unit and interval small. A text that replaces the number is also small. */
 function numberAndRest({ value, text }: Headline): [number: string, rest: string] {
   if (typeof value === 'string') return [text, ''];
   const { quantity, interval } = value;

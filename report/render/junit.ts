@@ -9,7 +9,7 @@ import { amountText } from '../model/amount.ts';
 interface Case {
   className: string;
   name: string;
-  /** `error`: the check could not be made. `failure`: it was made and failed. */
+  /** Kind of a problem. `error`: the check could not be made. `failure`: the check failed. */
   problem?: { kind: 'error' | 'failure' | 'skipped'; message: string; details?: string };
   /** Its findings. */
   about?: Folded[];
@@ -17,11 +17,11 @@ interface Case {
 
 type Folded = ReturnType<typeof foldedFindings>[number];
 
-/** Returns one suite, named after the scenario. */
+/** Returns one test suite, named after the scenario. */
 export function renderJunit(result: Result): string {
   const { run } = result;
   const folded = foldedFindings(result.findings);
-  // Orders cases like the answer, by their first finding.
+  // Sorts cases by the position of their first finding in the answer.
   const rankOf = ({ about = [] }: Case) => Math.min(folded.length, ...about.map((one) => folded.indexOf(one)));
   const all = [verdictCase(result, folded), ...outcomeCases(result, folded), ...informing(result, folded)];
   const cases = all.toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -54,7 +54,10 @@ export function renderJunit(result: Result): string {
   return harmless(create(options, { testsuites: { testsuite: suite } }).end({ prettyPrint: true }));
 }
 
-/** Findings that neither fail the run nor invalidate figures are skipped cases, whose message CI servers show. */
+/**
+ * Returns findings that neither fail the run nor invalidate a figure, as skipped cases. CI servers show the message of
+ * a skipped case.
+ */
 function informing({ run }: Result, folded: Folded[]): Case[] {
   const isPlain = ({ fails, invalidates }: Finding) => fails === null && invalidates.length === 0;
   return folded
@@ -81,7 +84,7 @@ function verdictCase({ run, verdict: { status }, findings }: Result, folded: Fol
   };
 }
 
-/** Describes a cause with its consequences below it, as on the console. */
+/** Describes a cause and the findings that it explains, as on the console. */
 function causeText({ cause: { code, message, fix }, consequences }: Folded): string {
   const explained = consequences.map((one) => `    ${one.code}: ${one.message}`);
   return [`${code}: ${message}`, ...(explained.length > 0 ? ['  explains:', ...explained] : []), `  fix: ${fix}`].join(

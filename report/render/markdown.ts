@@ -22,7 +22,7 @@ function summary({ title, subtitle, machine = '', answer }: Document): string[] 
   return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle), escapeMarkdown(machine)];
 }
 
-/** Third line of the file, for readers who stop there. */
+/** Returns the third line of the file, which summarizes the report for a reader who stops there. */
 function firstLine({ title, lines, causes, findings, measurement, lead }: Answer): string {
   if (!measurement) return `**${escapeMarkdown(title)}**`;
   const cause = lead === 'lines' ? undefined : causes[0]?.message;
@@ -79,10 +79,10 @@ function markdownTable(head: string[], rows: string[][], aligns: Align[]): strin
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Texts that GitHub and GitLab turn into links or mentions. They search after removing escapes, but not in code. */
+/** Patterns that GitHub and GitLab turn into links or mentions. They do so even in escaped text, but not in code. */
 const LINKED = /@|:\/\/|www\.|[#!]\d|\bGH-\d/i;
 
-/** Returns text without Markdown markup: one line, no HTML, no links, no cell borders, no mentions. */
+/** Escapes text for Markdown: one line, no HTML, no links, no cell borders, no mentions. */
 function escapeMarkdown(text: string): string {
   const parts = text.replace(/[\p{Cc}\p{Cf}\s]+/gu, ' ').split(/([ `|]+)/);
   return parts.map((part) => (LINKED.test(part) ? `\`${part}\`` : escapeMarkup(part))).join('');

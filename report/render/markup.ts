@@ -8,19 +8,19 @@ export class Html {
   }
 }
 
-/** Null, undefined and false render as nothing, so parts can be omitted with `&&`. */
+/** Values of a template. Null, undefined and false render as nothing, so a part can be omitted with `&&`. */
 export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
-/** Invisible characters and characters that change the text direction, in untrusted text. */
+/** Invisible characters, and characters that change the text direction. They are replaced in untrusted text. */
 const HARMFUL = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?![\n\t])\p{Cc}/gu;
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Escapes text between tags and in quoted attributes. */
+/** Escapes text for HTML elements and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(strings.reduce((markup, string, index) => markup + textOf(values[index - 1]) + string));
 }
 
-/** @param markup markup that needs no escaping: SVG by ECharts, our own style and script */
+/** @param markup trusted markup without escaping: SVG by ECharts, the page's own style and script */
 export function trusted(markup: string): Html {
   return new Html(markup);
 }

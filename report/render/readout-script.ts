@@ -1,6 +1,7 @@
 /**
- * Script of the page that shows the values of a chart under the pointer, or step by step with the arrow keys. Each chart gets a slider,
- * whose keys and spoken value screen reader users know. Without scripts, the page has no sliders.
+ * Script of the page that shows the values of a chart under the pointer, or step by step with the arrow keys. A slider
+ * for each chart makes the values available to screen readers. The script creates the sliders, so a page without
+ * scripts has none.
  */
 export const READOUT_SCRIPT = `
 const element = (name, className, text = '') => { const one = document.createElement(name); one.className = className; one.textContent = text; return one; };

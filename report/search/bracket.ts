@@ -1,10 +1,10 @@
-/** Levels between which the answer lies. */
+/** Finds the levels between which the answer of a search lies. A level is a number of connections or a rate. */
 import type { SearchRun } from '../../protocol/documents/search-schema.ts';
 
-/** Parts of a run from which the answer follows. */
+/** Fields of a run that determine the answer. */
 export type Tried = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;
 
-/** Counts of the runs at one level. */
+/** Number of runs at one level, by outcome. */
 export interface Tally {
   level: number;
   held: number;
@@ -12,21 +12,27 @@ export interface Tally {
 }
 
 interface Bracket {
-  /** Highest level that held, below all that broke. */
+  /** Highest level that held below all broken levels. */
   held: Tally | undefined;
   /** Lowest level that broke. */
   broke: Tally | undefined;
-  /** Undecided level below `broke`. */
+  /** Undecided level below `broke`, which needs more runs. */
   open: Tally | undefined;
 }
 
-/** Decides a level. It counts as broken once two runs, and most runs, at it have failed. @returns undefined while it is undecided */
+/**
+ * Decides a level. It counts as broken once two runs, and most runs, at it have failed.
+ * @returns undefined if the level is undecided
+ */
 export function outcomeOf({ held, broke }: Tally): 'held' | 'broke' | undefined {
   if (held > broke) return 'held';
   return broke > held && broke > 1 ? 'broke' : undefined;
 }
 
-/** Counts the runs by level, the lowest first. Excludes controls that broke, because the deployment had not recovered. */
+/**
+ * Counts the runs at each level, the lowest first. Control runs repeat a level that held before. A control run that
+ * broke is excluded, because the deployment had not recovered.
+ */
 export function talliesOf(runs: Tried[]): Tally[] {
   const counted = runs.filter(
     ({ outcome, purpose }) => outcome === 'holds' || (outcome === 'breaks' && purpose !== 'control'),
@@ -39,7 +45,7 @@ export function talliesOf(runs: Tried[]): Tally[] {
     .sort((a, b) => a.level - b.level);
 }
 
-/** Ignores levels above a broken one, although some of them can hold. */
+/** Finds the levels around the answer. Levels above a broken level are ignored, even if they held. */
 export function bracket(runs: Tried[]): Bracket {
   const tallies = talliesOf(runs);
   const broke = tallies.find((tally) => outcomeOf(tally) === 'broke');

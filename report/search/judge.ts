@@ -1,4 +1,6 @@
-/** Judges whether a level held, by the stored findings and outcome of its run, and by the conditions of the search. */
+/**
+ * Judges whether a level of a search held: by the findings and the outcome of its run, and by the search's conditions.
+ */
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
 import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Because, Blame, Outcome, SearchPlan } from '../../protocol/documents/search-schema.ts';
@@ -12,16 +14,19 @@ import { sharesMachine } from '../figures/places.ts';
 
 interface Judgement {
   outcome: Exclude<Outcome, 'error'>;
-  /** Null if the level held. */
+  /** Cause of a broken or undecided level; null if the level held. */
   blame: Blame | null;
-  /** Findings, the most important first; if the level held, doubts that do not affect the answer. */
+  /**
+   * Findings behind the judgement, the most important first. For a level that held, these are doubts that do not affect
+   * the answer.
+   */
   because: Because[];
 }
 
 /**
- * Judges a run. Findings about the deployment break a level. Findings about the generator or its machine decide nothing. `until` replaces
- * the run's expectations and thresholds, with two exceptions: an INVALID run never holds, and the level's rate or number of connections
- * must be reached, unless a condition allows missing ones.
+ * Judges a run. Findings about the deployment break a level. Findings about the generator or its machine leave it
+ * undecided. The conditions of `until` replace the run's expectations and thresholds, with two exceptions: an INVALID
+ * run never holds, and the requested rate or number of connections must be reached unless a condition allows less.
  */
 export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
   const { findings, verdict } = result;
@@ -89,13 +94,13 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
   return { outcome: 'holds', blame: null, because: leading.map((finding) => becauseOf(finding)) };
 }
 
-/** Returns the missed strict thresholds of `ensure`. */
+/** Returns the missed thresholds of `ensure` that are strict. */
 function ownThresholds({ outcome }: Result): string[] {
   const own = outcome.thresholds.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
   return own.filter(isMissed).map(({ text }) => text);
 }
 
-/** Returns whether a finding is not about the deployment. */
+/** Returns whether a finding is about something other than the deployment or the application. */
 function isForeign({ about }: Finding): boolean {
   return about !== 'deployment' && about !== 'application';
 }
@@ -104,19 +109,22 @@ function foreignCause(finding: Finding, all: Finding[]): Finding | undefined {
   return [finding, ...all.filter(({ explains }) => explains.includes(finding.code))].find(isForeign);
 }
 
-/** Returns the finding about the generator or its machine that distorted the figure at this path. */
+/** Returns the finding about the generator or its machine that invalidates the figure at this path. */
 function foreignInvalidation(path: string, { findings }: Result): Finding | undefined {
   const codes = invalidatedBy({ findings }, path);
   const causes = findings.filter(({ code }) => codes.includes(code)).map((one) => foreignCause(one, findings));
   return causes.find((cause) => cause?.about === 'generator' || cause?.about === 'machine');
 }
 
-/** Returns whether the deployment made figures unusable. */
+/** Returns whether a finding about the deployment invalidates figures. */
 function isDoubt(finding: Finding): boolean {
   return finding.invalidates.length > 0 && !isForeign(finding);
 }
 
-/** Returns the finding's expectation, also if it counts as met because the generator is the cause. */
+/**
+ * Returns the expectation that a finding fails. It is returned even if the expectation counts as met because of the
+ * generator.
+ */
 function expectationOf({ code, fails }: Finding): string | undefined {
   return fails ?? FINDINGS[code as FindingCode]?.fails;
 }
@@ -134,14 +142,17 @@ function withConsequences(cause: Finding, all: Finding[]): Because[] {
   return [cause, ...all.filter(({ code }) => cause.explains.includes(code))].map((one) => becauseOf(one));
 }
 
-/** Orders reasons: failures that no other finding explains, then their causes, then their consequences. */
+/**
+ * Sorts the reasons of a judgement: failures that no other finding explains, then their causes, then their
+ * consequences.
+ */
 function explained(failing: Finding[], leading: Finding[], all: Finding[]): Because[] {
   const isOf = (effect: Finding) => (cause: Finding) => cause.explains.includes(effect.code);
   const [consequences = [], roots = []] = [true, false].map((is) =>
     failing.filter((one) => failing.some(isOf(one)) === is),
   );
   const causes = all.filter((one) => !failing.includes(one) && roots.some((root) => isOf(root)(one)));
-  // An exhausted resource explains missed conditions, which are not findings.
+  // Without a failed finding, a finding about an exhausted resource can explain a missed condition, so it is listed.
   const informing = leading.filter(
     (one) => failing.length === 0 && one.fails === null && one.invalidates.length === 0 && !isForeign(one),
   );

@@ -1,41 +1,48 @@
-/** Determines the next step of a search. It depends only on the runs so far, so a resumed search continues. */
+/** Chooses the next step of a search. It depends only on the runs so far, so a search can be resumed. */
 import type { SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search-schema.ts';
 import { bracket, fadedLevels, type Tried } from './bracket.ts';
 
 export type Step = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };
 
-/** Returns the nearest possible level below, or the lowest one. */
+/** Rounds a level down to the nearest possible level; the lowest possible level if none is below. */
 type Snap = (level: number) => number;
 
 type Rules = Pick<SearchPlan, 'from' | 'to' | 'factor' | 'tolerance' | 'repeat'>;
 
-/** Above any level, but small enough for arithmetic. */
+/** Ceiling above every level. It is a safe integer, so arithmetic with it works. */
 export const NO_CEILING = Number.MAX_SAFE_INTEGER;
-/** Limit of control runs at a level that held before. Each waits twice as long as the previous one. */
+/**
+ * Maximum number of control runs in a row. A control run repeats a level that held before. The rest before each control
+ * run is twice as long as the previous rest.
+ */
 const MAX_CONTROLS = 3;
-/** Limit of levels that held first and broke later, which can be chance. Beyond it, the capacity decreases over time. */
+/**
+ * Maximum number of levels that held first and broke later. More of them are not chance: the capacity decreases over
+ * time.
+ */
 const MAX_FADED = 3;
-/** Share of a level: a level this high that held right after a break shows that the deployment has recovered. */
+/** Share of a level. If a level this high held right after a break, the deployment is considered recovered. */
 const RECOVERED_SHARE = 0.9;
 
 /**
- * Returns the next step. A search is a bisection with noisy answers. A level that broke is repeated until one answer leads (Waeber,
- * Frazier, Henderson, SIAM J. Control Optim. 51(3), 2013, test each point in the same way). A level that held is repeated only at the end,
- * because levels above it are tried as well. The end repeats both sides of the answer.
+ * Returns the next step. A search is a bisection with noisy answers. A level that broke is repeated until its runs
+ * agree (Waeber, Frazier, Henderson, SIAM J. Control Optim. 51(3), 2013, test each point in the same way). A level that
+ * held is repeated only at the end, because higher levels are tried as well. At the end, the levels on both sides of
+ * the answer are repeated.
  * @param runs in chronological order
- * @param fresh number of runs since the search was last started; reasons that ended it earlier are tried again
+ * @param fresh number of runs since the search was last started or resumed; reasons that ended it before are ignored
  * @param ceiling highest level that the doctor allows
  */
 export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap, ceiling: number = NO_CEILING): Step {
   const last = fresh > 0 ? runs.at(-1) : undefined;
   if (last?.outcome === 'error') return { end: 'error' };
   if (last?.outcome === 'cannotTell') {
-    // Repeats once, because a disturbance can be temporary.
+    // Repeats an undecided level once, because a disturbance can be temporary.
     const twice = fresh > 1 && runs.at(-2)?.outcome === 'cannotTell';
     const end = last.blame === 'generator' || last.blame === 'machine' ? last.blame : 'measurement';
     return twice ? { end } : { level: last.level, purpose: last.purpose };
   }
-  // Ignores an earlier start of the search, whose disturbance can be over.
+  // Counts only levels that were run since the search was resumed, because an earlier disturbance can be over.
   const made = runs.slice(runs.length - fresh).map(({ level }) => level);
   if (fadedLevels(runs).filter((level) => made.includes(level)).length > MAX_FADED) return { end: 'recovery' };
   const asked = rules.to ?? NO_CEILING;
@@ -52,14 +59,15 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   }
   if (open) {
     const controls = runs.length - 1 - runs.findLastIndex(({ purpose }) => purpose !== 'control');
-    // A recovered deployment has rested long enough. Broken controls then count for their own level.
+    // A deployment that has recovered needs no control run. After a failed control run, the level itself is then
+    // repeated.
     const hasRested = runs.at(-1)?.outcome === 'holds' || recovers(runs, RECOVERED_SHARE * open.level);
     if (hasRested || (controls > 0 && recovers(runs))) return { level: open.level, purpose: 'again' };
     if (fresh > 0 && controls >= MAX_CONTROLS) return { end: 'recovery' };
     return { level: held, purpose: 'control' };
   }
   if (broke === undefined) {
-    // The doctor's ceiling is an estimate. The user's `to` is exact.
+    // The doctor's ceiling is an estimate, so the tolerance applies to it. The user's `to` must be reached exactly.
     const reached = held >= snap(top) || (ceiling === top && top <= held * (1 + rules.tolerance));
     if (!reached) return { level: nextHigherLevel(held, rules.factor, capped), purpose: 'step' };
   } else {
@@ -71,7 +79,10 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   return { end: ceiling < asked ? 'doctor' : 'highest' };
 }
 
-/** Returns seconds until the next run: 0 after a run that held, and more after each sign of missing recovery. */
+/**
+ * Returns the rest before the next run in seconds. It is 0 after a run that held, and grows with each sign that the
+ * deployment has not recovered.
+ */
 export function restAfter(runs: Tried[], restSeconds: number): number {
   if (!['breaks', 'cannotTell'].includes(runs.at(-1)?.outcome ?? '')) return 0;
   const held = runs.findIndex(({ outcome }) => outcome === 'holds');
@@ -82,25 +93,31 @@ export function restAfter(runs: Tried[], restSeconds: number): number {
   return restSeconds * Math.min(2 ** doubtful.length, 2 ** (MAX_CONTROLS - 1));
 }
 
-/** Returns whether a level of at minLevel this height held directly after a break, so the rest is long enough for it. */
+/**
+ * Returns whether a level of at least `minLevel` held directly after a break. The rest is then long enough for such a
+ * level.
+ */
 function recovers(runs: Tried[], minLevel = 0): boolean {
   return runs.some(
     ({ outcome, level }, index) => outcome === 'holds' && level >= minLevel && runs[index - 1]?.outcome === 'breaks',
   );
 }
 
-/** Returns the largest number of further runs, if runs at the same level agree; undefined while no level has broken. */
+/** Returns the maximum number of further runs if runs at the same level agree; undefined while no level has broken. */
 export function runsLeft(runs: Tried[], { tolerance, repeat }: Rules): number | undefined {
   const { held, broke, open } = bracket(runs);
   if (held === undefined || broke === undefined) return undefined;
   const halvings = Math.max(0, Math.ceil(Math.log2((broke.level - held.level) / ((held.level * tolerance) / 2))));
-  // A broken level takes two runs, with a control levelBetween them while levels are far apart.
+  // Each bisection step can take two runs. Control runs are added while the levels are far apart.
   const controls = Math.min(halvings, MAX_CONTROLS);
   const confirmations = Math.max(0, 1 + repeat - held.held) + Math.max(0, 1 + repeat - broke.broke);
   return 2 * halvings + controls + confirmations - (open ? 1 : 0);
 }
 
-/** Returns the next possible level, which can be above the factor. The caller ensures that there is one below the top. */
+/**
+ * Returns the next possible level above `held`. The step can exceed the factor. The caller ensures that a level below
+ * the top exists.
+ */
 function nextHigherLevel(held: number, factor: number, capped: Snap): number {
   for (let asked = held * factor; ; asked *= factor) {
     const level = capped(asked);
@@ -108,7 +125,7 @@ function nextHigherLevel(held: number, factor: number, capped: Snap): number {
   }
 }
 
-/** Returns a possible level near the middle, found in a few attempts; undefined without one. */
+/** Returns a possible level near the middle of two levels; undefined if a few attempts find none. */
 function levelBetween(held: number, broke: number, snap: Snap): number | undefined {
   for (const share of [1 / 2, 5 / 8, 3 / 8, 3 / 4, 1 / 4, 7 / 8, 15 / 16, 1 / 8]) {
     const level = snap(held + (broke - held) * share);

@@ -12,13 +12,13 @@ import type { Result } from '../../protocol/result/result.ts';
 import { counted, decimals, spaced } from '../text/format.ts';
 import { bracket, fadedLevels, type Tally } from './bracket.ts';
 
-/** A run, with its result if it left one. */
+/** Run of a search, with its result if it has one. */
 export interface SearchedRun {
   run: SearchRun;
   result: Result | undefined;
 }
 
-/** Unit of a level, and the words after it. */
+/** Unit of a level, and the text after it. */
 const UNITS: Record<Varied, [unit: string, per: string]> = {
   connections: ['connection', ''],
   rate: ['new connection', ' per second'],
@@ -26,25 +26,28 @@ const UNITS: Record<Varied, [unit: string, per: string]> = {
   bytes: ['byte', ' of payload in each broadcast'],
 };
 
-/** Returns `41,000` or `2.5`, with decimals only if needed. */
+/** Formats a level as `41,000` or `2.5`, with decimals only if needed. */
 export function levelText(level: number): string {
   return level.toLocaleString('en-US', { maximumFractionDigits: level < 10 ? 3 : 1 });
 }
 
-/** Returns, for example, `41,000 connections`. */
+/** Formats a level with its unit: `41,000 connections`. */
 export function amountText(level: number, vary: Varied): string {
   const [unit, per] = UNITS[vary];
   return (Number.isInteger(level) ? counted(level, unit) : `${levelText(level)} ${unit}s`) + per;
 }
 
-/** Returns the share of the runs at a level that held: `8 of 10 runs`. */
+/** Returns how many runs at a level held: `8 of 10 runs`. */
 export function shareText({ held, broke }: Tally): string {
   const all = held + broke;
   if (broke > 0) return `${held} of ${counted(all, 'run')}`;
   return all === 1 ? 'its only run' : `all ${all} runs`;
 }
 
-/** @param end null while the search is not finished @param limit limit that ended the search before a run */
+/**
+ * @param end null while the search is running
+ * @param limit limit that ended the search before a run
+ */
 export function answerOf(
   plan: SearchPlan,
   runs: SearchedRun[],
@@ -54,7 +57,7 @@ export function answerOf(
   const tried = runs.map(({ run }) => run);
   const { held, broke } = bracket(tried);
   const faded = tried.at(-1)?.purpose === 'control' ? 0 : fadedLevels(tried).length;
-  // Run at the limit of the generator, its machine or the measurement, if no level broke.
+  // Run that reached a limit of the generator, its machine or the measurement, or the first run at the broken level.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
   const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
   const evidence = (at?.run.because ?? []).filter(({ isCause }) => isCause || at === stopped);
@@ -84,10 +87,10 @@ interface Facts {
   evidence: Because[];
   end: SearchEnd | null;
   limit: Search['limit'];
-  /** Number of levels that held first and broke later; 0 if the deployment does not recover from breaks. */
+  /** Number of levels that held first and broke later. It is 0 if the deployment does not recover from breaks. */
   faded: number;
   last: SearchedRun | undefined;
-  /** Number of hosts that generated the highest level that held. */
+  /** Number of generator hosts at the highest level that held. */
   hosts: number;
 }
 
@@ -97,7 +100,7 @@ function hostsOf(runs: SearchedRun[], held: Tally | undefined): number {
 }
 
 /**
- * Returns how many generator hosts would reach a level; empty if the level does not depend on their number.
+ * Returns how many generator hosts would reach a level; empty if the level does not depend on the hosts.
  * @param each level that one host reaches
  */
 function enoughHosts(level: number | null | undefined, each: number, vary: Varied): string {

@@ -1,4 +1,4 @@
-/** Report of a search: the answer, its reasons, the machines for a number of users, and all runs. */
+/** Report of a search: the answer, its reasons, the number of machines for a number of users, and all runs. */
 import type { Search, SearchPlan, SearchRun, Sizing } from '../../protocol/documents/search-schema.ts';
 import { conditionText } from '../conditions/conditions.ts';
 import { amount } from '../model/amount.ts';
@@ -67,7 +67,7 @@ export function questionOf({ scenario, vary, until, from, to }: SearchPlan): str
   return `${scenario}: ${vary} ${range}, until ${rules}`;
 }
 
-/** Describes the certainty of the answer, and contradicting runs; empty without an answer. */
+/** Describes the certainty of the answer and lists contradicting runs; empty if there is no answer. */
 function certaintyOf({ plan, runs, answer: { held, broke, end } }: Search): string[] {
   if (held === null) return [];
   const tallies = talliesOf(runs);
@@ -94,7 +94,7 @@ function certaintyOf({ plan, runs, answer: { held, broke, end } }: Search): stri
   ];
 }
 
-/** Only a limit of the deployment is an unreserved answer. */
+/** The answer is certain only if the deployment's own limit ended the search. */
 function toneOf({ answer: { end } }: Search): Tone {
   if (end === 'found' || end === 'highest') return 'good';
   return end === 'none' ? 'bad' : 'doubt';
@@ -116,7 +116,7 @@ function evidence({ answer: { evidence: found, broke } }: Search): Section[] {
   ];
 }
 
-/** Tables of the machines for a number of users, and of the limits of one machine. */
+/** Returns a table of machines for a number of users, and a table of the limits of one machine. */
 export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, walls: Table] {
   return [
     grid(
@@ -139,7 +139,7 @@ export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, wa
   ];
 }
 
-/** Explains the table of machines. */
+/** Explains the columns of the table of machines. */
 export function sizingNote({ perMachine, decides }: Sizing, headroom: number): string {
   const percent = decimals(100 * headroom, 0);
   return `One machine takes ${integer(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. The cost of an adapter or a proxy between several machines is not included.`;

@@ -1,6 +1,6 @@
 /**
- * Computes the number of machines for a number of users, by held connections, memory in service and the CPU of idle connections. A machine
- * never gets more connections than were held.
+ * Computes the number of machines for a number of users: by held connections, memory in service and the CPU of idle
+ * connections. A machine never gets more connections than were held in a run.
  */
 
 import type { Sizing, Wall } from '../../protocol/documents/search-schema.ts';
@@ -15,8 +15,8 @@ import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
 
 /**
- * Returns null if no connections were held, or none fit.
- * @param result result of a run at the level that held
+ * Returns null if no connections were held, or if none fit.
+ * @param result result of a run at the highest level that held
  * @param broke whether a higher level broke, so the held connections are the deployment's limit
  * @param headroom share of each limit that stays free
  */
@@ -77,7 +77,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
   };
 }
 
-/** Prefix of figures without the parts that the run could not read. */
+/** Prefix for lower bounds. It is used if the run could not read some parts of the deployment. */
 function atLeast({ isAtLeast }: { isAtLeast: boolean }): string {
   return isAtLeast ? 'at least ' : '';
 }
@@ -86,7 +86,7 @@ function connectionsIn(bytes: number, { base, each }: { base: number; each: numb
   return Math.max(0, Math.floor((bytes - base) / each));
 }
 
-/** Returns the memory per connection with garbage and buffers, and the deployment's memory without connections. */
+/** Returns memory per connection in service, and the deployment's memory without connections. */
 function memoryOf(result: Result): Known<{ each: number; kept: number; base: number; isAtLeast: boolean }> {
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
@@ -103,7 +103,7 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
   return { known: true, each: cost.inService, kept: cost.bytes, base, isAtLeast: cost.unread.length > 0 };
 }
 
-/** Returns `idleCores` for one connection, and `connectSeconds` for a thousand connections. */
+/** Returns the cores for one idle connection, and the CPU seconds for a thousand connects. */
 function cpuOf(
   result: Result,
 ): Known<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null; isAtLeast: boolean }> {

@@ -1,4 +1,4 @@
-/** Section on limits and on the number of connections for a memory budget. */
+/** Section on the deployment's limits, and on the connections that fit into a memory budget. */
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoBudget } from '../figures/capacity.ts';
 import { idleCostOf } from '../figures/idle-cpu.ts';
@@ -9,7 +9,7 @@ import { integer } from '../text/format.ts';
 
 const TITLE = 'Limits';
 
-/** Null for an INVALID run, and if nothing is known. */
+/** Returns null for an INVALID run, and if no limit is known. */
 export function capacity(result: Result): Section | null {
   if (result.verdict.status === 'INVALID') return null;
   if (result.absent.memory !== undefined) return absentSection('capacity', TITLE, result.absent.memory);
@@ -46,7 +46,10 @@ function limitRows(result: Result): [string, Cell, string][] {
   ];
 }
 
-/** Describes the memory budget of a setting, which is not a limit. Null if connections come and go. */
+/**
+ * Describes how many connections fit into the memory budget of a setting. A budget is not a limit. Null for runs whose
+ * connections do not stay open.
+ */
 function budgetText(result: Result): string | null {
   const { memoryLimited } = result.capacity;
   const budget = memoryLimited?.budgetBytes ?? Number(result.environment.settings.memoryBudgetBytes);
@@ -60,7 +63,7 @@ function budgetText(result: Result): string | null {
     : `How many connections the workers would have room for in ${memory} is unknown: ${why}.`;
 }
 
-/** Returns why the limit of pings is unknown; null if it is known, or if the run had no idle connections. */
+/** Returns why the limit by pings is unknown. Null if it is known, or if the run had no idle connections. */
 export function noPingLimit(result: Result): string | null {
   const held = result.stages.some(({ name }) => name === 'hold');
   if (!held || result.messages || result.absent.cpu !== undefined) return null;

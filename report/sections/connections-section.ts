@@ -41,7 +41,7 @@ export function connections(result: Result): Section {
   };
 }
 
-/** The most frequent first. */
+/** Returns a table of causes, the most frequent first. */
 function causes(title: string, counts: Record<string, number>, examples: Record<string, string> = {}): Table {
   const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
   return facts(
@@ -79,7 +79,9 @@ function counts({ connections: made }: Result): Table {
   );
 }
 
-/** Omitted if all connections were WebSockets from the start. Older results lack the number of opened connections. */
+/**
+ * Returns the connections by transport. Omitted if all were WebSockets from the start. Older results lack the total.
+ */
 function byTransport({ transports }: Result['connections']): Fact[] {
   if (!transports) return [];
   const { websocket, upgraded, polling, upgradeFailures } = transports;
@@ -92,7 +94,7 @@ function byTransport({ transports }: Result['connections']): Fact[] {
   ];
 }
 
-/** Rows on dropped connections. */
+/** Returns the rows on dropped connections. */
 function reconnectionFacts({ reconnection }: Result['connections']): Fact[] {
   if (!reconnection?.dropped) return [];
   const { awayMs, returned, recovered } = reconnection;

@@ -39,7 +39,7 @@ export function cpu(result: Result): Section {
   };
 }
 
-/** Measured in windows after the load, so that no other figure includes the profiler. */
+/** Returns CPU by package. It is measured in windows after the load, so the profiler affects no other figure. */
 function places({ memory, cpuByPlace }: Result) {
   if (!cpuByPlace) return [];
   const { connect, copy, absent } = cpuByPlace;

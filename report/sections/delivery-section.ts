@@ -11,7 +11,7 @@ import { known } from './section-parts.ts';
 
 type Delivery = NonNullable<Result['delivery']>;
 
-/** Null for runs without broadcasts. */
+/** Returns null for runs without broadcasts. */
 export function delivery(result: Result): Section | null {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return null;
@@ -38,7 +38,7 @@ function counts(found: Delivery): (Fact | false)[] {
   const where = rooms
     ? `, to ${rooms.reached} of ${rooms.count} rooms ${rooms.order === 'turn' ? 'in turn' : 'at random'}`
     : '';
-  // Rare kinds of copies, listed only if there are any.
+  // Rows for rare kinds of copies. They are omitted if they are zero.
   const others = [
     count('Missed', found.missed, 'sent while their receivers were away, before they came back'),
     count('Sent again', found.resent, 'received with the restored session'),
@@ -70,14 +70,14 @@ function counts(found: Delivery): (Fact | false)[] {
   ];
 }
 
-/** Names the counted event, if it is not the contract's broadcast. */
+/** Returns a note with the name of the counted event, if it is not the broadcast of the contract. */
 function sourceNote({ source, event, publisher }: Delivery): string | null {
   if (source === 'contract') return null;
   const who = publisher === 'run' ? 'connections of the run' : 'the server itself';
   return `Counted: \`${event}\`, published by ${who}.`;
 }
 
-/** Omits broadcasts that each member received exactly once. */
+/** Lists broadcasts that some member did not receive exactly once. */
 function imperfectBroadcasts(batches: Batch[]) {
   const columns: [title: string, keyof Batch][] = [
     ['Expected', 'expected'],
@@ -100,7 +100,7 @@ function isPerfect({ serverMembers, expected, received, duplicates, reordered, u
   return expected > 0 && received === expected && duplicates + (reordered ?? 0) + unexpected === 0 && agreed;
 }
 
-/** Load of the adapter's Redis by the broadcasts. */
+/** Lists the load that broadcasts cause on the adapter's Redis. */
 function redisFacts({ redis }: Result) {
   const { nodes, usedMemoryBeforeBytes: before = null, forNobody } = redis ?? {};
   return facts(
@@ -110,7 +110,7 @@ function redisFacts({ redis }: Result) {
       known('CPU', 'microseconds', redis?.cpuMicrosecondsPerCopy, 'per copy'),
       known('Memory', 'size', redis?.usedMemoryBytes, before === null ? '' : `before: ${withUnit('size', before)}`),
       known('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
-      // Each sharded channel belongs to one node, so a single room loads only that node.
+      // A sharded channel belongs to one Redis node, so a single room loads only that node.
       known('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
       known('Without receivers', 'count', forNobody || null, 'broadcasts without members on other workers'),
     ],

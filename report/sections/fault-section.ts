@@ -9,7 +9,7 @@ import { breakdown, counted, decimals, integer, percentOf, total } from '../text
 
 const NOTABLE_MS = 100;
 
-/** Null without a planned fault. */
+/** Returns null for runs without a planned fault. */
 export function fault(result: Result): Section | null {
   const { fault: found } = result;
   if (!found) return null;
@@ -45,7 +45,7 @@ function rows(result: Result, fault: Fault): (Fact | false)[] {
           count('Peak attempts', fault.peakAttemptsPerSec, `per second; returns: ${integer(fault.peakReturnsPerSec)}`),
           count('Failed attempts', total(fault.failedAttempts), breakdown(fault.failedAttempts)),
         ]),
-    // The chart of CPU over time has the other layers.
+    // Layers in the table. The chart of CPU over time shows the other layers.
     ...['worker', 'nginx', WHOLE_MACHINE].map((layer): Fact | false => {
       const percent = fault.peakCpuPercent[layer];
       const of = layer === WHOLE_MACHINE ? 'of all cores' : 'of one core';
@@ -80,7 +80,7 @@ function broadcastRows({
   ];
 }
 
-/** Describes the planned fault, the reconnects of its clients, and the balance afterwards. */
+/** Describes the planned fault, the reconnects of clients, and the distribution of connections afterwards. */
 function notes({ environment }: Result, fault: Fault): string[] {
   const { replaced, tookMs, overMs, backoff, perWorker } = fault;
   const took = tookMs !== null && tookMs >= NOTABLE_MS ? ` That alone took ${seconds(tookMs)}.` : '';
@@ -97,7 +97,7 @@ function notes({ environment }: Result, fault: Fault): string[] {
   const balance = workers.map(
     (one) => `${one} ${integer(perWorker.before[one] ?? 0)} → ${integer(perWorker.after[one] ?? 0)}`,
   );
-  // Empty after restored sessions, which do not join again, so their worker is unknown.
+  // A connection with a restored session does not join again, so its worker is unknown.
   const isKnown = total(perWorker.after) > 0 || fault.stayed + fault.back === 0;
   return [
     `Planned: it replaced ${what}.${took}${over}`,

@@ -1,4 +1,4 @@
-/** Section on delays of the load generator, which would add to measured times. */
+/** Section on delays of the load generator. They would be included in measured times. */
 import type { Result } from '../../protocol/result/result.ts';
 import { leastIdle } from '../answer/generator-line.ts';
 import { longestWait } from '../figures/contention.ts';
@@ -86,7 +86,7 @@ function machine(result: Result): Table {
   ]);
 }
 
-/** Null if no sample is missing. */
+/** Returns null if all samples were taken. */
 function samplingNote({ sampling }: Result): string | null {
   if (!sampling || (sampling.missed === 0 && Object.keys(sampling.failures).length === 0)) return null;
   const { taken, missed, failures, longestGapMs } = sampling;

@@ -21,7 +21,7 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
   'first receipt': 'Latencies count from the first copy of each broadcast: the run does not know when it was sent.',
 };
 
-/** Null for runs without broadcasts. */
+/** Returns null for runs without broadcasts. */
 export function latency(result: Result): Section | null {
   if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
@@ -82,7 +82,7 @@ function notes({ delivery }: Result, times: Latency) {
   ];
 }
 
-/** Describes the clocks of workers on other hosts. */
+/** Describes the clock differences to workers on other hosts. */
 function clockNotes(clocks: Latency['clocks']): string[] {
   const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
   if (apart.length === 0) return [];

@@ -80,7 +80,7 @@ function savingsTable(savings: NonNullable<Result['memory']['places']>['savings'
 
 const OUTSIDE_LAYERS = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };
 
-/** Returns the bounds of memory outside of all layers, if they are below the cost of a connection. */
+/** Returns upper bounds of memory outside all layers. Omits bounds that exceed the cost of a connection. */
 function outsideLayersText({ balance, perConnection }: Result['memory']): string | null {
   const bounds = (balance?.parts ?? []).flatMap(({ part, high95, isSignificant }) =>
     isSignificant || high95 === null || high95 > (perConnection?.bytes ?? 0)
@@ -90,7 +90,7 @@ function outsideLayersText({ balance, perConnection }: Result['memory']): string
   return bounds.length === 0 ? null : `Memory that no layer includes, per connection: at most ${bounds.join(', ')}.`;
 }
 
-/** Tables with the parts of the headline, which add up to it. */
+/** Returns tables of the parts whose sum is the headline. */
 function headlineTables(result: Result, cost: PerConnection) {
   const { run, memory } = result;
   const { collected, inspector } = memory;
@@ -124,7 +124,10 @@ function headlineTables(result: Result, cost: PerConnection) {
   ];
 }
 
-/** Table by layer. The rows of proxy and kernel contain their parts of the headline: for the kernel, only the deployment's share. */
+/**
+ * Returns the table of layers. The rows of proxy and kernel contain the parts of the headline. The kernel's row
+ * therefore has only the deployment's share.
+ */
 function byLayer(result: Result, cost: PerConnection | null) {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
   const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
@@ -153,13 +156,13 @@ function byLayer(result: Result, cost: PerConnection | null) {
   ];
 }
 
-/** Keeps RSS only if the headline uses it, or if there is no PSS. result.json has both. */
+/** Omits RSS if there is PSS, unless the headline uses RSS. result.json has both. */
 function withoutDuplicateLayers(result: Result, ids: string[]): string[] {
   const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
   return pages.map((id) => asCounted(result, id));
 }
 
-/** Shows a wide interval instead of the value. */
+/** Returns the slope with its interval. A wide interval replaces the slope. */
 function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
   const { slope, low95, high95 } = line;
   if (low95 === null || high95 === null) return amount('kilobytes', slope);
@@ -167,13 +170,13 @@ function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
   return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
 }
 
-/** Returns each text with the titles of its layers: `[reason, 'Workers PSS, nginx PSS']`. */
+/** Groups layers by text: `[reason, 'Workers PSS, nginx PSS']`. */
 function titlesBy(result: Result, layers: string[], texts: Record<string, string>): [text: string, titles: string][] {
   const groups = Map.groupBy(layers, (layer) => texts[layer] as string);
   return [...groups].map(([text, all]) => [text, all.map((layer) => layerTitle(result, layer)).join(', ')]);
 }
 
-/** Returns the sources of the workers' figures, if the workers do not report them. */
+/** Lists the sources of the workers' figures, if the workers do not report them themselves. */
 function workerSources(result: Result): string[] {
   const { collected, sources } = result.memory;
   const own = inOrder(result, Object.keys(sources)).filter((layer) => !collected && familyOf(layer) === 'worker');

@@ -1,4 +1,4 @@
-/** Section on messages that connections send repeatedly. */
+/** Section on messages that clients send repeatedly. */
 import type { Messages } from '../../protocol/result/messages-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { acknowledgementPercentiles } from '../charts/latency-chart.ts';
@@ -7,7 +7,7 @@ import { count, drawing, type Fact, facts, grid, lines, type Section } from '../
 import { counted, integer, percentOf } from '../text/format.ts';
 import { summaries } from './section-parts.ts';
 
-/** Null for runs without such messages. */
+/** Returns null for runs without such messages. */
 export function messages(result: Result): Section | null {
   const { messages: found } = result;
   if (found === null) return null;
@@ -39,7 +39,7 @@ function steps(found: Messages): string[] {
   });
 }
 
-/** Counts all messages by outcome. Messages without a requested acknowledgement are listed only if there are any. */
+/** Counts messages by outcome. Messages without a requested acknowledgement are listed only if there are any. */
 function counts(found: Messages): (Fact | false | null)[] {
   const { due, sent, notSent, unasked, acknowledged, window } = found;
   const asked = sent - unasked;

@@ -1,4 +1,4 @@
-/** Section on memory over time: waves or churn, and the memory that remains after connections close. */
+/** Section on memory over time: waves or churn of connections, and memory that remains after they close. */
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { driftText, UNKNOWN } from '../answer/over-time-line.ts';
@@ -11,7 +11,7 @@ import { counted, integer } from '../text/format.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
 const TITLE = 'Memory over time';
-/** Replaces the section on memory per connection. */
+/** Returns the section on memory over time. It replaces the section on memory per connection. */
 export function overTime(result: Result, found: OverTimeResult): Section {
   if (result.absent.memory !== undefined) return absentSection('memory', TITLE, result.absent.memory);
   const trusted = result.verdict.status !== 'INVALID';
@@ -29,12 +29,12 @@ export function overTime(result: Result, found: OverTimeResult): Section {
   };
 }
 
-/** Returns bytes per wave, or per hour for runs without waves. */
+/** Returns the change in bytes per wave, or per hour for runs without waves. */
 export function driftRate({ bytesPerWave, bytesPerHour }: Drift): number {
   return bytesPerWave ?? bytesPerHour;
 }
 
-/** Lists the main layers, the layers of the workers' answer, and the generator's own. */
+/** Lists the main layers, the layers of the workers' answer, and the generator's layers. */
 function drifts(result: Result, { drift, kind }: OverTimeResult): Block {
   const ids = [...WORKER_FIGURES, ...otherDrifts(result).map(({ layer }) => layer)];
   const layers = inOrder(result, Object.keys(drift)).filter((id) => {

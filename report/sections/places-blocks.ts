@@ -30,9 +30,9 @@ export function placesBlocks(places: Places): Block[] {
   ];
 }
 
-/** Bar chart of the share of each package, with the application in another colour. */
+/** Height of a bar in pixels. */
 const ROW = 26;
-/** Pixels for the names, and for the numbers behind the bars. */
+/** Width for the names and for the numbers beside the bars in pixels, and the narrow layout's share for names. */
 const [LEFT, RIGHT, SHARE_LEFT] = [150, 60, 0.35];
 const MAX_ROWS = 12;
 

@@ -79,7 +79,7 @@ function answer(result: Result): Answer {
   };
 }
 
-/** Missed expectations are already among the findings. */
+/** Returns the user's thresholds. Missed expectations are already listed as findings. */
 function ownThresholds({ thresholds: all }: Result['outcome']) {
   return all.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
 }
@@ -94,7 +94,7 @@ function optionalLine(text: string) {
   return { section: 'thresholds', text: `optional threshold missed: ${text}` };
 }
 
-/** Null without any that can be judged. */
+/** Returns null if the run has no thresholds. */
 function thresholds(result: Result): Section | null {
   const { thresholds: judged } = result.outcome;
   if (judged.length === 0) return null;

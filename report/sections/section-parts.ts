@@ -1,16 +1,16 @@
-/** Common parts of several sections. */
+/** Functions that several sections share. */
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { amount, type QuantityName } from '../model/amount.ts';
 import { type Fact, grid, type Table } from '../model/document.ts';
 
 export const NO_SAMPLES = 'Not measured: there are no samples.';
 
-/** Returns a fact; false if it was not measured. */
+/** Returns a fact; false for an unmeasured value, so that tables omit it. */
 export function known(name: string, quantity: QuantityName, value: number | null = null, note = ''): Fact | false {
   return value !== null && [name, amount(quantity, value), note];
 }
 
-/** Table of distributions in milliseconds, without unmeasured ones. */
+/** Returns a table of distributions in milliseconds. Unmeasured distributions are omitted. */
 export function summaries(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
   const head = ['ms', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'Max', 'Mean', 'Count'];
   const cells = rows.flatMap(([name, summary]) => {

@@ -11,11 +11,11 @@
  */
 import { fitLine, type Line, mean, type Point, sum } from './statistics.ts';
 
-/** Points in the order of reading. */
+/** Point of a plateau; points are in the order of reading. */
 export interface PlateauPoint extends Point {
   /** Variance of the mean y, from repeated readings; missing for a single reading. */
   variance?: number | undefined;
-  /** Another variable that can affect y, such as time. Its effect is removed from the slope of x. */
+  /** Another variable that affects y, such as time. Its effect is removed from the slope. */
   beside?: number;
 }
 
@@ -31,20 +31,23 @@ const RATIOS: [ratio: number, prior: number][] = [
   ...[-1, 0, 1, 2, 3].map((log): [number, number] => [Math.exp(log), 0.05]),
   [Number.POSITIVE_INFINITY, 0.7],
 ];
-/** Ratios and priors if the readings determine all independent noise. */
+/** Ratios and priors for plateaus with repeated readings. The repeats give the independent noise. */
 const KNOWN_RATIOS: [ratio: number, prior: number][] = [
   [0, 0.1],
   ...steps(-1, 14, 0.5).map((log): [number, number] => [Math.exp(log), 0.04]),
 ];
-/** Scales of the noise around its estimate, as logarithms of the variance. */
+/** Grid of noise scales around the estimate, as natural logarithms of the variance. */
 const SCALES = { from: -4, to: 12, step: 0.25 };
 /** Smallest step length, as a share of the mean step. */
 const LEAST_STEP = 0.1;
-/** Share of the steps' variance below which noise is ignored. */
+/** Reading noise below this share of the steps' variance is ignored. */
 const LEAST_NOISE = 0.01;
 const TAIL = 0.025;
 
-/** Returns the line with its 95 % interval; as `fitLine` with fewer than three x. Null if `x` and `beside` cannot be separated. */
+/**
+ * Fits a line through the plateaus and returns its 95 % interval. With fewer than three different x, it is an ordinary
+ * line. Null if the effects of `x` and `beside` cannot be separated.
+ */
 export function fitPlateaus(points: PlateauPoint[]): Line | null {
   const line = fitLine(points);
   if (line === null || line.low95 === null) return line;
@@ -62,7 +65,7 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
   return { ...line, slope, intercept, low95: low95 as number, high95: high95 as number };
 }
 
-/** Returns the candidates with a noticeable weight. */
+/** Returns the noise models whose weight is not negligible. */
 function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
   const staying = fitGiven(points, 0, 1);
   const read = mean(points.map(({ variance }) => variance ?? 0));
@@ -101,9 +104,10 @@ interface Fit {
 }
 
 /**
- * Fits the differences between neighbouring points by generalized least squares; differences have no intercept. Their covariance is
- * tridiagonal, so it is factored in one pass.
- * @param independent variance of each point @param staying variance of a mean step
+ * Fits the differences between neighbouring points by generalized least squares. Differences have no intercept. Their
+ * covariance is tridiagonal, so one pass factors it.
+ * @param independent variance of each point
+ * @param staying variance of a mean step
  */
 export function fitGiven(points: PlateauPoint[], independent: number, staying: number): Fit {
   const [xs, ys, besides] = (['x', 'y', 'beside'] as const).map((key) => differences(points, key)) as Columns;
@@ -111,7 +115,7 @@ export function fitGiven(points: PlateauPoint[], independent: number, staying: n
   let [pivot, x, y, z, logDeterminant] = [Number.POSITIVE_INFINITY, 0, 0, 0, 0];
   let [xx, xy, yy, zz, xz, zy] = [0, 0, 0, 0, 0, 0];
   for (const [index, step] of xs.entries()) {
-    // Memory of a process changes over time, even without new connections.
+    // Memory changes over time even if no connection is added, so a step has a minimum length.
     const own = 2 * independent + staying * Math.max(lengths[index] as number, LEAST_STEP);
     const factor = independent / pivot;
     x = step + factor * x;
@@ -129,14 +133,14 @@ export function fitGiven(points: PlateauPoint[], independent: number, staying: n
   const total = yy;
   if (zz > 0) {
     const information = xx - (xz * xz) / zz;
-    // x and `beside` are proportional, apart from rounding.
+    // Treats x and `beside` as proportional if they differ only by rounding.
     xx = information > 1e-9 * xx ? information : 0;
     xy -= (xz * zy) / zz;
     yy -= (zy * zy) / zz;
     logDeterminant += Math.log(zz);
   }
   const slope = xy / xx;
-  // At least the rounding error, for points exactly on a line.
+  // Minimum for points exactly on a line: the rounding error.
   const squares = Math.max(yy - xy * slope, 1e-18 * total, Number.MIN_VALUE * 1e30);
   return { logDeterminant, information: xx, slope, squares };
 }
@@ -167,7 +171,7 @@ function quantileOf(share: number, below: (x: number) => number, low: number, hi
   return (low + high) / 2;
 }
 
-/** Normal distribution function, to seven digits (Abramowitz & Stegun 7.1.26). */
+/** Normal distribution function with seven correct digits (Abramowitz & Stegun 7.1.26). */
 function normal(z: number): number {
   const t = 1 / (1 + (0.3275911 * Math.abs(z)) / Math.SQRT2);
   const polynomial = t * (0.254829592 + t * (-0.284496736 + t * (1.421413741 + t * (-1.453152027 + t * 1.061405429))));

@@ -5,12 +5,12 @@
 import type { Interval } from './spread.ts';
 import { studentT } from './student.ts';
 
-/** Values with their counts, in any order. */
+/** Values of a cluster with their counts, in any order. */
 export type Cluster = { value: number; count: number }[];
 
 const CONFIDENCE = 0.95;
 const TAIL = (1 - CONFIDENCE) / 2;
-/** Standard deviations of a binomial distribution beyond which its probability does not matter. */
+/** Distance from the mode, in standard deviations, beyond which binomial probabilities are ignored. */
 const NEGLIGIBLE = 40;
 
 /**
@@ -34,8 +34,8 @@ export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (Int
 }
 
 /**
- * Returns the effective number of independent values, between the number of clusters and of values. The estimate is lowered if few clusters
- * determine it: of hundreds, only few extend beyond a p99 (degrees of freedom by Satterthwaite).
+ * Returns the effective number of independent values. It lies between the number of clusters and the number of values.
+ * If few clusters contain values above the quantile, the estimate is lowered (degrees of freedom by Satterthwaite).
  */
 function effectiveSize(clusters: Cluster[], total: number, quantile: number, value: number): number {
   const n = clusters.length;
@@ -53,15 +53,15 @@ function effectiveSize(clusters: Cluster[], total: number, quantile: number, val
 }
 
 /**
- * Returns the ranks, from 1, that enclose the quantile; each tail has half of the remaining probability. Fractional ranks select the
- * nearest value, not always the outer one.
+ * Returns the ranks, from 1, that enclose the quantile. Each tail has half of the remaining probability. Ranks are
+ * fractional, and the caller uses the nearest value.
  */
 function binomialRanks(n: number, quantile: number): [low: number, high: number] {
   const deviation = Math.sqrt(n * quantile * (1 - quantile));
   const mode = Math.floor(quantile * n);
   const first = Math.max(0, Math.floor(mode - NEGLIGIBLE * deviation));
   const last = Math.min(n, Math.ceil(mode + NEGLIGIBLE * deviation));
-  // Relative to the mode's weight, because absolute weights of many values underflow.
+  // Weights are relative to the mode, because absolute probabilities of many values underflow.
   const weights = new Float64Array(last - first + 1);
   weights[mode - first] = 1;
   const odds = quantile / (1 - quantile);
@@ -75,7 +75,7 @@ function binomialRanks(n: number, quantile: number): [low: number, high: number]
   return [first + stepsTo(tail, weights), last + 1 - stepsTo(tail, weights.reverse())];
 }
 
-/** Returns how many weights, with a fraction of the next one, add up to `sum`. */
+/** Returns how many weights add up to `sum`, including a fraction of the last weight. */
 function stepsTo(sum: number, weights: Float64Array): number {
   let steps = 0;
   let rest = sum;

@@ -1,14 +1,15 @@
 /** Tests of significance. */
 
 /**
- * Wilcoxon's rank-sum test, exact also with ties. Its p-value is the share of all divisions of the pooled values whose rank sum is at least
- * as far from the expected one. For values that are only zero or non-zero, it equals Fisher's exact test of the number of runs with faults.
- * @returns the two-sided p-value that both groups have the same distribution
+ * Wilcoxon's rank-sum test, exact even with ties. The p-value is the share of all divisions of the pooled values whose
+ * rank sum is at least as far from the expected sum. If values are only zero or non-zero, it equals Fisher's exact
+ * test.
+ * @returns the two-sided p-value for equal distributions
  */
 export function rankSumP(a: number[], b: number[]): number {
   const ranks = doubledRanks([...a, ...b]);
   const total = ranks.reduce((sum, rank) => sum + rank, 0);
-  // Number of ways to choose so many values with that sum of doubled ranks.
+  // Number of ways to choose this many values with this sum of doubled ranks.
   const ways = Array.from({ length: a.length + 1 }, () => new Float64Array(total + 1));
   (ways[0] as Float64Array)[0] = 1;
   for (const rank of ranks) {
@@ -28,7 +29,7 @@ export function rankSumP(a: number[], b: number[]): number {
   return asFar / all;
 }
 
-/** Returns twice the mid-rank of each value, a whole number. */
+/** Returns twice the mid-rank of each value, which is a whole number. */
 function doubledRanks(values: number[]): number[] {
   return values.map((value) => {
     const below = values.filter((other) => other < value).length;

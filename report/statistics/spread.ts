@@ -25,16 +25,17 @@ export function spreadOf(values: number[]): Spread | null {
   const known = { runs, mean, min: Math.min(...values), max: Math.max(...values) };
   if (runs === 1) return { ...known, deviation: null, low95: null, high95: null };
   const deviation = Math.sqrt(sum(values.map((value) => (value - mean) ** 2)) / (runs - 1));
-  // Student's interval of two runs is thirteen times their standard error, which is useless.
+  // The 95 % interval of two runs by Student's t is 13 standard errors wide on each side, which is useless.
   if (runs === 2) return { ...known, deviation, low95: null, high95: null };
   const halfWidth = studentT(0.95, runs - 1) * (deviation / Math.sqrt(runs));
   return { ...known, deviation, low95: mean - halfWidth, high95: mean + halfWidth };
 }
 
 /**
- * Returns the difference of b's mean from a's. With repeats on both sides: Welch, each with its own deviation. With repeats on only one
- * side, the single run is assumed to vary like the repeats, or by its own standard error if that is larger.
- * @param singleError standard error within the single run, such as that of its fitted line
+ * Returns the difference of b's mean from a's. If both sides have repeats, each has its own deviation (Welch). If only
+ * one side has repeats, the single run is assumed to have the same deviation, or its own standard error if that is
+ * larger.
+ * @param singleError standard error within the single run, such as the error of its fitted line
  * @returns null if neither side has repeats
  */
 export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | null {
@@ -47,15 +48,16 @@ export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | nu
   return { value, error, degrees: repeats - 1 };
 }
 
-/** Noise between equal runs, as a share of their mean. */
+/** Noise between repeated runs, as a share of their mean. */
 export interface PooledNoise {
   share: number;
   degrees: number;
 }
 
 /**
- * Pools the noise of several combinations, because two runs of one show little. Assumes that a figure's noise is proportional to its size.
- * @param spreads spreads of one figure, one for each combination
+ * Pools the noise of several combinations of levels, because two runs of one combination show little. Assumes that
+ * noise is proportional to the figure.
+ * @param spreads spread of a figure in each combination
  * @returns null if no combination has repeats
  */
 export function pooledNoise(spreads: Spread[]): PooledNoise | null {
@@ -69,12 +71,15 @@ export function pooledNoise(spreads: Spread[]): PooledNoise | null {
   return degrees === 0 ? null : { share: Math.sqrt(squares / degrees), degrees };
 }
 
-/** Number of runs from which a combination's own noise is used. The deviation of fewer can be small by chance. */
+/**
+ * Minimum number of runs for using a combination's own deviation. The deviation of fewer runs can be small by chance.
+ */
 const ENOUGH_RUNS = 4;
 
 /**
- * Returns the difference of b's mean from a's, in a study. The variances of both sides can differ (Welch). A side with few runs gets the
- * noise of its noisiest level, or its own if that is larger, because runs at the same level are assumed to vary equally.
+ * Returns the difference of b's mean from a's in a study. Each side has its own variance (Welch). For a side with few
+ * runs, the noise of its noisiest level is used, or its own noise if that is larger. Runs at the same level are assumed
+ * to vary equally.
  * @param ofA noise at each level of a
  * @returns null if the noise of a side is unknown
  */
@@ -88,7 +93,7 @@ export function levelsApart(
   if (!noiseA || !noiseB) return null;
   const isPooled = noiseA.isPooled || noiseB.isPooled;
   const found = welch(noiseA, noiseB);
-  // Both sides can share the runs of a level, so their degrees of freedom do not add up.
+  // Both sides can use the same runs for the noise of a level, so their degrees of freedom do not add up.
   const degrees = isPooled ? Math.min(found.degrees, Math.max(noiseA.degrees, noiseB.degrees)) : found.degrees;
   return { estimate: { value: b.mean - a.mean, error: found.error, degrees }, isPooled };
 }
@@ -104,26 +109,29 @@ function largestNoise(spread: Spread, levels: PooledNoise[]): (Uncertainty & { i
   return [...own, ...pooled].toSorted((one, other) => other.error - one.error)[0];
 }
 
-/** Returns the difference of b from a. */
+/** Returns the difference of b from a with its error. */
 export function estimatesApart(a: Estimate, b: Estimate): Estimate {
   return { value: b.value - a.value, ...welch(a, b) };
 }
 
-/** @param confidence 0 … 1 */
+/** @param confidence 0 to 1 */
 export function intervalOf({ value, error, degrees }: Estimate, confidence: number): Interval {
   const halfWidth = studentT(confidence, wholeDegrees(degrees)) * error;
   return { low: value - halfWidth, high: value + halfWidth };
 }
 
-/** Returns the probability of an estimate at least as far from zero, if there is no difference. */
+/** Returns the two-sided p-value of the estimate. */
 export function pValue({ value, error, degrees }: Estimate): number {
   return value === 0 ? 1 : studentP(Math.abs(value) / error, wholeDegrees(degrees));
 }
 
-/** Confidence whose two-sided quantile gives a power of 80 %. */
+/** Two-sided confidence whose quantile, added to the threshold, gives a power of 80 %. */
 const POWER = 0.6;
 
-/** Returns the difference that 80 % of such comparisons would detect. @param threshold smallest difference that counts */
+/**
+ * Returns the difference that 80 % of such comparisons would detect.
+ * @param threshold smallest difference that counts
+ */
 export function detectableBy({ error, degrees }: Estimate, confidence: number, threshold: number): number {
   const whole = wholeDegrees(degrees);
   return Math.max(threshold, studentT(confidence, whole) * error) + studentT(POWER, whole) * error;
@@ -132,9 +140,10 @@ export function detectableBy({ error, degrees }: Estimate, confidence: number, t
 const MOST_RUNS = 1000;
 
 /**
- * Returns number of runs per side, more than now, with which 80 % of comparisons would detect a difference of that size, or confirm
- * equality within it; null above 1,000.
- * @param runs number of runs of the smaller side so far @param size size of a difference
+ * Returns the number of runs per side, above the present number, with which 80 % of comparisons would detect a
+ * difference of this size or confirm equality within it. Null above 1,000.
+ * @param runs present number of runs on the smaller side
+ * @param size size of the difference
  */
 export function runsNeeded({ error }: Estimate, runs: number, confidence: number, size: number): number | null {
   const suffice = (count: number) => {
@@ -153,7 +162,7 @@ export function runsNeeded({ error }: Estimate, runs: number, confidence: number
   return high;
 }
 
-/** Rounds degrees of freedom down, which widens the interval. Ignores rounding errors. */
+/** Rounds degrees of freedom down, which widens the interval. A tiny tolerance ignores rounding errors. */
 function wholeDegrees(degrees: number): number {
   return Math.max(1, Math.floor(degrees + 1e-9));
 }
@@ -164,7 +173,7 @@ function errorOf({ deviation, runs }: Spread): Uncertainty {
   return { error: (deviation ?? 0) / Math.sqrt(runs), degrees: runs - 1 };
 }
 
-/** Uncertainty of a difference, with the degrees of freedom by Welch and Satterthwaite. */
+/** Returns the standard error of a difference, with degrees of freedom by Welch and Satterthwaite. */
 function welch(a: Uncertainty, b: Uncertainty): Uncertainty {
   const variance = a.error ** 2 + b.error ** 2;
   const spent = a.error ** 4 / a.degrees + b.error ** 4 / b.degrees;

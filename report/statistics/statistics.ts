@@ -8,7 +8,10 @@ export interface Point {
   y: number;
 }
 
-/** Null with fewer than three different x, which leave no residual for an error estimate. */
+/**
+ * Fitted line. The interval is null with fewer than three different x, because there is no residual for an error
+ * estimate.
+ */
 export type Line = {
   slope: number;
   intercept: number;
@@ -38,7 +41,7 @@ export function fitLine(points: Point[]): Line | null {
   }
   const slope = products / xSquares;
   const intercept = yMean - slope * xMean;
-  // Summed point by point: the shortcut by subtraction loses all digits when the line is nearly perfect.
+  // Sums residuals point by point. The shortcut by subtraction loses all digits if the line fits almost perfectly.
   const residualSquares = points.reduce((sum, { x, y }) => sum + (y - intercept - slope * x) ** 2, 0);
   const r2 = ySquares === 0 ? 1 : 1 - residualSquares / ySquares;
   const estimate = { slope, intercept, r2, n };
@@ -55,7 +58,7 @@ export function crossingOf({ slope, intercept }: Line, y: number): number | null
   return slope > 0 && x <= Number.MAX_SAFE_INTEGER ? x : null;
 }
 
-/** Returns undefined without values. */
+/** Returns the median; undefined without values. */
 export function median(values: number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b);
   const middle = sorted.length >> 1;
@@ -64,7 +67,7 @@ export function median(values: number[]): number | undefined {
   return ((sorted[middle - 1] ?? upper) + upper) / 2;
 }
 
-/** NaN without values. */
+/** Returns the mean; NaN without values. */
 export function mean(values: number[]): number {
   return sum(values) / values.length;
 }

@@ -1,15 +1,21 @@
-/** Checks whether memory against connections is a line that can be quoted, and gives the reasons if not. */
+/** Checks whether the slope of memory against connections can be quoted, and gives the reason if not. */
 import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
 import { fitLine, type Line, type Point } from './statistics.ts';
 import { studentT } from './student.ts';
 
 export type Doubt = NonNullable<Slope['doubt']>;
 
-/** Confidence of the curvature test: one of a hundred straight lines counts as curved. */
+/** Confidence of the curvature test. One straight line in a hundred is wrongly called curved. */
 const CONFIDENCE = 0.99;
-/** Largest half-width of a quotable interval, as a share of the slope. With a wider one, the next run can differ by a third. */
+/**
+ * Largest half-width of a quotable interval, as a share of the slope. With a wider interval, a repeated run can differ
+ * by a third.
+ */
 export const MAX_HALF_WIDTH_SHARE = 0.25;
-/** Change of the cost between the first and the last connection that still counts as straight, as a share of the slope. */
+/**
+ * Largest change of the cost between the first and the last connection, as a share of the slope. A line with a larger
+ * change is curved.
+ */
 const MAX_BEND = 0.2;
 
 export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], string> = {
@@ -35,22 +41,25 @@ export function isNarrow(value: number, width: number): boolean {
   return width / 2 <= MAX_HALF_WIDTH_SHARE * value;
 }
 
-/** @param noiseBytes minimum distance of a curve from the line, half-way between its ends */
+/** @param noiseBytes smallest distance of the curve from the line, in the middle, that counts as curved */
 export function isCurved(points: Point[], noiseBytes = 0): boolean {
   const bend = bendOf(points);
   return bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth) && bend.offBytes >= noiseBytes;
 }
 
 interface Bend {
-  /** Change of a connection's cost from the first to the last one, as a share of the slope; 0 for a straight line. */
+  /** Change of the cost from the first connection to the last, as a share of the slope. 0 for a straight line. */
   share: number;
-  /** Half the width of its 99 % interval. */
+  /** Half-width of the 99 % interval of the change. */
   halfWidth: number;
-  /** Distance of the parabola from the line half-way between its ends. */
+  /** Distance of the parabola from the line in the middle, in bytes. */
   offBytes: number;
 }
 
-/** Fits a parabola by least squares. @returns null with fewer than four points or three different x, or if the line does not rise */
+/**
+ * Fits a parabola by least squares.
+ * @returns null with fewer than four points, with fewer than three different x, or if the line does not rise
+ */
 export function bendOf(points: Point[], line: Line | null = fitLine(points)): Bend | null {
   const n = points.length;
   if (line === null || line.low95 === null || line.slope <= 0 || n < 4) return null;

@@ -1,12 +1,13 @@
 /**
- * Quantiles of Student's t distribution. For whole degrees of freedom its distribution function is a finite sum
- * (Abramowitz & Stegun 26.7.3 and 26.7.4), which bisection inverts to the last digit; the libraries that offer the
- * quantile weigh hundreds of kilobytes for it.
+ * Quantiles of Student's t distribution. For whole degrees of freedom, the distribution function is a finite sum
+ * (Abramowitz & Stegun 26.7.3 and 26.7.4), and bisection inverts it to the last digit. Libraries with this quantile
+ * take hundreds of kilobytes.
  */
 
 /**
- * Returns the t that |T| stays below with probability `confidence`.
- * @param confidence 0 to 1, such as 0.95 @param degrees degrees of freedom, a whole number from 1
+ * Returns t such that |T| < t with probability `confidence`.
+ * @param confidence 0 to 1, such as 0.95
+ * @param degrees degrees of freedom, a whole number from 1
  */
 export function studentT(confidence: number, degrees: number): number {
   const key = `${confidence} ${degrees}`;
@@ -16,7 +17,7 @@ export function studentT(confidence: number, degrees: number): number {
   return found;
 }
 
-/** Cached, because a study needs the same quantiles thousands of times. */
+/** Cache of quantiles. A study needs the same ones thousands of times. */
 const quantiles = new Map<string, number>();
 const MOST_KEPT = 1000;
 
@@ -32,12 +33,15 @@ function quantile(confidence: number, degrees: number): number {
   return high;
 }
 
-/** Returns the probability of a |T| of `t` or more. @param degrees degrees of freedom, a whole number from 1 */
+/**
+ * Returns the probability of |T| ≥ `t`.
+ * @param degrees degrees of freedom, a whole number from 1
+ */
 export function studentP(t: number, degrees: number): number {
   return t === Number.POSITIVE_INFINITY ? 0 : Math.max(0, 1 - within(t, degrees));
 }
 
-/** P(|T| < t). */
+/** Returns P(|T| < t). */
 function within(t: number, degrees: number): number {
   const angle = Math.atan(t / Math.sqrt(degrees));
   const cosine = Math.cos(angle);

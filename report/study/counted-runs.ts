@@ -1,4 +1,7 @@
-/** Chooses the runs of a series that count: the least disturbed of repeated runs, and all failed ones, whose share matters. */
+/**
+ * Chooses the runs of a series that count: all failed runs, because their share matters, and the least disturbed of the
+ * repeated runs.
+ */
 import { endingOf } from '../../protocol/documents/series-schema.ts';
 import type { Levels } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -10,7 +13,7 @@ interface MadeRun {
   result: Result | undefined;
 }
 
-/** Returns the same runs in the same order. Runs that do not count, or did not complete, have no result. */
+/** Returns the runs in the same order. Runs that do not count or did not complete have no result. */
 export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
   const measured = runs.filter(({ run, result }) => result && endingOf(run.exitCode) === 'measured');
   const [failed = [], others = []] = [true, false].map((has) =>
@@ -27,12 +30,12 @@ export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
   });
 }
 
-/** Returns whether other programs distort the run, so that a repeated run is more reliable. */
+/** Returns whether other programs disturbed a run, so that it should be repeated. A failed run is not repeated. */
 export function isWorthRepeating(result: Result): boolean {
   return disturbanceOf(result) !== undefined && !hasFailed(result);
 }
 
-/** Returns whether the deployment failed. Findings caused by a busy machine never fail a run. */
+/** Returns whether the deployment failed. Findings caused by a busy machine do not count as failures. */
 function hasFailed({ findings }: Result): boolean {
   return findings.some(
     ({ about, invalidates, fails }) => fails !== null || (about === 'deployment' && invalidates.includes('run')),

@@ -1,4 +1,4 @@
-/** Answers of a study: for each level, the figures that differ significantly from the first level's. */
+/** Describes the effect of each level of a study: the figures that differ significantly from the first level. */
 import type { Level } from '../../protocol/documents/study-schema.ts';
 import { headlineOf, openTexts, percentText } from '../compare/text.ts';
 import { isCounted } from '../figures/figures.ts';
@@ -6,16 +6,19 @@ import { decimals } from '../text/format.ts';
 import type { Context, Question } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
-/** Figures that are listed for each level, changed or not. */
+/** Figures that are always listed, even if they did not change. */
 const ALWAYS_LISTED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
 
 interface Change {
   title: string;
-  /** Difference ÷ the reference, for each setting of the other names with a significant difference; null for counts. */
+  /**
+   * Relative difference from the first level, for each combination of the other settings with a significant difference.
+   * Null for counts.
+   */
   shares: (number | null)[];
 }
 
-/** Returns a sentence for each level after the first, over all settings of the other names. */
+/** Returns one sentence for each level after the first, over all combinations of the other settings. */
 export function answersOf({ name, levels, contexts }: Question): string[] {
   return levels.flatMap((level) => {
     const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
@@ -40,19 +43,19 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
   });
 }
 
-/** Returns `polling`, `TLS=on` or `workers=2`: a word needs no name. */
+/** Returns `polling`, `TLS=on` or `workers=2`. A level that is a word needs no name. */
 export function levelName(name: string, level: unknown): string {
   const text = levelText(level);
   const isWord = /^(?!true|false)[a-z][\w.-]{3,}$/i.test(text);
   return isWord ? text : `${name.replace(/^CAPACITY_|^.*\./, '')}=${text}`;
 }
 
-/** Returns the base name of a scenario's file, and any other level unchanged. */
+/** Returns the file name of a scenario without its folder. Other levels stay unchanged. */
 function levelText(level: unknown): string {
   return String(level).replace(/^(?:.*\/)?([^/]+)\.ya?ml$/, '$1');
 }
 
-/** Returns whether the figure is better or worse at some setting of the other names. */
+/** Returns whether the figure is better or worse at any combination of the other settings. */
 function isChanged(title: string, contexts: Context[], level: Level): boolean {
   return contexts.some(({ levels, comparison }) =>
     comparison.figures.some((figure) => {
@@ -80,7 +83,10 @@ function changesText(contexts: Context[], level: Level): string[] {
   return named.length === 0 ? [] : [[...named, ...rest].join(', ')];
 }
 
-/** Returns `the same: Delivered, Memory per connection (within 2 %)` for figures that are equal at all settings of the other names. */
+/**
+ * Returns `the same: Delivered, Memory per connection (within 2 %)` for figures that are equal at all combinations of
+ * the other settings.
+ */
 function sameText(contexts: Context[], level: Level): string[] {
   const same = ALWAYS_LISTED.flatMap((path) => {
     const found = contexts.flatMap(({ levels, comparison }) =>
@@ -100,7 +106,10 @@ function sameText(contexts: Context[], level: Level): string[] {
   return same.length === 0 ? [] : [`the same: ${same.join(', ')}`];
 }
 
-/** Returns `nginx PSS per connection +12 to +14 %`, with the number of settings unless it holds at all of them. */
+/**
+ * Returns `nginx PSS per connection +12 to +14 %`. The number of combinations is added unless the change occurs in all
+ * of them.
+ */
 function changeText({ title, shares }: Change, settings: number): string {
   const known = shares.filter((share) => share !== null);
   const [low, high] = [Math.min(...known), Math.max(...known)];
@@ -122,7 +131,7 @@ function percent(share: number): string {
   return `${share > 0 ? '+' : ''}${decimals(100 * share, 0)}`;
 }
 
-/** Ranks missing connections and copies above any cost. */
+/** Sorts lost connections and copies before changes of cost. */
 function largest({ shares }: Change): number {
   return Math.max(...shares.map((share) => Math.abs(share ?? Number.POSITIVE_INFINITY)));
 }

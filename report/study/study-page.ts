@@ -1,4 +1,4 @@
-/** Report of a study: the effect of each varied setting; without any, the spread between runs. */
+/** Report of a study: the effect of each varied setting. If nothing was varied, it shows the spread between runs. */
 import { endingOf, lostAmong } from '../../protocol/documents/series-schema.ts';
 import type { Study } from '../../protocol/documents/study-schema.ts';
 import { changeOf } from '../charts/study-chart.ts';
@@ -48,13 +48,13 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
 function progressText({ runs, planned, plan }: Study): string {
   const ended = runs.filter(({ exitCode }) => endingOf(exitCode) !== 'stopped');
   const done = new Set(ended.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
-  // A later command can ask for fewer rounds than were run.
+  // The number of rounds can be lower than the rounds already made, if a later command asks for fewer.
   const all = Math.max(planned, done);
   const most = plan.detect === undefined ? '' : 'at most ';
   return `${done} of ${most}${counted(all, 'run')} ${all === 1 ? 'is' : 'are'} done`;
 }
 
-/** Returns `12 worse, 1 better`. The table names them. */
+/** Returns `12 worse, 1 better`. The table lists the figures. */
 function changesOf(comparison: Comparison, index: number): string {
   const counts = (['worse', 'better'] as const).map((answer) => ({
     answer,
@@ -80,7 +80,7 @@ function questionSection(question: Question, position: number): Section {
   };
 }
 
-/** Returns lines for a study with one varied setting; studies of several settings have tables instead. */
+/** Returns lines for a study with one varied setting. A study with several settings has tables instead. */
 function detectableLines(questions: Question[]): string[] {
   const [{ name, contexts: [context, ...others] = [] } = { name: '' }] = questions;
   if (!context || questions.length + others.length > 1) return [];
@@ -97,7 +97,7 @@ function runsOf({ plan }: Study, runs: MeasuredRun[]): RunSet {
   return { name: plan.scenario, results: runs.flatMap(({ result }) => result ?? []), lost };
 }
 
-/** Section on the variation between runs of a single combination. */
+/** Section on the spread between runs of a single combination. */
 function spreadSection({ combinations }: Study): Section {
   const { figures = {}, usable = 0 } = combinations[0] ?? {};
   const rows = FIGURES.flatMap((figure): Cell[][] => {
@@ -175,9 +175,9 @@ function listed(id: string, title: string, all: string[]): Section[] {
   return all.length === 0 ? [] : [{ id, title, blocks: [lines('list', all)] }];
 }
 
-/** Returns one line for each combination with missing runs, with the reasons. */
+/** Returns a line with the reasons for each combination with missing runs. */
 export function missingRuns({ combinations, runs, plan }: Study): string[] {
-  // `detect` determines the number of rounds during the study.
+  // The study itself decides the number of rounds with `detect`.
   const rounds = plan.detect === undefined ? plan.repeat : Math.max(1, ...runs.map(({ block }) => block));
   return combinations
     .filter(({ usable }) => usable < rounds)
@@ -193,7 +193,7 @@ export function missingRuns({ combinations, runs, plan }: Study): string[] {
     });
 }
 
-/** Returns doubts about the comparison: conditions that changed without being varied, or levels without any recorded difference. */
+/** Returns doubts about the comparison: other conditions that changed, or levels without any recorded difference. */
 export function doubtsOf(runs: MeasuredRun[], questions: Question[]): string[] {
   const ofMachine = differing(runs).filter(({ aspect }) => aspect === 'machine' || aspect === 'system');
   const withinLevels = [...Map.groupBy(runs, ({ levels }) => labelOf(levels)).values()].flatMap(differing);

@@ -1,4 +1,4 @@
-/** Compares the levels of each varied setting with its first one, at each combination of the other settings. */
+/** Compares the levels of each varied setting with its first level, for each combination of the other settings. */
 
 import { lostAmong, type Spread } from '../../protocol/documents/series-schema.ts';
 import type { Level, Levels, Plan, Study } from '../../protocol/documents/study-schema.ts';
@@ -7,23 +7,23 @@ import { type Comparison, compareAll, type RunSet } from '../compare/compare.ts'
 import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
 import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 
-/** A run, with its result if it left one. */
+/** Run of a study, with its result if it has one. */
 export interface MeasuredRun {
   levels: Levels;
-  /** Undefined if the run is known to have completed. */
+  /** Exit code; undefined if the run is known to have completed. */
   exitCode?: number;
   result: Result | undefined;
 }
 
 type FigureNoise = ReadonlyMap<string, PooledNoise>;
 
-/** Levels of one name at one setting of the other names. */
+/** Levels of a setting at one combination of the other settings. */
 export interface Context {
-  /** Levels of the other varied names; empty without any. */
+  /** Levels of the other varied settings; empty if there are none. */
   others: Levels;
-  /** Levels of the setting that occur with `others`; the first one is the reference. */
+  /** Levels of the setting that occur with `others`. The first level is the reference. */
   levels: Level[];
-  /** A set for each level. */
+  /** Set of runs for each level. */
   comparison: Comparison;
 }
 
@@ -33,12 +33,12 @@ export interface Question {
   contexts: Context[];
 }
 
-/** Returns every allowed combination of levels; the last name varies fastest. */
+/** Returns every allowed combination of levels. The last setting varies fastest. */
 export function combinationsOf({ vary, except }: Pick<Plan, 'vary' | 'except'>): Levels[] {
   return allCombinations(vary).filter((combination) => !except.some((levels) => hasAll(combination, levels)));
 }
 
-/** Returns the comparisons of a study, which share one error budget. */
+/** Returns the comparisons of a study. They share one error budget. */
 export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
   const { vary } = plan;
   const planned = combinationsOf(plan);
@@ -71,7 +71,7 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
   }));
 }
 
-/** Returns the runs' figures as stored in study.json. */
+/** Returns the figures of the runs in the format of study.json. */
 export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combinations' | 'differences'> {
   return {
     combinations: combinationsOf(plan).map((levels) => {
@@ -97,14 +97,14 @@ export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combina
   };
 }
 
-/** Returns the noise between runs of the same combination, by the label of a level and by the figure's path. */
+/** Returns the noise between runs of the same combination, by level and by key of the figure. */
 function levelNoises(varied: Plan['vary'], combinations: Levels[], runs: MeasuredRun[]): Map<string, FigureNoise> {
   const all = combinations.map((levels) => ({ levels, figures: figureSpreads(sideOf(runs, levels).results) }));
   const levels = Object.entries(varied).flatMap(([name, own]) => own.map((level) => ({ [name]: level })));
   return new Map(
     levels.flatMap((level) => {
       const having = all.filter((one) => hasAll(one.levels, level));
-      // A single combination has the noise of its own runs.
+      // In a study with a single combination, the noise is that of its own runs.
       return having.length < 2 ? [] : [[labelOf(level), noiseOf(having.map(({ figures }) => figures))] as const];
     }),
   );
@@ -135,12 +135,12 @@ function allCombinations(vary: Plan['vary']): Levels[] {
   );
 }
 
-/** Returns whether the combination has all of these levels. */
+/** Returns whether the combination has all these levels. */
 function hasAll(combination: Levels, levels: Levels): boolean {
   return Object.entries(levels).every(([name, level]) => combination[name] === level);
 }
 
-/** Returns the runs with these levels, as one side of a comparison. */
+/** Returns the runs with these levels, as one set of a comparison. */
 export function sideOf(runs: MeasuredRun[], some: Levels): Required<Pick<RunSet, 'results' | 'lost'>> {
   const side = runs.filter(({ levels }) => hasAll(levels, some));
   return {

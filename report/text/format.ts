@@ -1,9 +1,11 @@
-/** Formats numbers for readers, with units and thousands separators. Never rounds in favour of the product. KB = 1,024 bytes. */
+/**
+ * Formats numbers with units and thousands separators. Rounding never makes the product look better. KB = 1,024 bytes.
+ */
 import { oneLine } from '../../protocol/base/printable.ts';
 
 export const KB = 1024;
 export const MB = 1024 * 1024;
-/** Rounding error of sums and differences of floating-point numbers. */
+/** Largest rounding error of sums and differences of floating-point numbers. */
 const ROUNDING_ERROR = 1e-9;
 
 export function integer(value: number): string {
@@ -19,7 +21,9 @@ export function decimals(value: number, digits: number): string {
   });
 }
 
-/** Formats counts and their shares. Adds digits to a value that would round to zero. Readings are not accurate enough for that. */
+/**
+ * Formats counts and shares. A value that would round to zero gets more digits. Readings are too inaccurate for this.
+ */
 export function exactDecimals(value: number, digits: number): string {
   const size = Math.abs(value);
   const isHidden = size >= ROUNDING_ERROR && size < 0.5 * 10 ** -digits;
@@ -30,7 +34,7 @@ export function kilobytes(bytes: number): string {
   return decimals(bytes / KB, 1);
 }
 
-/** Formats bytes with their unit. Uses B below 1 KB, so that a small figure does not look like zero. */
+/** Formats bytes with their unit. Values below 1 KB are shown in B, so that they do not look like zero. */
 export function sizeOf(bytes: number): string {
   return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
 }
@@ -39,18 +43,21 @@ export function megabytes(bytes: number): string {
   return decimals(bytes / MB, 1);
 }
 
-/** Uses at least three significant digits. */
+/** Formats with at least three significant digits. */
 export function milliseconds(ms: number): string {
   const digits = ms === 0 || ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3;
   return decimals(ms, digits);
 }
 
-/** Returns a dash for a missing value. */
+/** Formats a number; a missing value is a dash. */
 export function optional(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? '–' : format(value);
 }
 
-/** Rounds down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. `0.00 %` always means none. */
+/**
+ * Formats a share rounded down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. `0.00 %`
+ * always means none.
+ */
 export function percentOf(part: number, whole: number): string {
   if (whole === 0) return '–';
   if (part === whole) return '100 %';
@@ -69,8 +76,8 @@ export function durationText(seconds: number): string {
 }
 
 /**
- * Wraps text at spaces, but not before a percent sign. The first line keeps the text's own indent; the others begin with `indent`. Escapes
- * anything harmful to a terminal.
+ * Wraps text at spaces, but not before a percent sign. The first line keeps its own indent; the following lines begin
+ * with `indent`. Escapes control characters that could harm a terminal.
  */
 export function wrap(text: string, width: number, indent: string): string[] {
   const lines: string[] = [];
@@ -93,7 +100,7 @@ export function spaced(camelCase: string): string {
   return camelCase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
-/** Returns `ECONNREFUSED 3, http_502 1`, the most frequent first. */
+/** Returns counts by name, the most frequent first: `ECONNREFUSED 3, http_502 1`. */
 export function breakdown(counts: Record<string, number>): string {
   return Object.entries(counts)
     .toSorted(([, a], [, b]) => b - a)
@@ -105,24 +112,24 @@ export function total(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Adds a capital letter, unless the text begins with the name of a metric, and a full stop. */
+/** Adds a full stop, and a capital letter unless the text begins with the name of a metric. */
 export function sentence(text: string): string {
   const whole = /^\w+[._]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** Share of the reference above which the reference is too near zero for a percentage. */
+/** Differences above this share of the reference are not shown in percent, because the reference is close to zero. */
 const MAX_SHARE = 2;
 
 /**
- * Returns whether to show the differences in percent of the reference; otherwise in their own unit.
- * @param differences differences and margins, in the reference's unit
+ * Returns whether differences are shown in percent of the reference. Otherwise they are shown in their own unit.
+ * @param differences differences and margins, in the unit of the reference
  */
 export function isRelative(reference: number, ...differences: number[]): boolean {
   return reference !== 0 && differences.every((one) => Math.abs(one) <= MAX_SHARE * Math.abs(reference));
 }
 
-/** Returns a change as a share of its reference: `9 %`, or `2 times as much`. */
+/** Formats a change as `9 %` or `2 times as much`. */
 export function shareText(share: number): string {
   return share < 1 ? `${exactDecimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
 }

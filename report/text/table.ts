@@ -1,10 +1,10 @@
-/** Tables without lines: a head, then columns with right-aligned numbers. */
+/** Formats plain-text tables without lines: a head, then columns with right-aligned numbers. */
 import Table from 'cli-table3';
 import { oneLine } from '../../protocol/base/printable.ts';
 import { wrap } from './format.ts';
 
 const GAP = '  ';
-/** Longest figure, in characters. */
+/** Longest figure in characters. Longer cells are text. */
 const MAX_VALUE = 24;
 
 const NO_LINES = Object.fromEntries(
@@ -13,7 +13,11 @@ const NO_LINES = Object.fromEntries(
   ),
 );
 
-/** @param head empty for none @param indent before every line @param aligns default: left for the first column, right for the others */
+/**
+ * @param head titles of columns; may be empty
+ * @param indent text before every line
+ * @param aligns default: left for the first column, right for the others
+ */
 export function table(
   head: string[],
   rows: string[][],
@@ -32,7 +36,7 @@ export function table(
     .map((line) => (indent + line).trimEnd());
 }
 
-/** Returns a table without the last columns that do not fit into `width`. */
+/** Returns a table. Last columns that do not fit into `width` are dropped. */
 export function fittingTable(
   head: string[],
   rows: string[][],
@@ -48,11 +52,11 @@ export function fittingTable(
   return table(head.slice(0, columns), fitting, indent, aligns?.slice(0, columns));
 }
 
-/** Returns a table of names, values and notes. A note that is too long continues below itself. */
+/** Returns a table of names, values and notes. A long note continues in the next line. */
 export function factLines(rows: string[][], indent: string, width: number): string[] {
   const widthOf = (column: number) => Math.max(0, ...rows.map((row) => row[column]?.length ?? 0));
   const [names, values] = [widthOf(0), widthOf(1)];
-  // Left-aligns long values, such as settings, like the text that they are.
+  // Left-aligns long values, such as settings, because they are text.
   const isText = rows.some(([, value = '']) => value.length > MAX_VALUE);
   return rows.flatMap(([name = '', value = '', note = '']) => {
     const start = indent + name.padEnd(names) + GAP;
