@@ -6,10 +6,10 @@
 import { addOwn } from '../../protocol/base/sum-counts.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 
-/** State of a connection; a reconnect changes it from `ended` to `alive`. */
+/** State of a connection. A reconnect changes it from `ended` to `alive`. */
 export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
-  /** Cause of the failure or the end. */
+  /** Why the connection failed or ended. */
   cause: string;
 }
 
@@ -20,24 +20,26 @@ export class Accounts {
     ...{ asked: 0, pending: 0, alive: 0, peak: 0, returned: 0 },
     ...{ failed: {}, ended: {} },
   };
-  /** All ends by reason, including those of connections that reconnected. */
+  /** Number of disconnects by reason. Includes connections that reconnected later. */
   readonly #disconnects: Record<string, number> = {};
-  /** Number of times that connections have opened, ended or returned so far. */
+  /** Number of opens, disconnects and reconnects so far. */
   changes = 0;
 
-  /** Records the start of an attempt, the first one or a retry. */
+  /** Records the start of a connection attempt: the first attempt or a retry. */
   begin(account: Account): void {
     if (account.state === 'idle') this.#counts.asked++;
     if (account.state === 'idle' || account.state === 'failed') this.#move(account, 'pending', '');
   }
 
-  /** Records that a namespace opened, the first one or another. For a disconnected connection, this can be the first sign of its return. */
+  /**
+   * Records that a namespace opened. For a disconnected connection, this can be the first sign that it has reconnected.
+   */
   opened(account: Account): void {
     if (account.state === 'ended') this.returned(account);
     else if (account.state !== 'alive') this.#move(account, 'alive', '');
   }
 
-  /** Records that an ended connection is open again. */
+  /** Records that a disconnected connection has reconnected. */
   returned(account: Account): void {
     if (account.state !== 'ended') return;
     this.#counts.returned++;
@@ -48,7 +50,10 @@ export class Accounts {
     if (account.state === 'pending') this.#move(account, 'failed', cause);
   }
 
-  /** Records that either side ended the connection. A pending connection is not affected: `opened` or `failed` will follow. */
+  /**
+   * Records that the client or the server closed the connection. Ignores a connection that is still connecting:
+   * `opened` or `failed` follows for it.
+   */
   ended(account: Account, reason: string): void {
     if (account.state !== 'alive') return;
     addOwn(this.#disconnects, reason, 1);

@@ -3,7 +3,7 @@ import type { Backoff } from '../../protocol/wire/connection.ts';
 
 /**
  * @param attempt 1 for the first retry
- * @returns an exponential delay up to the maximum; its share `jitter` is random
+ * @returns delay in milliseconds: doubles with each attempt up to the maximum; the share `jitter` of it is random
  */
 export function retryDelayMs({ delayMs, maxDelayMs, jitter }: Backoff, attempt: number): number {
   const fullMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));

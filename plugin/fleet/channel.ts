@@ -8,11 +8,14 @@ import type { Holder } from './process/holder.ts';
 
 export interface Channel {
   readonly pid: number;
-  /** Whether a batch is waiting for further commands. */
+  /** Whether commands are waiting in a batch that has not been sent. */
   readonly isGathering: boolean;
-  /** Sends commands in order. @param canWait delays the command by some milliseconds, so that it can share a message with later ones */
+  /**
+   * Sends commands in order.
+   * @param canWait whether the command may wait some milliseconds, to share a message with later commands
+   */
   add(command: FleetCommand, canWait: boolean): void;
-  /** Closes the channel; resolves when the other end has closed. Idempotent. */
+  /** Closes the channel. Resolves when the fleet's side has closed. Idempotent. */
   close(): Promise<void>;
 }
 
@@ -21,23 +24,26 @@ interface ChannelEvents {
   onEnd(error?: Error): void;
 }
 
-/** Opens a channel. The answer to request 0 says that the other end is ready. */
+/** Opens a channel to a fleet. Request 0 is answered when the fleet is ready. */
 export type OpenChannel = (start: FleetStart, events: ChannelEvents) => Channel;
 
-/** Longest delay of an arrival by batching; at 500/s, two or three commands then share one message. */
+/**
+ * Longest time in milliseconds that a command waits in a batch. At 500 arrivals per second, two or three commands share
+ * a message.
+ */
 const FLUSH_DELAY_MS = 5;
-/** Time that a child has to exit before it is killed. */
+/** Milliseconds that a child process has to exit before it is killed. */
 const EXIT_GRACE_MS = 2000;
 const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
 export const toChild: OpenChannel = (start, { onAnswer, onEnd }) => {
   const child = fork(fileURLToPath(new URL(`./process/main${moduleSuffix}`, import.meta.url)), {
     serialization: 'advanced',
-    // Connections live long, so a larger young generation would only cost memory.
+    // The young generation of V8's heap stays small: connections live long, so a larger one only costs memory.
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  child.send(start, () => {}); // a failed send appears as the child's exit
+  child.send(start, () => {}); // If sending fails, the child has exited, which is reported separately.
   child.on('message', (answers: FleetAnswer[]) => {
     for (const answer of answers) onAnswer(answer);
   });
@@ -53,7 +59,7 @@ class ChildChannel implements Channel {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    // A failed send appears as the child's exit.
+    // If sending fails, the child has exited, which is reported separately.
     this.#outbox = new Outbox(FLUSH_DELAY_MS, (batch) => child.connected && child.send(batch, () => {}));
   }
 
@@ -75,7 +81,10 @@ class ChildChannel implements Channel {
   }
 }
 
-/** Channel within this process. Commands and answers are calls, so no message delays the replies or the times of the run's own clients. */
+/**
+ * Channel within this process. Commands and answers are function calls, so messages between processes do not delay the
+ * measurements of the run's own clients.
+ */
 export const toThisProcess: OpenChannel = (start, { onAnswer }) => {
   let holder: Holder | undefined;
   import('./process/holder.ts')

@@ -1,9 +1,12 @@
-/** Load on a process or thread of the generator. If its event loop lags, it measures its own queue instead of the server. */
+/**
+ * Event loop and CPU of a process or thread of the load generator. If its event loop lags, the run measures the
+ * generator's own queue instead of the server.
+ */
 import { readFileSync } from 'node:fs';
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { EventLoopHealth } from '../../protocol/link/snapshot.ts';
 
-/** Timer interval of the monitor. It records the real interval; the excess is the delay. */
+/** Interval in milliseconds of the monitor's timer. Time beyond the interval is the event loop's delay. */
 const RESOLUTION_MS = 20;
 
 export class EventLoopWatch {
@@ -15,7 +18,7 @@ export class EventLoopWatch {
     this.#delay.enable();
   }
 
-  /** Returns the figures since the previous call. */
+  /** Returns the figures for the time since the previous call. */
   read(): EventLoopHealth {
     const now = performance.eventLoopUtilization();
     const scheduled = readScheduled();
@@ -43,7 +46,7 @@ interface Scheduled {
   waitedNs: number;
 }
 
-/** Returns how long the calling thread has run, and how long it waited for a CPU. */
+/** Returns how long the calling thread has used a CPU, and how long it has waited for one. */
 function readScheduled(): Scheduled | undefined {
   try {
     const [ranNs, waitedNs] = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ').map(Number);
@@ -53,7 +56,10 @@ function readScheduled(): Scheduled | undefined {
   }
 }
 
-/** Returns the share of waiting in the CPU time that the thread needed. A share of elapsed time would hide short bursts. */
+/**
+ * Returns the share of time spent waiting, out of the thread's running and waiting time. A share of elapsed time would
+ * hide short bursts.
+ */
 function waitShare(before: Scheduled | undefined, now: Scheduled | undefined): number | null {
   if (!before || !now) return null;
   const waitedNs = now.waitedNs - before.waitedNs;
@@ -66,8 +72,8 @@ function beyondResolutionMs(intervalNs: number): number {
 }
 
 /**
- * Delay of an existing timer of a thread: shows the event loop's state in the live view at no cost. `event-loop-watch.ts`
- * measures the figures of the result more precisely.
+ * Event loop delay for the live view, measured with a timer that the thread runs anyway, so it costs nothing. Results
+ * use the more precise figures of the event loop monitor.
  */
 const WINDOW_MS = 1000;
 
@@ -78,12 +84,15 @@ export class TimerLag {
   #worstMs = 0;
   #lastMs = 0;
 
-  /** @param intervalMs interval of the timer */
+  /** @param intervalMs interval of the timer that calls `tick` */
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }
 
-  /** Must be called by the timer. @returns its largest delay in the last whole second, in milliseconds */
+  /**
+   * Must be called by the timer.
+   * @returns the timer's largest delay in the last whole second, in milliseconds
+   */
   tick(): number {
     const nowMs = performance.now();
     this.#worstMs = Math.max(this.#worstMs, nowMs - this.#tickedAtMs - this.#intervalMs);

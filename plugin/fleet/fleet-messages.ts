@@ -1,6 +1,6 @@
 /**
- * Messages between the engine and a fleet process, over the child process's IPC channel. Both sides send arrays: one
- * message carries everything that a turn of the event loop produced, and items that can wait share a later message.
+ * Messages between the engine and a fleet process, over the child process's IPC channel. Each message is an array with
+ * everything that one turn of the event loop produced. Items that are not urgent wait for a later message.
  */
 
 import type { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
@@ -21,45 +21,53 @@ import type { Failure } from './client/failure.ts';
 export interface FleetSettings {
   client: ClientKind;
   defaults: ClientOptions;
-  /** Source addresses, used in turn; if empty, the kernel chooses. */
+  /** Source addresses, which connections use in turn. If empty, the kernel chooses. */
   localAddresses: string[];
-  /** Whether to request an acknowledgement of every `join_room`, from which the ledger learns the members. */
+  /** Whether to request an acknowledgement of every `join_room`. The ledger needs it to count the members of rooms. */
   ledger: boolean;
-  /** The run's broadcasts; undefined outside a run. */
+  /** Number and payload of the broadcasts that the run publishes; undefined outside a run. */
   broadcasts?: BroadcastPlan;
-  /** Rooms over which joins are distributed, if there are several. */
+  /** Rooms over which connections are spread; undefined for a single room. */
   rooms?: RoomPlan;
-  /** Event counted instead of the contract's broadcast; undefined if the run publishes the broadcasts. */
+  /** Event of the server's own to count; undefined if the run publishes the broadcasts. */
   ownEvent?: OwnEventPlan;
-  /** Events without ids whose copies each connection counts. */
+  /** Events without ids. Each connection counts its received copies. */
   countedEvents?: CountedEvent[] | undefined;
-  /** Backoff of dropped connections; undefined without reconnection. */
+  /** Delays before dropped connections reconnect; undefined if they do not reconnect. */
   reconnection?: Backoff | undefined;
-  /** Disconnects per second when many connections close at once. */
+  /** Closed connections per second, if many are closed at once. */
   disconnectRatePerSec: number;
-  /** Index of this fleet among those of the run. Each Artillery worker has one fleet, and all use the same addresses. */
+  /**
+   * Index of this fleet among all fleets of the host. Each Artillery worker has one fleet. All fleets use the same
+   * source addresses.
+   */
   fleet: { index: number; of: number };
-  /** Index of this host among those of the run, if there are several. Each host has its own addresses. */
+  /**
+   * Index of this host among all hosts of the run; undefined for a single host. Each host has its own source addresses.
+   */
   host?: { index: number; of: number };
 }
 
-/** Expected values of every copy of a broadcast. */
+/** Broadcasts that a run publishes, with their expected payload. */
 export interface BroadcastPlan {
-  /** Largest number of a broadcast; the first is 1. */
+  /** Number of broadcasts; they are numbered from 1. */
   count: number;
-  /** Characters of the payload; undefined if unknown. */
+  /** Expected length of the payload in characters; undefined if unknown. */
   bytes: number | undefined;
-  /** Whether each connection can receive a different payload. */
+  /** Whether connections can receive different payloads of the same broadcast. */
   contentVaries?: boolean;
 }
 
 /**
- * Settings sent to a fleet process before any command. They are not command-line arguments, because `ps` would show secret
- * headers and keys.
+ * Settings sent to a fleet process before any command. Command-line arguments would show secret headers and keys in
+ * `ps`.
  */
 export interface FleetStart {
   settings: FleetSettings;
-  /** Secrets to mask in server texts before the texts are shortened: half a secret would not be recognised later. */
+  /**
+   * Secrets to mask in the server's texts. Texts are masked before they are shortened, because a truncated secret would
+   * not be recognised.
+   */
   secrets: ReturnType<typeof knownSecrets>;
   index: number;
   processes: number;
@@ -70,29 +78,39 @@ export interface Emission {
   args: unknown[];
 }
 
-/** Options of a connection. Connections should share one object, because a message then carries a single copy. */
+/**
+ * Options of a connection. Connections should share one object, because a message then contains a single copy of it.
+ */
 export interface OpenOptions {
   overrides?: Partial<ClientOptions>;
-  /** Event sent as soon as the namespace is open; discarded if opening fails. */
+  /** Event to send as soon as the namespace is open. Dropped if the namespace does not open. */
   emit?: Emission;
 }
 
 /** Requests to a whole process, with their answers. */
 export interface ProcessQuestions {
-  /** Drops all connections and resets all counts and ledgers. @param firstId first connection of the run */
+  /**
+   * Drops all connections, and resets all counts and ledgers.
+   * @param firstId number of the first connection of the run
+   */
   reset(firstId: number): void;
   snapshot(): ProcessSnapshot;
   freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[];
   sight(order: SightOrder): Sightings;
   messages(stage: MessageStage): MessageCounts;
-  /** Copies of events without ids since the last call, on connections that were open all the time. */
+  /**
+   * Counts of received events without ids since the last call. Includes only connections that were open all the time.
+   */
   events(): EventCounts[];
   fault(order: FaultOrder): void;
-  /** @param id number of a connection @returns undefined if it is neither connecting nor open */
+  /**
+   * @param id number of a connection
+   * @returns undefined if the connection is neither connecting nor open
+   */
   describe(id: number): ClientState | undefined;
 }
 
-/** Event name with which `listen` selects all events. */
+/** Event name that stands for all events in a `listen` command. */
 export const ANY = '*';
 
 /** Details of how a connection of the official client ended. */
@@ -102,19 +120,22 @@ export interface End {
 }
 
 export interface SightOrder {
-  /** Whether new ids of the own event are counted from now on. */
+  /** Whether to count new ids of the server's own event from now on. */
   watch: boolean;
-  /** Ids that do not belong to the run, whose rows are discarded. */
+  /** Ids outside the measured part of the run. Their rows in the ledger are discarded. */
   outside: string[];
 }
 
 /**
- * Handling of an event: `hold` keeps it in the process until it is taken, `take` passes it on together with held events,
- * `each` passes it on unless the parent is behind, `drop` discards it.
+ * Handling of a received event. `hold` keeps it in the process until the engine takes it. `take` passes it on, after
+ * all held events. `each` passes it on unless the engine is too far behind. `drop` discards it.
  */
 export type ListenMode = 'hold' | 'take' | 'each' | 'drop';
 
-/** Commands to a fleet process. `id` is the connection's number, given by the parent; `requestId` pairs a command with its one answer. */
+/**
+ * Commands to a fleet process. `id` is the connection's number, assigned by the engine. `requestId` identifies the
+ * command in its answer.
+ */
 export type FleetCommand =
   | {
       op: 'open';
@@ -124,9 +145,11 @@ export type FleetCommand =
       options?: OpenOptions;
     }
   | { op: 'emit'; id: number; namespace: string; event: string; args: unknown[]; requestId?: number }
-  /** Adds the connection to these rooms of an own event, in a namespace. */
+  /** Adds the connection to rooms of the server's own event, in a namespace. */
   | { op: 'enter'; id: number; namespace: string; rooms: string[] }
-  /** Starts to send the message repeatedly. `message` is sent once to each process, with the first use of its key. */
+  /**
+   * Starts to send a repeated message. `message` is included only the first time that its `key` is used in a process.
+   */
   | { op: 'repeat'; id: number; key: number; message?: RepeatedMessage }
   | { op: 'listen'; id: number; namespace: string; event: string; mode: ListenMode }
   | { op: 'close'; id: number; requestId: number }
@@ -145,30 +168,35 @@ export type FleetAnswer =
   | ConnectionReport
   | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'others' | 'holding' | 'failed' | 'failures' | 'ended'>);
 
-/** Events of a connection that no command caused. */
+/** Events of a connection that are not answers to commands. */
 export type ConnectionReport =
-  /** @property atUs receive time on CLOCK_MONOTONIC @property each set if no step waits for the event */
+  /**
+   * @property atUs receive time on CLOCK_MONOTONIC in microseconds
+   * @property each set if the event goes to a function of the user, not to a waiting step
+   */
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number; each?: true }
-  /** Number of held events that newer ones displaced. */
+  /** Number of held events that were discarded in favour of newer events. */
   | { op: 'displaced'; id: number; count: number }
-  /** The server refused a message whose answer no step waits for. */
+  /** The server refused a join whose acknowledgement no step waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
-  /** @property returns set if the process will try to reconnect: `returned` follows for each namespace */
+  /** @property returns set if the process will try to reconnect; a `returned` report follows for each namespace */
   | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: End }
   | ({ op: 'returned'; id: number } & Return);
 
 export interface Return {
-  /** Reconnected namespace; undefined if all are lost. */
+  /** Reconnected namespace; undefined if the whole connection is lost. */
   namespace: string | undefined;
-  /** Reason of the drop, if the connection stays closed. */
+  /** Reason of the disconnect, if the connection will not reconnect. */
   lostBy: string | undefined;
   /** Cause of the last failed attempt to reconnect. */
   why?: string;
-  /** Attempts after the first one, reported once for all namespaces. */
+  /** Number of reconnect attempts after the first. Set in the report for the first namespace only. */
   retries: number;
 }
 
-/** A process's contribution to the `FleetSnapshot`; the engine adds its own counts and those of dead processes. */
+/**
+ * A process's part of the `FleetSnapshot`. The engine adds its own counts, and the counts of processes that have died.
+ */
 export type ProcessSnapshot = Omit<
   FleetSnapshot,
   | 'processes'

@@ -1,4 +1,4 @@
-/** A fleet process as seen by the engine: pairs requests with answers, and keeps the last status. */
+/** The engine's view of a fleet process: matches answers with requests, and keeps the last reported status. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { startRefused } from '../../protocol/codes/errors.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -17,11 +17,11 @@ interface Pending {
 }
 
 interface RequestOptions {
-  /** Delays the command by some milliseconds, so that it can share a message with later ones. */
+  /** Whether the command may wait some milliseconds, to share a message with later commands. */
   canWait?: boolean;
-  /** Timeout after which the request fails with this cause. */
+  /** Time after which the request fails, and the cause of that failure. */
   timeout?: { ms: number; cause: FailureCode };
-  /** Called before later answers of the same message are handled; the promise resolves after them. */
+  /** Called with the answer before any later answer is handled. The promise of the request resolves later. */
   onAnswer?: (answer: FleetAnswer) => void;
 }
 
@@ -32,7 +32,7 @@ export class FleetProcess {
   readonly index: number;
   readonly ready: Promise<unknown>;
   alive = true;
-  /** Time of death, and the number of connections that were members of a room then. */
+  /** Time at which the process died, and how many of its connections were members of a room then. */
   death: { atUs: number; joined: number } | undefined;
   /** Number of connections assigned to the process. */
   connections = 0;
@@ -42,11 +42,11 @@ export class FleetProcess {
   readonly #channel: Channel;
   readonly #answerTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
-  /** Messages that the process already has, with their keys. */
+  /** Repeated messages that the process already has, with their keys. */
   readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = READY + 1;
 
-  /** @param answerTimeoutMs time after which an unanswered question resolves to undefined */
+  /** @param answerTimeoutMs time after which an unanswered request resolves to undefined */
   constructor(start: FleetStart, answerTimeoutMs: number, open: OpenChannel = toChild) {
     this.index = start.index;
     this.#answerTimeoutMs = answerTimeoutMs;
@@ -61,18 +61,21 @@ export class FleetProcess {
     return this.#channel.pid;
   }
 
-  /** Whether a batch of commands is waiting for further ones. */
+  /** Whether commands are waiting in a batch that has not been sent. */
   get isGathering(): boolean {
     return this.#channel.isGathering;
   }
 
-  /** Sends commands in order. @param canWait delays the command by some milliseconds, so that it can share a message with later ones */
+  /**
+   * Sends commands in order.
+   * @param canWait whether the command may wait some milliseconds, to share a message with later commands
+   */
   send(command: FleetCommand, canWait = false): void {
     this.#channel.add(command, canWait);
   }
 
   /**
-   * Starts a repeated message on a connection. The message itself is sent to the process once, before the first connection
+   * Starts a repeated message on a connection. The message is sent to the process only once, with the first connection
    * that uses it.
    */
   repeat(id: number, message: RepeatedMessage): void {
@@ -82,11 +85,11 @@ export class FleetProcess {
     this.send(known === undefined ? { op: 'repeat', id, key, message } : { op: 'repeat', id, key }, true);
   }
 
-  /** @throws FleetError `fleet_dead`, the failure that the process reports, or the cause of the timeout */
+  /** @throws FleetError with code `fleet_dead`, the failure that the process reports, or the cause of the timeout */
   request(command: (requestId: number) => FleetCommand, options: RequestOptions = {}): Promise<FleetAnswer> {
     if (!this.alive) return Promise.reject(new FleetError('fleet_dead', 'the fleet process has died'));
     const requestId = this.#nextRequest++;
-    // The answer can precede the return of the call, if the channel is within this process.
+    // If the channel is in this process, the answer can come before `send` returns.
     const answer = this.#awaitAnswer(requestId, options);
     this.send(command(requestId), options.canWait);
     return answer;

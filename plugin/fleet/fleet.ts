@@ -1,6 +1,6 @@
 /**
- * The engine's side of the fleet: starts the processes that hold the connections, and distributes connections over them.
- * Processes report sums only; a received broadcast never leaves its process.
+ * The engine's side of the fleet: starts the fleet processes, which hold the connections, and spreads the connections
+ * over them. Processes report totals only; received broadcasts stay in their process.
  */
 
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
@@ -22,15 +22,21 @@ import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import { RemoteConnection } from './remote-connection.ts';
 
-/** Number of consecutive connections that go to the same process; smaller than each process's reserve of open files. */
+/**
+ * Number of consecutive connections that go to the same process. Smaller than the number of open files that each
+ * process has in reserve.
+ */
 const BATCH_SIZE = 16;
-/** Time after which a process that does not answer counts as stopped. Shorter than the run's timeout for its engines. */
+/**
+ * Milliseconds after which a process without an answer counts as stopped. Shorter than the run's timeout for its
+ * engines.
+ */
 const ANSWER_TIMEOUT_MS = 10_000;
 
 export class Fleet {
   readonly #processes: FleetProcess[];
   readonly #connections = new Map<number, RemoteConnection>();
-  /** Last snapshot of each process, so that the counts of a dead process are kept. */
+  /** Last snapshot of each process. Keeps the counts of a process that has died. */
   readonly #lastSnapshots = new Map<FleetProcess, ProcessSnapshot>();
   #accounts = new Accounts();
   #nextId = 0;
@@ -53,9 +59,10 @@ export class Fleet {
   }
 
   /**
-   * Starts `processes` child processes and waits until each is ready.
-   * @param answerTimeoutMs time after which a snapshot or ledger omits a process that does not answer
-   * @throws FleetError `fleet_dead` if a process ends before it is ready; CapacityError LIMIT_TOO_LOW if none can be started
+   * Starts `processes` child processes and waits until all of them are ready.
+   * @param answerTimeoutMs time after which a process without an answer is left out of a snapshot or ledger
+   * @throws FleetError `fleet_dead` if a process ends before it is ready; CapacityError LIMIT_TOO_LOW if a limit of the
+   * machine prevents starting it
    */
   static async start(settings: FleetSettings, processes: number, answerTimeoutMs = ANSWER_TIMEOUT_MS): Promise<Fleet> {
     const indices = Array.from({ length: processes }, (_, index) => index);
@@ -71,7 +78,10 @@ export class Fleet {
     return fleet;
   }
 
-  /** Holds its connections in this process. Used for the few connections whose times must not be delayed by messages between processes. */
+  /**
+   * Returns a fleet that holds its connections in this process. For a few connections, whose measured times must not
+   * include messages between processes.
+   */
   static async here(settings: FleetSettings): Promise<Fleet> {
     const start = { settings, secrets: knownSecrets(), index: 0, processes: 1 };
     const process = new FleetProcess(start, ANSWER_TIMEOUT_MS, toThisProcess);
@@ -91,7 +101,10 @@ export class Fleet {
     return connection;
   }
 
-  /** Picks the process with the fewest connections and gives it a whole batch, whose commands then share a message. */
+  /**
+   * Returns the process for the next connection. Each batch of connections goes to the process with the fewest
+   * connections, so its commands share a message.
+   */
   #nextProcess(): FleetProcess {
     const current = this.#filling;
     if (current?.alive && current.isGathering && this.#inBatch < BATCH_SIZE) {
@@ -121,7 +134,10 @@ export class Fleet {
     this.#accounts = new Accounts();
   }
 
-  /** Implements `RunMessage`. @returns the sum of all processes' counts */
+  /**
+   * Enters the given stage of the run's repeated messages.
+   * @returns the sum of all processes' counts
+   */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     return addUp(await this.#ask('messages', stage), NO_MESSAGES);
   }
@@ -179,8 +195,8 @@ export class Fleet {
 }
 
 /**
- * Returns ledger rows for a process that has died or does not answer: its receipts are lost or unreadable. Its members
- * count as expected but lost, so that the coverage shows a crash of the generator.
+ * Returns ledger rows for a process that has died or does not answer. Members in this process count as expected
+ * receivers that lost the broadcast, so the delivery coverage shows that the generator crashed.
  */
 function rowsOfSilentProcess({ index, death, status }: FleetProcess, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
   const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };

@@ -10,7 +10,7 @@ interface ProcessEntry {
   index: number;
   pid: number;
   alive: boolean;
-  /** Whether the snapshot is current; otherwise it is the last one before the process died or stopped answering. */
+  /** Whether the process answered, so that the snapshot is current. Otherwise it is the process's last snapshot. */
   answers: boolean;
   snapshot: ProcessSnapshot | undefined;
 }
@@ -29,8 +29,8 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
 }
 
 /**
- * Returns the snapshot without the open receipts of a dead or silent process, whose outcome is unknown. A dead process has
- * no connections left.
+ * Returns the snapshot to add. For a process that has died or does not answer, the outcome of open receipts is unknown,
+ * so they are left out. A dead process has no connections left.
  */
 function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] {
   if (!snapshot || answers) return snapshot ? [snapshot] : [];
@@ -49,7 +49,7 @@ function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] 
   ];
 }
 
-/** Returns the counts with all connections of an ended process as not returned. */
+/** Returns the effects of a fault, with all connections of a dead process counted as not reconnected. */
 function ended(fault: FaultCounts): FaultCounts {
   const { stayed, back, connections } = fault;
   const notBack = { ...fault.notBack, 'fleet process died': stayed + back };

@@ -1,7 +1,7 @@
 /**
- * Batches the messages from one process to another. Each message wakes its receiver, which costs more than all its other
- * work for a connection. So one batch carries everything of one turn of the event loop, and items that can wait share the
- * batch of the next few milliseconds.
+ * Batches the messages from one process to another. Waking the receiver for a message costs more than all its other
+ * work for a connection. So a batch contains everything of one turn of the event loop, and items that are not urgent
+ * wait some milliseconds for others.
  */
 export class Outbox<T> {
   readonly #flushDelayMs: number;
@@ -10,18 +10,24 @@ export class Outbox<T> {
   #timer: NodeJS.Timeout | undefined;
   #isFlushing = false;
 
-  /** @param send sends a batch; never called with an empty one */
+  /**
+   * @param flushDelayMs longest time that an item waits
+   * @param send sends a batch, which is never empty
+   */
   constructor(flushDelayMs: number, send: (batch: T[]) => void) {
     this.#flushDelayMs = flushDelayMs;
     this.#send = send;
   }
 
-  /** Whether a batch is waiting for further items. */
+  /** Whether items are waiting in a batch that has not been sent. */
   get isGathering(): boolean {
     return this.#timer !== undefined;
   }
 
-  /** Adds an item. The order of the calls is kept, whether items can wait or not. */
+  /**
+   * Adds an item. Items are sent in the order of the calls.
+   * @param canWait whether the item may wait for later items
+   */
   add(one: T, canWait: boolean): void {
     this.#batch.push(one);
     if (this.#isFlushing) return;
@@ -41,7 +47,7 @@ export class Outbox<T> {
     if (batch.length > 0) this.#send(batch);
   }
 
-  /** Discards unsent messages. */
+  /** Discards the items that have not been sent. */
   close(): void {
     clearTimeout(this.#timer);
   }

@@ -1,7 +1,7 @@
 /**
- * Runs queued work at a steady rate, in small batches. Many connections that open or close in a single tick would stall
- * both ends, and the delay would be attributed to the server. The schedule is absolute, so a late batch does not lower the
- * rate.
+ * Runs queued work, such as closing connections, at a steady rate in small batches. Without it, closing many
+ * connections at once would delay client and server, and the measurement would blame the server. A late batch does not
+ * lower the rate.
  */
 const BATCH_MS = 10;
 
@@ -28,7 +28,7 @@ export class Pacer {
   #run(): void {
     const elapsedMs = performance.now() - this.#startMs;
     const due = Math.ceil(elapsedMs * this.#perMs);
-    // Checked on every pass, because the work can close this pacer.
+    // The queue is read again in each iteration, because the work can close this pacer.
     while (this.#next < Math.min(this.#queue.length, due)) this.#queue[this.#next++]?.();
     if (this.#next === this.#queue.length) this.close();
   }

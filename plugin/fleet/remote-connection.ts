@@ -1,4 +1,7 @@
-/** A connection of a fleet process, as seen by the engine: its calls become commands, and it receives the reports. */
+/**
+ * The engine's view of a connection in a fleet process: calls become commands, and reports from the process become
+ * events.
+ */
 
 import { getOrAdd } from '../../protocol/base/get-or-add.ts';
 import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
@@ -18,22 +21,22 @@ import type { FleetProcess } from './fleet-process.ts';
 
 export type { Return };
 
-/** @param report the event's name and receive time */
+/** @param report name and receive time of the event */
 export type EventListener = (args: unknown[], report: { event: string; atUs: number }) => void;
 
-/** Start and end of opening, in the microseconds of `monotonicUs`. */
+/** Times at which opening began and ended, in microseconds of `monotonicUs`. */
 export interface Opened {
   begunAtUs: number;
   openedAtUs: number;
 }
 
-/** Receives events of a connection at once and in order; after `close()`, only displaced ones. */
+/** Receives events of a connection at once and in order. After `close()`, only `displaced` is called. */
 export interface Watcher {
-  /** Called before the promise of `open` resolves, because the next report can be in the same message. */
+  /** Called before the promise of `open` resolves. The next report can arrive before the promise resolves. */
   opened(namespace: string, connection: FleetConnection): void;
   /**
-   * Called when the connection, or one namespace of it, has ended other than by `close()`; `returns` is set if its process
-   * reconnects it.
+   * Called when the connection, or one of its namespaces, has ended for any reason except `close()`. `returns` is set
+   * if the process will reconnect it.
    */
   dropped(
     reason: string,
@@ -42,24 +45,24 @@ export interface Watcher {
     connection: FleetConnection,
     end?: End,
   ): void;
-  /** Called when a namespace of a dropped connection is open again, or finally lost. */
+  /** Called when a namespace of a dropped connection is open again, or when it is finally lost. */
   returned(outcome: Return, connection: FleetConnection): void;
-  /** Called when the server refused a message that no step waits for: cause `join_refused`. */
+  /** Called when the server refused a join whose acknowledgement no step waits for: cause `join_refused`. */
   refused(error: FleetError): void;
-  /** Called with the number of held events that newer ones displaced. */
+  /** Called with the number of held events that were discarded because newer events arrived. */
   displaced(count: number): void;
 }
 
-/** Empty watcher that all connections share. */
+/** Default watcher, which ignores all events. */
 const NOBODY: Partial<Watcher> = {};
 
 interface Wanted {
   readonly modes: Map<EventListener, ListenMode>;
-  /** Mode that the process has received last. */
+  /** Mode that was last sent to the fleet process. */
   told: ListenMode;
 }
 
-/** A virtual user's connection. All promises reject with a `FleetError`; nothing throws synchronously. */
+/** Connection of a virtual user. Promises reject with a `FleetError`. No method throws synchronously. */
 export type FleetConnection = Omit<RemoteConnection, 'id' | 'child' | 'receive' | 'dropped' | 'describe'>;
 
 export class RemoteConnection {
@@ -80,18 +83,19 @@ export class RemoteConnection {
   }
 
   /**
-   * Opens the transport if needed, then the namespace. Command and answer can each be delayed by some milliseconds, because
-   * they share batches; the times in the answer are those of the connection itself.
+   * Opens the namespace. Opens the transport first if needed. Batching can delay command and answer by some
+   * milliseconds each. It does not affect the times in the answer, which come from the fleet process.
    */
   async open(namespace: string, options?: OpenOptions): Promise<Opened> {
     this.#accounts.begin(this.#account);
     const command = (requestId: number) => {
       const open: Extract<FleetCommand, { op: 'open' }> = { op: 'open', id: this.id, requestId, namespace };
-      // The IPC channel would also serialize a key without a value.
+      // A key without a value is left out, because the IPC channel would transfer it.
       if (options) open.options = options;
       return open;
     };
-    // Counted at once, because the report of its end can be in the same message, before the promise resolves.
+    // The opening is counted before the promise resolves, because the report of the connection's end can be in the same
+    // message.
     const onAnswer = ({ op }: { op: string }) => {
       if (op !== 'opened') return;
       this.#accounts.opened(this.#account);
@@ -106,7 +110,7 @@ export class RemoteConnection {
     }
   }
 
-  /** Whether commands can wait: as long as the preceding `open` does. */
+  /** Whether commands may wait for a batch. A command that follows a waiting `open` can wait, too. */
   get #canWait(): boolean {
     return this.#account.state === 'idle' || this.#account.state === 'pending';
   }
@@ -116,17 +120,23 @@ export class RemoteConnection {
     this.child.send({ op: 'emit', id: this.id, namespace, event, args }, this.#canWait);
   }
 
-  /** Adds the connection to these rooms: from now on it is expected to receive their broadcasts of an own event. */
+  /**
+   * Adds the connection to rooms of the server's own event. From now on, it is expected to receive their broadcasts.
+   */
   enter(rooms: string[], namespace: string): void {
     this.child.send({ op: 'enter', id: this.id, namespace, rooms });
   }
 
-  /** Sends the message once per period from now on, until the connection is closed. */
+  /** Sends a repeated message once per period, until the connection is closed. */
   repeat(message: RepeatedMessage): void {
     this.child.repeat(this.id, message);
   }
 
-  /** Resolves with the acknowledgement's arguments; rejects with cause `ack_timeout`, or `closed` if the connection ends. */
+  /**
+   * Sends an event and waits for its acknowledgement.
+   * @returns the acknowledgement's arguments
+   * @throws FleetError `ack_timeout`, or `closed` if the connection ends
+   */
   async emitWithAck(namespace: string, event: string, args: unknown[], timeoutMs: number): Promise<unknown[]> {
     const emit = { op: 'emit' as const, id: this.id, namespace, event, args };
     const timeout = { ms: timeoutMs, cause: 'ack_timeout' as const };
@@ -136,8 +146,9 @@ export class RemoteConnection {
   }
 
   /**
-   * Returns a function that sets the mode in which the listener gets the events of this name. With `hold`, the newest events
-   * stay in their process, so a flood of unneeded events does not leave it; events in transit are still delivered.
+   * Returns a function that sets how the listener gets the events of this name. With `hold`, the newest events stay in
+   * the fleet process, so a flood of unneeded events does not reach the engine. Events already in transit are still
+   * delivered.
    */
   listen(namespace: string, event: string, listener: EventListener): (mode: ListenMode) => void {
     const key = `${namespace} ${event}`;
@@ -160,7 +171,7 @@ export class RemoteConnection {
     return this.child.ask('describe', this.id);
   }
 
-  /** Whether the connection was open, and ended other than by `close()`. */
+  /** Whether the connection was open, and ended for any reason except `close()`. */
   get isLost(): boolean {
     const { state, cause } = this.#account;
     return state === 'ended' && cause !== OWN_DISCONNECT;
@@ -174,7 +185,10 @@ export class RemoteConnection {
     return this.#closing ? NOBODY : this.#watcher;
   }
 
-  /** Closes the connection with a close packet, paced by `disconnectRatePerSec`. Resolves when it is closed. Idempotent. */
+  /**
+   * Closes the connection with a close packet. Resolves when it is closed. Many closes are spread over time by
+   * `disconnectRatePerSec`. Idempotent.
+   */
   close(): Promise<void> {
     this.#closing ??= this.#close();
     return this.#closing;
@@ -183,7 +197,7 @@ export class RemoteConnection {
   async #close(): Promise<void> {
     const { id } = this;
     const onAnswer = () => this.#accounts.ended(this.#account, OWN_DISCONNECT);
-    // If the process has died, the connection has died with it.
+    // An error means that the fleet process has died, and the connection with it.
     await this.child
       .request((requestId) => ({ op: 'close', id, requestId }), { canWait: true, onAnswer })
       .catch(() => {});

@@ -1,13 +1,13 @@
-/** Finds acknowledgements that carry an error object instead of an answer, judged by the keys of the object. */
+/** Finds acknowledgements that carry an error instead of a result, from the keys of the acknowledged object. */
 
 import { printable } from '../../../protocol/base/printable.ts';
 import { addOwn } from '../../../protocol/base/sum-counts.ts';
 
-/** Largest number of different errors in one table; further ones are counted under ''. */
+/** Largest number of distinct errors that are counted by text. All further errors are counted under an empty text. */
 const MAX_ERRORS = 20;
 const MAX_WORDS_LENGTH = 120;
 
-/** Longest acknowledgement that can be an error; longer ones are data. */
+/** Number of leading bytes of an acknowledgement that are checked for an error. */
 const MAX_BYTES = 2000;
 const ERROR_KEYS = /^(errors?|err|exception)$/i;
 const STATUS_KEYS = /^(status|state|type|result)$/i;
@@ -15,11 +15,17 @@ const STATUS = /^(error|err|fail|failed|failure|exception)$/i;
 const SUCCESS_KEYS = /^(ok|success|succeeded)$/i;
 /** Keys of an error object whose values describe the error. */
 const WORDS = /^(message|reason|code|name)$/i;
-/** Matches all of these errors without parsing, and also some acknowledgements without an error. */
+/**
+ * Quick check without parsing. Matches every acknowledgement that carries an error, and also some acknowledgements
+ * without an error.
+ */
 const MAY_CARRY = /^\[\s*\{\s*\}|"(errors?|err|exception)"|:\s*(false|"(error|err|fail|failed|failure|exception)")/i;
 const OPENING_BRACE = 0x7b;
 
-/** @param start start of the JSON list of arguments @returns false if it contains no error */
+/**
+ * @param start start of the acknowledgement's arguments as JSON
+ * @returns false if the arguments contain no error
+ */
 export function mayCarryError(bytes: Buffer, start: number, end: number): boolean {
   return (
     bytes[start + 1] === OPENING_BRACE &&
@@ -28,8 +34,8 @@ export function mayCarryError(bytes: Buffer, start: number, end: number): boolea
 }
 
 /**
- * Returns the parts of the first argument that mark it as an error: `{"error":"not allowed","code":403}`. Returns `{}` for
- * an empty object, because JSON writes an `Error` as one. Returns undefined for every other argument.
+ * Returns the parts of the first argument that mark it as an error: `{"error":"not allowed","code":403}`. Returns `{}`
+ * for an empty object, because JSON turns an `Error` into an empty object. Returns undefined for every other argument.
  */
 function errorInAck([first]: readonly unknown[]): object | undefined {
   if (typeof first !== 'object' || first === null || Array.isArray(first) || ArrayBuffer.isView(first))
@@ -45,7 +51,7 @@ export interface KeepsSecrets {
 }
 
 /**
- * Adds an acknowledgement to the table under its error's text, if it carries an error.
+ * Counts an acknowledgement by its error's text, if it carries an error.
  * @param connection connection whose secrets are masked in the text
  */
 export function countAckError(

@@ -1,10 +1,13 @@
 /** Values that a server announces in its Engine.IO handshake. */
 import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
 
-/** Values announced last. Servers announce the same to all connections, which share this object. */
+/**
+ * Most recently announced values. All connections share this object, because a server announces the same values to each
+ * connection.
+ */
 let last = NOTHING_ANNOUNCED;
 
-/** @param open open packet as the server sent it; its values can have any type */
+/** @param open Engine.IO open packet as the server sent it; its values can have any type */
 export function announcedIn({ maxPayload, pingInterval, pingTimeout }: Record<string, unknown>): Announced {
   const [maxPayloadBytes, pingIntervalMs, pingTimeoutMs] = [maxPayload, pingInterval, pingTimeout].map(countOf) as [
     number,

@@ -1,4 +1,4 @@
-/** The event whose copies the ledger counts: the wire contract's broadcast, or an own event of the server. */
+/** The event whose copies the ledger counts: the tool's own broadcast, or an event that the server sends by itself. */
 import { crc32 } from 'node:zlib';
 import { EACH, formatJsonPath, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -15,8 +15,8 @@ export interface EventPlan {
   /** Path of the broadcast's room; undefined if there is only one room. */
   room?: JsonPath | undefined;
   /**
-   * Path of the payload, which is checked in each copy if the run requested and numbered the broadcasts. Otherwise, the
-   * length of the JSON is checked.
+   * Path of the payload, for broadcasts that the run published: each copy's payload is checked. If undefined, the
+   * length of the event's JSON is checked.
    */
   payload?: JsonPath;
 }
@@ -24,18 +24,21 @@ export interface EventPlan {
 export interface OwnEventPlan extends EventPlan {
   /** Length of the event's JSON, `["name",…]`; undefined if it is not checked. */
   bytes: number | undefined;
-  /** Event whose acknowledgement makes a connection a receiver; undefined if all connections are. */
+  /** Event whose acknowledgement makes a connection a receiver. Undefined if every connection is a receiver. */
   join: string | undefined;
-  /** Path of the room in the arguments of the join, or in its answer; undefined if the rooms are known otherwise. */
+  /**
+   * Path of the room in the arguments of the join, or in its acknowledgement. Undefined if the rooms come from another
+   * source.
+   */
   roomInJoin?: JsonPath | undefined;
   /**
-   * Microseconds from the opening of a connection until it counts as a receiver without a join. In this time, its user may
-   * still join a room while broadcasts already arrive.
+   * Microseconds between the opening of a connection and the time from which it counts as a receiver, if there is no
+   * join event. During this time the virtual user may still be joining its room.
    */
   settlingUs?: number | undefined;
 }
 
-/** Part of the option `delivery`. */
+/** The values of the option `delivery` that describe the counted event. */
 interface OwnEventOptions extends Pick<OwnEventPlan, 'event' | 'id'> {
   sentAt?: JsonPath | undefined;
   bytes?: number | undefined;
@@ -67,7 +70,10 @@ const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
 const NO_ID = [undefined];
 
-/** Reports a copy that was decoded completely: every copy of the official client, and copies that cannot be read in place. */
+/**
+ * Reports a copy that was decoded completely. The official client decodes every copy; the
+ * light client decodes only copies that it cannot read in place.
+ */
 export function reportCopy(
   plan: EventPlan,
   sink: ClientSink,
@@ -79,18 +85,19 @@ export function reportCopy(
   }
 }
 
-/** Returns the ids of a copy, formed as in `idIn`; a single undefined for a copy without ids. */
+/** Returns the ids of a copy, in the form of `idIn`. Returns a list with undefined for a copy without ids. */
 export function idsIn(plan: EventPlan, namespace: string, args: unknown[]): (string | number | undefined)[] {
   const ids = valuesAt(args, plan.id);
   const rooms = plan.room && valuesAt(args, plan.room);
   if (ids.length === 0) return NO_ID;
-  // Each of several ids has its own room, or all share one.
+  // A copy with several ids has a room for each id, or a single room for all of them.
   return ids.map((id, index) => idIn(plan, { namespace, id, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] }));
 }
 
 /**
- * @param found values found in a copy; the room only if the plan has several
- * @returns a number for a broadcast that the run has numbered; undefined without an id or room
+ * @param found values found in a copy; `room` only if the event goes to several rooms
+ * @returns a number for a broadcast that the run published, text for any other; undefined if the id or the room is
+ * missing
  */
 export function idIn(
   plan: EventPlan,
@@ -103,15 +110,18 @@ export function idIn(
   return countedAs({ namespace: found.namespace, room, id });
 }
 
-/** Returns the values that can be names of rooms. */
+/** Returns the values that can be room names, as text. */
 export function roomNames(values: unknown[]): string[] {
   return values.map(idOf).filter((name) => name !== undefined && name !== AUDIENCE) as string[];
 }
 
-/** Returns ids in a decoded copy besides its own: the path with an open index, and an example of each. */
+/**
+ * Returns other ids in a decoded copy, which may be the ids to count: each path with its list index left open, and an
+ * example.
+ */
 export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
   const own = idOf(valueAt(args, path));
-  // If the id has no single value, the copy has several ids, and each is counted already.
+  // A path with several values already counts each of them as an id.
   if (own === undefined) return [];
   return path.flatMap((step, depth) => {
     if (!/^\d+$/.test(step)) return [];
@@ -150,7 +160,10 @@ export class DecodedCopy implements Copy {
   readonly #bytes: number | undefined;
   #attached: Uint8Array | undefined = undefined;
 
-  /** @param index index among the copy's ids @param bytes length of the event's JSON; undefined if unknown */
+  /**
+   * @param index position among the ids of a copy with several ids
+   * @param bytes length of the event's JSON; undefined if unknown
+   */
   constructor(plan: EventPlan, args: unknown[], index: number, bytes?: number) {
     this.#plan = plan;
     this.#args = args;

@@ -1,4 +1,7 @@
-/** Causes of failed connection attempts. Both clients use the same words, because results count and compare them. */
+/**
+ * Causes of failed connection attempts. Both clients use the same names of causes, so that results can count and
+ * compare them.
+ */
 import { constants } from 'node:os';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
@@ -6,18 +9,18 @@ import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 export interface Failure {
   cause: FailureCode;
   message: string;
-  /** Payload of a CONNECT_ERROR. */
+  /** Payload of the server's CONNECT_ERROR packet. */
   data?: unknown;
-  /** Set by the official client if the Engine.IO handshake had succeeded before. */
+  /** State of the server before the failure. Set by the official client if the Engine.IO handshake had succeeded. */
   after?: Granted | undefined;
 }
 
-/** The server's behaviour before the attempt failed. */
+/** Server's behaviour that was observed before the attempt failed. */
 interface Granted {
   transport: 'polling' | 'websocket';
-  /** Whether its handshake has `maxPayload`, which servers of Socket.IO 2 do not send. */
+  /** Whether the server's handshake contains `maxPayload`, which servers of Socket.IO 2 do not send. */
   isEngineIo4: boolean;
-  /** JSON of its last message; empty if it sent none. */
+  /** JSON of the server's last message; empty if it sent none. */
   sent: string;
 }
 
@@ -26,17 +29,20 @@ export const SOCKET_IO_2: Failure = {
   cause: 'socketio_2',
   message: 'Socket.IO 2: not supported (the server speaks Engine.IO 3; these clients speak Socket.IO 3 and 4)',
 };
-/** Failure of a connection that should upgrade from polling. */
+/** Failure of a connection that could not upgrade from polling to WebSocket. */
 export const NO_UPGRADE: Failure = {
   cause: 'no_upgrade',
   message: 'the server offers no WebSocket (`upgrades: []` in its handshake)',
 };
-/** Payload with the handshake of Engine.IO 3, as text or bytes. */
+/** Matches a polling response with the handshake of Engine.IO 3, as text or bytes. */
 export const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
-/** WebSocket frames of Engine.IO 3, as latin1. The server opens or refuses its main namespace before the client requests it. */
+/**
+ * Matches WebSocket frames of Engine.IO 3, read as latin1: the server opens or refuses its main namespace without a
+ * request.
+ */
 export const OPENED_UNASKED = /0\{"sid".*?\}\x81(~..|[\0-}])4[04]/s;
 
-/** Codes of getaddrinfo that are not errno names of the system. */
+/** Error codes of DNS lookups (getaddrinfo), which are not errno names of the system. */
 const NAME_LOOKUP = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA']);
 
 export function networkFailure(error: NodeJS.ErrnoException): Failure {
@@ -57,19 +63,22 @@ export function networkCause({ code }: NodeJS.ErrnoException): FailureCode {
   return fromTls ? `tls_${code}` : (code as FailureCode);
 }
 
-/** HTTP response of a server that does not upgrade. */
+/** HTTP response of a server that refused the upgrade to WebSocket. */
 interface HttpAnswer {
   status: number;
-  /** Text of the status, if known. */
+  /** Reason phrase of the status line, if known. */
   reason?: string | undefined;
-  /** @param name name in lower case @returns its first value */
+  /**
+   * @param name header name in lower case
+   * @returns its first value
+   */
   header(name: string): string | undefined;
   /** The received part of the body. */
   body?: string;
 }
 
 const MAX_BODY_LENGTH = 200;
-/** HTML elements whose text describes the page. */
+/** Matches HTML elements whose text describes an error page. */
 const HEADINGS = /<(title|h1|pre)\b[^>]*>(.*?)<\/\1>/gis;
 
 /** @param body body of a response, or its beginning @returns title and headings of a page, or the message of a JSON error */
@@ -96,14 +105,17 @@ export function httpFailure({ status, reason = '', header, body = '' }: HttpAnsw
   const words = wordsOf(body);
   const said = [
     ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`],
-    // A proxy's page often only repeats the status.
+    // A proxy's page often only repeats the status line; then its text is left out.
     words === `${status} ${reason}` ? '' : words,
     ...RATE_HEADERS.map((name) => limitText(name, header(name.toLowerCase()))),
   ];
   return { cause: `http_${status}`, message: said.filter(Boolean).join(', ') };
 }
 
-/** @param maxBytes limit of a message, as set by the option @param bytes size of the message, if known */
+/**
+ * @param maxBytes largest allowed message
+ * @param bytes size of the message; 0 if unknown
+ */
 export function tooLargeText(maxBytes: number, bytes = 0): string {
   const [limit, size] = [maxBytes, bytes].map((one) => one.toLocaleString('en-US'));
   return bytes > maxBytes
@@ -111,10 +123,10 @@ export function tooLargeText(maxBytes: number, bytes = 0): string {
     : `the server sent a message larger than the limit of the clients, \`maxPayload\`: ${limit} bytes`;
 }
 
-/** Failure of a connection's request. */
+/** Error of a request to a fleet connection, with the cause as its code. */
 export class FleetError extends Error {
   readonly code: FailureCode;
-  /** Payload of a CONNECT_ERROR. */
+  /** Payload of the server's CONNECT_ERROR packet. */
   readonly data: unknown;
   readonly after: Failure['after'];
 

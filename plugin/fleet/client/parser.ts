@@ -1,6 +1,5 @@
 /**
- * Loads parsers other than Socket.IO's default (modules with the classes that its option `parser` takes), and limits the
- * nesting of packets.
+ * Loads custom Socket.IO parsers: modules for Socket.IO's option `parser`. Also limits the nesting of received data.
  */
 import { createRequire } from 'node:module';
 import type { Packet } from 'socket.io-parser';
@@ -11,7 +10,7 @@ export interface Parser {
   Encoder: new () => { encode(packet: Packet): Message[] };
   Decoder: new () => {
     on(event: 'decoded', listener: (packet: Packet) => void): unknown;
-    /** @throws Error if the message is not part of a packet */
+    /** @throws Error if the message does not continue the packet */
     add(message: unknown): void;
   };
 }
@@ -26,7 +25,7 @@ export function loadParser(file: string): Parser {
   return parser;
 }
 
-/** Deepest accepted nesting of the server's data, because later code copies and compares the data recursively. */
+/** Deepest nesting accepted in received data. Recursive code copies and compares the data later. */
 const MAX_LEVELS = 200;
 
 /** @throws Error if the data is nested too deeply to be copied */

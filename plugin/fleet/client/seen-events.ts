@@ -1,13 +1,13 @@
 /**
- * Names of the events that the clients of a process receive, and the beginning of the last event of each name. Clients
- * share these objects, so remembering each client's last event takes a single reference.
+ * Names of the events that the clients of a process receive, with the start of the last event of each name. All clients
+ * of a process share these entries, so a client stores only a reference to its last event.
  */
 
-/** Largest number of names with an entry; further names share a single entry without a name. */
+/** Largest number of names with an entry of their own. All further names share an entry without a name. */
 const MAX_NAMES = 64;
 const MAX_TEXT_BYTES = 300;
 const MAX_NAME_LENGTH = 100;
-/** Largest number of values kept of a decoded event. */
+/** Largest number of a decoded event's values that are kept. */
 const MAX_VALUES = 5;
 
 export class SeenEvent {
@@ -18,7 +18,7 @@ export class SeenEvent {
   receiver: object | undefined = undefined;
   readonly #text = Buffer.alloc(MAX_TEXT_BYTES);
   #length = 0;
-  /** Source of the bytes in `#text`; undefined for a single event. */
+  /** Object that identifies the bytes in `#text`, if many events have the same bytes. Undefined for a single event. */
   #source: object | undefined = undefined;
 
   constructor(name: string) {
@@ -26,18 +26,24 @@ export class SeenEvent {
     this.head = Buffer.from(`[${JSON.stringify(name)}`);
   }
 
-  /** @param end end of the packet `["name",…]`; the bytes after the name are kept */
+  /**
+   * @param start start of the bytes to keep
+   * @param end end of the packet `["name",…]`
+   */
   keep(bytes: Buffer, start: number, end: number, source?: object): void {
     this.#source = source;
     this.#length = bytes.copy(this.#text, 0, Math.min(start, end), Math.max(start, end - 1));
   }
 
-  /** Keeps bytes that are the same for every event of this source, once. @param source owner of the bytes */
+  /**
+   * Keeps the bytes, unless they are kept already.
+   * @param source object that identifies the bytes
+   */
   keepOnce(source: object, bytes: Buffer, start: number, end: number): void {
     if (this.#source !== source) this.keep(bytes, start, end, source);
   }
 
-  /** Returns the beginning of the arguments as JSON, if the receiver got the last event of this name; otherwise ''. */
+  /** Returns the start of the last event's arguments as JSON; '' if another client received that event. */
   textOf(receiver: object): string {
     if (this.receiver !== receiver) return '';
     return this.#text.toString('utf8', 0, this.#length).replace(/^[\s,]+/, '');
@@ -56,7 +62,7 @@ export class SeenEvents {
     return event;
   }
 
-  /** Returns the entry of the event's name without keeping the event's text. */
+  /** Returns the entry for the event's name. Does not keep the event's text. */
   of(bytes: Buffer, json: number, end: number): SeenEvent {
     this.#last = this.#find(bytes, json, end) ?? this.named(nameIn(bytes, json, end));
     return this.#last;
@@ -91,7 +97,7 @@ function begins({ name, head }: SeenEvent, bytes: Buffer, json: number, end: num
   return true;
 }
 
-/** Returns the beginning of a value as JSON. Only strings and numbers are written, because the rest could be large. */
+/** Returns the start of a value as JSON. Nested objects are replaced by `…`, because they could be large. */
 function brief(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, MAX_TEXT_BYTES));
   if (typeof value !== 'object' || value === null) return String(value);
@@ -100,7 +106,7 @@ function brief(value: unknown): string {
   return `{${texts.join(',')}}`;
 }
 
-/** Returns the event's name; undefined if it is long or written with escapes. */
+/** Returns the event's name. Returns undefined if the name is long or contains escapes. */
 function nameIn(bytes: Buffer, json: number, end: number): string | undefined {
   const text = bytes.toString('utf8', json, Math.min(end, json + 4 * MAX_NAME_LENGTH));
   return /^\["([^"\\]*)"/.exec(text)?.[1];

@@ -1,6 +1,6 @@
 /**
- * Limits the bytes that all connections of a process buffer together: incomplete messages, and data that the server does not read. Without
- * a limit, a faulty server could exhaust the memory of the process over thousands of connections.
+ * Limit of the bytes that all connections of a process buffer together: incomplete messages, and data that the server
+ * has not read. Without the limit, a faulty server could exhaust the memory of the process.
  */
 import { ProtocolError } from './protocol-error.ts';
 import type { Wire } from './sockets/wire.ts';
@@ -10,10 +10,13 @@ export const BUFFERED_BYTES = 256 * 1024 ** 2;
 export class BufferBudget {
   #heldBytes = 0;
   #unsentBytes = 0;
-  /** Unsent bytes by wire, as of the last check; only wires with unsent bytes. */
+  /** Unsent bytes of each socket at its last check. Only sockets with unsent bytes have an entry. */
   readonly #unsent = new Map<Wire, number>();
 
-  /** Reserves bytes. @throws ProtocolError `buffers_full`, without reserving anything */
+  /**
+   * Reserves bytes.
+   * @throws ProtocolError `buffers_full` if the limit is exceeded; nothing is reserved then
+   */
   hold(bytes: number): void {
     if (this.#isFullWith(bytes)) {
       const message = `the connections of this process buffer ${BUFFERED_BYTES} bytes of incomplete or unread data, which is the limit`;
@@ -27,20 +30,23 @@ export class BufferBudget {
     this.#heldBytes -= bytes;
   }
 
-  /** Counts a wire's unsent bytes, after a write that the kernel did not accept completely. @returns false if the budget is exceeded */
+  /**
+   * Counts a socket's unsent bytes. Called after a write that the kernel accepted only in part.
+   * @returns false if the limit is exceeded
+   */
   countUnsent(wire: Wire): boolean {
     this.#unsentBytes += wire.writableLength - (this.#unsent.get(wire) ?? 0);
     this.#unsent.set(wire, wire.writableLength);
     return !this.#isFullWith(0);
   }
 
-  /** Removes a destroyed wire. */
+  /** Removes a destroyed socket from the count. */
   forget(wire: Wire): void {
     this.#unsentBytes -= this.#unsent.get(wire) ?? 0;
     this.#unsent.delete(wire);
   }
 
-  /** Updates all unsent bytes, because wires do not report when they have sent them. */
+  /** Updates the unsent bytes of all sockets. Sockets do not report when their data has been sent. */
   recount(): void {
     for (const [wire, previousBytes] of this.#unsent) {
       const currentBytes = wire.writableLength;

@@ -1,21 +1,27 @@
 import type { BufferBudget } from './buffer-budget.ts';
 
-/** Collects bytes that arrive in pieces. Doubles its capacity, so that many small pieces cost no more than a single large one. */
+/**
+ * Collects bytes that arrive in pieces. Its capacity doubles when needed, so the cost per byte stays constant for many
+ * small pieces.
+ */
 export class ByteQueue {
-  /** Collected bytes; valid up to `length`. */
+  /** Buffer with the collected bytes: the first `length` bytes are valid. */
   bytes: Buffer;
   length = 0;
   readonly #budget: BufferBudget;
 
-  /** @throws ProtocolError `buffers_full`, like `append` */
+  /** @throws ProtocolError `buffers_full` if the budget is exceeded */
   constructor(capacity: number, budget: BufferBudget) {
     budget.hold(capacity);
     this.#budget = budget;
-    // Avoids Node's buffer pool, because a few bytes would keep a whole slab of the pool in memory.
+    // A buffer from Node's pool would keep a whole pool slab in memory for a few bytes.
     this.bytes = Buffer.allocUnsafeSlow(capacity);
   }
 
-  /** Copies `from[start, end)`. */
+  /**
+   * Appends `from[start, end)`.
+   * @throws ProtocolError `buffers_full`
+   */
   append(from: Uint8Array, start: number, end: number): void {
     const needed = this.length + end - start;
     if (needed > this.bytes.length) {
@@ -29,7 +35,7 @@ export class ByteQueue {
     this.length = needed;
   }
 
-  /** Returns the bytes to the budget. Must be called exactly once. */
+  /** Releases the reserved bytes of the budget. Must be called exactly once. */
   release(): void {
     this.#budget.release(this.bytes.length);
   }

@@ -9,9 +9,12 @@ import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
 import type { SocketIoShared } from './socket-io/reader.ts';
 import { SocketIoConnection } from './socket-io/socket-io.ts';
 
-/** Creates the light clients of a process, which implement Engine.IO 4 and Socket.IO 5 directly on sockets and take a few KB each. */
+/**
+ * Creates the light clients of a process. They implement Engine.IO 4 and Socket.IO 5 directly on sockets, and take a
+ * few KB per connection.
+ */
 export class LightClients extends ConnectionPool implements SocketIoShared {
-  /** The server's Socket.IO parser. */
+  /** Codec of the Socket.IO parser that the server uses. */
   readonly codec: PacketCodec;
   readonly counted: EventPlan | undefined;
   readonly inPlace: EventReader | undefined;

@@ -1,4 +1,4 @@
-/** State that a connection needs only while connecting; released once it is open. */
+/** State of a connection attempt. It is released once the connection is open. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { ConnectStage } from '../../../protocol/wire/connection.ts';
 import type { BufferBudget } from './buffer-budget.ts';
@@ -8,18 +8,21 @@ import { newChallenge, type UpgradePlan, upgradeExpected, upgradeRequest } from 
 export type Stage = Exclude<ConnectStage, 'total' | 'change'>;
 
 export class Attempt {
-  /** The current stage: `tcp`, `tls` if used, `upgrade` (WebSocket only), then the stages of the layers above. */
+  /**
+   * Stage of the attempt: `tcp`, `tls` if used, `upgrade` for WebSocket, then `open` (Engine.IO) and `namespace`
+   * (Socket.IO).
+   */
   stage: Stage = 'tcp';
   /** Microseconds from the start of the attempt to the end of each stage. */
   readonly endsUs: Partial<Record<Stage, number>> = {};
   tlsResumed = false;
-  /** The upgrade request; undefined if the connection begins with polling. */
+  /** WebSocket upgrade request. Undefined if the connection begins with polling. */
   readonly request: Buffer | undefined = undefined;
   readonly answer: AnswerReader | undefined = undefined;
   readonly offersCompression: boolean = false;
   readonly #startedAtUs = monotonicUs();
 
-  /** @param plan undefined if the connection begins with polling */
+  /** @param plan upgrade request of the connection; undefined if it begins with polling */
   constructor(plan: UpgradePlan | undefined, budget: BufferBudget) {
     if (plan === undefined) return;
     const challenge = newChallenge();

@@ -1,4 +1,4 @@
-/** The light connections of a process, with their sockets and the timers for their timeouts. */
+/** Light connections of a process, with their sockets and the timers that check timeouts. */
 
 import { Socket } from 'node:net';
 import type { ClientOptions } from '../client/client.ts';
@@ -9,37 +9,38 @@ import { dialTlsHandle } from './sockets/tls-handle.ts';
 import type { Wire, WireListener } from './sockets/wire.ts';
 import type { Destination } from './websocket/websocket-handshake.ts';
 
-/** A connection whose timeouts the pool checks. Times are on the clock of `nowMs()`. */
+/** A connection whose timeouts the pool checks. Its times are milliseconds of `nowMs()`. */
 export interface Watched {
-  /** Deadline of the current wait: a connect stage, an answer, or the close. 0 for none. */
+  /** Time at which the current wait fails: for a connect stage, an answer or the close. 0 for no wait. */
   deadlineMs: number;
-  /** Time by which the server's next ping must have arrived. 0 for none. */
+  /** Time by which the server's next ping must have arrived; 0 if no ping is due. */
   pingDeadlineMs: number;
   onDeadline(): void;
   onPingOverdue(): void;
   destroy(): void;
 }
 
-/** Intervals of the checks, by which a timeout can be late. */
+/** Intervals between the checks. A timeout can be noticed late by as much. */
 const DEADLINE_EVERY_MS = 50;
 const PING_EVERY_MS = 1000;
 
-/** Owns the sockets of its connections and their timers; must be closed with `close()`. */
+/** Creates the sockets of its connections, and checks their timeouts. Must be closed with `close()`. */
 export class ConnectionPool {
-  /** Arrival time of the current chunk. */
+  /** Time at which the chunk that is being read arrived. */
   receivedAtUs = 0;
   readonly buffers = new BufferBudget();
   /** @throws Error for an invalid source address or certificate */
   readonly dial: typeof dial;
   readonly #live = new Set<Watched>();
-  /** Connections with a deadline: few, so they can be checked often. */
+  /** Connections that have a deadline. There are few at a time, so they are checked often. */
   readonly #waiting = new Set<Watched>();
   readonly #timers: NodeJS.Timeout[];
 
   /** @param openWire opens the sockets; replaced in tests */
   constructor(openWire = dial) {
     this.dial = openWire;
-    // setImmediate runs after the sockets have been read, so that answers already in the kernel count even if this process is late.
+    // setImmediate runs after sockets have been read. If this process is late, answers that have already arrived still
+    // count.
     this.#timers = [
       setInterval(() => setImmediate(() => this.#checkDeadlines()), DEADLINE_EVERY_MS).unref(),
       setInterval(() => setImmediate(() => this.#checkPings()), PING_EVERY_MS).unref(),
@@ -57,12 +58,12 @@ export class ConnectionPool {
     this.#waiting.delete(connection);
   }
 
-  /** Returns whole milliseconds, which V8 stores without an allocation. */
+  /** Returns the time in whole milliseconds, because V8 stores integers without an allocation. */
   nowMs(): number {
     return Math.floor(performance.now());
   }
 
-  /** Destroys all connections at once, without reporting it. Idempotent. */
+  /** Destroys all connections at once. Their listeners are not notified. Idempotent. */
   close(): void {
     for (const timer of this.#timers) clearInterval(timer);
     for (const connection of this.#live) connection.destroy();
@@ -85,10 +86,10 @@ export class ConnectionPool {
   }
 }
 
-/** Shared by all sockets of the process, because each chunk is processed before the next one arrives. */
+/** Read buffer of all sockets of the process. Each chunk is processed before the next chunk is read. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
-/** Lets all sockets share one set of event listeners. */
+/** Socket with its listener, so that all sockets share one set of event handlers. */
 type Owned = Socket & { listener: WireListener };
 
 /** @throws Error for an invalid source address or certificate, or if Node has no TLS handles */
@@ -102,7 +103,7 @@ function dial(listener: WireListener, destination: Destination, options: ClientO
 }
 
 function dialPlain(listener: WireListener, destination: Destination, options: ClientOptions): Wire {
-  // net.Socket resolves names and rejects an invalid source address; with it, the kernel chooses the source port.
+  // net.Socket resolves host names and reports an invalid source address. The kernel then chooses the source port.
   if (!hasTcpHandles || !destination.areAddresses) return dialSocket(listener, destination, options);
   const { host, port } = destination.endpoint;
   const { localAddress, localPort } = options;

@@ -1,11 +1,11 @@
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { type Failure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
 
-/** A protocol violation by the server. Has a cause for connections being set up, and a reason for open ones. */
+/** A protocol violation by the server. */
 export class ProtocolError extends Error {
-  /** Failure of the attempt, if no namespace is connected yet. */
+  /** Failure to report if no namespace is connected yet. */
   readonly failure: Failure;
-  /** Socket.IO's disconnect reason, if a namespace is connected. */
+  /** Socket.IO's disconnect reason to report if a namespace is connected. */
   readonly reason: string;
 
   constructor(failure: Failure, reason: string) {
@@ -30,13 +30,16 @@ export function socketIo2Error(): ProtocolError {
   return new ProtocolError(SOCKET_IO_2, 'parse error');
 }
 
-/** Converts any error thrown while reading. */
+/** Converts any error thrown while reading to a ProtocolError. */
 export function protocolError(error: unknown): ProtocolError {
   if (error instanceof ProtocolError) return error;
   return unreadable(error instanceof Error ? error.message : String(error));
 }
 
-/** @param maxBytes limit of a message @param bytes size of the message, if known */
+/**
+ * @param maxBytes largest allowed message
+ * @param bytes size of the message; undefined if unknown
+ */
 export function messageTooLarge(maxBytes: number, bytes?: number): ProtocolError {
   return tooLarge(tooLargeText(maxBytes, bytes));
 }

@@ -1,4 +1,4 @@
-/** Private parts of socket.io-client and engine.io-client: transports, cookies and sessions. */
+/** Private parts of socket.io-client and engine.io-client that the fleet uses: transports, cookies and sessions. */
 import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Manager, Socket } from 'socket.io-client';
@@ -11,25 +11,25 @@ import { failureOf } from './official-failure.ts';
 
 type Engine = Manager['engine'];
 
-/** Socket object of `ws`; transports other than WebSocket have none. */
+/** WebSocket object of the package `ws`; undefined for other transports. */
 export type WebSocket = ({ terminate(): void; extensions: string; _receiver?: Receiver } & EventEmitter) | undefined;
 
-/** Receiver of `ws`. */
+/** Receiving side of a WebSocket of the package `ws`. */
 interface Receiver {
-  /** Bytes of the message that is being received. */
+  /** Received bytes of an incomplete message. */
   _totalPayloadLength?: number;
 }
 
-/** Private parts of engine.io-client. */
+/** Private parts of an engine.io-client socket. */
 interface EnginePrivates {
-  /** Cookies set by the server. The library sends them instead of a `Cookie` header, not in addition to it. */
+  /** Cookies set by the server. The library sends them in place of the user's `Cookie` header. */
   _cookieJar?: { parseCookies(cookies: string[]): void };
   /** Transports that the server offers and the client supports. */
   _upgrades: string[];
   createTransport(name: string): { once(event: 'error', listener: (error: Error) => void): void };
 }
 
-/** Sends the user's own cookies with all requests. */
+/** Makes the client send the user's own cookies together with the server's cookies. */
 export function keepOwnCookies(engine: Engine, headers: Record<string, string>): void {
   const own = Object.entries(headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
   (engine as unknown as EnginePrivates)._cookieJar?.parseCookies(own.split(/; */));
@@ -39,20 +39,20 @@ function webSocketOf(transport: object): WebSocket {
   return (transport as { ws?: WebSocket }).ws;
 }
 
-/** Returns the bytes of an incompletely received message; undefined if unknown. */
+/** Returns the number of received bytes of an incomplete message; undefined if unknown. */
 export function unfinishedBytes(webSocket: WebSocket): number | undefined {
   return webSocket?._receiver?._totalPayloadLength;
 }
 
-/** Returns whether the server has granted compression, the only extension that the client requests. */
+/** Returns whether the server has granted compression: the only extension that the client requests. */
 export function hasExtensions(transport: object): boolean {
   return (webSocketOf(transport)?.extensions ?? '') !== '';
 }
 
 interface EngineWatcher {
-  /** Called at once, and again at each change of the transport. */
+  /** Called with the current WebSocket, and again whenever the transport changes. */
   onWebSocket(webSocket: WebSocket): void;
-  /** Called with a response whose status is not 101; its body can be read. */
+  /** Called with a response whose status is not 101. Its body can still be read. */
   onRefused(response: IncomingMessage): void;
   onEnd(reason: string, details: unknown): void;
   onHandshake(announced: Announced): void;
@@ -60,11 +60,12 @@ interface EngineWatcher {
   onSend(message: string | Uint8Array): void;
 }
 
-/** Reports an engine's events to the watcher. Must be called while the engine opens. */
+/** Reports an engine's events to the watcher. Must be called while the engine is opening. */
 export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
   const webSocket = webSocketOf(engine.transport);
   watcher.onWebSocket(webSocket);
-  // Without a listener, `ws` reports only the status of the response. The body is read after this callback.
+  // Without this listener, `ws` reports only the response's status. Its body can be read in the next turn of the event
+  // loop.
   webSocket?.once('unexpected-response', (_request, response) => setImmediate(() => watcher.onRefused(response)));
   engine.on('upgrading', (transport: object) => watcher.onWebSocket(webSocketOf(transport)));
   engine.on('close', (reason: string, details: unknown) => watcher.onEnd(reason, details));
@@ -75,12 +76,15 @@ export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
   });
 }
 
-/** Returns whether the polling transport is about to upgrade. */
+/**
+ * Reports the outcome of an upgrade from polling.
+ * @returns whether an upgrade will be attempted
+ */
 export function watchUpgrade(engine: Engine, onUpgraded: () => void, onFailed: (failure: Failure) => void): boolean {
   const privates = engine as unknown as EnginePrivates;
   const { _upgrades, createTransport } = privates;
   let failure: Failure = { cause: 'closed', message: 'the probe failed' };
-  // The event of a failed upgrade has no reason; the transport's own error has.
+  // The event `upgradeError` has no reason, so the reason is taken from the probe's error.
   privates.createTransport = (name) => {
     const probe = createTransport.call(engine, name);
     probe.once('error', (error) => {
@@ -97,26 +101,26 @@ export function watchUpgrade(engine: Engine, onUpgraded: () => void, onFailed: (
 interface SocketPrivates {
   /** Callbacks by acknowledgement id. */
   acks?: Record<number, unknown>;
-  /** Session that the client asks the server to restore. */
+  /** Private id of the session that the client asks the server to restore. */
   _pid?: string | undefined;
   _lastOffset?: string | undefined;
 }
 
-/** Returns the socket's session; undefined if the server has issued none. */
+/** Returns the session that the server can restore; undefined if the server has issued none. */
 export function sessionOf(namespace: string, socket: Socket): RecoverableSession | undefined {
   const { _pid: pid, _lastOffset: offset } = socket as unknown as SocketPrivates;
   return pid === undefined ? undefined : { namespace, pid, offset };
 }
 
-/** Restores the state of the previous client's socket, which the library itself would have kept. */
+/** Restores the session of the connection's previous client, as the library does when it reconnects itself. */
 export function resume(socket: Socket, { pid, offset }: RecoverableSession): void {
   const privates: SocketPrivates = { _pid: pid, _lastOffset: offset };
   Object.assign(socket, privates);
 }
 
 /**
- * Returns whether the acknowledgement has no callback; the library ignores it.
- * @param socket undefined if the namespace is not connected
+ * Returns whether no message waits for the acknowledgement. The library ignores such an acknowledgement.
+ * @param socket socket of the namespace; undefined if it is not connected
  */
 export function isUnknownAck(socket: Socket | undefined, { type, id }: Packet): boolean {
   if (type !== PacketType.ACK && type !== PacketType.BINARY_ACK) return false;
@@ -124,7 +128,7 @@ export function isUnknownAck(socket: Socket | undefined, { type, id }: Packet): 
   return acks !== undefined && id !== undefined && acks[id] === undefined;
 }
 
-/** Converts a text-only refusal, as sent by servers in other languages, to the form whose message the library reads. */
+/** Converts a refusal that is only text to the form that the library reads. Servers in other languages send text. */
 export function refusalInWords(packet: Packet): void {
   if (packet.type === PacketType.CONNECT_ERROR && typeof packet.data === 'string')
     packet.data = { message: packet.data };

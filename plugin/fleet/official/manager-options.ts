@@ -1,4 +1,4 @@
-/** Translates connection options to those of socket.io-client, for the fleet and for the run's own receivers. */
+/** Converts connection options to those of socket.io-client, for the fleet and for the run's own receivers. */
 import http from 'node:http';
 import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
@@ -7,13 +7,12 @@ import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/wir
 import { agentTo, secureContextOptions, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
 import { loadParser } from '../client/parser.ts';
 
-/** The library's default; `ws` itself would compress messages of any size. */
+/** Threshold of socket.io-client's default. The package `ws` itself compresses messages of any size. */
 const COMPRESSION = { threshold: 1024 };
 
 /**
- * Checks options up front: engine.io-client swallows errors that its transports throw synchronously, and would wait for
- * ever.
- * @throws the error of the transport
+ * Checks options before connecting. engine.io-client ignores errors that its transports throw, and would wait forever.
+ * @throws the transport's error
  */
 export function checkOptions({ headers, localAddress, tls }: ConnectionOptions): void {
   if (localAddress !== undefined && isIP(localAddress) === 0) {
@@ -27,20 +26,20 @@ export function checkOptions({ headers, localAddress, tls }: ConnectionOptions):
   }
 }
 
-/** Returns options for socket.io-client's Manager, which makes one attempt when a socket connects. */
+/** Returns options for socket.io-client's Manager. It makes a single attempt when a socket connects. */
 export function managerOptions(options: ConnectionOptions): Partial<ManagerOptions> {
   const { localAddress, address, url } = options;
   const { servername, ...tls } = tlsConnectOptions(options.tls);
-  // Only an agent passes these options to both transports.
+  // An agent is the only way to pass these options to both transports.
   const needsAgent = [servername, localAddress, address].some((one) => one !== undefined);
   return {
     path: options.path,
     addTrailingSlash: options.path.endsWith('/'),
     transports: [...options.transports],
-    // Keeps a proxy's cookies between polling requests, as a browser does.
+    // Cookies of a proxy are kept between polling requests, as in a browser.
     withCredentials: options.transports[0] === 'polling',
     query: options.query,
-    // A copy, because the client writes the connection's cookies into the headers.
+    // The headers are copied, because the client adds the connection's cookies to them.
     extraHeaders: { ...options.headers },
     autoConnect: false,
     forceNew: true,

@@ -1,6 +1,6 @@
 /**
- * socket.io-client behind the fleet's interface. It costs several times more than the light client, but is the original,
- * with HTTP long-polling and the upgrade from it.
+ * Fleet client that uses socket.io-client. It costs several times more memory and CPU than the light client, but it is
+ * the original library.
  */
 
 import { Manager, type Socket } from 'socket.io-client';
@@ -39,9 +39,9 @@ import {
 import { checkOptions, managerOptions } from './manager-options.ts';
 import { closeOf, endFailure, failureOf, refusalOf, timeoutFailure } from './official-failure.ts';
 
-/** Longest quote of the last message from a server that opens no namespace. */
+/** Longest kept text of a server's last message, for a server that opens no namespace. */
 const MAX_MESSAGE_LENGTH = 300;
-/** Event names that the clients of this process have received. */
+/** Events received by the clients of this process. */
 const events = new SeenEvents();
 
 export class OfficialClient implements Client {
@@ -50,7 +50,7 @@ export class OfficialClient implements Client {
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
   readonly #counted: EventPlan | undefined;
-  /** Sessions of the previous client. */
+  /** Sessions of the connection's previous client, which the server may restore. */
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
@@ -62,7 +62,7 @@ export class OfficialClient implements Client {
   isUpgrading = false;
   isCompressed = false;
   heartbeat: Heartbeat | undefined;
-  /** Payload of the last message before the namespace opened. */
+  /** Payload of the last message that was received before the namespace opened. */
   #lastMessage: unknown;
   readonly #connected = new Map<string, Socket>();
   readonly #pending = new Map<string, Socket>();
@@ -103,7 +103,7 @@ export class OfficialClient implements Client {
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // A query that is impossible in a URL throws an error without a code.
+      // An invalid query in the URL causes an error without a code.
       const failure: Failure = code ? networkFailure(error as Error) : { cause: 'ERR_INVALID_URI', message };
       process.nextTick(() => this.#fail(failure));
     }
@@ -141,7 +141,7 @@ export class OfficialClient implements Client {
 
   destroy(): void {
     this.#end();
-    // engine.io-client can only close with a close packet, which never completes if the server does not answer.
+    // The WebSocket is terminated first: engine.io-client's close waits for the server, and may never complete.
     this.#webSocket?.terminate();
     this.#manager?.engine?.close();
   }
@@ -151,7 +151,7 @@ export class OfficialClient implements Client {
     this.#startedAtUs = monotonicUs();
     const manager = new Manager(new URL(this.#options.url).origin, managerOptions(this.#options));
     guardClient(manager, { inspect: requireShallow, onUnreadable: (error) => this.#onUnreadable(error) });
-    // The fleet's own timer covers the whole attempt, including the namespace.
+    // The Manager's timeout is disabled, because the fleet's own timeout covers the whole attempt with the namespace.
     manager.timeout(false);
     manager.on('open', () => this.#onManagerOpen(manager));
     manager.on('error', (error) => this.#fail(failureOf(error)));
@@ -186,7 +186,7 @@ export class OfficialClient implements Client {
   }
 
   #onUpgradeFailed(engine: Manager['engine'], failure: Failure): void {
-    // A probe also fails when its session ends.
+    // The probe also fails if its session has ended; then nothing is reported here.
     if (this.#state === 'gone' || engine.readyState !== 'open') return;
     this.isUpgrading = false;
     this.#sink.onUpgradeFailed(failure);
@@ -197,7 +197,7 @@ export class OfficialClient implements Client {
     watchEngine(engine, {
       onWebSocket: (webSocket) => (this.#webSocket = webSocket),
       onRefused: (response) => this.#fail(refusalOf(response)),
-      // While the engine opens, the Manager does not notice a close without an error.
+      // While the engine is opening, the Manager does not report a close without an error.
       onEnd: (reason, details) => this.#onEnd(reason, details),
       onHandshake: (announced) => {
         if (this.heartbeat) throw new Error('a second Engine.IO handshake');
@@ -218,7 +218,7 @@ export class OfficialClient implements Client {
     socket.on('connect', () => this.#onConnect(namespace, socket));
     socket.on('connect_error', (error: Error & { data?: unknown }) => {
       if (this.#state === 'gone') return;
-      // Only a refusal by the server has the key `data`, even if its value is undefined.
+      // Only errors from the server have the key `data`.
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
       else this.#fail(/v2\.x/.test(error.message) ? SOCKET_IO_2 : { cause: 'not_socketio', message: error.message });
     });
@@ -265,7 +265,7 @@ export class OfficialClient implements Client {
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
     const { interest } = this;
     const atUs = monotonicUs();
-    // First, because the probe sends the event back at once.
+    // The event is reported before it is counted, because the probe sends it back at once.
     if (interest?.has(event) || interest?.has(ANY)) this.#sink.onEvent(namespace, event, args);
     this.traffic.receives(events.decoded(event, args));
     if (event === this.#counted?.event) reportCopy(this.#counted, this.#sink, { namespace, args, atUs });
@@ -273,7 +273,7 @@ export class OfficialClient implements Client {
     if (answer && acknowledge && this.#state === 'open') answer(...acknowledge);
   }
 
-  /** Handles a packet of the server that made the library throw. */
+  /** Handles a packet that the library could not read. */
   #onUnreadable({ message }: Error): void {
     if (this.#state === 'connecting') this.#fail({ cause: 'unreadable_data', message });
     else if (this.#state === 'open') {
@@ -283,7 +283,7 @@ export class OfficialClient implements Client {
   }
 
   #onEnd(reason: string, details: unknown): void {
-    // The library closed the transport itself, after a refusal or parse error that it reports next.
+    // The library has closed the transport after a refusal or a parse error, which it reports next.
     if (reason === 'forced close') return;
     if (this.#state === 'connecting') this.#fail(this.#withSizes(endFailure(reason, details)));
     else if (this.#state === 'open') {

@@ -3,14 +3,14 @@ import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { type Failure, httpFailure, networkFailure } from '../client/failure.ts';
 
-/** engine.io-client's error if the transport worked but received no Engine.IO packet. */
+/** Message of engine.io-client's error if the transport works but the data is not Engine.IO. */
 const UNKNOWN_PACKET = 'server error';
 
-/** engine.io-client's TransportError, around an error of its transport: `ws` or XMLHttpRequest. */
+/** TransportError of engine.io-client. It contains the error of `ws` or XMLHttpRequest. */
 interface TransportError extends Error {
-  /** An HTTP status (0 without an answer), an Error, or the ErrorEvent of `ws`. */
+  /** HTTP status (0 without a response), an Error, or the ErrorEvent of `ws`. */
   description?: unknown;
-  /** The XMLHttpRequest, or the CloseEvent of `ws`. */
+  /** XMLHttpRequest, or the CloseEvent of `ws`. */
   context?: unknown;
 }
 
@@ -20,7 +20,10 @@ interface PollingRequest {
   getResponseHeader(name: string): string | null;
 }
 
-/** @param error error emitted by the Manager before it was open */
+/**
+ * Returns the failure of a connection attempt.
+ * @param error error that the Manager emitted before it was open
+ */
 export function failureOf(error: TransportError): Failure {
   const { description } = error;
   if (typeof description === 'number') return requestFailure(description, error.context);
@@ -32,8 +35,9 @@ export function failureOf(error: TransportError): Failure {
 }
 
 /**
- * @param reason reason of the disconnect before any namespace was connected
- * @param details includes the CloseEvent of `ws` if that ended the connection
+ * Returns the failure of a connection that ended before any namespace was connected.
+ * @param reason Socket.IO's disconnect reason
+ * @param details includes the CloseEvent of `ws`, if any
  */
 export function endFailure(reason: string, details: unknown): Failure {
   const { description } = (details ?? {}) as TransportError;
@@ -46,12 +50,12 @@ export function endFailure(reason: string, details: unknown): Failure {
     return requestFailure(description, (details as TransportError).context);
   }
   const { code, reason: closeReason } = closeEventOf(details);
-  // `ws` reports 1006 for an end without a close frame.
+  // Code 1006 means that there was no close frame.
   const cause: FailureCode = typeof code === 'number' && code !== 1006 ? `closed_${code}` : 'closed';
   return { cause, message: `${reason} ${closeReason ?? ''}`.trim() };
 }
 
-/** Returns the failure of an open connection that closed; its message contains only the server's text. */
+/** Returns why an open connection was closed, with the server's text as message. */
 export function closeOf(reason: string, details: unknown): Failure {
   const failure = endFailure(reason, details);
   const { code, reason: words = '' } = closeEventOf(details);
@@ -59,24 +63,24 @@ export function closeOf(reason: string, details: unknown): Failure {
   return code === undefined ? { cause: 'closed', message: '' } : { cause: `closed_${code}`, message: words };
 }
 
-/** Returns the CloseEvent of `ws`, if one ended the connection. */
+/** Returns the CloseEvent of `ws`; an empty object if there was none. */
 function closeEventOf(details: unknown): { code?: number; reason?: string } {
   return ((details as TransportError | undefined)?.context ?? {}) as { code?: number; reason?: string };
 }
 
-/** Returns the reason why a WebSocket was refused, with the part of the body that arrived with the head. */
+/** Returns why the server refused the upgrade to WebSocket, with the received part of the body. */
 export function refusalOf(response: IncomingMessage): Failure {
   const body = String(response.read() ?? '');
   const header = (name: string) => [response.headers[name]].flat()[0];
   return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, header, body });
 }
 
-/** @param stage the stage that timed out: the connection, or its first namespace */
+/** @param stage stage that timed out: opening the connection, or opening its first namespace */
 export function timeoutFailure(stage: 'open' | 'namespace', timeoutMs: number): Failure {
   return { cause: `timeout_${stage}`, message: `no answer within ${timeoutMs} ms (${stage})` };
 }
 
-/** @param request XMLHttpRequest of the polling transport */
+/** @param request XMLHttpRequest of the failed polling request */
 function requestFailure(status: number, request: unknown): Failure {
   const { statusText, responseText, getResponseHeader } = (request ?? {}) as Partial<PollingRequest>;
   if (status === 0 && statusText instanceof Error) return socketFailure(statusText);
@@ -93,13 +97,13 @@ function requestFailure(status: number, request: unknown): Failure {
 function socketFailure(error: NodeJS.ErrnoException): Failure {
   const { message, code } = error;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
-  // `ws` reports only this text about a failed upgrade.
+  // For a failed upgrade, `ws` reports the status only in this text.
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket =
     /^Invalid (Upgrade|Sec-WebSocket)|^Server (sent|indicated)/.test(message) || /^(HPE|WS|Z)_/.test(code ?? '');
   if (isNotWebSocket) return { cause: 'not_websocket', message };
-  // Node's http reports a close without a response as a reset.
+  // Node's http reports a connection that was closed without a response as a reset.
   if (message === 'socket hang up') return { cause: 'closed', message };
   return networkFailure(error);
 }

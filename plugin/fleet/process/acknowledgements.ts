@@ -1,6 +1,7 @@
 /**
- * Pairs the server's acknowledgements with sent messages: joins, from which the ledger learns the members, and messages
- * for which the engine waits. All other acknowledgements end here, so a server cannot fill the channel to the engine.
+ * Matches the server's acknowledgements with sent messages: joins, which tell the ledger the members of rooms, and
+ * messages for which the engine waits. All other acknowledgements are only counted, so a server cannot flood the
+ * channel to the engine.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { valuesAt } from '../../../protocol/base/json-path.ts';
@@ -12,54 +13,57 @@ import { nameOf } from '../server-name.ts';
 import type { CountedConnection, Counts } from './counts/connection-counts.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
-/** First acknowledgement id of joins that only the ledger needs; the engine's request ids never get this high. */
+/**
+ * First acknowledgement id of joins for which only the ledger needs the acknowledgement. The engine's request ids are
+ * smaller.
+ */
 const FIRST_OWN_ACK_ID = 2 ** 40;
-/** Longest text of a refusal, which is sent between processes once for each connection. */
+/** Longest kept reason of a refused join, because each connection sends it to the engine. */
 const MAX_REASON_LENGTH = 1000;
 
 interface Join {
   namespace: string;
-  /** The connection's slot when the join was sent. */
+  /** Slot of the connection when it sent the join: its index in the ledger. */
   slot: number;
-  /** Requested rooms; the server can choose different ones. */
+  /** Requested rooms. The server may answer with different rooms. */
   rooms: readonly string[];
 }
 
-/** The part of a connection that acknowledgements need. */
+/** Fields of a connection that are needed to handle its acknowledgements. */
 export interface Member extends CountedConnection {
   readonly id: number;
-  /** Whether its virtual user has closed it. */
+  /** Whether the virtual user has closed the connection. */
   readonly isClosing: boolean;
   /**
-   * Index in the ledger: dense, never reused. A reconnect with a restored session keeps the index, any other reconnect gets
-   * a new one. Negative before the first attempt.
+   * Index of the connection in the ledger; never reused. A reconnect with a restored session keeps the index, any other
+   * reconnect gets a new index. Negative before the first attempt.
    */
   slot: number;
-  /** Rooms of an own event that the virtual user has declared. */
+  /** Rooms of the server's own event that the virtual user has joined, by its flow. */
   readonly rooms: readonly string[] | undefined;
-  /** Unacknowledged messages by acknowledgement id; the value is undefined unless the message is a join. */
+  /** Unacknowledged messages by acknowledgement id. The value is set for joins only. */
   awaited: Map<number, Join | undefined> | undefined;
   isMember: boolean;
 }
 
 export class Acknowledgements {
-  /** Number of sent joins without an acknowledgement. */
+  /** Number of joins that wait for an acknowledgement. */
   joining = 0;
-  /** Number of connections that are in a room now. */
+  /** Number of connections that are in a room. */
   joined = 0;
   readonly #parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void };
   readonly #ownEvent: FleetSettings['ownEvent'];
   /**
-   * Whether the run asks for members. Otherwise they are not kept, because connections that open and close all day would
-   * fill the memory.
+   * Whether the ledger needs the members of rooms. If not, they are not stored, because a long run with many
+   * connections would fill the memory.
    */
   readonly #remembers: boolean;
-  /** Event whose acknowledgement makes a connection a member. */
+  /** Event whose acknowledgement makes a connection a member of a room. */
   readonly #joinEvent: string | undefined;
   #nextOwnAckId = FIRST_OWN_ACK_ID;
   /**
-   * Whether session ids begin with the worker's name, as with the tool's own servers. Undefined until a join has named a
-   * worker; false once a join has named a worker that differs from the session id.
+   * Whether session ids begin with the worker's name, as on the tool's own servers. Undefined until a join names a
+   * worker. False once a join has named a different worker than the session id.
    */
   #sessionsNameWorkers: boolean | undefined;
 
@@ -73,7 +77,7 @@ export class Acknowledgements {
     this.#joinEvent = ownEvent ? ownEvent.join : ledger ? EVENTS.joinRoom : undefined;
   }
 
-  /** Returns the id to send the event with; undefined if its acknowledgement is not needed. */
+  /** Returns the acknowledgement id for an event; undefined if no acknowledgement is needed. */
   request(connection: Member, { event, args, requestId, namespace }: EmitCommand): number | undefined {
     const isJoin = event === this.#joinEvent;
     const ackId = requestId ?? (isJoin ? this.#nextOwnAckId++ : undefined);
@@ -101,23 +105,27 @@ export class Acknowledgements {
     const isOwn = ackId >= FIRST_OWN_ACK_ID;
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
-      // If the flow waits for the acknowledgement, its request fails. Otherwise the refusal is reported to the virtual user.
+      // If the engine waits for the acknowledgement, its request fails. Otherwise the refusal is reported to the
+      // virtual user.
       this.#parts.answer(isOwn ? { op: 'refused', id, ...failure } : { op: 'failed', requestId: ackId, ...failure });
     } else if (!isOwn) this.#parts.answer({ op: 'acked', requestId: ackId, args });
   }
 
-  /** Returns the server's reason for refusing the join; undefined if it did not. */
+  /**
+   * Handles the acknowledgement of a join.
+   * @returns the server's reason if it refused the join; otherwise undefined
+   */
   #onJoinAnswered(connection: Member, { namespace, slot, rooms: asked }: Join, args: unknown[]): string | undefined {
     this.joining--;
     this.#parts.ledger.members.answered(slot);
     const [answer] = args;
     const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
     if (joined.code === 'JOIN_REFUSED') return String(joined.error).slice(0, MAX_REASON_LENGTH);
-    // An error of the server's own does not create a member.
+    // An acknowledged join with any other error creates no member.
     if (joined.error !== undefined) return undefined;
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
-    // Session ids of other servers can begin with any text, so only a worker named by a join counts.
+    // Only a worker that a join has named is used: session ids of other servers can begin with any text.
     const nowUs = monotonicUs();
     if (this.#ownEvent) this.#enterRooms(connection, namespace, asked.length > 0 ? asked : this.#roomsIn(args), nowUs);
     else {
@@ -134,7 +142,7 @@ export class Acknowledgements {
     this.#parts.counts.assign(connection, worker, true);
   }
 
-  /** @param worker '' if unknown */
+  /** @param worker worker that holds the connection; '' if unknown */
   #enter(connection: Member, room: string, worker: string, atUs: number): void {
     this.#mark(connection, true);
     if (this.#remembers) this.#parts.ledger.members.joined(connection.slot, room, worker, atUs);
@@ -144,7 +152,7 @@ export class Acknowledgements {
     for (const room of rooms) this.#enter(connection, placeOf({ namespace, room }), '', atUs);
   }
 
-  /** Returns the rooms that a join or its answer mentions. */
+  /** Returns the rooms in the arguments of a join or of its acknowledgement. */
   #roomsIn(args: unknown[]): readonly string[] {
     if (!this.#ownEvent) return [roomOf(args[0] as JoinRoom)];
     const { room, roomInJoin } = this.#ownEvent;
@@ -152,7 +160,10 @@ export class Acknowledgements {
     return roomInJoin ? roomNames(valuesAt(args, roomInJoin)) : [];
   }
 
-  /** Makes the connection a receiver of an own event in these namespaces, if all connections are receivers. */
+  /**
+   * Makes the connection a receiver of the server's own event in these namespaces, if connections need no join to
+   * receive it.
+   */
   connected(connection: Member, namespaces: readonly string[]): void {
     if (!this.#ownEvent || this.#joinEvent !== undefined) return;
     const names = this.#ownEvent.room === undefined ? [AUDIENCE] : (connection.rooms ?? []);
@@ -161,8 +172,8 @@ export class Acknowledgements {
   }
 
   /**
-   * Makes a reconnected connection with a restored session a member of its rooms again. To the server, it was a member all
-   * the time. It may be on another worker, which no join names.
+   * Makes a reconnected connection a member of its rooms again, because the server has restored its session. The
+   * connection may be on a different worker, which stays unknown.
    */
   recovered(connection: Member): void {
     const { slot, worker, namedByJoin } = connection;
@@ -171,13 +182,13 @@ export class Acknowledgements {
     if (members.recovered(slot, isNamed ? worker : '', monotonicUs())) this.#mark(connection, true);
   }
 
-  /** Gives a connection with a new session a new slot: to the ledger, it is a new connection. */
+  /** Gives a connection a new slot. With a new session, it is a new connection for the ledger. */
   replaceSlot(connection: Member): void {
     this.#leaveRooms(connection);
     connection.slot = this.#parts.ledger.members.newSlot();
   }
 
-  /** Records that the connection has ended, so that its messages will not be acknowledged. */
+  /** Records that the connection has ended. Its messages will not be acknowledged. */
   left(connection: Member, reason: string): void {
     for (const [requestId, join] of connection.awaited ?? []) {
       if (join) this.joining--;

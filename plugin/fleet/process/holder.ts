@@ -1,4 +1,4 @@
-/** Runs the commands of a fleet on its connections, in a fleet process or in the process of the run. */
+/** Runs the fleet's commands on its connections: in a fleet process, or in the process of the run. */
 import type { CreateClient } from '../client/client.ts';
 import { BROADCAST } from '../client/counted-event.ts';
 import { loadParser } from '../client/parser.ts';
@@ -27,7 +27,7 @@ export class Holder {
     return new Holder(start, await loadClients(start.settings), answer);
   }
 
-  /** Runs a command. An impossible command fails alone, because the process holds thousands of connections. */
+  /** Runs a command. A command that throws is reported as failed, and does not affect the other connections. */
   run(command: FleetCommand): void {
     try {
       this.#run(command);
@@ -54,7 +54,7 @@ export class Holder {
     }
   }
 
-  /** Closes everything. Idempotent. */
+  /** Closes all connections and timers. Idempotent. */
   close(): void {
     this.state.close();
     this.#clients.close();
@@ -65,7 +65,7 @@ export class Holder {
   }
 }
 
-/** Loads the official client only if it is used, because it takes the memory that the light client saves. */
+/** Loads the chosen client. The official client is loaded only if it is used, because it takes a lot of memory. */
 async function loadClients({
   client,
   ledger,
@@ -83,7 +83,7 @@ async function loadClients({
   const { officialCodec, parserCodec } = await import('../light/socket-io/codec.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, counted);
-  // Registered before the server can use up the limit of distinguished names.
+  // Counted events are registered first, so that the server cannot use up the limit of event names.
   for (const { event } of countedEvents) light.events.named(event);
   return { create: light.create.bind(light), close: () => light.close() };
 }

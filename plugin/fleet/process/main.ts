@@ -1,4 +1,4 @@
-/** Main module of a fleet process, which holds its share of the connections. channel.ts starts and ends it. */
+/** Main module of a fleet process, which holds a part of the run's connections. */
 
 import { once } from 'node:events';
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
@@ -13,10 +13,13 @@ const STATUS_INTERVAL_MS = 100;
 const [start] = (await once(process, 'message')) as [FleetStart];
 knowSecrets(start.secrets);
 
-// These answers carry their own times, so they can wait.
+// Answers that may wait to share a message. Delaying them changes no measurement, because they contain their own times.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
 const FLUSH_DELAY_MS = 20;
-/** Limit of unsent batches, beyond which events that no step waits for are dropped: the parent's functions are slower than the server. */
+/**
+ * Largest number of unsent batches. Above it, events for the user's functions are dropped, because the functions are
+ * slower than the server.
+ */
 const MAX_UNSENT = 50;
 let unsent = 0;
 const outbox = new Outbox<FleetAnswer>(FLUSH_DELAY_MS, (batch) => {
@@ -48,12 +51,12 @@ process.on('message', (commands: FleetCommand[]) => {
   }
 });
 process.on('disconnect', close);
-// Ctrl-C reaches all processes of a terminal, and `timeout` or a service manager signals a whole group. The parent decides
-// when its fleet ends.
+// The process ignores signals: Ctrl-C and `timeout` signal the whole process group, but the parent decides when the
+// fleet ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 if (process.connected) answer({ op: 'answer', requestId: 0, answer: undefined });
-else close(); // The parent was killed while the client was being loaded.
+else close(); // The parent has died while the client was being loaded.
 
 function close(): void {
   clearInterval(statusTimer);

@@ -1,4 +1,4 @@
-/** Parts that all connections of a fleet process share; `ProcessState` implements it. */
+/** Objects that all connections of a fleet process share. `ProcessState` implements this interface. */
 import type { FleetAnswer, FleetSettings } from '../fleet-messages.ts';
 import type { Pacer } from '../pacer.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
@@ -21,7 +21,7 @@ export interface Parts {
   readonly pacer: Pacer;
   readonly acknowledgements: Acknowledgements;
   readonly returns: Returns;
-  /** Account of a planned fault; undefined before it begins. */
+  /** Effects of a planned fault; undefined before the fault begins. */
   readonly faultAccount: FaultAccount | undefined;
   readonly ledger: Ledger;
   readonly sightings: Sightings;
@@ -30,6 +30,6 @@ export interface Parts {
   readonly connecting: Connecting;
   readonly ends: Ends;
   readonly joinEvent: string | undefined;
-  /** Share of rooms, if connections join rooms in turn. */
+  /** Spreads connections over several rooms; undefined for a single room. */
   readonly rooms: RoomShare | undefined;
 }

@@ -1,4 +1,4 @@
-/** Connections, counts and timers of a fleet process; a reset replaces the object. */
+/** Connections, counts and timers of a fleet process. A reset replaces the object. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { MessageCounts, MessageStage } from '../../../protocol/link/client-messages.ts';
 import type { FaultOrder } from '../../../protocol/link/fault-messages.ts';
@@ -31,7 +31,7 @@ import { RoomShare } from './ledger/room-share.ts';
 import { RepeatedMessages } from './messages/repeated-messages.ts';
 import type { Parts } from './process-parts.ts';
 
-/** Plan for own events, whose broadcasts the process itself numbers. */
+/** Plan for the server's own event. The process assigns the broadcast numbers itself. */
 const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };
 
 type Status = Extract<FleetAnswer, { op: 'status' }>;
@@ -56,7 +56,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
   readonly #index: number;
   readonly #eventLoop = new EventLoopWatch();
 
-  /** @param firstId first connection that counts */
+  /** @param firstId number of the first connection of the run */
   constructor(
     { settings, index, processes }: FleetStart,
     firstId: number,
@@ -105,7 +105,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
     return this.repeatedMessages.enter(stage);
   }
 
-  /** Handles the start or the end of a planned fault, which can drop all connections. */
+  /** Handles the start or the end of a planned fault. If the fault drops connections, drops all of them. */
   fault(order: FaultOrder): void {
     if (order.stage === 'end') {
       this.faultAccount?.end();
@@ -150,7 +150,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
     };
   }
 
-  /** Drops all remaining connections, without reports. */
+  /** Drops all remaining connections, and reports nothing. */
   close(): void {
     this.pacer.close();
     this.#eventLoop.close();
@@ -160,7 +160,10 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
   }
 }
 
-/** @param share share of this host @returns the same share among all hosts */
+/**
+ * @param share share among the processes of this host
+ * @returns the share among the processes of all hosts
+ */
 function amongHosts({ index, of }: Share, host: Share | undefined): Share {
   return host ? { index: host.index * of + index, of: of * host.of } : { index, of };
 }

@@ -1,30 +1,30 @@
 /**
- * permessage-deflate (RFC 7692): the offer, the server's answer, and the compression of a connection's messages. Node's synchronous zlib
- * keeps no state between messages, so each call gets the window of the previous messages as its dictionary.
+ * permessage-deflate (RFC 7692): compression of a connection's WebSocket messages. Node's synchronous zlib keeps no
+ * state between calls, so each call gets the window of the previous messages as its dictionary.
  */
 import { type BrotliOptions, constants, deflateRawSync, inflateRawSync, type ZlibOptions } from 'node:zlib';
 import { messageTooLarge, webSocketError } from '../protocol-error.ts';
 
 const EXTENSION = 'permessage-deflate';
-/** The same offer as in `ws`, and so in socket.io-client. */
+/** Extension offered to the server: the same as in `ws`, which socket.io-client uses. */
 export const DEFLATE_OFFER = `${EXTENSION}; client_max_window_bits`;
 
-/** Largest window size, in bits. */
+/** Largest size of the compression window, in bits. */
 const MAX_WINDOW_BITS = 15;
 const WINDOW_BITS = /^(?:[89]|1[0-5])$/;
 
 export interface DeflateGrant {
-  /** The server compresses each message independently. */
+  /** Whether the server compresses each message independently. */
   serverNoContextTakeover: boolean;
-  /** The client must compress each message independently. */
+  /** Whether the client must compress each message independently. */
   clientNoContextTakeover: boolean;
   serverMaxWindowBits: number;
   clientMaxWindowBits: number;
 }
 
 /**
- * @param header the answer's `Sec-WebSocket-Extensions`
- * @throws ProtocolError if it is not a valid answer to `DEFLATE_OFFER`
+ * @param header `Sec-WebSocket-Extensions` of the server's response
+ * @throws ProtocolError if the header is not a valid answer to `DEFLATE_OFFER`
  */
 export function readGrant(header: string): DeflateGrant {
   const [extension, ...parameters] = header.split(';').map((part) => part.trim());
@@ -50,22 +50,25 @@ function isValid(name: string, value: string | undefined): boolean {
   return hasBits && value !== undefined && WINDOW_BITS.test(value);
 }
 
-/** Smaller messages are not compressed, as in socket.io-client by default. */
+/** Smallest message in bytes that is compressed; the default of socket.io-client. */
 export const THRESHOLD_BYTES = 1024;
 
-/** End of every compressed message, which is not transmitted. */
+/** Last bytes of every compressed message. They are not transmitted. */
 const TAIL = Uint8Array.of(0, 0, 0xff, 0xff);
-/** Largest number of unread bytes: a server can end the deflate stream with a message, which leaves the tail and at most one byte. */
+/**
+ * Largest number of input bytes that zlib may leave unread: a message can end the deflate stream, which leaves the tail
+ * and at most one more byte.
+ */
 const MAX_UNREAD_BYTES = TAIL.length + 1;
-/** Part of a window that zlib does not use. */
+/** Bytes of a window that zlib does not use. */
 const UNUSED_WINDOW_BYTES = 262;
-/** zlib enlarges a window of 256 bytes to 512. */
+/** Smallest window size in bits: zlib enlarges a window of 256 bytes to 512. */
 const MIN_WINDOW_BITS = 9;
 const EMPTY: Buffer = Buffer.alloc(0);
 
 export class PerMessageDeflate {
   readonly #grant: DeflateGrant;
-  /** Windows: the last received and the last sent bytes, to which later messages can refer. */
+  /** Windows of the last received and the last sent bytes. Later messages can refer to them. */
   #received = EMPTY;
   #sent = EMPTY;
 
@@ -75,11 +78,11 @@ export class PerMessageDeflate {
 
   /**
    * @param maxBytes largest allowed message
-   * @returns the message whose payload is `bytes[start, end)`
-   * @throws ProtocolError; do not use the object afterwards
+   * @returns the decompressed payload of `bytes[start, end)`
+   * @throws ProtocolError; the object must not be used afterwards
    */
   inflate(bytes: Uint8Array, start: number, end: number, maxBytes: number): Buffer {
-    // Even an empty message has a payload; zlib would misread the tail alone.
+    // A compressed message is never empty. For an empty payload, zlib would misread the appended tail.
     if (start === end) throw webSocketError('a compressed message without a payload');
     const { serverNoContextTakeover, serverMaxWindowBits } = this.#grant;
     const payload = Buffer.concat([bytes.subarray(start, end), TAIL]);
@@ -106,7 +109,7 @@ function optionsFor(windowBits: number, window: Buffer): ZlibOptions {
 
 function inflated(payload: Buffer, maxBytes: number, options: ZlibOptions): { message: Buffer; unreadBytes: number } {
   try {
-    // `info`, which Node's types lack, also returns how much of the input was read.
+    // The undocumented option `info` makes zlib report how much of the input it has read.
     const inflateOptions = { ...options, maxOutputLength: Math.max(1, maxBytes), info: true } as BrotliOptions;
     const { buffer, engine } = inflateRawSync(payload, inflateOptions) as unknown as {
       buffer: Buffer;
@@ -120,7 +123,7 @@ function inflated(payload: Buffer, maxBytes: number, options: ZlibOptions): { me
   }
 }
 
-/** Returns a copy of the last bytes, because a subarray would keep the whole message in memory, for each connection. */
+/** Returns a copy of the last bytes. A subarray would keep the whole message in memory for each connection. */
 function lastBytes(previous: Buffer, message: Uint8Array, sizeBytes: number): Buffer {
   const last = message.subarray(-sizeBytes);
   const kept = last.length === sizeBytes ? EMPTY : previous.subarray(-(sizeBytes - last.length));

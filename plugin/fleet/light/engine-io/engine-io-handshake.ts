@@ -9,7 +9,7 @@ import type { EngineIoPacket } from '../polling/payload.ts';
 import { engineIoError, socketIo2Error } from '../protocol-error.ts';
 import { encodeMessage, OPCODE } from '../websocket/frames.ts';
 
-/** Limit, because every connection keeps its session id. */
+/** Longest accepted session id, because every connection stores its own. */
 const MAX_SESSION_ID_LENGTH = 1000;
 const MAX_PING_INTERVAL_MS = 2 ** 30;
 const OPEN = 0x30;
@@ -47,7 +47,10 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
   };
 }
 
-/** Returns path and query as in socket.io-client. @param options.path with its slashes */
+/**
+ * Returns path and query of a request, as socket.io-client builds them.
+ * @param options.path path with a slash at each end
+ */
 export function targetOf(
   { path, query }: Pick<ClientOptions, 'path' | 'query'>,
   transport: ClientOptions['transports'][number],
@@ -60,7 +63,7 @@ export function targetOf(
 /** @throws ProtocolError */
 export function decodeText(bytes: Buffer, start: number, end: number): string {
   const text = bytes.toString('utf8', start, end);
-  // Invalid bytes decode to this character, but the server can also have sent the character itself.
+  // Invalid UTF-8 decodes to U+FFFD, but U+FFFD can also be a valid character of the message.
   if (text.includes('\ufffd') && !isUtf8(bytes.subarray(start, end))) {
     throw engineIoError('a text message that is not UTF-8');
   }
@@ -75,7 +78,7 @@ export function frameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | und
   return encodeMessage(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet, deflate);
 }
 
-/** Returns the concatenated frames of the messages: text for strings, binary for bytes. */
+/** Returns the WebSocket frames of the messages in one buffer: text frames for strings, binary frames for bytes. */
 export function encodeMessages(messages: readonly EngineIoPacket[], deflate?: PerMessageDeflate): Buffer {
   const frames = messages.map((message) => frameOf(packetOf(message), deflate));
   return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);

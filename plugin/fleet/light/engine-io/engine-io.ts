@@ -30,22 +30,27 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   implements PollingListener
 {
   readonly traffic = new Traffic();
-  /** Empty until the handshake. */
+  /** Session id from the handshake; empty before. */
   protected sessionId = '';
   /** Longest time between two pings. */
   #pingEveryMs = 0;
-  /** Set only while the transport is polling. */
+  /** State of the polling transport; undefined on WebSocket. */
   #polling: Polling | undefined = undefined;
 
-  /** Called after the handshake. Must call `opened()`, or begin the next stage of `attempt`. */
+  /**
+   * Called after the Engine.IO handshake. The implementation must call `opened()` or begin the next stage of `attempt`.
+   */
   protected abstract onSession(): void;
-  /** Called for a text message, without its type; the bytes are valid only during the call. @throws ProtocolError */
+  /**
+   * Called with the text of a message, without its packet type; the bytes are valid only during the call.
+   * @throws ProtocolError
+   */
   protected abstract onMessage(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinaryMessage(bytes: Buffer, start: number, end: number): void;
 
   /** Called when the transport has changed from polling to WebSocket. @param tookUs time since the handshake */
   protected abstract onTransportChanged(tookUs: number): void;
-  /** Called when the transport stays polling although the options include WebSocket. */
+  /** Called when the transport stays on polling although the options include WebSocket. */
   protected abstract onTransportKept(failure: Failure): void;
 
   /** Returns the messages that `close()` sends before it closes the connection. */
@@ -60,7 +65,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     return this.deflate !== undefined;
   }
 
-  /** Whether an upgrade to WebSocket is still under way. */
+  /** Whether an upgrade from polling to WebSocket is in progress. */
   get isUpgrading(): boolean {
     return this.#polling?.isUpgrading === true;
   }
@@ -88,7 +93,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     }
   }
 
-  /** @param frames uncompressed frames of the messages, if they exist already */
+  /** @param frames uncompressed WebSocket frames of the messages, if they are already encoded */
   protected sendMessages(messages: readonly EngineIoPacket[], frames?: Uint8Array): void {
     const polling = this.#polling;
     if (frames === undefined) this.traffic.sends(messages);
@@ -148,7 +153,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
       if (this.#polling === undefined) this.write(PONG_FRAME);
       else this.#polling.send(PONG);
     } else if (type === PACKET.close) {
-      // On WebSocket, engine.io-client waits for the close frame instead.
+      // On WebSocket, engine.io-client ignores a close packet and waits for the close frame.
       if (this.#polling !== undefined) this.#onPollingClosed();
     } else if (type === BINARY) {
       const attachment = decodeBinary(bytes, start, end);
@@ -160,7 +165,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     }
   }
 
-  /** Handles Engine.IO's close packet on polling. */
+  /** Handles a close packet that arrives by polling. */
   #onPollingClosed(): void {
     const wasOpen = this.state === 'open';
     if (wasOpen) {
@@ -174,7 +179,9 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     this.onBinaryMessage(bytes, start, end);
   }
 
-  /** Sends in engine.io-client's order: messages of `onSession`, the probe, then the next poll. */
+  /**
+   * Reads the handshake, and sends in the order of engine.io-client: messages of `onSession`, the probe, the next poll.
+   */
   #onHandshake(bytes: Buffer, start: number, end: number): void {
     const { sessionId, pingEveryMs, offersWebSocket, announced } = readHandshake(bytes, start, end);
     this.sessionId = sessionId;

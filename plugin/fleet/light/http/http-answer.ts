@@ -1,26 +1,27 @@
 /**
- * Reads HTTP/1.1 responses to polling requests and WebSocket upgrades. A response that arrives whole is read in place, otherwise it is
- * collected. Of an error response, only the start of the body is read, which often gives the reason.
+ * Reads HTTP/1.1 responses to polling requests and WebSocket upgrades. A response that arrives in one piece is read in
+ * place; the pieces of any other are collected. For an error response, the start of the body is enough to find the
+ * reason.
  */
 import { type Failure, httpFailure } from '../../client/failure.ts';
 import type { BufferBudget } from '../buffer-budget.ts';
 import { ByteQueue } from '../byte-queue.ts';
 import { messageTooLarge, type ProtocolError } from '../protocol-error.ts';
 
-/** Most memory allocated for a body before its bytes arrive, because its announced length may be wrong. */
+/** Most bytes allocated for a body before it has arrived, because the announced length may be wrong. */
 const MAX_TRUSTED_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
-/** Limit of a chunk header or a trailer. */
+/** Longest accepted chunk header or trailer, in bytes. */
 const MAX_LINE_BYTES = 1024;
-/** Bytes kept of an error response's body, more than messages quote. */
+/** Bytes of an error response's body that are kept. */
 const MAX_REFUSAL_BYTES = 1024;
 const CHUNK_HEAD = /^([0-9a-f]+)[^\n]*\n/i;
-/** An empty chunked body. */
+/** Matches a chunked body without content. */
 const NO_CHUNKS = /^0+[^\n]*\n/;
 const EXCESS_BYTES = 'more bytes than the answer announced';
 const NO_BODY = Buffer.alloc(0);
 
-/** Special body sizes: how the end of the body is found. */
+/** Special values of the body size. They say how the end of the body is found. */
 const CHUNKED = -1;
 const UNTIL_CLOSE = -2;
 const UNKNOWN = -3;
@@ -28,23 +29,26 @@ const UNKNOWN = -3;
 export interface AnswerHead {
   status: number;
   reason: string;
-  /** Values by lower-case name. */
+  /** Header values by lower-case name. */
   headers: ReadonlyMap<string, readonly string[]>;
-  /** Whether the connection can take another request. */
+  /** Whether the TCP connection can be used for another request. */
   keepsAlive: boolean;
-  /** Body size in bytes; negative if unknown in advance. */
+  /** Body size in bytes; negative if the size is not announced. */
   bodySize: number;
 }
 
 export interface Answer {
   head: AnswerHead;
-  /** Buffer with the body in `body[start, end)`, valid until the next bytes are read. After status 101, it is everything after the head. */
+  /**
+   * Buffer with the body in `body[start, end)`; valid until further bytes are read. For status 101, the bytes after the
+   * head.
+   */
   body: Buffer;
   start: number;
   end: number;
 }
 
-/** Expected response, and the error for any other. */
+/** Expected status of the response, and the error if it differs. */
 export interface Expected {
   status: 101 | 200;
   error: (message: string) => ProtocolError;
@@ -52,21 +56,21 @@ export interface Expected {
 }
 
 export class AnswerReader {
-  /** Whether part of the response has arrived. */
+  /** Whether the start of the response has arrived. */
   hasBegun = false;
   #head: AnswerHead | undefined = undefined;
-  /** Incomplete head or body. */
+  /** Received bytes of an incomplete head or body. */
   #queue: ByteQueue | undefined = undefined;
-  /** Unread bytes of the current chunk; 0 while its header or the line end after it is read. */
+  /** Bytes of the current chunk that are still missing. 0 while a chunk header or a line end is read. */
   #chunkLeft = 0;
   #line = '';
   #afterLastChunk = false;
-  /** Start of an error response's body. */
+  /** Start of the body of an error response. */
   #refusalBody = NO_BODY;
   readonly #expected: Expected;
   readonly #budget: BufferBudget;
 
-  /** @param budget budget for incomplete data */
+  /** @param budget limit of buffered bytes */
   constructor(expected: Expected, budget: BufferBudget) {
     this.#expected = expected;
     this.#budget = budget;
@@ -74,8 +78,8 @@ export class AnswerReader {
 
   /**
    * Reads `bytes[start, end)`.
-   * @returns the response when it is complete, or when enough of an error response has arrived
-   * @throws ProtocolError; only `discard` may be called afterwards
+   * @returns the response when it is complete, or when enough of an error response has arrived; undefined until then
+   * @throws ProtocolError; then only `discard` may be called
    */
   read(bytes: Buffer, start: number, end: number, maxBytes: number): Answer | undefined {
     this.hasBegun = true;
@@ -103,12 +107,15 @@ export class AnswerReader {
     return this.#finishCollected();
   }
 
-  /** Handles the end of the connection. @returns the response if that completes it */
+  /**
+   * Handles the end of the TCP connection.
+   * @returns the response if it ends with the connection
+   */
   ended(): Answer | undefined {
     return this.refusal ?? (this.#head?.bodySize === UNTIL_CLOSE ? this.#finishCollected() : undefined);
   }
 
-  /** The error response as far as it has arrived; undefined if there is none. */
+  /** Received part of an error response; undefined if the response is not an error. */
   get refusal(): Answer | undefined {
     const head = this.#head;
     if (head === undefined || head.status === this.#expected.status) return undefined;
@@ -125,7 +132,7 @@ export class AnswerReader {
     return this.#finish(this.#queue?.bytes ?? NO_BODY, 0, this.#collected);
   }
 
-  /** Returns the response, and prepares for the next one. */
+  /** Returns the response, and prepares to read the next response. */
   #finish(body: Buffer, start: number, end: number): Answer {
     const head = this.#head as AnswerHead;
     this.#head = undefined;
@@ -135,7 +142,10 @@ export class AnswerReader {
     return { head, body, start, end };
   }
 
-  /** Returns the start of the body, or -1 while the head is incomplete. */
+  /**
+   * Reads the head of a response.
+   * @returns the start of the body, or -1 if the head is incomplete
+   */
   #readHead(bytes: Buffer, start: number, end: number): number {
     let at = start;
     for (;;) {
@@ -145,7 +155,7 @@ export class AnswerReader {
       if (size === 3) break;
       const head = this.#expected.readHead(text.slice(0, size));
       at += size;
-      // An interim response (100, 103) precedes the final one.
+      // Interim responses (status 100 or 103) are skipped; the final response follows.
       if (head.status < 200 && head.status !== 101) continue;
       this.#head = head;
       this.discard();
@@ -193,12 +203,12 @@ export class AnswerReader {
       const line = this.#line.trim();
       this.#line = '';
       if (this.#afterLastChunk) {
-        // Trailers, then an empty line.
+        // After the last chunk: trailers, then an empty line.
         if (line !== '') continue;
         if (at < end) throw error(EXCESS_BYTES);
         return this.#finishCollected();
       }
-      // The line end after a chunk's bytes.
+      // An empty line ends the bytes of a chunk.
       if (line === '' && this.#collected > 0) continue;
       if (!/^[0-9a-f]{1,8}\s*(;|$)/i.test(line)) throw error('a chunk without a size');
       this.#chunkLeft = Number.parseInt(line, 16);
@@ -218,7 +228,11 @@ export class AnswerReader {
   }
 }
 
-/** @param text head including the empty line @param error creates the error for an invalid head @throws ProtocolError */
+/**
+ * @param text head of a response, including the empty line
+ * @param error creates the error for an invalid head
+ * @throws ProtocolError
+ */
 export function parseHead(text: string, error: Expected['error']): AnswerHead {
   const [first = '', ...lines] = text.split('\r\n');
   const [, version, digits] = /^HTTP\/1\.(\d) (\d{3})/.exec(first) ?? [];
@@ -256,7 +270,7 @@ export function refusalOf(answer: Answer): Failure {
 
 function refusalText({ head, body, start, end }: Answer): string {
   if (head.bodySize !== CHUNKED) return body.toString('utf8', start, end).trim();
-  // The first chunk begins with its size.
+  // A chunked body begins with the size of its first chunk.
   const [line, size] = CHUNK_HEAD.exec(body.toString('latin1', start, end)) ?? [];
   if (line === undefined || size === undefined) return '';
   const from = start + line.length;

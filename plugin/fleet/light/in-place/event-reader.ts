@@ -1,6 +1,6 @@
 /**
- * Reads copies of the counted event that differ from those before, without decoding them: their connections can have rooms or payloads of
- * their own. Packets that it cannot read, such as keys with escapes, are left to the decoder.
+ * Reads copies of the counted event without decoding them, even if each connection receives different bytes. Leaves
+ * packets that it cannot read to the decoder, for example with escapes in a key.
  */
 import { crc32 } from 'node:zlib';
 import { EACH } from '../../../../protocol/base/json-path.ts';
@@ -20,20 +20,23 @@ interface LastId {
   value: string | number | undefined;
 }
 
-/** Reads copies for all connections of a process. As a `Copy`, it is valid only during the report. */
+/**
+ * Reads copies for all connections of a process. It is reused for every copy, so as a `Copy` it is valid only during
+ * the report.
+ */
 export class EventReader implements Copy {
   readonly #plan: EventPlan;
   /** Start of the event's JSON. */
   readonly #head: Buffer;
-  /** Whether a copy can have several values, which requires the decoder. */
+  /** Whether copies must be decoded, because an id or room in them can have several values. */
   readonly #isDecoded: boolean;
   readonly #id: JsonLocator;
   readonly #room: JsonLocator | undefined;
   readonly #sentAt: JsonLocator | undefined;
   readonly #payload: JsonLocator | undefined;
-  /** The copy being reported: its JSON is `#bytes[#start, #end)`. */
+  /** Buffer of the current copy. Its JSON is `#bytes[#start, #end)`. */
   #bytes = EMPTY;
-  /** Id of the previous copy, as it was written and as a value. */
+  /** Id of the previous copy: its bytes and its value. */
   #last: LastId = { id: EMPTY, room: EMPTY, namespace: '', value: undefined };
   #start = 0;
   #end = 0;
@@ -49,16 +52,19 @@ export class EventReader implements Copy {
     this.#payload = payload && new JsonLocator(inPacket(payload));
   }
 
-  /** Returns whether an event is the counted one, or may be: a name with escapes must be decoded. */
+  /**
+   * Returns whether the event may be the counted event. Also true for a name with escapes, which must be decoded to be
+   * compared.
+   */
   mayCount(bytes: Buffer, json: number, end: number): boolean {
     return mayHaveHead(this.#head, bytes, json, end);
   }
 
   /**
-   * Reports a copy to the sink.
-   * @param start start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+   * Reports a copy to the client's sink.
+   * @param start start of the packet after its type: namespace, acknowledgement id or JSON
    * @param json start of the JSON
-   * @returns false if it is another event or must be decoded
+   * @returns false if it is a different event, or must be decoded
    */
   report(sink: ClientSink, bytes: Buffer, start: number, json: number, end: number, receivedAtUs: number): boolean {
     if (this.#isDecoded || bytes[end - 1] !== CLOSE_BRACKET || !matches(bytes, json, end, this.#head)) return false;
@@ -114,18 +120,21 @@ export class EventReader implements Copy {
     return Array.isArray(packet) ? otherIds(this.#plan, packet.slice(1)) : [];
   }
 
-  /** The payload; undefined if it is not text. */
+  /** Payload of the current copy; undefined if it is not text. */
   #text(): string | undefined {
     const payload = this.#valueAt(this.#payload);
     return typeof payload === 'string' ? payload : undefined;
   }
 
-  /** Finds the value of a locator. @returns whether there is one, or no locator was given */
+  /**
+   * Searches the current copy for a value.
+   * @returns true if it is found, or if there is nothing to search for
+   */
   #find(locator: JsonLocator | undefined): boolean {
     return locator === undefined || locator.find(this.#bytes, this.#start, this.#end);
   }
 
-  /** Returns the value that the locator found. */
+  /** Parses the value that the locator found last. */
   #valueAt(locator: JsonLocator | undefined): unknown {
     return locator && parsed(this.#bytes, locator.start, locator.end);
   }
@@ -133,12 +142,12 @@ export class EventReader implements Copy {
   readonly #json = () => this.#bytes.toString('utf8', this.#start, this.#end);
 }
 
-/** Converts the path in the arguments to one in the packet, where the event's name comes first. */
+/** Converts a path in the arguments to a path in the packet, where the event's name comes first. */
 function inPacket([argument, ...rest]: readonly string[]): string[] {
   return [String(Number(argument) + 1), ...rest];
 }
 
-/** Returns undefined if it is not JSON. */
+/** Parses the bytes as JSON; undefined if they are not JSON. */
 function parsed(bytes: Buffer, start: number, end: number): unknown {
   try {
     return JSON.parse(bytes.toString('utf8', start, end));

@@ -1,6 +1,6 @@
 /**
- * Finds the value at a path in JSON text without parsing it. Runs for every copy of the user's own event, so it allocates nothing and reads
- * only up to the value.
+ * Finds the value at a path in JSON without parsing it. It is called for every copy of the counted event, so it
+ * allocates nothing and stops at the value.
  */
 import type { JsonPath } from '../../../../protocol/base/json-path.ts';
 import { isSame } from '../socket-io/packet-head.ts';
@@ -14,21 +14,21 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
-/** Longer strings are searched natively, which is slower for short ones. */
+/** Bytes of a string that are compared one by one. For longer strings, native search is faster. */
 const SHORT_BYTES = 32;
 
 interface Step {
-  /** The key without its quotes. */
+  /** Bytes of the key without quotes. */
   key: Uint8Array;
-  /** Array index; -1 if the step can only be a key. */
+  /** Index if the step can be a list index; -1 otherwise. */
   index: number;
 }
 
 export class JsonLocator {
-  /** Start of the value found last, which is `bytes[start, end)`. */
+  /** Start of the last found value, which is `bytes[start, end)`. */
   start = 0;
   end = 0;
-  /** Whether the value is missing, rather than hidden behind a key with escapes. */
+  /** Whether the last search found no value. False if a key with escapes may hide the value. */
   isMissing = false;
   readonly #steps: Step[];
 
@@ -36,7 +36,10 @@ export class JsonLocator {
     this.#steps = path.map((step) => ({ key: Buffer.from(step), index: /^\d+$/.test(step) ? Number(step) : -1 }));
   }
 
-  /** @param at start of the JSON @returns false if the value is missing, or if its key is written with escapes */
+  /**
+   * @param at start of the JSON
+   * @returns false if there is no value, or if a key with escapes may hide it
+   */
   find(bytes: Buffer, at: number, end: number): boolean {
     this.isMissing = false;
     let value = skipSpace(bytes, at, end);
@@ -57,7 +60,7 @@ export class JsonLocator {
 const NONE = -1;
 const UNSURE = -2;
 
-/** Returns the start of the key's value; NONE, or UNSURE if a key has escapes. */
+/** Returns the start of the value of a key. Returns NONE without the key, and UNSURE if another key has escapes. */
 function member(bytes: Buffer, open: number, end: number, key: Uint8Array): number {
   let hasEscapes = false;
   let at = skipSpace(bytes, open + 1, end);
@@ -75,7 +78,7 @@ function member(bytes: Buffer, open: number, end: number, key: Uint8Array): numb
   return hasEscapes ? UNSURE : NONE;
 }
 
-/** Returns the start of the element, or -1. */
+/** Returns the start of a list element; -1 if there is none. */
 function element(bytes: Buffer, open: number, end: number, index: number): number {
   if (index < 0 || open >= end || bytes[open] !== OPEN_BRACKET) return -1;
   let at = skipSpace(bytes, open + 1, end);
@@ -86,7 +89,7 @@ function element(bytes: Buffer, open: number, end: number, index: number): numbe
   return at < end && bytes[at] !== CLOSE_BRACKET ? at : -1;
 }
 
-/** Returns the start of the value or key after this value's comma, or -1. */
+/** Returns the start of the next value or key after `value`; -1 if there is none. */
 function next(bytes: Buffer, value: number, end: number): number {
   const valueEnd = skipValue(bytes, value, end);
   if (valueEnd < 0) return -1;
@@ -94,7 +97,7 @@ function next(bytes: Buffer, value: number, end: number): number {
   return comma < end && bytes[comma] === COMMA ? skipSpace(bytes, comma + 1, end) : -1;
 }
 
-/** Returns the end of the value, or -1. */
+/** Returns the end of a value; -1 if it is incomplete. */
 function skipValue(bytes: Buffer, start: number, end: number): number {
   let depth = 0;
   for (let at = start; at < end; ) {
@@ -117,7 +120,7 @@ function skipValue(bytes: Buffer, start: number, end: number): number {
   return -1;
 }
 
-/** Returns the end of the string, after its quote, or -1. */
+/** Returns the position after the closing quote of a string; -1 if there is none. */
 function skipString(bytes: Buffer, open: number, end: number): number {
   let at = open + 1;
   const near = Math.min(end, at + SHORT_BYTES);

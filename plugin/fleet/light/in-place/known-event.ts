@@ -1,6 +1,6 @@
 /**
- * An event whose copies have the same bytes: decoded once, from the first copy. What the ledger needs of a copy does not depend on the
- * connection, so further copies are reported without reading them.
+ * An event that many connections receive with the same bytes. Only the first copy is decoded; further copies are
+ * reported without reading them.
  */
 import { isDeepStrictEqual } from 'node:util';
 import { valueAt } from '../../../../protocol/base/json-path.ts';
@@ -14,19 +14,19 @@ const PLACEHOLDER = { _placeholder: true, num: 0 };
 export class KnownEvent {
   readonly name: string;
   readonly seen: SeenEvent;
-  /** Offset that a server with connection state recovery appends to every event. */
+  /** Offset for connection state recovery: the server appends it to every event. */
   readonly offset: string | undefined;
-  /** Plan of the counted event; undefined for an event that is not counted. */
+  /** Plan of the counted event; undefined if this event is not counted. */
   readonly #plan: EventPlan | undefined;
   readonly #args: unknown[];
   readonly #sizeBytes: number;
   #namespace: string | undefined = undefined;
-  /** Copies with their ids in `#namespace`. */
+  /** Copies to report for each received event, with their ids in `#namespace`. */
   #copies: [id: string | number | undefined, copy: DecodedCopy][] = [];
 
   /**
-   * @param sizeBytes length of its JSON
-   * @param seen entry of its name
+   * @param sizeBytes length of the event's JSON
+   * @param seen entry for the event's name
    * @param counted the event that the ledger counts
    */
   constructor(name: unknown, args: unknown[], sizeBytes: number, seen: SeenEvent, counted: EventPlan | undefined) {
@@ -38,7 +38,10 @@ export class KnownEvent {
     this.#sizeBytes = sizeBytes;
   }
 
-  /** Keeps the beginning of the event, unless it is still kept. A counted event is not kept, because it cannot explain a close. */
+  /**
+   * Keeps the start of the event for reports on closed connections. A counted event is not kept, because it cannot
+   * explain a close.
+   */
   remember(bytes: Buffer, json: number, end: number): void {
     if (this.#plan === undefined) this.seen.keepOnce(this, bytes, json + this.seen.head.length, end);
   }
@@ -47,7 +50,10 @@ export class KnownEvent {
     return this.#plan !== undefined;
   }
 
-  /** @param payload attachment that replaces the payload */
+  /**
+   * Reports the copies of the event.
+   * @param payload attachment that replaces the payload
+   */
   report(sink: ClientSink, namespace: string, receivedAtUs: number, payload?: Uint8Array): void {
     if (namespace !== this.#namespace) this.#identify(namespace);
     for (const [id, copy] of this.#copies) {
@@ -56,7 +62,7 @@ export class KnownEvent {
     }
   }
 
-  /** Whether the payload of a broadcast is an attachment; `report` does not need the namespace for these. */
+  /** Whether the payload is a binary attachment. */
   get isAttached(): boolean {
     const { payload } = this.#plan ?? {};
     return payload !== undefined && isDeepStrictEqual(valueAt(this.#args, payload), PLACEHOLDER);

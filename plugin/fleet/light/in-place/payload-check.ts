@@ -1,30 +1,33 @@
 /**
- * Checks payloads as socket.io-parser does: a JSON list that, for an event, begins with a name. Only the first copy of a broadcast is
- * parsed; copies with the same bytes are compared natively. If all copies differ, parsing would use too much of the generator's CPU, so
- * above a rate only the brackets at both ends are checked.
+ * Checks that payloads are JSON lists, as socket.io-parser does. The list of an event begins with its name. Payloads
+ * with known bytes are not parsed again. If too many payloads differ, parsing would use too much of the generator's
+ * CPU, so only their first and last bracket are checked.
  */
 
-/** Number of payloads kept, because copies of concurrent broadcasts arrive interleaved. */
+/** Number of known payloads that are kept. Copies of several broadcasts can arrive interleaved. */
 const MAX_KNOWN = 4;
-/** Larger payloads are not kept, so every copy is parsed. */
+/** Largest payload in bytes that is kept as known. Larger payloads are parsed every time. */
 const MAX_KNOWN_BYTES = 65_536;
-/** Limit of parsed bytes per second, which takes about 0.5 % of a CPU. */
+/** Limit of parsed bytes per second. Parsing up to it takes about 0.5 % of a CPU. */
 const MAX_PARSED_BYTES_PER_SEC = 2 ** 21;
 const SPACE = ' '.charCodeAt(0);
 const OPENING = '['.charCodeAt(0);
 const CLOSING = ']'.charCodeAt(0);
-/** Names that socket.io-client itself emits. */
+/** Names that socket.io-client emits itself. Servers must not use them. */
 const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
 
 interface KnownPayload<Reading> {
   bytes: Buffer;
-  /** Length of the payload in `bytes`. */
+  /** Number of bytes of the payload in `bytes`. */
   length: number;
-  /** Values read from the payload; undefined before the first one. */
+  /** Values read from the payload; undefined before the first payload. */
   reading: Reading | undefined;
 }
 
-/** Reads a payload `bytes[start, end)`. @returns the values to keep of it; undefined if it is invalid */
+/**
+ * Reads a payload from `bytes[start, end)`.
+ * @returns the values to keep; undefined if the payload is invalid
+ */
 type Read<Reading> = (payload: unknown[], bytes: Buffer, start: number, end: number) => Reading | undefined;
 
 export class PayloadCheck<Reading extends object> {
@@ -42,8 +45,9 @@ export class PayloadCheck<Reading extends object> {
   }
 
   /**
+   * Checks a payload.
    * @param start start of the JSON; a packet without JSON is valid, as in socket.io-parser
-   * @returns the values read from these bytes; `unread` if they were not parsed
+   * @returns the values read from these bytes; `unread` if the bytes were not parsed
    */
   check(bytes: Buffer, start: number, end: number): Reading | 'unread' | 'invalid' {
     if (start >= end) return 'unread';
@@ -57,7 +61,7 @@ export class PayloadCheck<Reading extends object> {
       const payload = JSON.parse(bytes.toString('utf8', start, end));
       if (Array.isArray(payload)) reading = this.#read(payload, bytes, start, end);
     } catch {
-      // The payload is not JSON.
+      // Invalid JSON leaves `reading` undefined.
     }
     if (reading === undefined) return 'invalid';
     this.#keep(bytes, start, end, reading);
@@ -96,12 +100,12 @@ export class PayloadCheck<Reading extends object> {
   }
 }
 
-/** Returns whether the value can be the name of an event. */
+/** Returns whether the value is allowed as the name of an event. */
 export function isName(name: unknown): boolean {
   return typeof name === 'number' || (typeof name === 'string' && !RESERVED.includes(name));
 }
 
-/** Returns whether the byte is the bracket or whitespace, which JSON allows around it. */
+/** Returns whether the byte is the bracket, or whitespace, which is allowed around JSON. */
 function isEnd(byte: number | undefined, bracket: number): boolean {
   return byte === bracket || (byte !== undefined && byte <= SPACE);
 }

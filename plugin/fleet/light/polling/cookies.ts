@@ -1,9 +1,9 @@
-/** Cookies of a polling session, which proxies use for sticky routing. */
+/** Cookies of a polling session. Proxies set them for sticky routing. */
 export class CookieJar {
-  /** Request header with a leading line break; '' without cookies. */
+  /** `Cookie` header with a line break before it; '' without cookies. */
   line: string;
   readonly #own: string;
-  /** Cookies by name; undefined until the server sets one. */
+  /** Cookies from the server by name; undefined until the server sets a cookie. */
   #kept: Map<string, string> | undefined = undefined;
 
   /** @param own the user's `Cookie` header; '' for none */
@@ -28,10 +28,13 @@ export class CookieJar {
   }
 }
 
-/** Number of cookies per site that browsers keep at least. */
+/** Largest number of kept cookies; browsers keep at least 50 for each site. */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_LENGTH = 4096;
-/** Control characters are rejected: lenient servers would read a line feed as the start of another header. */
+/**
+ * Matches control characters, which are not allowed in cookies: servers could read a line feed as the start of another
+ * header.
+ */
 const CONTROL = /\p{Cc}/u;
 
 function nameOf(pair: string): string {

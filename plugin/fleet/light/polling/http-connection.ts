@@ -20,7 +20,7 @@ const UNANSWERED: Failure = {
 
 export type Purpose = 'poll' | 'post';
 
-/** Notified of all connections of the session. */
+/** Receives the TCP and TLS events of all connections of the session. */
 export type WireWatcher = Pick<WireListener, 'onTcpOpen' | 'onWireOpen'>;
 
 export interface HttpListener {
@@ -29,7 +29,7 @@ export interface HttpListener {
   onRequestFailed(failure: Failure): void;
   /** Called with an error thrown while reading or handling a response. */
   onReadError(error: unknown): void;
-  /** Called when the send buffer is over its limit. */
+  /** Called when the connection's send buffer is over its limit. */
   onOverflow(reason: string): void;
 }
 
@@ -45,7 +45,7 @@ export class HttpConnection implements WireListener {
   #wire: Wire | undefined = undefined;
   #isConnected = false;
   #request: { purpose: Purpose; bytes: Buffer } | undefined = undefined;
-  /** Number of responses on the current TCP connection. */
+  /** Number of responses received on the current TCP connection. */
   #answered = 0;
   #error: NodeJS.ErrnoException | undefined = undefined;
 
@@ -69,7 +69,7 @@ export class HttpConnection implements WireListener {
     return this.#request === undefined && !this.isGone;
   }
 
-  /** Sends a request; call it only while idle. */
+  /** Sends a request. Must be called only while `isIdle`. */
   send(purpose: Purpose, bytes: Buffer): void {
     this.#request = { purpose, bytes };
     if (this.#isConnected) this.#write(bytes);
@@ -100,7 +100,7 @@ export class HttpConnection implements WireListener {
   feed(bytes: Buffer, start: number, end: number): void {
     this.#shared.receivedAtUs = monotonicUs();
     try {
-      // Data without a request, for example a 408 before the server closes an idle connection.
+      // Data without a pending request, such as status 408 before the server closes an idle connection.
       if (this.#request === undefined) this.destroy();
       else {
         const answer = this.#answer.read(bytes, start, end, this.#options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
@@ -111,7 +111,7 @@ export class HttpConnection implements WireListener {
     }
   }
 
-  /** Keeps the error for `onWireClosed`, which follows. */
+  /** Keeps the error until `onWireClosed`, which follows. */
   onWireError(error: NodeJS.ErrnoException): void {
     this.#error = error;
   }
@@ -121,7 +121,8 @@ export class HttpConnection implements WireListener {
     const error = this.#error;
     this.#error = undefined;
     this.#isConnected = false;
-    // The server closed a kept-alive connection just before the request arrived: send it again, as browsers do.
+    // The server closed the kept-alive connection just before the request arrived. The request is sent again, as in
+    // browsers.
     if (this.#request !== undefined && this.#answered > 0 && !this.#answer.hasBegun) this.#dial();
     else this.#end(error);
   }
@@ -145,7 +146,7 @@ export class HttpConnection implements WireListener {
     try {
       this.#wire = this.#shared.dial(this, this.#destination, this.#options);
     } catch (error) {
-      // Reported later, like every other failure, because the caller has not returned yet.
+      // The error is reported asynchronously, because the caller has not returned yet.
       process.nextTick(() => {
         this.onWireError(error as Error);
         this.onWireClosed();

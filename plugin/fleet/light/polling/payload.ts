@@ -1,7 +1,7 @@
 /** Engine.IO 4 packets in the body of a polling request or response: text separated by 0x1e, binary in base64. */
 import { engineIoError } from '../protocol-error.ts';
 
-/** A text packet begins with its type; bytes are a binary message. */
+/** Packet of Engine.IO: a text that begins with the packet type, or the bytes of a binary message. */
 export type EngineIoPacket = string | Uint8Array;
 
 export interface PacketHandler {
@@ -23,9 +23,12 @@ function encodePacket(packet: EngineIoPacket): string {
   return `b${Buffer.from(packet.buffer, packet.byteOffset, packet.byteLength).toString('base64')}`;
 }
 
-/** Reads `bytes[start, end)` in place. @throws ProtocolError */
+/**
+ * Decodes the packets in `bytes[start, end)` without copying text.
+ * @throws ProtocolError
+ */
 export function decodePayload(bytes: Buffer, start: number, end: number, handler: PacketHandler): void {
-  // A subarray, because a search in `bytes` would continue into older bytes after the end.
+  // A subarray limits the search: bytes after `end` belong to older messages.
   const payload = bytes.subarray(start, end);
   for (let at = start; at <= end; ) {
     const separator = payload.indexOf(SEPARATOR_BYTE, at - start);
@@ -40,14 +43,17 @@ export function decodePayload(bytes: Buffer, start: number, end: number, handler
   }
 }
 
-/** @param start start of the packet, at its type */
+/**
+ * Decodes a base64 packet.
+ * @param start start of the packet, at its type
+ */
 export function decodeBinary(bytes: Buffer, start: number, end: number): Buffer {
   return Buffer.from(bytes.toString('latin1', start + 1, end), 'base64');
 }
 
 /**
- * Returns how many packets fit in a request, at least 1 if there are any. Counts as engine.io-client does, which estimates base64.
- * @param maxBytes limit in the server's handshake; 0 for none
+ * Returns how many packets fit into a request; at least 1 if there are any. Estimates base64 as engine.io-client does.
+ * @param maxBytes limit from the server's handshake; 0 for no limit
  */
 export function countFitting(packets: readonly EngineIoPacket[], maxBytes: number): number {
   if (maxBytes === 0 || packets.length < 2) return packets.length;

@@ -9,12 +9,12 @@ import {
   upgradeHead,
 } from '../websocket/websocket-handshake.ts';
 
-/** The parts of requests that all connections with the same options share; callers should cache it. */
+/** Parts of the requests that are the same for all connections with the same options. Callers should cache them. */
 export interface PollingPlan extends Destination {
   /** Path and query, percent-encoded. */
   pollTarget: string;
   upgradeTarget: string;
-  /** Header lines without cookies. */
+  /** Header lines of every request, without cookies. */
   headers: string;
   /** The user's `Cookie` header; '' for none. */
   cookie: string;
@@ -24,10 +24,10 @@ export interface PollingPlan extends Destination {
 
 /** Headers that are set per request; the user's values are ignored. */
 const REQUEST_HEADERS = ['cookie', 'content-length', 'content-type', 'transfer-encoding'];
-/** Radix of the text that makes a URL unique, as in engine.io-client. */
+/** Radix of the timestamp that makes each URL unique, as in engine.io-client. */
 const RADIX = 36;
 
-/** @throws TypeError for an impossible URL, and for a header that HTTP does not allow */
+/** @throws TypeError for an invalid URL, or a header that HTTP does not allow */
 export function planPolling(options: ClientOptions): PollingPlan {
   const cookie = Object.entries(options.headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
   return {
@@ -42,7 +42,7 @@ export function planPolling(options: ClientOptions): PollingPlan {
 
 /**
  * @param sessionId '' for the handshake
- * @param cookieLine header with a leading line break
+ * @param cookieLine `Cookie` header with a line break before it
  * @param body body of a POST; undefined for a GET
  */
 export function encodeRequest(plan: PollingPlan, sessionId: string, cookieLine: string, body?: string): Buffer {
@@ -65,7 +65,9 @@ export function planProbe(plan: PollingPlan, sessionId: string, cookieLine: stri
   return { endpoint, areAddresses, requestHead, compression };
 }
 
-/** Encodes the session id, so that no id from a server can change the request. */
+/**
+ * Returns the query parameter with the session id. It is encoded, so an id from the server cannot change the request.
+ */
 function sidOf(sessionId: string): string {
   return `&sid=${encodeURIComponent(sessionId)}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Engine.IO's HTTP long-polling over the session's own kept-alive HTTP/1.1 connections, as in a browser: a GET waits for packets, a POST
- * sends them. Requests, bodies and the upgrade to WebSocket (probe, pause, packet `5`) are the same as in socket.io-client 4.8.
+ * HTTP long-polling of an Engine.IO session, on its own kept-alive HTTP/1.1 connections: a GET waits for packets, a
+ * POST sends them. Requests, bodies and the upgrade to WebSocket are the same as in socket.io-client 4.8.
  */
 import type { ClientOptions } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
@@ -15,25 +15,25 @@ import { Probe, type ProbeListener } from './upgrade-probe.ts';
 
 export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpListener, 'onReadError' | 'onOverflow'> {
   onPollingFailed(failure: Failure): void;
-  /** Called when the server has received the close packet, or cannot. */
+  /** Called when the server has received the close packet, or cannot receive it. */
   onWireClosed(): void;
   /**
-   * Called when polling has ended and the listener must take over the probe's WebSocket.
+   * Called when polling has ended and the listener must continue with the probe's WebSocket.
    * @param unsent packets that must still be sent
-   * @param tookUs time since the handshake
+   * @param tookUs microseconds since the handshake
    */
   onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void;
-  /** Called when the session stays on polling. */
+  /** Called when the upgrade failed and the session stays on polling. */
   onProbeFailed(failure: Failure): void;
 }
 
 const CLOSE = '1';
 export const PONG = '3';
-/** Memory of a queued packet in addition to its characters. */
+/** Estimated memory of a queued packet in bytes, in addition to its characters. */
 const PACKET_BYTES = 64;
 
 export class Polling implements HttpListener, ProbeListener {
-  /** Whether to close the connection once the upgrade has succeeded or failed. */
+  /** Whether to close the session when the upgrade has succeeded or failed. */
   closesLater = false;
   readonly #cookies: CookieJar;
   readonly #shared: ConnectionPool;
@@ -42,9 +42,11 @@ export class Polling implements HttpListener, ProbeListener {
   readonly #listener: PollingListener;
   #sessionId = '';
   #probe: Probe | undefined = undefined;
-  /** Connections of the session, at most two: one for the poll, one for posts. */
+  /** HTTP connections of the session: at most one for the poll and one for POST requests. */
   #connections: HttpConnection[] = [];
-  /** `changing`: the server has answered the probe, and packets are no longer sent by polling. */
+  /**
+   * State of the session. In `changing`, the server has answered the probe, and no more packets are sent by polling.
+   */
   #state: 'open' | 'changing' | 'closing' | 'closed' = 'open';
   #maxPayloadBytes = 0;
   #isPolling = false;
@@ -60,7 +62,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#cookies = new CookieJar(plan.cookie);
   }
 
-  /** Whether an upgrade to WebSocket is under way. */
+  /** Whether an upgrade to WebSocket is in progress. */
   get isUpgrading(): boolean {
     return this.#probe !== undefined;
   }
@@ -69,20 +71,23 @@ export class Polling implements HttpListener, ProbeListener {
     return this.#state === 'changing';
   }
 
-  /** Requests packets, or the handshake if called before `opened`. */
+  /** Sends a GET for packets; before `opened`, for the handshake. */
   poll(): void {
     if (this.#isPolling) return;
     this.#isPolling = true;
     this.#send('poll', undefined);
   }
 
-  /** Sets the values of the handshake. @param maxPayloadBytes limit of a request; 0 for none */
+  /**
+   * Applies the values of the handshake.
+   * @param maxPayloadBytes limit of a request; 0 for no limit
+   */
   opened(sessionId: string, maxPayloadBytes: number): void {
     this.#sessionId = sessionId;
     this.#maxPayloadBytes = maxPayloadBytes;
   }
 
-  /** Sends the packet once the previous POST has been answered. */
+  /** Queues a packet. It is sent when the previous POST has been answered. */
   send(packet: EngineIoPacket): void {
     if (this.#state === 'closed') return;
     if (this.#unsentBytes > MAX_UNSENT_BYTES) this.onOverflow('send buffer full');
@@ -162,7 +167,7 @@ export class Polling implements HttpListener, ProbeListener {
     if (purpose === 'poll') this.#onPolled(answer);
     else {
       this.#isPosting = false;
-      // If the queue is empty, this is the answer to the close packet.
+      // If the queue is empty, this is the response to the POST with the close packet.
       if (this.#state === 'closing' && this.#unsent.length === 0) this.#listener.onWireClosed();
       else this.#flush();
     }
@@ -172,16 +177,15 @@ export class Polling implements HttpListener, ProbeListener {
   #onPolled({ body, start, end }: Answer): void {
     this.#isPolling = false;
     decodePayload(body, start, end, this.#listener);
-    // Before the close packet is sent, the server can still answer earlier packets.
+    // Polling continues until the close packet is sent, because the server may still answer earlier packets.
     if (this.#state === 'open' || (this.#state === 'closing' && this.#unsent.length > 0)) this.poll();
   }
 
-  /** Hands over to the probe's WebSocket once no request is pending. */
+  /** Passes the probe's WebSocket to the listener, once no request is pending. */
   #handOver(): void {
     const probe = this.#probe;
     if (!this.isChanging || this.#isPolling || this.#isPosting || probe === undefined) return;
     const unsent = this.#take(this.#unsent.length);
-    // The listener owns it now.
     this.#probe = undefined;
     this.destroy();
     this.#listener.onWebSocket(probe, unsent, probe.elapsedUs);
@@ -193,7 +197,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#send('post', encodePayload(this.#next()));
   }
 
-  /** Takes the packets of the next POST. The close packet is sent alone, as in engine.io-client. */
+  /** Returns the packets for the next POST. The close packet is sent in a POST of its own, as in engine.io-client. */
   #next(): EngineIoPacket[] {
     const unsent = this.#unsent;
     const isClosing = unsent.at(-1) === CLOSE && unsent.length > 1;

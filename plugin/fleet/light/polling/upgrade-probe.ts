@@ -1,4 +1,7 @@
-/** The WebSocket that a polling session tries to upgrade to. It exchanges a ping and a pong, then the session takes it over. */
+/**
+ * WebSocket to which a polling session tries to upgrade. It exchanges a ping and a pong as a probe; then the session
+ * uses it.
+ */
 import type { ClientOptions } from '../../client/client.ts';
 import type { Failure } from '../../client/failure.ts';
 import type { ConnectionPool } from '../pool.ts';
@@ -8,7 +11,7 @@ import { WebSocketConnection } from '../websocket/websocket.ts';
 import type { UpgradePlan } from '../websocket/websocket-handshake.ts';
 
 export interface ProbeListener {
-  /** Called when the server has answered the probe. */
+  /** Called when the server has answered the probe's ping. */
   onProbed(): void;
   onProbeFailed(failure: Failure): void;
 }
@@ -26,7 +29,7 @@ export class Probe extends WebSocketConnection {
     this.#plan = plan;
   }
 
-  /** Time since `dial`. */
+  /** Microseconds since `dial`. */
   get elapsedUs(): number {
     return this.attempt?.elapsedUs() ?? 0;
   }
@@ -52,6 +55,6 @@ export class Probe extends WebSocketConnection {
     this.#listener.onProbeFailed(failure);
   }
 
-  /** Unused, because the probe is never `open`: every end before the takeover is a failed attempt. */
+  /** Never called: the probe is never `open`, so every early end is a failed attempt. */
   protected override onClosed(): void {}
 }

@@ -5,22 +5,28 @@ import type { Parser } from '../../client/parser.ts';
 
 export { type Packet, PacketType };
 
-/** Stateless, so it is shared by all connections of a process. */
+/** Encoder and decoder of packets. Stateless, so all connections of a process share it. */
 export interface PacketCodec {
-  /** Whether events are text messages such as `2["name",…]`, whose names and broadcasts can be read without decoding. */
+  /**
+   * Whether events are encoded as text such as `2["name",…]`. If so, names and broadcasts can be read without decoding.
+   */
   readonly hasPlainEvents: boolean;
-  /** Returns the packet's messages: strings are sent as text, bytes as binary. */
+  /** Returns the packet's messages: strings for text messages, bytes for binary messages. */
   encode(packet: Packet): (string | Uint8Array)[];
-  /** Returns a decoder for the packet that begins with this message; a shared one if the packet is a single message. */
+  /** Returns a decoder for the packet that begins with this message. Packets with a single message share a decoder. */
   decoderFor(first: string | Buffer): PacketDecoder;
 }
 
 export interface PacketDecoder {
-  /** Adds the packet's next message. @returns the packet when it is complete @throws Error if the message is not part of a packet */
+  /**
+   * Adds the packet's next message.
+   * @returns the packet when it is complete; undefined until then
+   * @throws Error if the message does not continue the packet
+   */
   add(message: string | Buffer): Packet | undefined;
 }
 
-/** Decodes a packet, which can have several messages. */
+/** Decodes one packet with a Socket.IO parser. */
 class ParserDecoder implements PacketDecoder {
   readonly #decoder: InstanceType<Parser['Decoder']>;
   #packet: Packet | undefined;

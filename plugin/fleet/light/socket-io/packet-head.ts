@@ -1,4 +1,6 @@
-/** Reads an event packet in place: its head `/namespace,17["name",…]`, and the offset at its end. */
+/**
+ * Reads parts of an event packet without decoding it: the head `/namespace,17["name",…]`, and the offset at the end.
+ */
 
 const COMMA = 0x2c;
 const SLASH = 0x2f;
@@ -8,12 +10,17 @@ const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const BRACKET = 0x5b;
 
-/** Returns the start of the JSON of an event with this name, unless the name is written with escapes. */
+/**
+ * Returns the first bytes of the JSON of an event with this name. An event whose name has escapes begins differently.
+ */
 export function headOf(event: string): Buffer {
   return Buffer.from(`[${JSON.stringify(event)}`);
 }
 
-/** Returns whether an event has this head, or may have it: a name with escapes must be decoded. @param json start of its JSON */
+/**
+ * Returns whether an event may have this head. Also true for a name with escapes, which must be decoded to be compared.
+ * @param json start of the event's JSON
+ */
 export function mayHaveHead(head: Uint8Array, bytes: Uint8Array, json: number, end: number): boolean {
   if (matches(bytes, json, end, head)) return true;
   for (let at = json + 2; at < end && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) return true;
@@ -21,8 +28,8 @@ export function mayHaveHead(head: Uint8Array, bytes: Uint8Array, json: number, e
 }
 
 /**
- * Returns the event's name, if it can be read without decoding the packet.
- * @param start start of the packet's namespace, acknowledgement id or JSON, whichever comes first
+ * Returns the event's name; undefined if the packet must be decoded to read it.
+ * @param start start of the packet after its type: namespace, acknowledgement id or JSON
  */
 export function eventName(bytes: Uint8Array, start: number, end: number): string | undefined {
   const json = skipHead(bytes, start, end);
@@ -35,7 +42,10 @@ export function eventName(bytes: Uint8Array, start: number, end: number): string
   return at === end ? undefined : Buffer.from(bytes.subarray(json + 2, at)).toString();
 }
 
-/** Returns namespace and id of the acknowledgement that an undecoded event requests, if any. @param start as in `eventName` */
+/**
+ * Returns the namespace and id of the acknowledgement that an event requests; undefined if it requests none.
+ * @param start start of the packet after its type
+ */
 export function ackRequest(bytes: Buffer, start: number, end: number): { namespace: string; id: number } | undefined {
   const json = skipHead(bytes, start, end);
   const last = bytes[json - 1] as number;
@@ -45,14 +55,17 @@ export function ackRequest(bytes: Buffer, start: number, end: number): { namespa
   return { namespace: comma < 0 ? '/' : head.slice(0, comma), id: Number(head.slice(comma + 1)) };
 }
 
-/** @param start as in `eventName` */
+/** @param start start of the packet after its type */
 export function namespaceOf(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] !== SLASH) return '/';
   const comma = bytes.indexOf(COMMA, start);
   return bytes.toString('utf8', start, comma < 0 ? end : Math.min(comma, end));
 }
 
-/** Skips the namespace and the acknowledgement id. Never reads beyond `end`, where older messages remain. */
+/**
+ * Returns the start of the JSON, after the namespace and the acknowledgement id. Never reads beyond `end`, where bytes
+ * of older messages follow.
+ */
 export function skipHead(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   if (at < end && bytes[at] === SLASH) {
@@ -63,16 +76,19 @@ export function skipHead(bytes: Uint8Array, start: number, end: number): number 
   return at;
 }
 
-/** Returns the offset in an event that is not decoded. @param json start of its JSON */
+/**
+ * Returns the offset for connection state recovery of an event.
+ * @param json start of the event's JSON
+ */
 export function offsetIn(bytes: Buffer, json: number, end: number): string | undefined {
   try {
     return offsetOf(JSON.parse(bytes.toString('utf8', json, end)));
   } catch {
-    return undefined; // invalid JSON; counted and acknowledged without decoding, like any event without a waiting step
+    return undefined; // Invalid JSON: the event is still counted and acknowledged.
   }
 }
 
-/** Returns the last of name and arguments, if it is text, as socket.io-client does. */
+/** Returns the last element of the packet if it is text: the offset, by the rule of socket.io-client. */
 export function offsetOf(packet: unknown[]): string | undefined {
   const last = packet.at(-1);
   return typeof last === 'string' ? last : undefined;

@@ -1,4 +1,6 @@
-/** A message that many connections send repeatedly: encoded once, after which only its acknowledgement id is replaced. */
+/**
+ * A message that many connections send repeatedly. It is encoded once; then only its acknowledgement id is replaced.
+ */
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/client.ts';
 import { encodeMessages } from '../engine-io/engine-io-handshake.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
@@ -7,9 +9,12 @@ import { type PacketCodec, PacketType } from './codec.ts';
 export class PreparedMessage {
   readonly #codec: PacketCodec;
   readonly #message: RepeatedMessage;
-  /** Frames with the first id, or without an id. */
+  /** Encoded WebSocket frames, with the first acknowledgement id or without an id. */
   readonly #frames: Buffer;
-  /** Offset of the id in `#frames`; -1 if it cannot be replaced in place, as with another parser's format. */
+  /**
+   * Position of the acknowledgement id in `#frames`. -1 if it cannot be replaced in place, for example with a custom
+   * parser.
+   */
   readonly #idOffset: number;
 
   constructor(codec: PacketCodec, message: RepeatedMessage) {
@@ -20,17 +25,17 @@ export class PreparedMessage {
     this.#idOffset = message.acknowledge ? ackIdOffset(packets, this.#frames, message.namespace) : -1;
   }
 
-  /** Returns the packets, for polling or compression. */
+  /** Returns the encoded packets, for polling and for compression. */
   packets(ackId: number | undefined): EngineIoPacket[] {
     const { namespace: nsp, event, args } = this.#message;
     return this.#codec.encode({ type: PacketType.EVENT, nsp, data: [event, ...args], id: ackId });
   }
 
-  /** Returns the WebSocket frames. Callers must not change the bytes. */
+  /** Returns the encoded WebSocket frames. Callers must not change the bytes. */
   frames(ackId: number | undefined): Buffer {
     if (ackId === undefined) return this.#frames;
     if (this.#idOffset < 0) return encodeMessages(this.packets(ackId));
-    // A copy, because the kernel can read it later.
+    // Frames with an id are copied, because the kernel may read the bytes later.
     const frames = Buffer.from(this.#frames);
     frames.write(String(ackId), this.#idOffset, 'latin1');
     return frames;
@@ -46,7 +51,7 @@ function ackIdOffset(packets: EngineIoPacket[], frames: Buffer, namespace: strin
   return frames.length - Buffer.byteLength(packet) + Buffer.byteLength(head);
 }
 
-/** One entry per message, because all connections of a process have the same parser. */
+/** Encoded messages. One entry per message is enough: all connections of a process use the same parser. */
 const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
 
 export function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {

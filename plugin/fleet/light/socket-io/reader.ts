@@ -1,6 +1,6 @@
 /**
- * Reads Socket.IO packets of a light connection: events that are only counted are read in place, all others are decoded for the layer
- * above. Runs for every copy of a broadcast.
+ * Reads Socket.IO packets of a light connection. Events that are only counted are read in place; all other packets are
+ * decoded. It runs for every copy of a broadcast.
  */
 
 import { mayCarryError } from '../../client/ack-errors.ts';
@@ -26,7 +26,7 @@ import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from '.
 import { ackRequest, eventName, matches, namespaceOf, offsetIn, skipHead } from './packet-head.ts';
 
 export interface SocketIoShared extends ConnectionPool {
-  /** The event that the ledger counts, and its reader; undefined if there is no ledger. */
+  /** The event that the ledger counts; undefined without a ledger. */
   readonly counted: EventPlan | undefined;
   readonly inPlace: EventReader | undefined;
   readonly checks: { readonly events: PayloadCheck<KnownEvent>; readonly acknowledgements: PayloadCheck<unknown[]> };
@@ -34,7 +34,7 @@ export interface SocketIoShared extends ConnectionPool {
   readonly events: SeenEvents;
 }
 
-/** A packet that waits for attachments. */
+/** A packet whose attachments have not all arrived. */
 interface UnfinishedPacket {
   decoder: PacketDecoder;
   bytes: number;
@@ -43,16 +43,16 @@ interface UnfinishedPacket {
 const NO_ARGUMENTS: unknown[] = [];
 const EVENT = 0x30 + PacketType.EVENT;
 const ACK = 0x30 + PacketType.ACK;
-/** Start of an event with one attachment. */
+/** First bytes of an event with one attachment. */
 const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
 export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> implements Client {
   interest: Set<string> | undefined = undefined;
-  // Replaced instead of pushed to, as explained in the layer above.
+  // Sessions that the server can restore. The array is replaced, never extended, to save memory.
   sessions: readonly RecoverableSession[];
   protected readonly sink: ClientSink;
   #unfinished: UnfinishedPacket | undefined = undefined;
-  /** A counted event whose payload is in the next message. */
+  /** Counted event whose payload arrives in the next message. */
   #awaited: KnownEvent | undefined = undefined;
 
   constructor(
@@ -71,9 +71,15 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
   abstract emit(namespace: string, event: string, args: unknown[], ackId?: number): void;
   abstract repeat(message: RepeatedMessage, ackId?: number): boolean;
 
-  /** Called with a decoded packet. @param isReported whether it was already reported as the counted event */
+  /**
+   * Called with a decoded packet.
+   * @param isReported whether the packet was already reported as a copy of the counted event
+   */
   protected abstract onDecoded(packet: Packet, isReported: boolean): void;
-  /** Sends an acknowledgement. @param request undefined if the server requested none */
+  /**
+   * Sends an acknowledgement.
+   * @param request acknowledgement that the server requested; undefined for none
+   */
   protected abstract acknowledge(request: { namespace: string; id: number } | undefined): void;
 
   protected override onMessage(bytes: Buffer, start: number, end: number): void {
@@ -102,7 +108,10 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** Decodes an event that failed the check; if socket.io-client could not parse it either, the error closes the connection. */
+  /**
+   * Decodes an event that is probably invalid. If the parser rejects it too, the error closes the connection, as in
+   * socket.io-client.
+   */
   #decodeInvalid(bytes: Buffer, start: number, json: number, end: number): void {
     try {
       this.#decode(decodeText(bytes, start, end));
@@ -112,7 +121,10 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** Reads an event that differs from those before, at a rate at which decoding takes too long. */
+  /**
+   * Reads an event without decoding it. Used for events whose bytes all differ, at a rate that is too high for
+   * decoding.
+   */
   #onUnread(bytes: Buffer, start: number, json: number, end: number): void {
     const { events, inPlace, receivedAtUs } = this.shared;
     const isReported = inPlace?.report(this.sink, bytes, start + 1, json, end, receivedAtUs) === true;
@@ -123,7 +135,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     else this.#handleUndecoded(bytes, start + 1, json, end);
   }
 
-  /** Handles an event that is not decoded: acknowledges it, or keeps its offset. */
+  /** Handles an event that does not need to be decoded: sends its acknowledgement, or keeps its offset. */
   #handleUndecoded(bytes: Buffer, start: number, json: number, end: number, event?: KnownEvent): void {
     const request = json === start ? undefined : ackRequest(bytes, start, end);
     if (request !== undefined) this.acknowledge(request);
@@ -133,15 +145,18 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** Returns the session of a namespace. @param namespace undefined if there is only one */
+  /**
+   * Returns the restorable session of a namespace.
+   * @param namespace undefined if there is only one session
+   */
   protected sessionOf(namespace: string | undefined): RecoverableSession | undefined {
     for (const session of this.sessions) if (namespace === undefined || session.namespace === namespace) return session;
     return undefined;
   }
 
   /**
-   * Reports the acknowledgement of a repeated message without decoding it, because only its id matters. Leaves one that may
-   * carry an error to the decoder.
+   * Reports the acknowledgement of a repeated message from its id, without decoding it.
+   * @returns false for all other packets, and for acknowledgements that may carry an error
    */
   #isPlainAck(bytes: Buffer, start: number, end: number): boolean {
     if (bytes[start] !== ACK || start === end || this.#unfinished !== undefined) return false;
@@ -155,13 +170,16 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     return true;
   }
 
-  /** Handles a counted event whose payload is in the next message, if only its copy is needed. */
+  /**
+   * Handles an event whose payload is the next message, if it only has to be counted.
+   * @returns false if the event must be decoded
+   */
   #awaitsAttachment(bytes: Buffer, start: number, end: number): boolean {
     const { codec, counted, checks } = this.shared;
     if (counted === undefined || !matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
     if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
     const head = start + ONE_ATTACHMENT.length;
-    // A packet with an acknowledgement id is left to the decoder, which knows when the packet is complete.
+    // An event that requests an acknowledgement is decoded: only the decoder can tell when the packet is complete.
     if (ackRequest(bytes, head, end) !== undefined) return false;
     const event = checks.events.check(bytes, skipHead(bytes, head, end), end);
     this.#awaited = typeof event !== 'string' && event.isAttached ? event : undefined;
@@ -179,15 +197,14 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     this.#decode(Buffer.from(bytes.subarray(start, end)));
   }
 
-  /** Returns whether a step waits for the event, without decoding it if possible. */
+  /** Returns whether a step waits for the event. Also true if the name must be decoded to be compared. */
   #isWanted(bytes: Uint8Array, start: number, end: number): boolean {
     if (this.interest === undefined) return false;
     const name = eventName(bytes, start, end);
-    // A name that cannot be read in place must be decoded.
     return name === undefined || this.interest.has(name);
   }
 
-  /** @param isReported whether the event was already reported as the counted one */
+  /** @param isReported whether the message was already reported as a copy of the counted event */
   #decode(message: string | Buffer, isReported = false): void {
     const decoder = this.#unfinished?.decoder ?? this.shared.codec.decoderFor(message);
     let packet: Packet | undefined;
@@ -205,13 +222,13 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** Counts an event that was decoded instead of read in place. */
+  /** Counts an event that could not be read in place. */
   #receivesDecoded({ data }: Packet): void {
     const name: unknown = Array.isArray(data) ? data[0] : undefined;
     this.traffic.receives(this.shared.events.named(typeof name === 'string' ? name : undefined));
   }
 
-  /** Counts a message that the decoder keeps until the packet's attachments have arrived. */
+  /** Counts the bytes of a message that the decoder keeps until all attachments have arrived. */
   #hold(decoder: PacketDecoder, bytes: number): void {
     this.shared.buffers.hold(bytes);
     this.#unfinished ??= { decoder, bytes: 0 };

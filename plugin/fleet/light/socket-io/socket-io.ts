@@ -11,13 +11,13 @@ import { type Packet, PacketType } from './codec.ts';
 import { preparedOf } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
 
-/** Limit of a refusal's message, which is sent between processes for each connection. */
+/** Longest kept message of a refusal, because each connection sends it to the engine. */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
 const NO_MESSAGES: readonly EngineIoPacket[] = [];
 
 export class SocketIoConnection extends SocketIoReader {
-  // Replaced by `concat`, because pushing or spreading makes V8 allocate room for 16.
+  // Connected namespaces. The array is replaced, never extended, because extending makes V8 allocate room for 16.
   namespaces = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
 
@@ -30,7 +30,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (this.state === 'open') this.setDeadline(this.options.connectTimeoutMs);
   }
 
-  /** Sends an event; discards it if the namespace is not connected. */
+  /** Sends an event. Discards it if the namespace is not connected. */
   emit(namespace: string, event: string, args: unknown[], ackId?: number): void {
     if (this.state !== 'open' || !this.namespaces.includes(namespace)) return;
     this.traffic.emits(event);
@@ -43,7 +43,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (this.state !== 'open' || !this.namespaces.includes(message.namespace)) return false;
     this.traffic.emits(message.event);
     const prepared = preparedOf(this.shared.codec, message);
-    // Compressed bytes differ between connections.
+    // Prepared frames cannot be compressed, because compressed bytes differ between connections.
     if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
     else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
     return true;
@@ -106,15 +106,12 @@ export class SocketIoConnection extends SocketIoReader {
     else if (this.namespaces.includes(nsp)) this.#onDisconnected(nsp);
   }
 
-  /**
-   * Throws for an event without data, as socket.io-client does, unless it has an acknowledgement, whose function takes the place of the
-   * name.
-   */
+  /** Handles an event without a name. Throws as socket.io-client does, unless the event requests an acknowledgement. */
   #onNameless(namespace: string, ackId: number | undefined): void {
     if (ackId === undefined && this.namespaces.includes(namespace)) throw new Error('an event without a name');
   }
 
-  /** Keeps the event's last argument as offset if it is a string, as socket.io-client does. */
+  /** Keeps the event's last argument as the session's offset if it is a string, as socket.io-client does. */
   #keepOffset(namespace: string, last: unknown): void {
     const session = this.sessionOf(namespace);
     if (session && typeof last === 'string') session.offset = last;
@@ -129,7 +126,10 @@ export class SocketIoConnection extends SocketIoReader {
     if (isWanted && this.isReading) this.sink.onEvent(namespace, event, args);
   }
 
-  /** Sends an acknowledgement. @param request undefined if the server requested none */
+  /**
+   * Sends an acknowledgement.
+   * @param request acknowledgement that the server requested; undefined for none
+   */
   protected override acknowledge(request: { namespace: string; id: number } | undefined): void {
     const { acknowledge } = this.options;
     if (request === undefined || acknowledge === undefined || this.state !== 'open') return;
@@ -150,7 +150,10 @@ export class SocketIoConnection extends SocketIoReader {
     this.sink.onOpen(namespace, this.sessionId, timings, isRecovered);
   }
 
-  /** Returns whether the server has restored the requested session. */
+  /**
+   * Stores the private session id (`pid`) of a namespace.
+   * @returns whether the server has restored the requested session
+   */
   #keepSession(namespace: string, pid: unknown): boolean {
     if (this.options.keepsSessions !== true) return false;
     const session = this.sessionOf(namespace);
@@ -158,13 +161,13 @@ export class SocketIoConnection extends SocketIoReader {
       if (session) this.sessions = this.sessions.filter((other) => other !== session);
     } else if (session) {
       if (session.pid === pid) return true;
-      // The offset is kept, as in socket.io-client.
+      // A new session keeps the old offset, as in socket.io-client.
       session.pid = pid;
     } else this.sessions = this.sessions.concat({ namespace, pid, offset: undefined });
     return false;
   }
 
-  /** Handles a refused namespace; closes the connection if it has no namespace left. */
+  /** Handles a refused namespace. Closes the connection if no other namespace is open or pending. */
   #onRefused(namespace: string, data: { message?: unknown; data?: unknown } | string | undefined): void {
     const isOpen = this.namespaces.includes(namespace);
     if (!isOpen && !this.#pending.includes(namespace)) return;
@@ -174,7 +177,7 @@ export class SocketIoConnection extends SocketIoReader {
       return;
     }
     const error = typeof data === 'object' ? data : { message: data };
-    // Converted before any state changes, because it can throw.
+    // The message is converted before any state changes, because converting can throw.
     const message = String(error.message).slice(0, MAX_MESSAGE_LENGTH);
     this.#settle(namespace);
     const isLast = this.namespaces.length + this.#pending.length === 0;
@@ -190,7 +193,7 @@ export class SocketIoConnection extends SocketIoReader {
     else this.sink.onClosed('io server disconnect', namespace);
   }
 
-  /** Ends the wait for a namespace that the server has answered. */
+  /** Removes a namespace from the pending namespaces, when the server has answered. */
   #settle(namespace: string): void {
     this.#pending = this.#pending.length === 1 ? NO_NAMESPACES : this.#pending.filter((other) => other !== namespace);
     if (this.#pending.length === 0) this.deadlineMs = 0;

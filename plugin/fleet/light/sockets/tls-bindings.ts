@@ -1,8 +1,8 @@
-/** The parts of Node's internal TLS handle that this client uses, and its callbacks. Not public API. */
+/** Parts of Node's internal TLS handle that this client uses, and its callbacks. They are not public API. */
 import type { EphemeralKeyInfo, PeerCertificate, SecureContext } from 'node:tls';
 import { bindings, type ErrorNumber, type Request } from './tcp-handle.ts';
 
-/** The encrypted side: passes TLS output to the wire below, and the wire's input to TLS. */
+/** Encrypted side of a TLS stream. It exchanges encrypted bytes between TLS and the TCP socket. */
 export interface Below {
   readBuffer(bytes: Uint8Array): void;
   finishWrite(request: unknown, status: ErrorNumber): void;
@@ -21,7 +21,7 @@ export interface TlsStream {
   isSessionReused(): boolean;
   verifyError(): NodeJS.ErrnoException | null;
   getPeerCertificate(withIssuers: boolean): PeerCertificate;
-  /** Describes the key exchange; type and size depend on the group. */
+  /** Returns the key exchange; its type and size depend on the group. */
   getEphemeralKeyInfo(): Partial<EphemeralKeyInfo> | null;
   writeBuffer(request: Request, bytes: Uint8Array): ErrorNumber;
   shutdown(request: Request): ErrorNumber;
@@ -33,7 +33,7 @@ interface TlsBindings {
   wrap(below: Below, context: unknown, isServer: boolean, hasActiveWrite: boolean): TlsStream;
 }
 
-/** Internals of TLS; undefined if this version of Node lacks them. */
+/** Internals of TLS; undefined if this version of Node does not have them. */
 export const tlsBindings = load();
 
 function load(): TlsBindings | undefined {
@@ -45,17 +45,17 @@ function load(): TlsBindings | undefined {
     if (typeof JSStream !== 'function' || typeof wrap !== 'function') return undefined;
     return { JSStream, wrap } as unknown as TlsBindings;
   } catch {
-    return undefined; // removed, or blocked by the permission model
+    return undefined; // The internals were removed, or the permission model blocks them.
   }
 }
 
-/** Callbacks of the TLS stream. */
+/** Callbacks of a TLS stream to the object that owns it. */
 export interface TlsOwner {
-  /** Sends encrypted bytes on the wire below. */
+  /** Sends encrypted bytes on the TCP socket. */
   send(chunks: Uint8Array[]): void;
-  /** Ends the wire below after TLS has sent its close notification. */
+  /** Ends the TCP socket, after TLS has sent its close notification. */
   sendEnd(): void;
-  /** Called when decrypted bytes are in the stream's buffer, or with an error. */
+  /** Called when decrypted bytes are in the stream's buffer, or with a negative error number. */
   read(sizeBytesOrError: number): void;
   handshakeDone(stream: TlsStream): void;
   keepSession(session: Buffer): void;
@@ -113,7 +113,7 @@ function finishShutdown(below: Below, request: unknown): void {
   below.finishShutdown(request, 0);
 }
 
-/** Completion callback of the owner's writes to the stream. */
+/** Called when a write to the TLS stream has completed. */
 export function onWritten(this: Request, status: ErrorNumber): void {
   (this as Owned<Request>).wire.written(status);
 }

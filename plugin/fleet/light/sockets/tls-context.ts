@@ -4,26 +4,31 @@ import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { TlsOptions } from '../../../../protocol/wire/connection.ts';
 import { secureContextOptions } from '../../../../protocol/wire/http-agent.ts';
 
-/** The group that servers without post-quantum cryptography choose from Node's offer. */
+/** Key exchange group that servers without post-quantum cryptography choose from Node's default groups. */
 const CLASSICAL_GROUP = 'X25519';
 /**
- * Offers Node's default key exchanges in the same order, but sends a key share only for X25519 (`*`). By default, OpenSSL also creates an
+ * Groups of Node's default key exchanges, with a key share only for X25519 (`*`). By default, OpenSSL also creates an
  * ML-KEM key and keeps it as long as the connection (docs/benchmarks.md).
  */
 const CLASSICAL_KEY_ONLY = '?X25519MLKEM768:?*X25519:DEFAULT';
 
 export class TlsContext {
   readonly rejectUnauthorized: boolean;
-  /** Last session by verified server name; undefined if sessions are not resumed. */
+  /** Last TLS session by verified server name; undefined if sessions are not resumed. */
   readonly sessions: Map<string, Buffer> | undefined;
   readonly #options: SecureContextOptions;
-  /** Context with Node's defaults. Shared, so that key and certificates are parsed only once. */
+  /**
+   * TLS context with Node's default groups. Shared by all connections, so key and certificates are parsed only once.
+   */
   readonly #full: SecureContext;
   #current: SecureContext;
-  /** True if the smaller offer is impossible, or if servers choose other groups. */
+  /**
+   * Whether the groups no longer change: OpenSSL rejects the smaller offer, or a server has chosen a group other than
+   * X25519.
+   */
   #isSettled = false;
 
-  /** @throws for an impossible key or certificate */
+  /** @throws for an invalid key or certificate */
   constructor(options: TlsOptions) {
     const { rejectUnauthorized = true, resume = false } = options;
     this.rejectUnauthorized = rejectUnauthorized;
@@ -33,12 +38,15 @@ export class TlsContext {
     this.#current = this.#full;
   }
 
-  /** Context for the next connection. */
+  /** TLS context for the next connection. */
   get secureContext(): SecureContext {
     return this.#current;
   }
 
-  /** Adapts the offer to the server's choice. @param group group of the key exchange */
+  /**
+   * Chooses the groups for later connections from a server's choice.
+   * @param group group of a connection's key exchange
+   */
   adaptTo(group: string | undefined): void {
     if (this.#isSettled) return;
     if (group !== CLASSICAL_GROUP) {
@@ -53,7 +61,7 @@ export class TlsContext {
     try {
       return createSecureContext({ ...this.#options, ecdhCurve: CLASSICAL_KEY_ONLY });
     } catch {
-      this.#isSettled = true; // OpenSSL before 3.5 has no ML-KEM
+      this.#isSettled = true; // OpenSSL before 3.5 does not support ML-KEM.
       return this.#full;
     }
   }
@@ -61,7 +69,7 @@ export class TlsContext {
 
 const contexts = new WeakMap<TlsOptions, TlsContext>();
 
-/** @throws for an impossible key or certificate */
+/** @throws for an invalid key or certificate */
 export function tlsContextOf(options: TlsOptions): TlsContext {
   return getOrAdd(contexts, options, () => new TlsContext(options));
 }

@@ -1,6 +1,6 @@
 /**
- * TLS over another wire, on Node's internal TLS handle. In Node's own sockets, that handle reads from TCP into a separate buffer for each
- * connection (for the cost see docs/benchmarks.md); here all connections share a buffer. The handle is not public API.
+ * TLS over a TCP socket, on Node's internal TLS handle. Node's own TLS sockets have a separate read buffer for each
+ * connection, whose cost is in docs/benchmarks.md. Here all connections share a buffer. The handle is not public API.
  */
 import { checkServerIdentity } from 'node:tls';
 import { bindings, type ErrorNumber, systemError } from './tcp-handle.ts';
@@ -10,16 +10,19 @@ import type { Wire, WireListener } from './wire.ts';
 
 type DialCarrier = (listener: WireListener) => Wire;
 
-/** Protocol name after its length. Offers only HTTP/1.1, because HTTP/2 has no such upgrade. */
+/**
+ * ALPN list with its length prefix. Offers only HTTP/1.1, because an HTTP/2 connection cannot be upgraded to WebSocket
+ * in this way.
+ */
 const ALPN_PROTOCOLS = Buffer.from('\x08http/1.1');
-/** Shared by all connections of the process, because each chunk is processed before the next one arrives. */
+/** Read buffer of all connections of the process. Each chunk is processed before the next chunk is read. */
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
- * @param name name to check the certificate for
+ * @param name host name or address that the certificate must match
  * @param servername name for SNI; undefined for an address
- * @param dialCarrier connects the wire below
- * @throws Error if this version of Node lacks the internals; errors of `dialCarrier`
+ * @param dialCarrier connects the TCP socket
+ * @throws Error if this version of Node does not have the internals; errors of `dialCarrier`
  */
 export function dialTlsHandle(
   listener: WireListener,
@@ -46,7 +49,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   #isEnding = false;
   #hasFailed = false;
   #earlySession: Buffer | undefined = undefined;
-  /** Whether a write is pending: Node's TLS takes one at a time, so further data waits. */
+  /** Whether a write is pending. Node's TLS accepts one write at a time, so further data waits. */
   #isWriting = false;
   #waiting: Uint8Array[] | undefined = undefined;
   #waitingBytes = 0;
@@ -100,23 +103,23 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   /** Returns the error if the server's certificate cannot be trusted. */
   #certificateError(stream: TlsStream): NodeJS.ErrnoException | undefined {
     const error = stream.verifyError();
-    // A resumed session proves that it is the server that issued the session.
+    // A resumed session proves the identity of the server that issued it.
     if (error || stream.isSessionReused()) return error ?? undefined;
     return checkServerIdentity(this.#name, stream.getPeerCertificate(false));
   }
 
-  /** Stores the session once the server is verified: TLS 1.2 issues it before the end of the handshake. */
+  /** Stores the TLS session if the server is verified. TLS 1.2 issues a session before the handshake ends. */
   keepSession(session: Buffer): void {
     if (this.#isSecure) this.#context.sessions?.set(this.#name, session);
     else this.#earlySession = session;
   }
 
-  /** Passes encrypted bytes to TLS. */
+  /** Passes encrypted bytes from the TCP socket to TLS. */
   feed(bytes: Buffer, start: number, end: number): void {
     this.#below?.readBuffer(bytes.subarray(start, end));
   }
 
-  /** Passes decrypted bytes, in `readBuffer`, to the listener. */
+  /** Passes decrypted bytes from `readBuffer` to the listener. */
   read(sizeBytesOrError: number): void {
     if (sizeBytesOrError > 0) this.listener?.feed(readBuffer, 0, sizeBytesOrError);
     else if (sizeBytesOrError < 0) this.onWireClosed();
@@ -142,11 +145,11 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     this.#isWriting = true;
     const request = Object.assign(new bindings.WriteWrap(), { oncomplete: onWritten, wire: this });
     const status = this.#stream.writeBuffer(request, bytes);
-    // Reported later, because the caller is still changing its state.
+    // The error is reported asynchronously, because the caller has not returned yet.
     if (status !== 0) process.nextTick(() => this.endWith(systemError(status, 'write')));
   }
 
-  /** Sends encrypted bytes. */
+  /** Sends encrypted bytes on the TCP socket. */
   send(chunks: Uint8Array[]): void {
     for (const chunk of chunks) this.#carrier?.write(chunk);
   }
@@ -179,7 +182,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     this.#stream?.shutdown(request);
   }
 
-  /** Ends the wire below after TLS has sent its close notification. */
+  /** Ends the TCP socket, after TLS has sent its close notification. */
   sendEnd(): void {
     this.#carrier?.end();
   }
@@ -188,7 +191,8 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     if (this.listener === undefined) return;
     this.listener = undefined;
     this.#carrier?.destroy();
-    // Freed soon, because the garbage collector does not see the size of OpenSSL's state, but not within OpenSSL's callbacks.
+    // OpenSSL's state is freed explicitly, because the garbage collector does not know its size. setImmediate leaves
+    // OpenSSL's callbacks first.
     const stream = this.#stream;
     if (stream) setImmediate(() => stream.destroySSL());
   }
@@ -212,7 +216,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   }
 }
 
-/** Returns the same error as tls.connect. */
+/** Returns the error that tls.connect reports when the connection ends before it is secure. */
 function disconnected(): NodeJS.ErrnoException {
   const message = 'Client network socket disconnected before secure TLS connection was established';
   return Object.assign(new Error(message), { code: 'ECONNRESET' });

@@ -1,13 +1,13 @@
-/** The interface between a connection and its socket. */
+/** Interface of a connection's socket: plain TCP or TLS, on Node's handles or on net.Socket. */
 
-/** Limit of bytes that the server has not read; above it, the next send closes the connection. */
+/** Limit of bytes that the server has not read. Above it, the next send closes the connection. */
 export const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
 
-/** The part of net.Socket that connections use. */
+/** Part of the net.Socket interface that connections use. */
 export interface Wire {
-  /** Can be replaced by another reader. */
+  /** Receiver of the socket's events. It can be replaced while the socket is open. */
   listener: WireListener | undefined;
-  /** Bytes that the kernel has not accepted yet; may include the overhead of keeping them. */
+  /** Bytes that the kernel has not accepted yet. May include the memory overhead of storing them. */
   readonly writableLength: number;
   write(bytes: Uint8Array): unknown;
   end(): unknown;
@@ -15,13 +15,16 @@ export interface Wire {
   destroy(): unknown;
 }
 
-/** The reader of a wire. */
+/** Receiver of a socket's events. */
 export interface WireListener {
-  /** Called only with TLS, when TCP is connected and the TLS handshake begins. */
+  /** Called when TCP is connected and the TLS handshake begins. Not called without TLS. */
   onTcpOpen(): void;
   /** Called when bytes can be sent. @param tlsResumed whether the handshake resumed an earlier session */
   onWireOpen(tlsResumed: boolean): void;
-  /** Called with bytes from the server, split anywhere. They are valid only during the call. */
+  /**
+   * Called with bytes from the server. They can begin and end anywhere in a message, and are valid only during the
+   * call.
+   */
   feed(bytes: Buffer, start: number, end: number): void;
   /** Called with the error that closes the wire; `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void;

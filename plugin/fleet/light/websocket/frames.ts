@@ -6,44 +6,44 @@ import { messageTooLarge, webSocketError } from '../protocol-error.ts';
 
 export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
-/** RSV1 in a frame's first byte: the message is compressed. The other reserved bits are unused. */
+/** Bit RSV1 in a frame's first byte: the message is compressed. The other reserved bits are unused. */
 const COMPRESSED = 0x40;
 const RESERVED = 0x70;
 
-/** Most memory allocated for a frame before its bytes arrive, because its announced length may be wrong. */
+/** Most bytes allocated for a frame before it has arrived, because the announced length may be wrong. */
 const MAX_TRUSTED_BYTES = 1024 * 1024;
 
 export interface FrameHandler {
   /**
-   * Called for a complete text or binary message (defragmented and decompressed), or a control frame. The payload `bytes[start, end)` is
-   * valid only during the call.
+   * Called for a control frame, or for a complete text or binary message, decompressed if needed. The payload
+   * `bytes[start, end)` is valid only during the call.
    * @returns false to stop reading
    */
   onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean;
 }
 
-/** Decodes the byte stream of a connection. Holds no bytes between two frames. */
+/** Decodes the WebSocket frames of a connection. Buffers nothing while no frame is incomplete. */
 export class FrameDecoder {
-  /** Start of an incomplete frame. */
+  /** Received bytes of an incomplete frame. */
   #partial: ByteQueue | undefined = undefined;
-  /** Fragments of an incomplete message. */
+  /** Received fragments of an incomplete message. */
   #message: ByteQueue | undefined = undefined;
-  /** Opcode of the incomplete message, with RSV1. */
+  /** Opcode of the incomplete message, with bit RSV1 if it is compressed. */
   #messageOpcode = 0;
-  /** Set if the server has granted compression. */
+  /** Compression of the connection; undefined if the server has not granted it. */
   deflate: PerMessageDeflate | undefined = undefined;
   readonly #budget: BufferBudget;
 
-  /** @param budget budget for incomplete data */
+  /** @param budget limit of buffered bytes */
   constructor(budget: BufferBudget) {
     this.#budget = budget;
   }
 
   /**
-   * Reads `bytes[start, end)`, which can begin and end anywhere in a frame.
-   * @param maxBytes limit of a message
-   * @throws ProtocolError if the server violates RFC 6455 or 7692, sends a larger message, or exceeds the budget; only `discard` may be
-   * called afterwards
+   * Decodes `bytes[start, end)`, which can begin and end anywhere in a frame.
+   * @param maxBytes largest allowed message
+   * @throws ProtocolError if the server violates RFC 6455 or 7692, sends a larger message, or exceeds the budget; then
+   * only `discard` may be called
    */
   decode(bytes: Buffer, start: number, end: number, handler: FrameHandler, maxBytes: number): void {
     let at = start;
@@ -63,7 +63,10 @@ export class FrameDecoder {
     }
   }
 
-  /** Adds to the incomplete frame: its header byte by byte, then its payload. @returns the position to continue at, or -1 */
+  /**
+   * Adds bytes to the incomplete frame: its header byte by byte, then its payload.
+   * @returns the position at which to continue; -1 to stop
+   */
   #complete(
     partial: ByteQueue,
     bytes: Buffer,
@@ -115,7 +118,7 @@ export class FrameDecoder {
     return true;
   }
 
-  /** @param opcode opcode with RSV1 */
+  /** @param opcode opcode of the message, with bit RSV1 if it is compressed */
   #deliver(
     opcode: number,
     bytes: Buffer,
@@ -129,7 +132,7 @@ export class FrameDecoder {
     return handler.onFrame(opcode & 0x0f, inflated, 0, inflated.length);
   }
 
-  /** Stops reading: releases incomplete data and the compression window. Idempotent. */
+  /** Stops reading, and releases incomplete data and the compression window. Idempotent. */
   discard(): void {
     this.#partial?.release();
     this.#message?.release();
@@ -140,8 +143,8 @@ export class FrameDecoder {
 }
 
 /**
- * Checks a frame's header as far as it has arrived.
- * @returns the size of the frame including its header; 0 while the header is incomplete
+ * Checks the received part of a frame's header.
+ * @returns size of the frame with its header; 0 while the header is incomplete
  */
 function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: number, mayCompress: boolean): number {
   const available = end - start;
@@ -187,14 +190,13 @@ function sizeOf(payload: string | Uint8Array): number {
   return typeof payload === 'string' ? Buffer.byteLength(payload) : payload.length;
 }
 
-/** Returns the byte at an index known to be in range. */
 function byteAt(bytes: Uint8Array, index: number): number {
   return bytes[index] as number;
 }
 
 /**
- * Encodes a frame with the mask key 0, which leaves the payload unchanged. Random keys protect proxies from hostile scripts in browsers,
- * which do not exist here.
+ * Encodes a frame with mask key 0, which leaves the payload unchanged. Random mask keys protect proxies from hostile
+ * scripts in browsers; this client runs no scripts.
  */
 export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffer {
   const size = sizeOf(payload);
@@ -211,13 +213,13 @@ export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffe
   return frame;
 }
 
-/** Size of the longest header of a masked frame. */
+/** Size of the longest header of a masked frame, in bytes. */
 const MAX_HEADER_BYTES = 14;
 
 /**
- * Returns the size of the largest payload.
+ * Returns the size of the largest payload, at least `known`.
  * @param frames complete frames of `encodeFrame`
- * @param known largest size so far, which is returned if no payload is larger
+ * @param known largest size so far
  */
 export function largestPayload(frames: Uint8Array, known: number): number {
   if (frames.length - MAX_HEADER_BYTES < known) return known;
@@ -235,7 +237,7 @@ export function largestPayload(frames: Uint8Array, known: number): number {
   return largest;
 }
 
-/** @param deflate set if the server has granted compression; then messages from the threshold on are compressed */
+/** @param deflate compression, if the server has granted it; small messages stay uncompressed */
 export function encodeMessage(
   opcode: number,
   message: string | Uint8Array,
@@ -246,12 +248,12 @@ export function encodeMessage(
   return encodeFrame(COMPRESSED | opcode, deflate.deflate(bytes));
 }
 
-/** @param code undefined to send none, as socket.io-client does */
+/** @param code close code; undefined to send none, as socket.io-client does */
 export function encodeClose(code?: number): Buffer {
   return encodeFrame(OPCODE.close, code === undefined ? '' : Uint8Array.of(code >> 8, code & 0xff));
 }
 
-/** Returns the close code; 1005 if there is none. */
+/** Returns the close code of a close frame; 1005 if it has none. */
 export function closeCode(bytes: Uint8Array, start: number, end: number): number {
   if (end - start === 0) return 1005;
   if (end - start === 1) throw webSocketError('a close frame with half a code');

@@ -9,7 +9,7 @@ import { webSocketError } from '../protocol-error.ts';
 
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
 const KEY_BYTES = 16;
-/** Headers that the handshake sets; users can set all others, including `Host`. */
+/** Headers that the handshake sets. Users can set all other headers, including `Host`. */
 const OWN_HEADERS = new Set([
   'upgrade',
   'connection',
@@ -42,13 +42,13 @@ export function endpointOf(url: string): Endpoint {
   };
 }
 
-/** A nonce of RFC 6455, and its only valid answer. */
+/** Key of a WebSocket upgrade request (RFC 6455), and its only valid answer. */
 interface Challenge {
   key: string;
   accept: string;
 }
 
-/** Challenges are created in batches, because loading the code into the CPU cache costs much more than running it. */
+/** Keys are created in batches of this size. Loading the code into the CPU cache costs much more than running it. */
 const CHALLENGES = 256;
 let challenges: Challenge[] = [];
 
@@ -69,11 +69,13 @@ export interface Destination {
   areAddresses: boolean;
 }
 
-/** The parts of the upgrade that all connections with the same options share; callers should cache it. */
+/**
+ * Parts of the upgrade request that are the same for all connections with the same options. Callers should cache them.
+ */
 export interface UpgradePlan extends Destination {
-  /** Upgrade request up to its key. */
+  /** Upgrade request up to the value of its key. */
   requestHead: string;
-  /** Whether the request offers compression. */
+  /** Whether the request offers compression to the server. */
   compression: boolean;
 }
 
@@ -90,12 +92,12 @@ export function planUpgrade(options: ClientOptions, target: string): UpgradePlan
 /** @throws TypeError for an invalid URL */
 export function destinationOf({ url, localAddress }: ClientOptions): Destination {
   const endpoint = endpointOf(url);
-  // A source in 127.0.0.0/8 can reach localhost only by IPv4.
+  // An address in 127.0.0.0/8 can reach localhost only by IPv4.
   if (endpoint.host === 'localhost' && localAddress?.startsWith('127.')) endpoint.host = '127.0.0.1';
   return { endpoint, areAddresses: isIP(endpoint.host) !== 0 && isIP(localAddress ?? endpoint.host) !== 0 };
 }
 
-/** @param lines result of `headerLines` */
+/** @param lines header lines from `headerLines` */
 export function upgradeHead(target: string, lines: string, compression: boolean): string {
   const offer = compression ? `\r\nSec-WebSocket-Extensions: ${DEFLATE_OFFER}` : '';
   return (
@@ -110,8 +112,8 @@ export function upgradeRequest({ requestHead }: UpgradePlan, key: string): Buffe
 }
 
 /**
- * Returns the user's headers and `Host`, each with a leading line break.
- * @param except lower-case names of headers that are added later
+ * Returns the user's headers and `Host`, each with a line break before it.
+ * @param except lower-case names of headers to leave out
  * @throws TypeError for an invalid header
  */
 export function headerLines({ headers, url }: ClientOptions, except: string[] = []): string {
@@ -128,7 +130,10 @@ export function headerLines({ headers, url }: ClientOptions, except: string[] = 
   return lines.join('');
 }
 
-/** Cache of the last valid head, with its text before and after the accept key: nearly all heads differ only in that key. */
+/**
+ * Last valid response head, with its text before and after the accept key. Nearly all response heads differ only in
+ * that key.
+ */
 let lastValid: { before: string; after: string; head: AnswerHead } | undefined;
 
 export function upgradeExpected({ accept }: Challenge): Expected {

@@ -1,7 +1,7 @@
 /**
- * The bottom layer of a light connection: WebSocket, from the HTTP upgrade to the last close frame, on the bytes of a wire. The layers
- * above extend this class, so that a connection is a single object. A process holds tens of thousands of connections, so each has few
- * fields and neither closures nor timers.
+ * Lowest layer of a light connection: a WebSocket on a socket's bytes, from the upgrade request to the close frame.
+ * Higher layers extend this class, so a connection is a single object. A process holds tens of thousands of
+ * connections, so they have few fields, no closures and no timers.
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
@@ -17,10 +17,10 @@ import { MAX_UNSENT_BYTES, type Wire, type WireListener } from '../sockets/wire.
 import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
 import { grantIn, type UpgradePlan } from './websocket-handshake.ts';
 
-/** Time that the server has to answer a close frame before the TCP connection is closed. */
+/** Milliseconds that the server has to answer a close frame before the client closes the TCP connection. */
 export const CLOSE_TIMEOUT_MS = 5000;
 
-/** `leaving`: the end has been reported, but the server has not closed the TCP connection yet. */
+/** State of the connection. In `leaving`, its end has been reported, but the TCP connection is not closed yet. */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
 
 export abstract class WebSocketConnection<Common extends ConnectionPool = ConnectionPool>
@@ -30,9 +30,8 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   pingDeadlineMs = 0;
   protected readonly options: ClientOptions;
   protected readonly shared: Common;
-  /** `open` once `opened()` was called. */
   protected state: State = 'idle';
-  /** Set while connecting. */
+  /** State of the connection attempt; undefined unless the connection is being opened. */
   protected attempt: Attempt | undefined = undefined;
   #wire: Wire | undefined = undefined;
   #frames: FrameDecoder;
@@ -43,23 +42,32 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.#frames = new FrameDecoder(shared.buffers);
   }
 
-  /** Returns destination and request. @throws TypeError with Node's code for an invalid URL or header */
+  /**
+   * Returns server and upgrade request.
+   * @throws TypeError with Node's code for an invalid URL or header
+   */
   protected abstract plan(): UpgradePlan;
-  /** Called for a complete message; the bytes are valid only during the call. @throws ProtocolError */
+  /**
+   * Called with a complete text message; the bytes are valid only during the call.
+   * @throws ProtocolError
+   */
   protected abstract onText(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
-  /** Called when the attempt ends before `opened()`. */
+  /** Called when the connection attempt fails. */
   protected abstract onFailed(failure: Failure): void;
-  /** Called when an open connection ends: `transport close`, `transport error`, …, or `io client disconnect` after `close()`. */
+  /**
+   * Called when an open connection ends. `reason` is `transport close`, `transport error`, …, or `io client disconnect`
+   * after `close()`.
+   */
   protected abstract onClosed(reason: string, why?: Failure): void;
 
   /** Called when the server has accepted the upgrade. */
   protected onUpgraded(): void {}
 
-  /** Called when a deadline has passed that a layer above has set on an open connection. */
+  /** Called when the deadline of an open connection has passed. A higher layer sets the deadline. */
   protected onOverdue(): void {}
 
-  /** Returns the frames that `close()` sends before the close frame. */
+  /** Returns frames to send before the close frame. */
   protected lastFrames(): Uint8Array[] {
     return [];
   }
@@ -72,18 +80,21 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
       this.attempt = new Attempt(plan, this.shared.buffers);
       this.#wire = this.shared.dial(this, plan, this.options);
     } catch (error) {
-      // Reported later, like every other failure, because the caller has not returned yet.
+      // The error is reported asynchronously, because the caller has not returned yet.
       process.nextTick(() => this.onWireError(error as Error));
     }
   }
 
-  /** Ends the attempt successfully. A deadline that is still set belongs to the layer above. */
+  /** Marks the connection as open. A deadline that is still set stays in force. */
   protected opened(): void {
     this.state = 'open';
     this.attempt = undefined;
   }
 
-  /** Closes the connection with a close frame; `onClosed` follows. While connecting, the attempt fails with `closed` instead. */
+  /**
+   * Closes an open connection with a close frame; `onClosed` follows. A connection that is still connecting fails with
+   * `closed`.
+   */
   close(): void {
     if (this.state === 'connecting') {
       process.nextTick(() => this.fail({ cause: 'closed', message: 'closed by the client before it was open' }));
@@ -119,7 +130,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.write(attempt.request);
   }
 
-  /** Fails the attempt; an open connection is handled by `onWireClosed`, which follows. */
+  /** Fails the connection attempt. For an open connection, `onWireClosed` follows and ends it. */
   onWireError(error: NodeJS.ErrnoException): void {
     this.fail(networkFailure(error));
   }
@@ -161,7 +172,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   #readAnswer({ answer: reader, offersCompression }: Attempt, bytes: Buffer, start: number, end: number): void {
-    // For an error response, the part of the body that arrived with the head is enough.
+    // A refusal is complete enough as soon as its head has arrived.
     const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
     if (answer === undefined) return;
     if (answer.head.status !== 101) throw new ProtocolError(refusalOf(answer), 'transport error');
@@ -177,7 +188,9 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.#frames.decode(bytes, start, end, this, this.options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);
   }
 
-  /** Handles any error thrown while reading, so that invalid data closes only its own connection and never crashes the process. */
+  /**
+   * Handles an error thrown while reading. Invalid data closes only its own connection, and never crashes the process.
+   */
   onReadError(error: unknown): void {
     const { failure, reason } = protocolError(error);
     if (this.state === 'connecting') this.fail(failure);
@@ -185,7 +198,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     else this.onWireClosed();
   }
 
-  /** Takes over the WebSocket of another connection. */
+  /** Continues with the socket of another WebSocket connection. */
   protected adopt(other: WebSocketConnection): void {
     this.#wire = other.#wire;
     [this.#frames, other.#frames] = [other.#frames, this.#frames];
@@ -194,7 +207,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     if (this.#wire !== undefined) this.#wire.listener = this;
   }
 
-  /** Set if the server has granted compression. */
+  /** Compression of the connection; undefined if the server has not granted it. */
   protected get deflate(): PerMessageDeflate | undefined {
     return this.#frames.deflate;
   }
@@ -238,11 +251,11 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     if (wire.writableLength > 0 && !this.shared.buffers.countUnsent(wire)) this.onOverflow('buffers full');
   }
 
-  /** Destroys the connection without a close frame, which the server would not read. */
+  /** Destroys the connection without a close frame, because the server does not read. */
   onOverflow(reason: string): void {
     const { state } = this;
     this.destroy();
-    // Reported later, because the caller is still changing its state.
+    // The error is reported asynchronously, because the caller has not returned yet.
     process.nextTick(() => {
       if (state === 'connecting') this.onFailed({ cause: 'buffers_full', message: reason });
       else this.onClosed(state === 'open' ? reason : OWN_DISCONNECT);
@@ -255,13 +268,16 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.onFailed(failure);
   }
 
-  /** Ends an open connection for a reason on the server's side. @param code code of the close frame; undefined sends none */
+  /**
+   * Ends an open connection because of the server.
+   * @param code code of the close frame; undefined to send none
+   */
   protected leave(reason: string, code?: number, why?: Failure): void {
     this.depart(code);
     this.onClosed(reason, why);
   }
 
-  /** Sends a close frame and waits a limited time until the server closes the TCP connection. Reports nothing. */
+  /** Sends a close frame, and gives the server limited time to close the TCP connection. Reports nothing. */
   protected depart(code?: number): void {
     this.state = 'leaving';
     this.discard();

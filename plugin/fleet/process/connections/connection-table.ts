@@ -1,4 +1,4 @@
-/** The connections of a fleet process, by the engine's number. Passes each command to its connection. */
+/** Connections of a fleet process by number. Passes each command to its connection. */
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { ConnectionCommand } from '../../fleet-messages.ts';
 import type { Parts } from '../process-parts.ts';
@@ -27,7 +27,7 @@ export class ConnectionTable {
     if (op === 'repeat' && command.message) repeatedMessages.define(command.key, command.message);
     const isNew = op === 'open' || op === 'close' || (op === 'listen' && command.mode !== 'drop');
     const connection = isNew ? getOrAdd(this.#byId, id, () => new Connection(id, this.#parts)) : this.#byId.get(id);
-    // The connection's end can already have been reported.
+    // The connection may have ended before the command arrived.
     if (connection) connection.run(command);
     else if (op === 'emit') failEmit(command, NOT_CONNECTED, answer);
   }
@@ -36,7 +36,7 @@ export class ConnectionTable {
     this.#byId.delete(id);
   }
 
-  /** Drops all connections at once, without reports. */
+  /** Drops all connections at once, and reports nothing. */
   destroy(): void {
     for (const { client } of this.#byId.values()) client?.destroy();
     this.#byId.clear();

@@ -54,14 +54,14 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   eventCounter: EventCounter | undefined = undefined;
   readonly #parts: Parts;
   #pending = NONE_PENDING;
-  /** Time of the last opening, in whole ms of `performance.now()`. */
+  /** Time of the last opening, in whole milliseconds of `performance.now()`. */
   #openedAtMs = 0;
-  /** Start of the first attempt since the connection was last open; 0 while it is open. */
+  /** Start of the first attempt to connect since the connection was last open; 0 while it is open. */
   #attemptingSinceUs = 0;
-  /** Request id of the `close` command; undefined before it. */
+  /** Request id of the `close` command; undefined until the command arrives. */
   #closeRequestId: number | undefined = undefined;
   #overrides: Partial<ClientOptions> | undefined = undefined;
-  /** Wanted events; undefined if the engine wants none. */
+  /** Events that the engine has asked for; undefined if there are none. */
   #listening: Listening | undefined = undefined;
 
   constructor(id: number, parts: Parts) {
@@ -73,7 +73,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     return this.#closeRequestId !== undefined;
   }
 
-  /** Returns the client's state; undefined if it is neither connecting nor open. */
+  /** Returns the client's state; undefined if the connection is neither connecting nor open. */
   describe(): ClientState | undefined {
     if (!this.client) return undefined;
     const { transport, isCompressed, isUpgrading, heartbeat } = this.client;
@@ -89,12 +89,12 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     else this.#close(command);
   }
 
-  /** Opens a namespace. The first namespace also opens the connection. */
+  /** Opens a namespace. Opens the connection first if needed. */
   #open({ id, namespace, requestId, options }: Command<'open'>): void {
     const emits = options?.emit ? [{ op: 'emit' as const, id, namespace, ...options.emit }] : NO_EMITS;
     this.#pending = this.#pending.concat({ namespace, requestId, begunAtUs: monotonicUs(), emits });
     if (this.client) this.client.connect(namespace);
-    // A disconnected connection opens it when it reconnects.
+    // A dropped connection opens the namespace when it reconnects.
     else if (!this.away) {
       if (this.#attemptingSinceUs === 0) this.#attemptingSinceUs = monotonicUs();
       this.#overrides = options?.overrides;
@@ -112,7 +112,8 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     const { sessions = NO_SESSIONS, waiting = [] } = this.away ?? {};
     if (sessions.length === 0) this.slot = ledger.members.newSlot();
     const client = dialer.dial(this, this.#overrides, sessions);
-    // Set before the first packet: a server can send events as soon as it has accepted the namespace.
+    // The client's events are set before connecting: a server can send an event as soon as it has accepted the
+    // namespace.
     client.interest = this.#listening?.names;
     const { countedEvents } = this.#parts.settings;
     if (countedEvents) {
@@ -174,7 +175,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   #closeClient(): void {
     if (this.open) this.client?.close();
     else if (this.client) {
-      // A connection that never opened cannot be closed with a close packet, and would never report its end.
+      // A connection that is not open cannot send a close packet, and would never report its end.
       this.client.destroy();
       this.#leave();
     }
@@ -206,7 +207,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
       faultAccount?.returned(this.id);
       return;
     }
-    // Counts from the request of the connection; after a reconnect, this is the whole absence.
+    // The connect time begins with the first attempt.
     connecting.opened(timings, nowUs, nowUs - this.#attemptingSinceUs);
     this.#attemptingSinceUs = 0;
   }
@@ -311,7 +312,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     else returns.schedule(this);
   }
 
-  /** Ends the client; the engine can open the connection again. */
+  /** Records that the current client has ended. The connection can be opened again. */
   #drop(reason: string): void {
     if (!this.client) return;
     const { acknowledgements, repeatedMessages, counts } = this.#parts;
@@ -323,7 +324,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     this.open = false;
   }
 
-  /** Ends the connection that the virtual user has closed. */
+  /** Removes the connection after the virtual user has closed it. */
   #leave(reason = 'closed by the virtual user'): void {
     const { answer, connections, returns } = this.#parts;
     const requestId = this.#closeRequestId;
@@ -335,7 +336,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     if (requestId !== undefined) answer({ op: 'left', requestId });
   }
 
-  /** Reports held events that the engine will never take. */
+  /** Reports the number of discarded events that the engine can no longer take. */
   #displaced(count: number): void {
     if (count > 0) this.#parts.answer({ op: 'displaced', id: this.id, count });
   }
@@ -359,8 +360,8 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   }
 
   /**
-   * Removes this connection's secrets from a failure, because some servers repeat a refused token. Secrets of all
-   * connections are removed where the engine keeps the text.
+   * Masks this connection's secrets in a failure, because some servers repeat a refused token. The engine masks the
+   * secrets of all connections when it stores the text.
    */
   #withoutSecrets(failure: Failure): Failure {
     const secrets = this.secrets();
@@ -372,7 +373,9 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   }
 }
 
-/** Returns the worker id that the tool's own servers put in front of a session id, `w0-…`; `''` for any other server. */
+/**
+ * Returns the worker at the start of a session id, as in `w0-…` of the tool's own servers; `''` for other session ids.
+ */
 function workerOf(sessionId: string): string {
   return /^([a-z0-9]+)-/.exec(sessionId)?.[1] ?? '';
 }

@@ -1,9 +1,9 @@
-/** Creates the clients of a process, which use its source addresses in turn. */
+/** Creates the clients of a process. They use its source addresses in turn. */
 import { SOURCE_PORTS } from '../../../../protocol/base/machine/generator-resources.ts';
 import type { Client, ClientOptions, ClientSink, CreateClient, RecoverableSession } from '../../client/client.ts';
 import type { FleetSettings } from '../../fleet-messages.ts';
 
-/** A part of the whole run's connections. */
+/** Part of the run's connections: every `of`-th connection, starting at `index`. */
 export interface Share {
   index: number;
   of: number;
@@ -11,11 +11,11 @@ export interface Share {
 
 export class Dialer {
   readonly #create: CreateClient;
-  /** Options per address. Shared, because every client keeps a reference to its options. */
+  /** Options for each source address. Clients share these objects, to save memory. */
   readonly #options: ClientOptions[];
   #next = 0;
 
-  /** @param share share of this process among all processes with the same addresses */
+  /** @param share share of this process among all processes that use the same source addresses */
   constructor({ defaults, localAddresses, reconnection }: FleetSettings, share: Share, create: CreateClient) {
     const options = { ...defaults, keepsSessions: reconnection !== undefined };
     const perAddress = (localAddress: string) => ({ ...options, localAddress, localPort: sourcePorts(share) });
@@ -34,11 +34,10 @@ export class Dialer {
 }
 
 /**
- * Assigns source ports by counting, from a random start, so that a new run does not reuse the ports that the last run has
- * just released. For a socket bound to an address without a port, the kernel tries the odd ephemeral ports in order; with
- * some thousand open connections, that takes milliseconds per connection.
- * @param share index of this process: processes with the same address use disjoint ports
- * @returns a function that returns the next port at each call, and starts over after the last
+ * Returns a function that returns the next source port on each call. The first port is random, so a new run does not
+ * reuse ports that the last run has just released. Choosing a port here saves the kernel's search for a free port,
+ * which takes milliseconds per connection if some thousand are open.
+ * @param share share of this process: processes with the same source address use different ports
  */
 function sourcePorts({ index, of }: Share): () => number {
   const { first, last } = SOURCE_PORTS;

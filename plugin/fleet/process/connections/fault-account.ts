@@ -1,6 +1,6 @@
 /**
- * Effects of a planned fault on the connections of a fleet process that were open when it began. Each connection counts
- * once, however often it drops. Drops, attempts and returns count each time.
+ * Effects of a planned fault on the connections of a fleet process that were open when the fault began. Each connection
+ * counts once, even if it drops several times. Drops, attempts and reconnects are counted individually.
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
@@ -10,28 +10,28 @@ import type { FaultCounts } from '../../../../protocol/link/fault-messages.ts';
 import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
 import { Series } from '../counts/count-series.ts';
 
-/** The part of a connection that the account reads. */
+/** Fields of a connection that the fault account reads. */
 interface AffectedConnection {
   readonly id: number;
   readonly open: boolean;
-  /** Set if the connection will reconnect. */
+  /** Set while the connection is dropped and will reconnect. */
   readonly away: object | undefined;
 }
 
-/** Source of the connections' current state. */
+/** Fields of the fleet process that the fault account reads. */
 interface Process {
   readonly connections: { find(id: number): AffectedConnection | undefined };
-  /** @property recovered sessions that the server has restored so far */
+  /** @property recovered number of sessions that the server has restored so far */
   readonly returns: { counts: { readonly recovered: number } };
 }
 
-/** State of a connection that has dropped since the fault. */
+/** State of a connection that dropped after the fault. */
 interface Fate {
-  /** Time of the last return; 0 while the connection is away. */
+  /** Time of the last reconnect; 0 while the connection is dropped. */
   backAtUs: number;
-  /** Reason of the last drop. */
+  /** Reason of the last disconnect. */
   reason: string;
-  /** Whether the process tries to reconnect it. */
+  /** Whether the process tries to reconnect the connection. */
   returns: boolean;
 }
 
@@ -49,7 +49,7 @@ export class FaultAccount {
 
   /**
    * @param atUs time of the fault
-   * @param open connections that are open then
+   * @param open connections that were open at that time
    */
   constructor(atUs: number, open: Iterable<AffectedConnection>, process: Process) {
     this.#atUs = atUs;
@@ -81,7 +81,7 @@ export class FaultAccount {
     this.#returns.record(fate.backAtUs);
   }
 
-  /** Stops recording: later events do not count as effects of the fault. */
+  /** Stops recording. Later events are not effects of the fault. */
   end(): void {
     this.#final ??= this.#counts();
   }
@@ -93,7 +93,7 @@ export class FaultAccount {
   #counts(): FaultCounts {
     const backUs = createHistogram();
     const notBack: Record<string, number> = {};
-    // Counted separately, so that their sum can be checked.
+    // Each outcome is counted separately, so the sum can be checked against the number of connections.
     const counts = { stayed: 0, back: 0 };
     for (const id of this.#open) {
       const connection = this.#process.connections.find(id);

@@ -1,7 +1,10 @@
-/** Events of a connection that the engine wants, and events held until the engine takes them. */
+/** Events of a connection that the engine has asked for. Holds received events until the engine takes them. */
 import { ANY, type ListenMode } from '../../fleet-messages.ts';
 
-/** Largest number of held events. Newer events displace older ones, so neither a flow that never waits nor a flood fills the memory. */
+/**
+ * Largest number of held events of one name. Newer events replace older events, so that held events cannot fill the
+ * memory.
+ */
 const CAPACITY = 16;
 
 interface Box {
@@ -12,10 +15,13 @@ interface Box {
 const NOTHING: Readonly<Box> = { events: [], displaced: 0 };
 
 export class Listening {
-  /** Held events by namespace and event, or the mode in which they are passed on. */
+  /** Held events by namespace and event name, or the mode for events that are passed on. */
   readonly #boxes = new Map<string, Box | 'take' | 'each'>();
 
-  /** Returns the events that were held and are now released, oldest first, and the number displaced before them. */
+  /**
+   * Sets the mode of an event.
+   * @returns the events that are no longer held, oldest first, and the number of older events that were discarded
+   */
   set(namespace: string, event: string, mode: ListenMode): Readonly<Box> {
     const key = `${namespace} ${event}`;
     const former = this.#boxes.get(key);
@@ -25,7 +31,10 @@ export class Listening {
     return mode === 'hold' ? NOTHING : (box ?? NOTHING);
   }
 
-  /** Returns how the event is handled; a held event is in its box now. */
+  /**
+   * Handles a received event.
+   * @returns its mode; with `hold`, the event has been stored
+   */
   put(namespace: string, event: string, args: unknown[]): ListenMode {
     if (this.#boxes.has(`${namespace} ${ANY}`)) return 'take';
     const key = `${namespace} ${event}`;
@@ -38,13 +47,13 @@ export class Listening {
     return 'hold';
   }
 
-  /** Names of all wanted events, in any namespace. */
+  /** Names of the requested events in any namespace; undefined if there are none. */
   get names(): Set<string> | undefined {
     if (this.#boxes.size === 0) return undefined;
     return new Set([...this.#boxes.keys()].map((key) => key.slice(key.indexOf(' ') + 1)));
   }
 
-  /** Number of events that were displaced before they were taken. */
+  /** Number of held events that were discarded because newer events arrived. */
   get displaced(): number {
     return [...this.#boxes.values()].reduce((sum, box) => sum + (typeof box === 'object' ? box.displaced : 0), 0);
   }

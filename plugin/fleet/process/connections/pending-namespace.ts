@@ -1,32 +1,32 @@
-/** A namespace that the server has neither accepted nor refused yet, with messages to send once it is open. */
+/** A namespace that the server has not answered yet, with messages to send once it is open. */
 import type { Failure } from '../../client/failure.ts';
 import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
 
 export interface PendingNamespace {
   readonly namespace: string;
-  /** Request id of the `open` command that waits for it. */
+  /** Request id of the `open` command. */
   readonly requestId: number;
   readonly begunAtUs: number;
-  /** Messages sent as soon as the namespace is open; they fail if it fails. */
+  /** Messages to send as soon as the namespace is open. They fail if the namespace does not open. */
   emits: readonly EmitCommand[];
 }
 
-// Shared by nearly all connections, because each has a list. The list is replaced, never pushed to, because V8 allocates
-// room for 16 when an array grows.
+// Empty list that nearly all connections share. Lists are replaced, never extended, because extending makes V8 allocate
+// room for 16.
 export const NONE_PENDING: readonly PendingNamespace[] = [];
 
-/** Failure of an event that cannot be sent. */
+/** Failure of an event on a connection that is not open. */
 export const NOT_CONNECTED: Failure = { cause: 'closed', message: 'the connection has ended' };
 
 type Answer = (answer: FleetAnswer) => void;
 
-/** Fails the `open` command and its waiting messages. */
+/** Reports that the `open` command and its waiting messages have failed. */
 export function failPending({ requestId, emits }: PendingNamespace, failure: Failure, answer: Answer): void {
   answer({ op: 'failed', requestId, ...failure });
   for (const emit of emits) failEmit(emit, failure, answer);
 }
 
-/** Answers the engine, if it waits for an acknowledgement. */
+/** Reports that an event has failed, if the engine waits for its acknowledgement. */
 export function failEmit({ requestId }: EmitCommand, { cause, message }: Failure, answer: Answer): void {
   if (requestId !== undefined) answer({ op: 'failed', requestId, cause, message });
 }

@@ -1,6 +1,6 @@
 /**
- * Reconnects dropped connections as socket.io-client does: after a delay that doubles with each attempt. The joins are
- * repeated, as in an application's `connect` handler, unless the server has restored the session.
+ * Reconnects dropped connections as socket.io-client does: the delay doubles with each attempt. Unless the server has
+ * restored the session, joins are sent again, as in an application's `connect` handler.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
@@ -11,26 +11,26 @@ import type { Client, RecoverableSession } from '../../client/client.ts';
 import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
 import type { Acknowledgements, Member } from '../acknowledgements.ts';
 
-/** Socket.IO's reason when the server closed the connection: socket.io-client does not reconnect then. */
+/** Socket.IO's reason when the server closed the connection. socket.io-client does not reconnect after it. */
 const SENT_AWAY = 'io server disconnect';
 
-/** Time from a drop until all namespaces are open again. */
+/** State of a dropped connection until all its namespaces are open again. */
 export interface Absence {
   readonly reason: string;
   readonly sinceUs: number;
   readonly sessions: readonly RecoverableSession[];
   attempts: number;
-  /** Cause of the last failed attempt. */
+  /** Cause of the last failed attempt to reconnect. */
   failure?: string;
-  /** Namespaces that are not open again yet. */
+  /** Namespaces that the server has not opened again yet. */
   waiting: readonly string[];
-  /** Namespaces whose sessions were restored. */
+  /** Namespaces whose sessions the server has restored. */
   restored: readonly string[];
   /** Whether the transport is open again. */
   isBack: boolean;
 }
 
-/** Messages that make the connection a member of a room. */
+/** A message that makes the connection a member of a room. */
 interface Join {
   namespace: string;
   event: string;
@@ -39,10 +39,10 @@ interface Join {
 
 export const NO_JOINS: readonly Join[] = [];
 
-/** The part of a connection that reconnecting needs. */
+/** Fields of a connection that are needed to reconnect it. */
 export interface ReturningConnection extends Member {
   readonly client: Client | undefined;
-  /** Joins that are sent again after a reconnect. */
+  /** Joins to send again after a reconnect. */
   readonly joins: readonly Join[];
   readonly isClosing: boolean;
   away: Absence | undefined;
@@ -56,10 +56,10 @@ export class Returns {
   readonly #answer: (answer: FleetAnswer) => void;
   #isClosed = false;
   readonly #awayUs = createHistogram();
-  /** Counts so far; `away` counts the connections that are disconnected now. */
+  /** Totals so far, except `away`: the number of connections that are dropped now. */
   readonly counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
-  /** @param backoff undefined disables reconnecting */
+  /** @param backoff delays between attempts; undefined to never reconnect */
   constructor(backoff: Backoff | undefined, acknowledgements: Acknowledgements, answer: (answer: FleetAnswer) => void) {
     this.#backoff = backoff;
     this.#acknowledgements = acknowledgements;
@@ -70,7 +70,10 @@ export class Returns {
     return { ...this.counts, awayUs: encodeHistogram(this.#awayUs) };
   }
 
-  /** Handles the drop of an open connection. @returns whether it will reconnect */
+  /**
+   * Handles an open connection that has dropped.
+   * @returns whether it will reconnect
+   */
   begin(connection: ReturningConnection, { namespaces, sessions }: Client, reason: string): boolean {
     const waiting = namespaces.concat(connection.away?.waiting ?? []);
     connection.away = undefined;
@@ -85,7 +88,7 @@ export class Returns {
     return true;
   }
 
-  /** Schedules the next attempt of a disconnected connection, or gives up after the last one. */
+  /** Schedules the next attempt to reconnect, or gives up after the last attempt. */
   schedule(connection: ReturningConnection): void {
     const { away } = connection;
     if (!away || this.#backoff === undefined) return;
@@ -93,7 +96,7 @@ export class Returns {
     else setTimeout(() => this.#try(connection, away), retryDelayMs(this.#backoff, away.attempts + 1)).unref();
   }
 
-  /** Stops reconnecting, because the virtual user closes the connection. */
+  /** Stops reconnecting a connection that the virtual user has closed. */
   cancel(connection: ReturningConnection): void {
     if (!connection.away) return;
     if (!connection.away.isBack) {
@@ -111,7 +114,7 @@ export class Returns {
     recordUs(this.#awayUs, monotonicUs() - away.sinceUs);
   }
 
-  /** Handles the answer for a namespace: it is open again, perhaps with its session restored, or it was refused. */
+  /** Handles the server's answer for a namespace of a reconnected connection. */
   settled(
     connection: ReturningConnection,
     namespace: string,
@@ -124,7 +127,7 @@ export class Returns {
     if (as === 'refused') this.#report(connection, namespace, away.reason, 0, refusal);
     else {
       this.#report(connection, namespace, undefined, away.attempts - 1);
-      away.attempts = 1; // retries are reported once
+      away.attempts = 1; // Only the first namespace reports the retries.
     }
     if (as === 'restored') away.restored = away.restored.concat(namespace);
     if (away.waiting.length === 0) this.#complete(connection, away);
@@ -151,7 +154,7 @@ export class Returns {
     this.#report(connection, undefined, reason, Math.max(0, attempts - 1), failure);
   }
 
-  /** Starts an attempt, unless the connection has been closed meanwhile. */
+  /** Starts an attempt to reconnect, unless the connection has been closed meanwhile. */
   #try(connection: ReturningConnection, away: Absence): void {
     if (this.#isClosed || connection.away !== away || connection.isClosing) return;
     away.attempts++;
@@ -159,20 +162,20 @@ export class Returns {
     connection.reconnect();
   }
 
-  /** Ends the absence after the last namespace was answered. */
+  /** Completes a reconnect when the server has answered for all namespaces. */
   #complete(connection: ReturningConnection, { restored, sessions }: Absence): void {
     const { client, id } = connection;
     const { namespaces = [] } = client ?? {};
     connection.away = undefined;
     const joins = connection.joins.filter(({ namespace }) => namespaces.includes(namespace));
-    // A namespace without events has no offset, so its session is never restored.
+    // A session without a received event has no offset, so the server cannot restore it.
     const counting = joins.length > 0 ? joins.map(({ namespace }) => namespace) : namespaces;
     if (restored.length > 0 && counting.every((namespace) => restored.includes(namespace))) {
       this.counts.recovered++;
       this.#acknowledgements.recovered(connection);
       return;
     }
-    // The connection had kept its slot in case its sessions were restored.
+    // The connection has kept its slot until now, in case the server restored its sessions.
     if (sessions.length > 0) this.#acknowledgements.replaceSlot(connection);
     this.#acknowledgements.connected(connection, namespaces);
     for (const join of joins) connection.send({ op: 'emit', id, ...join });

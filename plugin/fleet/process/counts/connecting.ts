@@ -1,4 +1,4 @@
-/** Connect times, in total and by stage, and the numbers of opened, failed and ended connections over time. */
+/** Connect times in total and by stage, and the numbers of opened, failed and ended connections over time. */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
@@ -6,17 +6,19 @@ import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/wire/con
 import type { ConnectTimings } from '../../client/client.ts';
 import { Series } from './count-series.ts';
 
-/** Limit of a result's rows; in a long run, each row covers several seconds. */
+/** Rows of a result: at most 200. In a long run, a row covers several seconds. */
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
 
 export class Connecting {
-  /** Connections opened so far, including reconnects. */
+  /** Number of times that connections have opened, including reconnects. */
   openings = 0;
   failedAttempts = 0;
   #tlsResumed = 0;
   readonly #histograms = ofEachStage(() => createHistogram());
   readonly #openings: Series;
-  /** Series by kind. `failed` counts attempts; `ended` excludes connections that their virtual users closed. */
+  /**
+   * Time series by kind. `failed` counts attempts. `ended` does not count connections that their virtual users closed.
+   */
   readonly overTime: Record<keyof FleetSnapshot['connecting'], Series>;
 
   constructor(startedAtUs: number) {
@@ -29,7 +31,8 @@ export class Connecting {
   }
 
   /**
-   * @param timings ends of the stages of the successful attempt
+   * Records an opened connection.
+   * @param timings end of each stage of the successful attempt
    * @param tookUs time since the start of the first attempt
    */
   opened(timings: ConnectTimings, atUs: number, tookUs: number): void {
@@ -53,7 +56,7 @@ export class Connecting {
     this.overTime.failed.record(monotonicUs());
   }
 
-  /** Records an upgrade from polling to WebSocket. */
+  /** Records a completed upgrade from polling to WebSocket. */
   changed(tookUs: number): void {
     recordUs(this.#histograms.change, tookUs);
   }

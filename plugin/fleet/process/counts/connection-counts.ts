@@ -1,49 +1,52 @@
-/** Counts of a fleet process's connections, since its start or its last reset. */
+/** Counts of a fleet process's connections since the last reset. */
 import { addOwn } from '../../../../protocol/base/sum-counts.ts';
 import { countAckError, type KeepsSecrets } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
 
 export interface CountedConnection {
   readonly open: boolean;
-  /** Worker from the session id, `''` until connected. */
+  /** Worker that holds the connection, from a join or the session id; `''` until connected. */
   worker: string;
-  /** Whether the server named the worker in the answer to a join; otherwise `worker` is the first part of the session id. */
+  /**
+   * Whether the server has named the worker in the acknowledgement of a join. If not, `worker` is the first part of the
+   * session id.
+   */
   namedByJoin: boolean;
-  /** Current transport, or the last one after a close; undefined before the first opening. */
+  /** Current transport; after a close, the last transport. Undefined before the first opening. */
   transport: TransportState | undefined;
   isUpgrading: boolean;
-  /** Whether the connection is compressed, or was when last open. */
+  /** Whether the connection uses compression; after a close, whether it did. */
   isCompressed: boolean;
 }
 
 export class Counts {
-  /** Connections that are connecting now. */
+  /** Number of connections that are connecting now. */
   connecting = 0;
-  /** Connections that are open now. */
+  /** Number of connections that are open now. */
   connected = 0;
-  /** Number of ended connections, and the sum of their open times in ms. */
+  /** Number of ended connections, and the total time for which they were open, in milliseconds. */
   ended = { connections: 0, openMs: 0 };
-  /** Acknowledgements that match no message, or are duplicates. */
+  /** Number of acknowledgements that match no message, or are duplicates. */
   unknownAcks = 0;
-  /** Acknowledgements of all messages. */
+  /** Number of acknowledgements of all messages. */
   acks = 0;
-  /** Events dropped because the user's functions were too slow. */
+  /** Number of events dropped because the user's functions were too slow. */
   eventsDropped = 0;
-  /** Acknowledgements that carry an error, by the error's text. */
+  /** Number of acknowledgements that carry an error, by the error's text. */
   readonly ackErrors: Record<string, number> = {};
-  /** Connections that have ever opened, by their current or last transport. */
+  /** Number of connections that have ever opened, by current or last transport. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
-  /** Connections that have ever opened and are compressed now, or were at their end. */
+  /** Number of connections that have ever opened and use compression, or used it until they ended. */
   compressed = 0;
-  /** Polling connections that are about to change to WebSocket. */
+  /** Number of polling connections that are upgrading to WebSocket. */
   upgrading = 0;
-  /** Connections that stayed on polling although the options ask for WebSocket, by cause. */
+  /** Number of connections that stayed on polling although the options ask for WebSocket, by cause. */
   readonly upgradeFailures: Record<string, number> = {};
-  /** Open connections by the worker that their join named. */
+  /** Number of open connections by worker, for connections whose join has named the worker. */
   readonly perWorker: Record<string, number> = {};
   /**
-   * Open connections without a named worker, by the first part of the session id. Only the tool's own servers put a worker's
-   * name there.
+   * Number of other open connections, by the first part of the session id. The tool's own servers put the worker's name
+   * there.
    */
   readonly perSessionPrefix: Record<string, number> = {};
 
@@ -60,8 +63,8 @@ export class Counts {
   }
 
   /**
-   * Removes a connecting or open connection; its transport remains counted.
-   * @param openMs time for which it was open; unused if it never was
+   * Removes a connecting or open connection from the current counts.
+   * @param openMs time for which it was open; ignored if it was not
    */
   dropped(connection: CountedConnection, openMs: number): void {
     if (connection.open) {
@@ -73,7 +76,7 @@ export class Counts {
     this.#countUpgrading(connection, false);
   }
 
-  /** Copies transport and compression from the client of an open connection. */
+  /** Updates transport and compression of an open connection from its client. */
   carry(connection: CountedConnection, { transport, isUpgrading, isCompressed }: Client): void {
     if (connection.transport !== undefined) this.transports[connection.transport]--;
     this.transports[transport]++;
@@ -90,8 +93,9 @@ export class Counts {
   }
 
   /**
+   * Sets the worker of a connection.
    * @param worker `''` for none
-   * @param namedByJoin whether the server itself named the worker
+   * @param namedByJoin whether the server has named the worker in the acknowledgement of a join
    */
   assign(connection: CountedConnection, worker: string, namedByJoin: boolean): void {
     this.#countWorker(connection, -1);

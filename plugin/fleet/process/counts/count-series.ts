@@ -1,17 +1,17 @@
 /**
- * Events per time interval, such as connections opened; the source of the achieved rate, exact to one interval. In a long
- * run the intervals grow, so their number stays limited.
+ * Number of events per time interval, such as opened connections. The achieved rate is computed from it. In a long run
+ * the intervals become longer, so that their number stays limited.
  */
 import type { TimeSeries } from '../../../../protocol/link/time-series.ts';
 
 interface SeriesOptions {
   intervalUs: number;
   maxIntervals: number;
-  /** Combines two values of one interval. */
+  /** Combines two values when intervals are merged, or when a value is added to an interval. */
   combine(a: number, b: number): number;
 }
 
-/** Limits of a count series; 65,536 intervals of 10 ms cover 11 minutes before they grow. */
+/** Default of a series: intervals of 10 ms. 65,536 intervals cover 11 minutes; then the intervals become longer. */
 const COUNTS: SeriesOptions = { intervalUs: 10_000, maxIntervals: 2 ** 16, combine: (a, b) => a + b };
 
 export class Series {

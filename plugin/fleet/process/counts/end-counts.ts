@@ -1,4 +1,4 @@
-/** Records how connections closed, except for connections that their virtual users closed. */
+/** Records how connections closed. Connections that their virtual users closed are not recorded. */
 
 import { printable } from '../../../../protocol/base/printable.ts';
 import { addEnd, type EndKind } from '../../../../protocol/link/ends.ts';
@@ -21,8 +21,9 @@ export class Ends {
 
 /**
  * Describes how a connection ended.
- * @param why details of the transport besides Socket.IO's reason
- * @param secrets secrets of the connection
+ * @param reason Socket.IO's disconnect reason
+ * @param why further details of the transport
+ * @param secrets secrets of the connection, which are masked in texts
  */
 export function endOf(
   { traffic }: Client,

@@ -1,16 +1,16 @@
-/** Counts events without ids: the number of copies that each connection received between two readings. */
+/** Counts events without ids: how many copies each connection received between two readings. */
 
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { CountedEvent, EventCounts } from '../../../../protocol/link/time-series.ts';
 
-/** Copies received and messages sent by one connection; created only if the run counts events. */
+/** Counter of one connection: received copies and sent messages. Created only if the run counts events. */
 export class EventCounter {
   readonly #events: readonly CountedEvent[];
-  /** Copies by index of the event, followed by messages. */
+  /** Received copies by index of the event, followed by sent messages by index of the event. */
   readonly #counts: Uint32Array;
-  /** Counts at the last reading. */
+  /** Counts at the previous reading. */
   #before: Uint32Array | undefined;
-  /** Whether the connection was open all the time since the last reading. */
+  /** Whether the connection has been open without interruption since the previous reading. */
   #isWhole = false;
 
   constructor(events: readonly CountedEvent[]) {
@@ -30,12 +30,12 @@ export class EventCounter {
     this.#counts[index] = (this.#counts[index] ?? 0) + 1;
   }
 
-  /** Records a drop, in which copies may have been missed. */
+  /** Records that the connection dropped, so it may have missed copies. */
   interrupt(): void {
     this.#isWhole = false;
   }
 
-  /** Returns the counts since the last reading. */
+  /** Returns the counts since the previous reading. */
   take(): { counts: number[]; isWhole: boolean } {
     const [before, isWhole] = [this.#before, this.#isWhole];
     this.#before = this.#counts.slice();
@@ -44,7 +44,11 @@ export class EventCounter {
   }
 }
 
-/** @param counters counters of the open connections @returns how many connections received and sent how many of each event */
+/**
+ * Reads all counters.
+ * @param counters counters of the open connections
+ * @returns for each event, the number of connections by received copies and sent messages
+ */
 export function readEventCounts(events: readonly CountedEvent[], counters: Iterable<EventCounter>): EventCounts[] {
   const taken = [...counters].map((counter) => counter.take());
   return events.map(({ event }, index) => {

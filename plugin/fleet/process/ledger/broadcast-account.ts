@@ -1,31 +1,37 @@
-/** Final account of one broadcast: counts every expected receiver and every copy in exactly one column. */
+/** Final account of one broadcast. Every expected receiver and every copy is counted in exactly one column. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link/ledger-messages.ts';
 import type { Absence, Losses, Members } from './members.ts';
 
 export interface BroadcastRow {
   firstAtUs: number;
-  /** Receive times by slot. */
+  /**
+   * Receive times by slot, the connection's index in the ledger: microseconds since the first receipt, plus one; 0 for
+   * no receipt.
+   */
   sinceFirstUs: Uint32Array;
-  /** Number of copies of all kinds. */
+  /** Number of received copies of any kind. */
   copies: number;
   duplicates: number;
   reordered: number;
   wrongSize: number;
   wrongContent: number;
-  /** Checksum of the payload of the first complete copy. */
+  /** Checksum of the payload in the first complete copy. */
   checksum: number;
 }
 
 const NEVER = Number.POSITIVE_INFINITY;
-/** Shortest time for which a copy may be in flight; longer if the last receiver takes longer. */
+/**
+ * Shortest time in microseconds for which a copy counts as possibly in flight. Longer if the last receiver took longer.
+ */
 const MIN_FLIGHT_US = 1e6;
 const NOTHING = new Uint32Array(0);
 
 /**
+ * Returns the final account of a broadcast.
  * @param row receipts; undefined if there were none
- * @param highestSeq slot → highest sequence number received
- * @param losses losses of all broadcasts, to which this one is added
+ * @param highestSeq highest received sequence number by slot
+ * @param losses losses of all broadcasts, to which the losses of this broadcast are added
  */
 export function accountOf(
   order: FreezeOrder,
@@ -52,7 +58,10 @@ export function accountOf(
   };
 }
 
-/** Returns receipts by non-members, receipts before the send, and the time of the last copy; 0 if there was none. */
+/**
+ * Returns the number of receipts, of receipts by connections outside the room, and of receipts before the send, with
+ * the time of the last receipt.
+ */
 function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined, members: Members) {
   const joined = members.of(room);
   const aheadUs = sentAtUs - (row?.firstAtUs ?? NEVER);
@@ -73,8 +82,8 @@ function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined
 }
 
 /**
+ * Counts the members of the room at the send time, with their receipts and losses.
  * @param arrivedByUs time by which every copy that was not lost had arrived
- * @returns the members at the send time with their receipts, and how copies to the rest were lost
  */
 function audienceOf(
   order: FreezeOrder,
@@ -100,7 +109,7 @@ function audienceOf(
     receivers: 0,
   };
   const { sentAtUs, orderedAtUs = sentAtUs, previousAtUs = orderedAtUs, worker: publisher = '' } = order;
-  // Latency counts from the intended send time, unless the worker sent early: an early send must not shorten it.
+  // Latency is measured from the intended send time. If the worker sent early, it is measured from the send.
   const fromUs = order.latencyFromAtUs ?? Math.min(sentAtUs, order.intendedAtUs);
   const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
   let firstUs = NEVER;
@@ -115,7 +124,8 @@ function audienceOf(
     }
     const stored = sinceFirstUs[slot] ?? 0;
     const wasClosed = members.wasClosedByUser(slot);
-    // For a connection that its user closed, it is unknown which copies were in flight.
+    // A copy to a connection that its virtual user closed may have been in flight: it counts as neither received nor
+    // lost.
     if (stored === 0 && wasClosed && leftAtUs <= arrivedByUs) {
       counts.justLeft++;
       continue;
@@ -137,7 +147,7 @@ function audienceOf(
       }
     }
     if (stored === 0) {
-      // A later broadcast that arrived shows that this one was lost before the connection ended.
+      // A later broadcast was received, so this broadcast was lost while the connection was open.
       const isOpen = leftAtUs === NEVER || wasClosed || (highestSeq[slot] ?? 0) > order.seq;
       losses.add(slot, isOpen, sentAtUs - joinedAtUs);
       if (isOpen) {
@@ -170,9 +180,9 @@ function audienceOf(
 }
 
 /**
- * Returns whether an absence delayed or prevented the copy: it arrived with the reconnect, or was sent during the absence
- * and never arrived.
- * @param receivedAtUs undefined if it never arrived
+ * Returns whether the copy was delayed or prevented by an absence: it arrived after a reconnect, or was sent during the
+ * absence and never arrived.
+ * @param receivedAtUs receive time; undefined if it never arrived
  */
 function keptAway(absences: readonly Absence[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
   const atUs = receivedAtUs ?? sentAtUs;
@@ -183,7 +193,7 @@ function wasAway(absences: readonly Absence[] | undefined, fromUs: number, until
   return absences?.some((absence) => absence.fromUs < untilUs && fromUs <= absence.untilUs) ?? false;
 }
 
-/** Returns a hash whose sums differ for different sets of slots (the finalizer of MurmurHash3). */
+/** Returns a hash of the slot (finalizer of MurmurHash3). Sums of hashes differ for different sets of slots. */
 function mixed(slot: number): number {
   const first = Math.imul((slot + 1) ^ ((slot + 1) >>> 16), 0x85ebca6b);
   const second = Math.imul(first ^ (first >>> 13), 0xc2b2ae35);

@@ -1,10 +1,10 @@
 /**
- * The ledger: for every broadcast, the connections that were expected to receive it, the connections that did, and their
- * times.
+ * Ledger of a fleet process. For every broadcast, it records the connections that were expected to receive it, the
+ * connections that received it, and when.
  *
- * A broadcast's row holds one number per connection: the time since the row's first receipt plus one microsecond, or zero
- * for "no receipt". The array is both bitmap and stopwatch. A receipt costs one store, and percentiles of a row are exact.
- * The `freeze` command brings the send time, converted to the local clock, which can differ from the sender's.
+ * The row of a broadcast has one number for each connection: microseconds since the row's first receipt, plus one; 0
+ * for no receipt. Recording a receipt writes a single number, and percentiles are exact. The send time arrives later,
+ * with the command to finalize the row, already converted to the local clock.
  */
 import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger-messages.ts';
 import type { Copy } from '../../client/client.ts';
@@ -12,17 +12,20 @@ import type { BroadcastPlan } from '../../fleet-messages.ts';
 import { accountOf, type BroadcastRow } from './broadcast-account.ts';
 import { grown, Losses, Members } from './members.ts';
 
-/** Plan that limits broadcast numbers if the run has no plan: each number may take the memory of a row. */
+/** Default plan. It limits broadcast numbers, because each number may take the memory of a row. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
-/** Interval of the content check: every n-th copy is compared by checksum with the process's first copy of the broadcast. */
+/**
+ * Interval of the content check: the payload of every 64th copy is compared with the first copy that the process
+ * received.
+ */
 export const CONTENT_CHECK_EVERY = 64;
 const NO_CHECKSUM = -1;
 
 export class Ledger {
   readonly members = new Members();
-  /** Copies of all broadcasts, of every kind. */
+  /** Number of received copies of any kind. */
   received = 0;
-  /** First copies of a broadcast at a connection. */
+  /** Number of first copies: each counts one connection that received one broadcast. */
   reached = 0;
   #duplicates = 0;
   #late = 0;
@@ -32,23 +35,23 @@ export class Ledger {
   readonly #losses = new Losses();
   readonly #rows = new Map<number, BroadcastRow>();
   readonly #frozen = new Set<number>();
-  /** Slot → highest sequence number received. */
+  /** Highest received sequence number by slot, the connection's index in the ledger. */
   #highestSeq: Uint32Array = new Uint32Array(64);
-  // Each broadcast reaches many connections in a row, so the last row is nearly always the next one as well.
+  // Cache of the last used row: each broadcast reaches many connections one after the other.
   #lastSeq = -1;
   #lastRow: BroadcastRow | undefined;
 
-  /** @param plan the run's broadcasts; a copy with another number or size belongs to none of them */
+  /** @param plan broadcasts of the run; copies with other numbers or sizes are counted separately */
   constructor(plan: BroadcastPlan = UNPLANNED) {
     this.#plan = plan;
   }
 
-  /** Whether the run has broadcasts whose receivers the ledger needs. */
+  /** Whether the ledger needs the members of rooms. */
   get remembers(): boolean {
     return this.#plan.count > 0;
   }
 
-  /** Returns the number of first copies of a broadcast whose row is open. */
+  /** Returns how many connections have received the broadcast, while its row is open. */
   reachedBy(seq: number): number {
     const row = this.#rows.get(seq);
     return row ? row.copies - row.duplicates - row.wrongSize - row.wrongContent : 0;
@@ -68,18 +71,21 @@ export class Ledger {
     };
   }
 
-  /** Counts a copy whose payload cannot be read. */
+  /** Counts a copy without a readable id. */
   receiveUnreadable(): void {
     this.#unreadable++;
   }
 
-  /** Counts a copy of a finalized broadcast. */
+  /** Counts a copy of a broadcast that is already final. */
   receiveLate(): void {
     this.received++;
     this.#late++;
   }
 
-  /** Counts a copy of a broadcast in exactly one column. @param copy its payload, if that must be checked */
+  /**
+   * Counts a copy of a broadcast in exactly one column.
+   * @param copy the copy, if its payload must be checked
+   */
   receive(slot: number, seq: number, receivedAtUs: number, copy?: Copy): void {
     this.received++;
     let row = this.#lastRow;
@@ -124,18 +130,18 @@ export class Ledger {
     return true;
   }
 
-  /** Finalizes a broadcast's row; later receipts count as late. */
+  /** Finalizes a broadcast and returns its account. Later receipts count as late. */
   freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
     this.#frozen.add(order.seq);
     return this.finalize(order);
   }
 
-  /** Works like `freeze`, and forgets the number: its owner reports later receipts with `receiveLate`. */
+  /** Finalizes a broadcast and forgets its number. The caller must report later receipts with `receiveLate`. */
   finalize(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
     return accountOf(order, this.#take(order.seq), this.members, this.#highestSeq, this.#losses);
   }
 
-  /** Discards a broadcast that is not the run's; its copies so far count as never requested. */
+  /** Discards a broadcast that is not part of the run. Its copies count as never requested. */
   discard(seq: number): void {
     this.#neverOrdered += this.#take(seq)?.copies ?? 0;
   }

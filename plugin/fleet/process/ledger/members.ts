@@ -1,4 +1,4 @@
-/** Times at which connections are members of rooms, and the copies that each connection lost while it was open. */
+/** Times at which connections joined and left rooms. Also counts the broadcasts that each connection lost. */
 import { crc32 } from 'node:zlib';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
@@ -7,23 +7,23 @@ import type { LossTotals } from '../../../../protocol/link/ledger-messages.ts';
 export interface Absence {
   fromUs: number;
   untilUs: number;
-  /** Worker that held the connection until the absence. */
+  /** Worker that held the connection before the absence. */
   worker: string;
 }
 
 export class Members {
-  /** Room → slot → time of the join's acknowledgement. */
+  /** Time of the join's acknowledgement by room and slot. A slot is a connection's index in the ledger. */
   readonly #joinedAtUs = new Map<string, Map<number, number>>();
   readonly #leftAtUs = new Map<number, number>();
-  /** Slots in `#leftAtUs` whose connections the virtual users closed. */
+  /** Slots of connections that their virtual users closed. */
   readonly #closedByUser = new Set<number>();
-  /** Slot → absences during which the server kept the connection's session. */
+  /** Absences by slot, for connections whose session the server restored. */
   readonly #absences = new Map<number, Absence[]>();
-  /** Slot → worker that holds the connection or held it last, once the connection has joined. */
+  /** Current or last worker by slot. Set once the connection has joined a room; '' if unknown. */
   readonly #workers = new Map<number, string>();
-  /** Slot → number of joins that the server has not answered. */
+  /** Number of joins by slot that the server has not acknowledged. */
   #joining: Uint8Array = new Uint8Array(64);
-  /** Number of slots in a broadcast's row. */
+  /** Number of slots that a broadcast's row needs. */
   slots = 0;
   #nextSlot = 0;
 
@@ -31,14 +31,14 @@ export class Members {
     return this.#nextSlot++;
   }
 
-  /** Returns the join time of each member that the room ever had. */
+  /** Returns the join times of all present and past members of a room, by slot. */
   of(room: string): ReadonlyMap<number, number> | undefined {
     return this.#joinedAtUs.get(room);
   }
 
   /**
-   * Returns up to `most` rooms, each with its current number of members. All processes take rooms in the same order, so the
-   * first `most` rooms over all processes include the members of every process.
+   * Returns up to `most` rooms with their current number of members. All processes choose rooms in the same order, so
+   * the counts of the first `most` rooms are complete.
    */
   sample(most: number): [room: string, members: number][] {
     const first = [...this.#joinedAtUs.keys()].map((room) => ({ room, rank: crc32(room) }));
@@ -48,7 +48,7 @@ export class Members {
       .map(({ room }) => [room, [...(this.of(room)?.keys() ?? [])].filter((slot) => !this.#leftAtUs.has(slot)).length]);
   }
 
-  /** Returns when the connection ended; undefined while it is connected. */
+  /** Returns the time at which the connection ended; undefined while it is connected. */
   leftAtUs(slot: number): number | undefined {
     return this.#leftAtUs.get(slot);
   }
@@ -57,7 +57,7 @@ export class Members {
     return this.#absences.get(slot);
   }
 
-  /** Returns the worker that held the connection at that time; `''` if the server has not named it. */
+  /** Returns the worker that held the connection at the given time; `''` if it is unknown. */
   workerAt(slot: number, atUs: number): string | undefined {
     const next = this.#absences.get(slot)?.find(({ fromUs }) => atUs < fromUs);
     return next ? next.worker : this.#workers.get(slot);
@@ -67,7 +67,7 @@ export class Members {
     return (this.#joining[slot] ?? 0) > 0;
   }
 
-  /** Records a sent join; `answered` follows with the server's answer. */
+  /** Records a sent join. `answered` must follow when the server has acknowledged it. */
   joining(slot: number): void {
     if (slot >= this.#joining.length) this.#joining = grown(this.#joining, slot + 1);
     this.#joining[slot] = (this.#joining[slot] ?? 0) + 1;
@@ -77,7 +77,10 @@ export class Members {
     this.#joining[slot] = (this.#joining[slot] ?? 0) - 1;
   }
 
-  /** Makes the connection a member of the room from now on. @param worker `''` if the server has not named it */
+  /**
+   * Makes the connection a member of the room from this time on.
+   * @param worker worker that holds the connection; `''` if unknown
+   */
   joined(slot: number, room: string, worker: string, atUs: number): void {
     const members = getOrAdd(this.#joinedAtUs, room, () => new Map<number, number>());
     if (!members.has(slot)) members.set(slot, atUs);
@@ -85,9 +88,12 @@ export class Members {
     this.slots = Math.max(this.slots, slot + 1);
   }
 
-  /** Records the end of a connection, which stays in the rows of earlier broadcasts. @param byUser whether its virtual user closed it */
+  /**
+   * Records the end of a connection. It stays a member for broadcasts that were sent before.
+   * @param byUser whether its virtual user closed it
+   */
   left(slot: number, atUs: number, byUser = false): void {
-    // A failed attempt to reconnect does not end a membership.
+    // Only the first end counts, not a failed attempt to reconnect.
     if (!this.#workers.has(slot) || this.#leftAtUs.has(slot)) return;
     this.#leftAtUs.set(slot, atUs);
     if (byUser) this.#closedByUser.add(slot);
@@ -99,10 +105,10 @@ export class Members {
   }
 
   /**
-   * Records that the server has restored the session of a closed connection: it was a member all the time, and has received
-   * the missed packets.
+   * Records that the server has restored the session of a dropped connection: it counts as a member during its absence,
+   * too.
    * @param worker worker that holds it now; `''` if unknown
-   * @returns whether it is a member
+   * @returns whether the connection is a member of a room
    */
   recovered(slot: number, worker: string, atUs: number): boolean {
     const heldBy = this.#workers.get(slot);
@@ -118,28 +124,33 @@ export class Members {
   }
 }
 
-/** Returns a copy with room for at least `slots` values, and at least twice as many as before. */
+/** Returns a larger copy of the array: at least `slots` values, and at least twice the size. */
 export function grown<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {
   const larger = new (values.constructor as new (length: number) => A)(Math.max(slots, values.length * 2));
   larger.set(values);
   return larger;
 }
 
-/** Pattern of a connection's receipts: none so far. */
+/** Patterns of a connection's receipts: none so far, all since the first receipt, or only some. */
 const NOTHING = 0;
 const ALL_SINCE_FIRST = 1;
 const SOME = 2;
 
 export class Losses {
-  /** Slot → number of broadcasts expected at the connection. */
+  /** Number of expected broadcasts by slot. */
   #expected: Uint32Array = new Uint32Array(64);
-  /** Slot → number of broadcasts lost while the connection was open. */
+  /** Number of broadcasts by slot that were lost while the connection was open. */
   #lost: Uint32Array = new Uint32Array(64);
   #pattern: Uint8Array = new Uint8Array(64);
-  /** Slot → milliseconds from the join to the first received broadcast; before that, to the last lost one. */
+  /**
+   * Milliseconds by slot from the join to the first received broadcast; before one is received, to the last lost one.
+   */
   #sinceJoinMs: Uint32Array = new Uint32Array(64);
 
-  /** @param sinceJoinUs time from the connection's join to the send; calls follow the order of the broadcasts */
+  /**
+   * Adds a broadcast that was expected at the connection. Broadcasts must be added in their order.
+   * @param sinceJoinUs time from the connection's join to the send
+   */
   add(slot: number, isLost: boolean, sinceJoinUs: number): void {
     if (slot >= this.#expected.length) {
       this.#expected = grown(this.#expected, slot + 1);

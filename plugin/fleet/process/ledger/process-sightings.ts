@@ -1,30 +1,31 @@
 /**
- * Broadcasts of an own event that this process has received. Gives each id the number under which the ledger counts its
- * copies. The run decides later, from the ids of all processes, which of them count. Once decided, only the id is kept.
+ * Ids of the server's own event that this process has received. Each id gets a number, under which the ledger counts
+ * its copies. Later the run decides, from the ids of all processes, which ids count. After the decision only the id is
+ * kept.
  */
 import type { Sightings as Report, Sighting } from '../../../../protocol/link/ledger-messages.ts';
 import type { Copy } from '../../client/client.ts';
 import { exampleOf } from '../../client/counted-event.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Marks a finalized broadcast in place of its number: further copies are late. */
+/** Marks an id whose broadcast is final. Further copies are late. */
 export const FINALIZED = -1;
-/** Marks a broadcast without a row: its copies do not belong to the run. */
+/** Marks an id whose broadcast is not counted. */
 const NOT_COUNTED = 0;
-/** Number of ids to remember before the run counts: their last copies may arrive after it starts to count. */
+/** Number of ids to remember from before the measurement. Their last copies may arrive during the measurement. */
 const KEPT_BEFORE = 1000;
-/** Largest number of remembered ids; each copy of a further id counts as its first. */
+/** Largest number of remembered ids. For an id beyond the limit, every copy counts as the first. */
 const MAX_IDS = 100_000;
-/** Limit of all open rows together; a row has a number for each connection. */
+/** Limit of the memory of all open rows in bytes. A row has a number for each connection. */
 const ROW_BYTES = 64 * 1024 ** 2;
 const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
 const MAX_SENT_AT_LENGTH = 100;
-/** Limit of ids at other places than the configured one. */
+/** Largest number of reported ids from paths other than the configured path. */
 const MAX_OTHERS = 20;
-/** Size limit of a copy that is searched for other ids. */
+/** Largest copy in bytes that is searched for other ids. */
 const MAX_SEARCHED_BYTES = 64 * 1024;
-/** Limit of rooms in a report; a run publishes to at most some of them. */
+/** Largest number of rooms in a report. */
 const MAX_ROOMS = 1000;
 
 type Rows = Pick<Ledger, 'members' | 'reachedBy'>;
@@ -35,18 +36,18 @@ interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes'> {
 
 export class Sightings {
   readonly #seen = new Map<string, Seen>();
-  /** Columns for copies of ids that the run has decided on, oldest first. */
+  /** Ids that the run has decided on, oldest first, with the mark for further copies. */
   readonly #decided = new Map<string, typeof FINALIZED | typeof NOT_COUNTED>();
   readonly #ledger: Rows;
   readonly #maxRowBytes: number;
   readonly #firstReceipts = new FirstReceipts(MAX_IDS);
   #watching = false;
-  /** Whether the next report includes the rooms. */
+  /** Whether the next report includes the rooms and their members. */
   #namesRooms = false;
   readonly #others: [path: string, id: string][] = [];
   #rows = 0;
   #example: string | undefined;
-  /** Id and number of the previous copy, because each broadcast reaches many connections in a row. */
+  /** Id and number of the previous copy. Each broadcast reaches many connections one after the other. */
   #last: Pick<Seen, 'id' | 'number'> | undefined;
 
   constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {
@@ -73,7 +74,7 @@ export class Sightings {
     return { ...report, others: this.#others, rooms };
   }
 
-  /** Returns the ledger's number of the broadcast; 0 if it is not counted, `FINALIZED` if its row is closed. */
+  /** Returns the broadcast's number in the ledger; 0 if it is not counted, `FINALIZED` if it is final. */
   numberOf(id: string, receivedAtUs: number, copy: Copy): number {
     let seen = this.#last;
     if (seen?.id !== id) {
@@ -84,23 +85,29 @@ export class Sightings {
     return seen.number;
   }
 
-  /** Keeps an example of a copy without an id. @param json received JSON; read once */
+  /**
+   * Keeps one example of a copy without an id.
+   * @param json returns the received JSON
+   */
   unmatched(json: (() => string) | undefined): void {
     if (this.#example === undefined && json !== undefined) this.#example = exampleOf(json());
   }
 
   /**
-   * Finalizes the broadcast's row.
-   * @param sentAtUs orders a broadcast that no connection of this process has received
-   * @returns its number in the ledger
+   * Marks an id as final.
+   * @param sentAtUs send time, which determines the order if this process has not received the broadcast
+   * @returns the broadcast's number in the ledger
    */
   finalize(id: string, sentAtUs: number): number {
     const number = this.#take(id, FINALIZED);
-    // A copy may have arrived after the run asked for the ids, which was too late.
+    // The process had not received the broadcast when the run asked for ids. Its number is chosen by its send time.
     return number === NOT_COUNTED ? this.#firstReceipts.before(sentAtUs) + 0.5 : number;
   }
 
-  /** Discards a broadcast that is not the run's. @returns its number in the ledger; 0 if it has none */
+  /**
+   * Discards an id that is not part of the run.
+   * @returns the broadcast's number in the ledger; 0 if it has none
+   */
   discard(id: string): number {
     return this.#take(id, NOT_COUNTED);
   }
@@ -153,19 +160,23 @@ function sentAtOf(copy: Copy): string | number | undefined {
   return typeof value === 'string' && value.length <= MAX_SENT_AT_LENGTH ? value : undefined;
 }
 
-/** First receive times of broadcasts, of limited number. They give a broadcast that was never received its place in the order. */
+/** First receive times of the newest broadcasts. They determine the order of a broadcast that was never received. */
 export class FirstReceipts {
   readonly #kept: number;
-  /** Times of the broadcasts numbered after `#dropped`, in order. */
+  /** Receive times in order, without the first `#dropped` broadcasts. */
   #atUs: number[] = [];
   #dropped = 0;
 
-  /** @param kept smallest number of newest broadcasts to keep */
+  /** @param kept number of newest broadcasts that are always kept */
   constructor(kept: number) {
     this.#kept = kept;
   }
 
-  /** @param atUs receive time, not before the previous one @returns the number of the broadcast, from 1 */
+  /**
+   * Adds a broadcast.
+   * @param atUs receive time, not before that of the previous broadcast
+   * @returns the broadcast's number, from 1
+   */
   add(atUs: number): number {
     this.#atUs.push(atUs);
     if (this.#atUs.length > this.#kept * 2) {

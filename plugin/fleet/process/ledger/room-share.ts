@@ -1,4 +1,7 @@
-/** Spreads the connections that join the plan's room over its rooms. */
+/**
+ * Spreads connections over the rooms of the run: each join of the planned room is replaced by joins of the connection's
+ * own rooms.
+ */
 import type { JoinRoom } from '../../../../protocol/wire/events.ts';
 import { type RoomPlan, roomName, roomsOf } from '../../../../protocol/wire/rooms.ts';
 import type { EmitCommand } from '../../fleet-messages.ts';
@@ -9,8 +12,8 @@ export class RoomShare {
   readonly #firstId: number;
 
   /**
-   * @param fleet fleet whose connections have every `of`-th number of the run, from `index` on
-   * @param firstId first connection that counts
+   * @param fleet position of the fleet: it holds every `of`-th connection of the run, starting at `index`
+   * @param firstId number of the first connection of the run
    */
   constructor(plan: RoomPlan, fleet: { index: number; of: number }, firstId: number) {
     this.#plan = plan;
@@ -18,7 +21,10 @@ export class RoomShare {
     this.#firstId = firstId;
   }
 
-  /** @param join join of any room @returns the joins to send instead; only the first answers the engine's request */
+  /**
+   * @param join join of any room
+   * @returns the joins to send instead; only the first one answers the engine's request
+   */
   joinsOf(join: EmitCommand): EmitCommand[] {
     const [payload, ...others] = join.args as [JoinRoom | undefined];
     const asked = typeof payload === 'string' ? payload : payload?.clientKey;

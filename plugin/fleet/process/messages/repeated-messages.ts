@@ -1,6 +1,6 @@
 /**
- * Repeated messages of a fleet process's connections, with their acknowledgements. The process sends them by itself: a
- * message involves no virtual user, and only sums leave the process.
+ * Repeated messages of a fleet process's connections, and their acknowledgements. The process sends them without the
+ * virtual users, and reports only totals.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
@@ -12,7 +12,7 @@ import { AckOrder, MessageWindow, type Sender, type SendingConnection } from './
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** All connections that send the same message. */
+/** Schedule of all connections that send the same message. */
 interface Series {
   wheel: SendWheel<Sender>;
   senders: Set<Sender>;
@@ -32,7 +32,7 @@ export class RepeatedMessages {
   #stopped = false;
   #nextAckId = FIRST_REPEATED_ACK_ID;
   #connections = 0;
-  /** Time until which due messages have been sent, or counted as not sent. */
+  /** Time up to which all due messages have been sent, or counted as not sent. */
   #upToUs = 0;
   #dueOfEnded = 0;
   #sent = 0;
@@ -40,23 +40,29 @@ export class RepeatedMessages {
   #acknowledged = 0;
   #lost = 0;
   #unanswered = 0;
-  /** Number of connections with unanswered messages. */
+  /** Number of connections that wait for an acknowledgement. */
   #waitingConnections = 0;
-  /** Unanswered messages that the server has skipped, by event. */
+  /**
+   * Number of unacknowledged messages, by event, for which the server has acknowledged a newer message or has never
+   * acknowledged any.
+   */
   readonly #passedOver: Record<string, number> = {};
 
-  /** @param share index of this process among all fleet processes of the run; spreads the sends over the period */
+  /** @param share position of this process among all fleet processes of the run; spreads the sends over the period */
   constructor(share: { index: number; of: number }, clock = monotonicUs) {
     this.#share = share;
     this.#clock = clock;
   }
 
-  /** @param key key that `start` uses for the message */
+  /**
+   * Defines a repeated message.
+   * @param key key of the message for `start`
+   */
   define(key: number, message: RepeatedMessage): void {
     this.#definitions.set(key, message);
   }
 
-  /** Starts to send the message on the connection, unless it already does. */
+  /** Starts to send the message on the connection. Has no effect if the connection already sends it. */
   start(connection: SendingConnection, key: number): void {
     const repeated = this.#definitions.get(key);
     if (!repeated || this.#stopped || connection.senders.some((one) => one.message === repeated)) return;
@@ -84,7 +90,7 @@ export class RepeatedMessages {
     return true;
   }
 
-  /** Records that the connection has closed and can reconnect; its schedule continues. */
+  /** Records that the connection has dropped. Its schedule continues, and its unacknowledged messages count as lost. */
   disconnected(connection: SendingConnection): void {
     const lost = connection.unanswered?.size ?? 0;
     if (lost > 0) this.#waitingConnections--;
@@ -101,7 +107,10 @@ export class RepeatedMessages {
     for (const sender of senders) this.#remove(sender);
   }
 
-  /** Enters a stage. @returns the counts until then */
+  /**
+   * Begins a stage of the run.
+   * @returns the counts up to this time
+   */
   enter(stage: MessageStage): MessageCounts {
     this.#sendDue();
     this.#current = stage === 'measure' ? this.#measured : this.#outside;
@@ -154,7 +163,10 @@ export class RepeatedMessages {
     this.#dueOfEnded += this.#dueOf(sender, series);
   }
 
-  /** Sends due messages, so that the next change omits none. @returns the current time */
+  /**
+   * Sends all due messages. Must be called before a change of the schedule.
+   * @returns the current time
+   */
   #sendDue(): number {
     const nowUs = this.#clock();
     if (this.#stopped) return nowUs;
@@ -203,7 +215,7 @@ export class RepeatedMessages {
     if (nextUs >= this.#wakesAtUs) return;
     clearTimeout(this.#timer);
     this.#wakesAtUs = nextUs;
-    // The next message may have become due during the last sends.
+    // At least 1 ms: the next message may have become due during the last sends.
     this.#timer = setTimeout(() => this.#tick(), Math.max(1, Math.ceil((nextUs - this.#clock()) / 1000)));
   }
 

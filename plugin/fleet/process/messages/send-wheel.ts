@@ -1,13 +1,13 @@
 /**
- * Schedule of repeated messages: each connection sends once per period, at its own time. The schedule is absolute, by the
- * clock itself. So all processes of a host share it, and a late send delays no other.
+ * Schedule of repeated messages: each connection sends once per period, at its own time. Send times depend only on the
+ * clock, so all processes of a host share the schedule, and a late send delays no later send.
  */
 
-/** Number of slots per period, so that a long period does not take more memory. */
+/** Largest number of slots per period. It limits the memory for a long period. */
 const SLOTS = 10_000;
-/** Shortest slot: the resolution of Node's timers. */
+/** Shortest slot in microseconds: the resolution of Node's timers. */
 const MIN_SLOT_US = 1000;
-/** Fractional parts of its multiples are spread evenly, for any number of multiples: see docs/method/delivery.md. */
+/** The fractional parts of its multiples are evenly spread for any number of multiples. See docs/method/delivery.md. */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 export interface Turn {
@@ -19,10 +19,10 @@ export class SendWheel<T extends Turn> {
   readonly #slotUs: number;
   readonly #slots: T[][];
   #size = 0;
-  /** Next slot to send, counted through all periods. All entries due before it have been sent. */
+  /** Next slot to send, counted over all periods. Everything due before this slot has been sent. */
   #next: number;
 
-  /** @param periodUs whole number, at least a millisecond */
+  /** @param periodUs period in whole microseconds; at least a millisecond */
   constructor(periodUs: number, nowUs: number) {
     this.#periodUs = periodUs;
     this.#slotUs = Math.max(MIN_SLOT_US, Math.floor(periodUs / SLOTS));
@@ -30,12 +30,15 @@ export class SendWheel<T extends Turn> {
     this.#next = this.#after(nowUs);
   }
 
-  /** @param index index of the connection among all of the run; any number of connections is spread evenly over the period */
+  /**
+   * Returns the slot of a connection. Any number of connections is spread evenly over the period.
+   * @param index number of the connection in the run
+   */
   slotOf(index: number): number {
     return Math.floor(((index * GOLDEN_RATIO) % 1) * this.#slots.length);
   }
 
-  /** Adds an entry, due from now on. Call `advance` first, to send due entries. */
+  /** Adds an entry, which is due from now on. `advance` must be called first. */
   add(turn: T): void {
     this.#slots[turn.slot]?.push(turn);
     this.#size++;
@@ -50,7 +53,7 @@ export class SendWheel<T extends Turn> {
     this.#size--;
   }
 
-  /** Sends due entries in order, each once. */
+  /** Sends every entry that is due, in order and once per period. */
   advance(nowUs: number, send: (turn: T, dueAtUs: number) => void): void {
     if (this.#size === 0) {
       this.#next = this.#after(nowUs);
@@ -62,7 +65,7 @@ export class SendWheel<T extends Turn> {
     }
   }
 
-  /** Returns when the next entry is due; undefined if there are none. */
+  /** Returns the time at which the next entry is due; undefined if there are no entries. */
   nextDueAtUs(): number | undefined {
     if (this.#size === 0) return undefined;
     const slots = this.#slots.length;
@@ -71,7 +74,7 @@ export class SendWheel<T extends Turn> {
     return this.#dueAtUs(next);
   }
 
-  /** Returns how often a slot is due after the first instant, up to and including the second. */
+  /** Returns how often an entry is due after `fromUs`, up to and including `toUs`. */
   dueBetween({ slot }: Turn, fromUs: number, toUs: number): number {
     const laps = (untilUs: number) => Math.floor((untilUs - slot * this.#slotUs) / this.#periodUs);
     return laps(toUs) - laps(fromUs);
@@ -82,7 +85,7 @@ export class SendWheel<T extends Turn> {
     return Math.floor(position / slots) * this.#periodUs + (position % slots) * this.#slotUs;
   }
 
-  /** Returns the first slot that is due after this time. */
+  /** Returns the first slot that is due after the given time. */
   #after(nowUs: number): number {
     const slots = this.#slots.length;
     const lap = Math.floor(nowUs / this.#periodUs);

@@ -4,7 +4,7 @@ import type { MessageTimes } from '../../../../protocol/link/client-messages.ts'
 import type { Client, RepeatedMessage } from '../../client/client.ts';
 import type { Turn } from './send-wheel.ts';
 
-/** The part of a connection that sending needs. */
+/** Fields of a connection that are needed to send repeated messages. */
 export interface SendingConnection {
   readonly client: Client | undefined;
   readonly open: boolean;
@@ -23,7 +23,7 @@ export interface Sender extends Turn {
 
 export const NO_SENDERS: readonly Sender[] = [];
 
-/** Message counts and times of one stage of the run. */
+/** Message counts and acknowledgement times of one stage of the run. */
 export class MessageWindow {
   sent = 0;
   acknowledged = 0;
@@ -54,20 +54,20 @@ export class MessageWindow {
 interface Awaited<Window> {
   readonly dueAtUs: number;
   readonly window: Window;
-  /** Order of the messages of the same sender. */
+  /** Acknowledgement order of the sender's messages. */
   readonly order: AckOrder;
   isOvertaken: boolean;
   next: Awaited<unknown> | undefined;
 }
 
 /**
- * Messages of one sender that await an acknowledgement. A server with a queue acknowledges the oldest first. A message is
- * passed over if a newer one was acknowledged, or if the sender has never received an acknowledgement.
+ * Unacknowledged messages of one sender, in the order of sending. The server has passed over a message if it has
+ * acknowledged a newer message, or has never acknowledged any message of the sender.
  */
 export class AckOrder {
   #oldest: Awaited<unknown> | undefined;
   #newest: Awaited<unknown> | undefined;
-  /** Number of unacknowledged messages that no acknowledgement has overtaken. */
+  /** Number of unacknowledged messages without an acknowledged newer message. */
   #waiting = 0;
   #overtaken = 0;
   #hasAcknowledgement = false;
@@ -77,7 +77,7 @@ export class AckOrder {
     this.event = event;
   }
 
-  /** Number of messages that the server has passed over. The newest message is excluded, because it may still be in flight. */
+  /** Number of messages that the server has passed over. Excludes the newest message, which may still be in flight. */
   get passedOver(): number {
     return this.#overtaken + (this.#hasAcknowledgement ? 0 : Math.max(0, this.#waiting - 1));
   }
@@ -110,7 +110,7 @@ export class AckOrder {
     if (!message.next) this.#newest = undefined;
   }
 
-  /** Clears all messages of an ended connection, which can no longer be acknowledged. */
+  /** Removes all messages when the connection has ended: they can no longer be acknowledged. */
   clear(): void {
     this.#oldest = undefined;
     this.#newest = undefined;
