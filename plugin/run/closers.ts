@@ -6,12 +6,12 @@ export class Closers {
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError called for each closer that fails; the remaining closers still run */
+  /** @param onError called for each closer that fails; the remaining closers run nevertheless */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** Calls the closer immediately if closing has already begun. */
+  /** If closing has already begun, calls the closer immediately. */
   add(closer: Closer): void {
     if (this.#closing) void this.#call(closer);
     else this.#closers.push(closer);

@@ -1,6 +1,7 @@
 /**
- * Conducts a run around Artillery's phases. Before the first: warm-up, baseline and unloaded round trips. In each pause: a plateau.
- * After the last: hold, broadcasts, drain, disconnect and residual. Everything is written to `context.measurements`.
+ * Runs the measurements around Artillery's phases. Before the first phase: warm-up, baseline and unloaded round trips.
+ * In each pause: memory at a constant number of connections. After the last phase: hold, broadcasts, drain, disconnect
+ * and residual memory. All results go to `context.measurements`.
  */
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -36,26 +37,29 @@ import { beginCounts, endMessages, measureMessages } from './windows/message-win
 import { profileCpu } from './windows/profiled-window.ts';
 import { addPhase, beginRampWindow, endRamp } from './windows/ramp-window.ts';
 
-/** How long arrivals may take to connect and join after their phase has ended. */
+/** Time limit for the arrivals of a phase to connect and join after the phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;
-/** How long all connections may take to close: workers that share the generator's cores needed 0.4 ms for each. */
+/** Time limit for all connections to close. Workers that share the generator's cores needed 0.4 ms per connection. */
 const LEAVE_TIMEOUT_MS = 120_000;
 const LEAVE_TIMEOUT_MS_PER_CONNECTION = 1;
-/** Maximum age of a connection count from the server. */
+/** Maximum age of the server's connection count, in milliseconds. */
 const COUNT_AGE_MS = 1000;
 
 export class Conductor {
   stage: Stage = 'warm-up';
   onStage: () => void = () => {};
-  /** Whether virtual users may disconnect: all measurements with them are done, or they disconnect by themselves. */
+  /**
+   * Whether virtual users may disconnect, because all measurements that need them are done, or because they disconnect
+   * by themselves.
+   */
   released: boolean;
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
-  /** The measurement of leaving users; undefined unless all leave by themselves. */
+  /** Measures a load whose virtual users leave by themselves; undefined for other loads. */
   readonly #leaving: LeavingUsers | undefined;
   #ramp: Awaited<ReturnType<typeof beginRampWindow>> | undefined;
-  /** Whether users arrived since the last wave was measured. */
+  /** Whether users have arrived since the last wave was measured. */
   #hasArrivals = false;
 
   constructor(context: RunContext) {
@@ -65,7 +69,7 @@ export class Conductor {
     this.#leaving = context.config.usersLeave ? new LeavingUsers(context) : undefined;
   }
 
-  /** Warms up, then measures the baseline and the probe's unloaded round trips. */
+  /** Warms up the server, then measures the baseline and the probe's round trips without load. */
   async prepare(): Promise<void> {
     const { control, measurements, sampler, population, clocks, signal } = this.#context;
     const { workers, others } = await this.#checkpoints.begin();
@@ -75,7 +79,7 @@ export class Conductor {
     await clocks.read();
     clocks.follow();
     await warmUp(this.#context);
-    // An older count would include warm-up connections.
+    // An older count could include warm-up connections.
     await population.gone(COUNT_AGE_MS, signal);
     if (signal.aborted) return;
     await control.eventLoops(true);
@@ -88,7 +92,10 @@ export class Conductor {
     if (!this.#context.config.overTime) await startHeapProfiles(this.#context);
   }
 
-  /** @param beganAtUs when Artillery began the phase */
+  /**
+   * Called at the start of a phase.
+   * @param beganAtUs when Artillery began the phase
+   */
   async phaseStarted(index: number, beganAtUs = monotonicUs()): Promise<void> {
     const { config, measurements } = this.#context;
     const phase = config.phases[index];
@@ -147,7 +154,7 @@ export class Conductor {
         measureBroadcasts(this.#context, contractBroadcasts(this.#context), onDrain, meanwhile),
       );
     } else if (fault) {
-      // Reconnects are measured in the ramp window.
+      // Reconnects are measured in the same window as connects.
       await this.#during('fault', () =>
         measureFault(this.#context, this.#checkpoints, fault, { leadMs: 0, window: 'ramp' }),
       );
@@ -157,7 +164,7 @@ export class Conductor {
       await endMessages(this.#context);
       if (!this.#leaving) await measureWithoutMessages(this.#context);
     }
-    // Memory is not comparable if a fault replaced processes, or if the connections of waves have closed.
+    // Memory cannot be compared if a fault replaced processes, or if the connections of waves have closed.
     if (!fault && !config.overTime) await measureStandstill(this.#context);
     measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
@@ -169,7 +176,7 @@ export class Conductor {
     this.#enter('done');
   }
 
-  /** Looks for the cause of an aborted run. */
+  /** Looks for the reason why the run was aborted. */
   async stopped(): Promise<void> {
     await this.#checkpoints.stopped();
   }
@@ -199,7 +206,7 @@ export class Conductor {
     this.#ramp = undefined;
     if (!window) return;
     const ramp = await window.end();
-    // The CPU time with `overTime.every` includes garbage collections.
+    // The CPU time includes forced garbage collections if `overTime.every` is set.
     const { overTime, usersLeave } = context.config;
     if (overTime?.every === undefined || usersLeave) measurements.cpu.ramps.push(ramp);
     await noteGenerator(context, 'ramp');
@@ -218,7 +225,7 @@ export class Conductor {
     await measureChurn(this.#context, this.#checkpoints, this.#overTime(), { ...times, everySeconds }, onReading);
   }
 
-  /** Measures the wave that arrived since the last one. Does nothing in a run with churn. */
+  /** Measures memory with the users of the latest wave. Does nothing if users connect and disconnect all the time. */
   async #measureWave(untilMs: number): Promise<void> {
     const { signal } = this.#context;
     if (!this.#hasWaves || !this.#hasArrivals || signal.aborted) return;
@@ -227,7 +234,7 @@ export class Conductor {
     const leaveMs = untilMs - performance.now();
     const overTime = this.#overTime();
     await measureWave(this.#context, this.#checkpoints, overTime, leaveMs, onGone);
-    // Memory that the first wave leaves behind includes allocations that only first connections make.
+    // Heap profiles begin after the first wave, because only its connections cause some one-time allocations.
     if (overTime.collected && overTime.readings.added > 0) await startHeapProfiles(this.#context);
   }
 
@@ -271,7 +278,10 @@ export class Conductor {
   }
 }
 
-/** Replaces the plan if other engines take part: Artillery chooses the scenario of each arrival at random. */
+/**
+ * Replaces the planned number of users by the actual number if some users run on other engines. Artillery chooses the
+ * scenario of each user at random.
+ */
 function countUsers({ measurements, link, config }: RunContext): void {
   const { started, others } = link.status;
   const { ratePerSec } = config.load;

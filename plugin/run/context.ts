@@ -1,4 +1,4 @@
-/** Resources that all measuring code of a run shares. Types omit the methods that open and close them. */
+/** Resources that all measuring code of a run shares. The types omit the methods that open and close a resource. */
 
 import type { Inspectors, RedisReader, Sampler, TargetReading } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
@@ -21,17 +21,17 @@ export interface RunContext {
   measurements: Measurements;
   link: Omit<EngineLink, 'onFailed' | 'ready' | 'start' | 'close'>;
   control: Omit<Control, 'close'>;
-  /** Forces garbage collections by control ports or inspectors; without either, it does nothing. */
+  /** Forces garbage collections through control ports or inspectors. Does nothing without either. */
   collector: Collector;
-  /** Takes profiles by control ports or inspectors; undefined unless the run takes any. */
+  /** Takes profiles through control ports or inspectors; undefined if the run takes none. */
   profiler: Pick<Inspectors, 'startProfiles' | 'takeProfiles'> | undefined;
-  /** `close` ends its time series. */
+  /** The sampler of memory and CPU. `close` ends its time series. */
   sampler: Pick<Sampler, keyof Sampler>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<Probe, 'close'>;
-  /** The reference receiver; undefined if there are no receivers to compare with. */
+  /** The reference receiver; undefined if there is none. */
   sentinel: (Pick<Sentinel, 'join' | 'connected'> & Partial<Pick<Sentinel, 'ending'>>) | undefined;
-  /** Publishers of the server's own event; undefined unless the run publishes it. */
+  /** Publishers of the server's own event; undefined if the run does not publish it. */
   publishers:
     | Pick<
         Publishers,
@@ -47,24 +47,26 @@ export interface RunContext {
         | 'publishTrial'
       >
     | undefined;
-  /** The run's own clients. */
   clients: Pick<RunClients, 'nextTemporary' | 'nextReceiver' | 'areUsers'>;
   population: Omit<Population, 'close'>;
-  /** Reads the parts of the deployment by name; unknown parts are missing. */
+  /** Identifies the processes of the deployment, by name. Unknown processes are missing. */
   deployment(): Promise<Record<string, DeploymentPart>>;
-  /** Records which processes are measured now. */
+  /** Records which processes are measured at this time. */
   noteProcesses?(): Promise<void>;
-  /** Reads processes outside the layers that may hold memory; undefined if the machine's memory is not compared. */
+  /**
+   * Reads processes outside the measured layers that may hold memory for connections; undefined if the run does not
+   * compare the machine's memory.
+   */
   holders?(): Promise<Holder[]>;
   target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
   /** The adapter's Redis; undefined if unknown. */
   redis: Pick<RedisReader, 'answers' | 'traffic' | 'absence' | 'name'> | undefined;
-  /** The metrics pages that the run reads, by layer. */
+  /** The metrics pages that the run reads, grouped by layer. */
   metrics: Record<string, { readEach(): Promise<TargetReading[]> }>;
   ledger: boolean;
   clocks: Pick<WorkerClocks, 'lines' | 'read' | 'follow'>;
-  /** Whether virtual users stay connected until they are released. */
+  /** Whether virtual users stay connected until the run releases them. */
   holds: boolean;
-  /** Aborted when the run ends early, which stops all waiting and publishing. */
+  /** Aborted when the run ends early. All waiting and publishing ends then. */
   signal: AbortSignal;
 }

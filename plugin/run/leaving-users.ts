@@ -1,4 +1,4 @@
-/** Measures a load whose virtual users all leave by themselves, while they connect and disconnect. */
+/** Measures a load whose virtual users all leave by themselves. */
 import { contractBroadcasts } from './broadcasts/contract-broadcasts.ts';
 import { ownEventBroadcasts } from './broadcasts/own-event.ts';
 import { measureDuringLoad } from './broadcasts/window.ts';
@@ -14,19 +14,22 @@ export class LeavingUsers {
     this.#context = context;
   }
 
-  /** Aborts when the last user has left. */
+  /** Aborts when the last virtual user has left. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
 
-  /** Must be called when users begin to arrive. */
+  /** Must be called when the first virtual users arrive. */
   begin(): void {
     this.#broadcasts ??= this.#countBroadcasts();
-    // `untilGone` reports the error.
+    // The caller of `untilGone` handles the rejection.
     this.#broadcasts.catch(() => {});
   }
 
-  /** Waits until the last user has left, without a time limit. Artillery ends the run if a user never leaves. */
+  /**
+   * Waits until the last virtual user has left. There is no time limit, because Artillery ends a run whose users never
+   * leave.
+   */
   async untilGone(): Promise<void> {
     const { population, signal } = this.#context;
     await population.gone(Number.POSITIVE_INFINITY, signal);
@@ -38,7 +41,7 @@ export class LeavingUsers {
     const { config, signal } = this.#context;
     const { delivery, broadcasts, leadSeconds } = config;
     if (!delivery && broadcasts.count === 0) return;
-    // An event that the server sends by itself is counted from the first user on.
+    // An event that the server sends by itself is counted as soon as the first user has arrived.
     const isListening = delivery !== undefined && delivery.publish === undefined;
     if (!isListening) await pause(leadSeconds * 1000, AbortSignal.any([signal, this.over]));
     if (signal.aborted) return;

@@ -1,4 +1,4 @@
-/** The run's end of the link to all engines: sends requests, collects the replies, and keeps each engine's latest status. */
+/** Connects the run to all engines: sends requests, collects the replies, and keeps each engine's latest status. */
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -13,27 +13,30 @@ import type { EventCounts } from '../../protocol/link/time-series.ts';
 
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
-/** A ledger row, with its host if there are several. */
+/** A ledger row, with the name of its host if there are several hosts. */
 export type HostedRow = FrozenBroadcast & { host?: string };
 
 interface LinkOptions {
   replyTimeoutMs?: number;
-  /** Number of hosts, if the carrier leads to other hosts. */
+  /** Number of generator hosts; undefined if this host generates the load itself. */
   hosts?: number;
-  /** How long a host may be disconnected; afterwards, it replies itself or is declared lost. */
+  /** How long a generator host may be disconnected, in milliseconds. A host that stays away longer is lost. */
   awayMs?: number;
 }
 
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
-/** An engine that does not reply for this long counts as dead: its worker thread may have crashed. */
+/** Reply time after which an engine counts as dead, for example because its worker thread crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
-/** Time to wait for the next engine. Artillery starts engines one after the other, a second or two each. */
+/**
+ * Time limit for each further engine to start. Artillery starts engines one after the other, which takes one or two
+ * seconds each.
+ */
 const READY_TIMEOUT_MS = 60_000;
-/** Time for the start to reach all hosts, where Artillery starts a worker every 50 ms. */
+/** Time between the start order and the first arrival, for several hosts. Artillery starts a worker every 50 ms. */
 const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 
-/** Status of an engine that has not reported. */
+/** Status of an engine that has not reported yet. */
 export const NO_STATUS: FleetStatus = {
   started: 0,
   others: 0,
@@ -56,11 +59,11 @@ export const NO_STATUS: FleetStatus = {
 
 export class EngineLink {
   onFailed: (failure: Extract<EngineMessage, { type: 'failed' }>) => void = () => {};
-  /** Number of requests without a reply of an engine. */
+  /** Number of requests that an engine did not answer. */
   unanswered = 0;
-  /** Hosts of engines that did not reply, if there are several hosts. */
+  /** Names of the hosts with an engine that did not answer. */
   readonly silentHosts = new Set<string>();
-  /** Engines of lost hosts, whose last status is kept. */
+  /** Engines of lost hosts. Their last status still counts. */
   readonly gone = new Set<string>();
   readonly #carrier: Carrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
@@ -74,7 +77,7 @@ export class EngineLink {
   readonly #waiting = new Map<number, { engines: Set<string>; replies: Reply[]; done: () => void }>();
   #nextRequest = 1;
 
-  /** @param carrier closed by `close()` */
+  /** @param carrier transport of the messages; `close()` closes it */
   constructor(
     carrier: Carrier<RunMessage, EngineMessage>,
     { replyTimeoutMs = REPLY_TIMEOUT_MS, hosts, awayMs = 0 }: LinkOptions = {},
@@ -82,7 +85,7 @@ export class EngineLink {
     this.#replyTimeoutMs = replyTimeoutMs;
     this.#awayMs = awayMs;
     this.#hosts = hosts;
-    // This promise is not awaited if the start fails earlier, so a rejection must not count as unhandled.
+    // If the start fails earlier, this promise is not awaited. The handler prevents an unhandled rejection.
     this.#ready.promise.catch(() => {});
     this.#carrier = carrier;
     carrier.onMessage = (message) => this.#receive(message);
@@ -92,7 +95,9 @@ export class EngineLink {
     return addUp(this.#statuses.values(), NO_STATUS);
   }
 
-  /** First copies of broadcasts so far, by engine. Excludes lost hosts, whose count no longer changes. */
+  /**
+   * Number of first copies of broadcasts so far, by engine. Excludes lost hosts, because their counts no longer change.
+   */
   get reached(): ReadonlyMap<string, number> {
     const answering = [...this.#statuses].filter(([engine]) => !this.gone.has(engine));
     return new Map(answering.map(([engine, { reached }]) => [engine, reached]));
@@ -123,7 +128,7 @@ export class EngineLink {
   }
 
   /**
-   * Divides the short connections between the engines. Resolves when all have closed.
+   * Divides the warm-up connections between the engines. Resolves when all connections have closed.
    * @throws Error of the first failure, or if an engine does not reply
    */
   async warmUp({ connections, ...order }: WarmUpOrder): Promise<void> {
@@ -138,7 +143,7 @@ export class EngineLink {
     if (replies.length < engines) throw new Error('an Artillery worker did not answer');
   }
 
-  /** Lets arrivals begin, also in engines that become ready later. */
+  /** Starts the arrivals in all engines, including engines that are ready later. */
   start(): void {
     this.#started = true;
     const { always, eachEngine } = START_LEAD_US;
@@ -165,35 +170,38 @@ export class EngineLink {
   }
 
   /**
-   * Reads the broadcasts of the server's own event that have arrived.
+   * Reads which broadcasts of the server's own event have arrived.
    * @param watch whether to count new ids from now on
    * @param outside ids whose ledger rows are discarded
-   * @returns the sightings of each fleet process
+   * @returns the ids that each fleet process received
    */
   async sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
     const replies = await this.#ask((requestId) => ({ type: 'sight', requestId, watch, outside }));
     return replies.flatMap((reply) => (reply.type === 'sighted' ? reply.sightings : []));
   }
 
-  /** Begins a stage of counting messages. @returns the counts so far, summed over all fleets */
+  /**
+   * Begins a stage in which messages are counted.
+   * @returns the counts before this stage, summed over all fleets
+   */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     const replies = await this.#ask((requestId) => ({ type: 'messages', requestId, stage }));
     const counts = replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : []));
     return addUp(counts, NO_MESSAGES);
   }
 
-  /** Reads the copies of events without ids since the last call. */
+  /** Reads the number of copies since the last call, for events without ids. */
   async events(): Promise<EventCounts[]> {
     const replies = await this.#ask((requestId) => ({ type: 'events', requestId }));
     return replies.flatMap((reply) => (reply.type === 'events' ? reply.events : []));
   }
 
-  /** Begins or ends a fault. Resolves when all fleets have confirmed. */
+  /** Reports the begin or the end of a fault to all fleets. Resolves when they have confirmed. */
   async fault(order: FaultOrder): Promise<void> {
     await this.#ask((requestId) => ({ type: 'fault', requestId, order }));
   }
 
-  /** Lets the engines close all their connections; a disconnected host does so by itself. Idempotent. */
+  /** Closes all connections of the engines. A disconnected host closes its own connections. Idempotent. */
   async close(): Promise<void> {
     await this.#ask((requestId) => ({ type: 'close', requestId }), this.#replyTimeoutMs);
     this.#carrier.close();

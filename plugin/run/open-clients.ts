@@ -1,4 +1,4 @@
-/** Opens the run's own clients, and reports which measurements are missing if the server refuses them. */
+/** Opens the run's own clients. If the server refuses them, reports which measurements are missing. */
 
 import { formatJsonPath } from '../../protocol/base/json-path.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -21,9 +21,9 @@ type Opening = Pick<RunContext, 'measurements' | 'signal'> & {
 };
 
 /**
- * Connects the first client, which shows before the load that the target is a Socket.IO server. With control ports, it stays as the
- * probe.
- * @returns the probe, and the refusal if the server refused the client
+ * Connects the first client, to check before the load that the target is a Socket.IO server. If the server has control
+ * ports, this client stays connected as the probe.
+ * @returns the probe; `refusal` if the server refused the client
  * @throws CapacityError TARGET_UNREACHABLE
  */
 export async function openProbe(
@@ -42,7 +42,10 @@ export async function openProbe(
   }
 }
 
-/** Reports which measurements are missing because the server refuses the run's clients. @returns settings without them */
+/**
+ * Reports which measurements are missing because the server refuses the run's clients.
+ * @returns the settings without these measurements
+ */
 export function withoutClients(
   settings: Settings,
   { reason, fix, failure }: Refused,
@@ -74,7 +77,10 @@ export function withoutClients(
   return { ...settings, warmUp: 0, singleRoundTrips: 0, ...ofPublishers };
 }
 
-/** Returns undefined if the reference receiver could not connect. */
+/**
+ * Connects the reference receiver.
+ * @returns undefined if that failed
+ */
 export async function openSentinel(clients: RunClients, options: Opening): Promise<Sentinel | undefined> {
   const { signal, measurements } = options;
   try {
@@ -88,7 +94,7 @@ export async function openSentinel(clients: RunClients, options: Opening): Promi
 }
 
 /**
- * Connects the publishers, if configured, and checks that the event arrives.
+ * Connects the publishers, if configured, and checks that the server's own event arrives.
  * @param clients undefined if the server refuses the run's clients
  * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
  */

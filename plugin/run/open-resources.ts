@@ -1,4 +1,4 @@
-/** Opens all resources of a run. The target comes first, so that a wrong target gives the clearest error. */
+/** Opens all resources of a run. Opens the target first, because its error is the clearest if the target is wrong. */
 import { totalmem } from 'node:os';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
@@ -61,7 +61,8 @@ interface ResourceOptions {
 }
 
 /**
- * Returns the run's context, its target and workers; `closers` close everything.
+ * Opens the resources of a run.
+ * @returns the run's context, its target and workers; `closers` closes all resources
  * @throws CapacityError of the resource that cannot be opened, or the signal's reason
  */
 export async function openResources(options: ResourceOptions) {
@@ -75,7 +76,7 @@ export async function openResources(options: ResourceOptions) {
   const { url, profile, missing } = target;
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
   measurements.memory = measurements.control || settings.workerSources !== undefined;
-  // Artillery starts the engines after `before`.
+  // Artillery starts the engines only after its `before` section.
   if (options.script.before) await link.ready(signal);
   const clients = await RunClients.open(settings, options.script, target.url);
   const { probe, refusal } = await openProbe(clients, target, signal);
@@ -88,7 +89,7 @@ export async function openResources(options: ResourceOptions) {
   const control = controls ? whilePermitted(controls, measurements, { config, signal }) : NO_CONTROL;
   const inspectors = await openInspectors(config.workerSources, target, options);
   if (target.control) await requireWorkers(control, config.broadcasts, log, signal);
-  // Fails before the load if the server refuses the join.
+  // Ends the run before the load if the server refuses the join.
   await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
   if (redis) closers.add(() => redis.close());
@@ -98,7 +99,7 @@ export async function openResources(options: ResourceOptions) {
   const named = sourcesByLayer(config);
   const metrics = await openMetrics(named);
 
-  // The baseline includes the engines' processes.
+  // The engines' processes must be running when the baseline is read.
   await link.ready(signal);
   const ledger = measurements.engine === ENGINE;
   const publishers = config.delivery && (await openDelivery(config.delivery, refusal ? undefined : clients, options));
@@ -123,7 +124,7 @@ export async function openResources(options: ResourceOptions) {
   measurements.haltedProcesses = () => watch.halted();
   const pids = async () => {
     const deployed = await target.pids(workers);
-    // Processes that a planned fault ends are reported with the fault.
+    // The measurement of the fault reports processes that the planned fault ended.
     if (!config.fault) {
       const named = Object.entries(deployed).filter(([layer]) => layer in NAMED_LAYERS);
       watch.add({ ...Object.fromEntries(named), worker: await target.holders(workers, deployed) });
@@ -181,7 +182,10 @@ export async function openResources(options: ResourceOptions) {
   return { context, target, workers };
 }
 
-/** Notes whether the server would compress for browsers. Skips polling clients and external engines. */
+/**
+ * Checks whether the server would compress messages for browsers. Does nothing for polling clients and external
+ * engines.
+ */
 async function offerCompression(client: RunClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
   if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
   measurements.serverCompresses = await grantsCompression(client, signal);
@@ -193,7 +197,7 @@ async function offerCompression(client: RunClient, { measurements, log, signal }
 }
 
 /**
- * Opens the inspectors of the workers, which take the place of control ports.
+ * Opens the inspectors of the workers, for a server without control ports.
  * @throws CapacityError if a process cannot be inspected
  */
 async function openInspectors(
@@ -228,7 +232,10 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
   return "the workers run on another machine, and the kernel of this one knows only the generator's end";
 }
 
-/** Reads the identity of each part of the deployment. Workers are identified by their own statistics. */
+/**
+ * Identifies the processes of the deployment, so that a later call shows which processes were replaced. The workers'
+ * statistics identify each worker in addition.
+ */
 async function identify(
   target: Target,
   control: Control,
@@ -248,7 +255,10 @@ async function identify(
   };
 }
 
-/** Returns the part; empty if the pages do not answer, or report different processes in turn. */
+/**
+ * Identifies the processes of a layer by its metrics pages. Empty if the pages do not answer, or if several processes
+ * answer at one address.
+ */
 async function identityOf(layer: string, pages: PageTargets): Promise<Record<string, DeploymentPart>> {
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return {};

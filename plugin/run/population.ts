@@ -1,4 +1,4 @@
-/** Counts the load's connections, and checks whether all arrivals have connected or closed. */
+/** Counts the connections of the load, and checks whether all virtual users have connected or left. */
 
 import type { WorkerStats } from '../../protocol/wire/events.ts';
 import type { ControlClients } from '../samplers/control/control-workers.ts';
@@ -6,13 +6,19 @@ import type { EngineLink } from './link.ts';
 import { until } from './wait.ts';
 
 const SERVER_POLL_MS = 500;
-/** Time without a change that counts as quiet. Longer than the fleet's and the engine's status intervals together. */
+/**
+ * Time without a change after which the population counts as settled. It is longer than the status intervals of fleet
+ * and engine together.
+ */
 const QUIET_MS = 1000;
 
 export interface Arrivals {
-  /** Planned arrivals of all phases so far. */
+  /** Number of planned arrivals of all phases so far. */
   count: number;
-  /** Artillery skips arrivals beyond a phase's `maxVusers`, and reports their number only every ten seconds. */
+  /**
+   * Whether Artillery may skip arrivals beyond a phase's `maxVusers`. It reports the number of skipped arrivals only
+   * every ten seconds.
+   */
   mayBeSkipped: boolean;
 }
 
@@ -22,27 +28,27 @@ interface Made {
 }
 
 export interface Population {
-  /** Open connections, without the probe. */
+  /** Number of open connections, excluding the probe. */
   connections(): number;
-  /** Connections opened so far, including reconnects, and failed attempts. */
+  /** Number of connections opened so far, including reconnects, and number of failed attempts. */
   made(): Made;
   /**
-   * Waits until all virtual users have connected and joined, or have failed. If some may be skipped, it waits for a second without
-   * changes instead.
-   * @returns false after `timeoutMs`
+   * Waits until all virtual users have connected and joined, or have failed. If Artillery may skip some, waits for a
+   * second without changes instead.
+   * @returns false if the time limit passed
    */
   settled(arrivals: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
-  /** Waits until no connection is left. */
+  /** Waits until all connections have closed. */
   gone(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   close(): void;
 }
 
-/** Population as counted by the fleets. */
+/** Counts connections by the reports of the fleet processes. */
 export class FleetPopulation implements Population {
   readonly #link: Pick<EngineLink, 'status'>;
   readonly #awaitsJoins: boolean;
 
-  /** @param awaitsJoins whether the server acknowledges `join_room`; without control ports, it need not */
+  /** @param awaitsJoins whether the server acknowledges `join_room`; a server without control ports may not */
   constructor(link: Pick<EngineLink, 'status'>, awaitsJoins = true) {
     this.#link = link;
     this.#awaitsJoins = awaitsJoins;
@@ -67,9 +73,11 @@ export class FleetPopulation implements Population {
       const joined = joining === 0 || !this.#awaitsJoins;
       const quiet = haveArrived && connecting + upgrading + away === 0 && joined;
       if (!quiet) busyAtMs = performance.now();
-      // A holding user has finished its steps. `connected` is checked as fleet processes report a little later than engines.
+      // A virtual user at the step `hold` has finished its other steps. `connected` is checked too, because fleet
+      // processes report later than engines.
       const allHold = holding + failed + others >= count && connected >= holding;
-      // A flow without `hold` never reports that it has finished, so a second without changes counts.
+      // Virtual users without the step `hold` never report that they have finished, so a second without changes is used
+      // instead.
       return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
     };
     return until(isSettled, timeoutMs, signal);
@@ -79,10 +87,10 @@ export class FleetPopulation implements Population {
     return until(() => this.#link.status.connected === 0, timeoutMs, signal);
   }
 
-  close(): void {} // the run closes the link
+  close(): void {} // Does nothing: the run closes the link.
 }
 
-/** Population as counted by the server's workers, for engines that report no counts. */
+/** Counts connections by the reports of the server's workers, for engines that report no counts. */
 export class ServerPopulation implements Population {
   readonly #control: Pick<ControlClients, 'stats'>;
   #connections = 0;
@@ -99,7 +107,7 @@ export class ServerPopulation implements Population {
     return this.#connections;
   }
 
-  /** Lower bound: misses connections that open and close between two polls. */
+  /** Lower bound of the number: connections that open and close between two polls are missing. */
   made(): Made {
     return { opened: this.#opened, failedAttempts: 0 };
   }
@@ -126,7 +134,7 @@ export class ServerPopulation implements Population {
   async #poll(): Promise<void> {
     const stats = await this.#control.stats().catch(() => undefined);
     if (!stats) return;
-    const connections = Math.max(0, connectionsOf(stats) - 1); // Subtracts the probe's connection.
+    const connections = Math.max(0, connectionsOf(stats) - 1); // The workers' count includes the probe's connection.
     this.#opened += Math.max(0, connections - this.#connections);
     this.#connections = connections;
   }

@@ -1,13 +1,16 @@
-/** Polls for values that other processes report periodically. */
+/** Polls values that other processes report periodically. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export { within } from '../../protocol/base/within.ts';
 
 const POLL_MS = 50;
-/** While a server's backlog gets shorter, the run waits for up to this many times the configured deadline. */
+/** Number of deadlines that the run waits at most while a server's backlog gets shorter. */
 export const MAX_DEADLINES = 10;
 
-/** Polls until the condition holds. @returns false if the time limit passed or the signal aborted first */
+/**
+ * Polls until a condition holds.
+ * @returns false if the time limit passed or the signal aborted first
+ */
 export async function until(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,
@@ -18,18 +21,21 @@ export async function until(
   while (!(await condition())) {
     if (signal.aborted || performance.now() > deadline) return false;
     await pause(pollMs, signal);
-    // After an abort, the resources of `condition` may be closed.
+    // After an abort, resources that `condition` uses may be closed.
     if (signal.aborted) return false;
   }
   return true;
 }
 
-/** Resolves early when the signal aborts. Never rejects. */
+/** Waits for a time, or until the signal aborts. Never rejects. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(Math.max(0, ms), undefined, { signal }).catch(() => {});
 }
 
-/** Retries until a call succeeds. @returns its result; undefined if none succeeds within `timeoutMs` */
+/**
+ * Retries a call until it succeeds.
+ * @returns its result; undefined if no call succeeds within `timeoutMs`
+ */
 export async function succeed<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {

@@ -1,8 +1,8 @@
 /**
- * Opens short connections before the baseline, so that one-time costs of a worker, such as compiling code, are not attributed to
- * the measured connections. Only a few are open at a time, and garbage is collected often: otherwise, the first measured
- * connections would reuse memory that the warm-up left in the allocators. They use the same engine and fleet as the load, which
- * reset their counts afterwards.
+ * Opens short connections before the baseline, so that one-time costs of a worker, such as compiling code, do not count
+ * for the measured connections. Only a few connections are open at a time, and garbage is collected often: otherwise,
+ * the first measured connections would reuse memory that the allocators kept from the warm-up. The warm-up uses the
+ * same engine and fleet as the load, and their counts are reset afterwards.
  */
 import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { WarmUpOrder } from '../../protocol/link/link-messages.ts';
@@ -13,15 +13,18 @@ import { joinRoom } from './receivers/join-room.ts';
 import { pause, until } from './wait.ts';
 
 const CONCURRENCY = 10;
-/** Connections per worker between two collections. */
+/** Number of warm-up connections per worker between two garbage collections. */
 const ROUND_SIZE = 50;
 const BROADCAST_INTERVAL_MS = 100;
 const LEAVE_TIMEOUT_MS = 10_000;
 
-/** Warms up the workers. Resolves when all connections have closed and their garbage is collected. Does nothing for `warmUp: 0`. */
+/**
+ * Warms up the workers. Resolves when all connections have closed and their garbage is collected. Does nothing with
+ * `warmUp: 0`.
+ */
 export async function warmUp(context: RunContext): Promise<void> {
   const { config, control, collector, measurements, signal } = context;
-  // The number of workers is unknown without control ports. The server must not get more connections than the load has.
+  // Without control ports, the number of workers is unknown. The warm-up opens no more connections than the load.
   const workers = control.size || 1;
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
   if (count === 0) return;
@@ -39,7 +42,10 @@ export async function warmUp(context: RunContext): Promise<void> {
   measurements.observations.note('warmUpFailed', { error: failure, connections: Math.min(made, count) });
 }
 
-/** @throws Error of the first failure, after all have closed */
+/**
+ * Opens and closes the connections.
+ * @throws Error of the first failure, after all connections have closed
+ */
 async function connectBriefly(context: RunContext, count: number): Promise<void> {
   const { ledger, link, config, control, clients } = context;
   const before = connectionsOf(await control.stats());
@@ -55,7 +61,10 @@ async function connectBriefly(context: RunContext, count: number): Promise<void>
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
 }
 
-/** Opens the connections from the run itself: for external engines, and for servers that accept virtual users only. */
+/**
+ * Opens the connections from the run's own process: for external engines, and for servers that accept only virtual
+ * users.
+ */
 function warmUpInRun({ clients, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
   return mapLimit(connections, together, async () => {
     if (signal.aborted) return;
@@ -68,7 +77,7 @@ function warmUpInRun({ clients, signal }: RunContext, { connections, together, r
   });
 }
 
-/** Lets the workers broadcast in turn until the signal aborts. */
+/** Makes each worker broadcast in turn until the signal aborts. */
 async function broadcastUntil({ control, config }: RunContext, signal: AbortSignal): Promise<void> {
   if (control.size === 0) return;
   const { bytes, binary } = config.broadcasts;

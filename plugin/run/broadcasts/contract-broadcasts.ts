@@ -1,4 +1,7 @@
-/** Broadcasts of the wire contract: workers count the room's members, publish, and confirm to the run. */
+/**
+ * Publishes broadcasts by the wire contract: the run orders each broadcast from a worker, and the worker counts the
+ * room's members, publishes, and confirms.
+ */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import { destinationOf, roomName } from '../../../protocol/wire/rooms.ts';
@@ -13,11 +16,11 @@ import { markRedis, redisSince } from './redis-commands.ts';
 import { recheckImpossible, recordEcho } from './round-trips.ts';
 import { type Broadcasting, beginsPart } from './window.ts';
 
-/** How long an aborted run waits for confirmations. */
+/** Time limit for confirmations after the run was aborted. */
 const STOP_TIMEOUT_MS = 1000;
-/** Time before a fault in which the probe may have received a broadcast, and the fault prevented its echo. */
+/** Time before a fault in which the fault may have prevented the probe's echo of a broadcast. */
 const ECHO_IN_FLIGHT_US = 1e6;
-/** Silent intervals to wait when all missing copies belong to broadcasts that may not have been sent. */
+/** Number of silent intervals to wait when all missing copies belong to broadcasts that may not have been sent. */
 const UNCERTAIN_QUIETS = 5;
 
 export function contractBroadcasts(context: RunContext): Broadcasting {
@@ -52,7 +55,7 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
         { destinations, intervalMs: interval * 1000, bytes, binary, clocks: clocks.lines, isUnsteady },
         {
           beforeSend: (index) => beginsPart(index, count) && nextPart(),
-          // During the fault, members may leave between the count and the send.
+          // During the fault, members may leave between the worker's count and its send, so the count is not used.
           onSent: (sent) =>
             measurements.sent.push(isDuring(measurements.fault, sent.sentAtUs) ? { ...sent, expected: null } : sent),
           onFailed: (unsent) => measurements.unsent.push(unsent),
@@ -69,9 +72,9 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
       return {
         received: ledger ? link.status.received : echoes,
         progress: `${reached} ${measurements.sent.length}`,
-        // A disconnected client may receive missed broadcasts when it reconnects.
+        // A disconnected client may still receive missed broadcasts when it reconnects.
         isComplete: orders.open === 0 && missing(0) <= 0 && link.status.away === 0,
-        // Unexpected copies, such as duplicates, can still arrive.
+        // Duplicates and other unexpected copies can still arrive.
         quiets: missing(orders.unanswered) > 0 ? UNCERTAIN_QUIETS : 1,
         missingCopies: Math.max(0, missing(orders.open)),
         unconfirmed: orders.open,
@@ -81,7 +84,7 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
     async settle() {
       if (signal.aborted) await within(orders.settled(), STOP_TIMEOUT_MS);
       const unconfirmed = orders.close();
-      // After a fault, Redis's traffic includes the reconnects.
+      // After a fault, Redis's traffic includes that of the reconnects.
       if (redisBegin && !measurements.fault) measurements.redis = await redisSince(context, redisBegin, orders.count);
       await settleClocks(context);
       checkSentinel(context);
@@ -95,9 +98,9 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
 }
 
 /**
- * Sums the members of all broadcasts. A broadcast without a count takes the count of the previous broadcast. Copies of a lost host count as
- * lost: no broadcast expects more copies than the remaining hosts have members.
- * @param unconfirmed number of further broadcasts, which take the last count
+ * Sums the members of all broadcasts. A broadcast without a member count takes the count of the previous broadcast.
+ * After the loss of a generator host, no broadcast expects more copies than the remaining hosts have members.
+ * @param unconfirmed number of unconfirmed broadcasts to add, each with the last member count
  */
 function expectedCopies({ measurements, link }: RunContext, unconfirmed: number): number {
   const maxMembers = link.gone.size > 0 ? link.status.joined : Number.POSITIVE_INFINITY;
@@ -116,7 +119,7 @@ function reachedSince(before: RunContext['link']['reached'], now: RunContext['li
   return copies;
 }
 
-/** Assumes that an unconfirmed broadcast was sent at its intended time. */
+/** Returns an unconfirmed broadcast as if it was sent at its intended time. */
 function assumedSent(
   { seq, room, via, intendedAtUs: atUs, orderedAtUs }: UnconfirmedBroadcast,
   { workersAtStart }: RunContext['measurements'],
@@ -148,7 +151,10 @@ function hasCopies({ received, unexpected, notMember, wrongSize, wrongContent }:
   return received + unexpected + notMember + wrongSize + wrongContent > 0;
 }
 
-/** Lets the reference receiver join last, so that its worker sends to it last: see `sentinel.ts`. */
+/**
+ * Joins the reference receiver to the room. It joins last, because a worker sends to its members in the order of their
+ * joins.
+ */
 async function joinSentinel(context: RunContext): Promise<void> {
   const { sentinel, measurements, signal } = context;
   if (!sentinel || signal.aborted) return;
@@ -174,12 +180,15 @@ function checkSentinel(context: RunContext): void {
   }
 }
 
-/** Notes missing round trips, except of broadcasts during a planned fault, and of broadcasts since the fault that closed the probe. */
+/**
+ * Notes missing round trips of the probe. Broadcasts during a planned fault do not count. If the fault closed the
+ * probe, later broadcasts do not count either.
+ */
 function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
   measurements.probeReceivedAtUs = probe.receivedAtUs;
-  // `leftAtUs` is 0 without a probe, which the run has already reported.
+  // `leftAtUs` is 0 in a run without a probe. The run has already reported the missing probe.
   if (probe.leftAtUs === 0) return;
   const { sent: all, receiversRoom, fault } = measurements;
   const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);
@@ -194,7 +203,9 @@ function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   measurements.observations.note('roundTripsMissing', missed, 'underLoad');
 }
 
-/** Reads the clocks again and recomputes send times, which are more exact between two readings. */
+/**
+ * Reads the clocks again and recomputes send times: a clock is known better between two readings than after the last.
+ */
 async function settleClocks(context: RunContext): Promise<void> {
   const { measurements, clocks, signal } = context;
   if (signal.aborted) return;

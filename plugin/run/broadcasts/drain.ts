@@ -1,32 +1,33 @@
 /**
- * Waits for the last confirmations and copies. The wait ends early only when nothing is outstanding: a slow copy is late, not lost. A
- * server's backlog may take longer than the broadcasts did.
+ * Waits for the last confirmations and copies. The wait ends early only if every copy and confirmation has arrived,
+ * because a slow copy is late and not lost. A server's backlog may take longer than the broadcasts did.
  */
 import type { RunContext } from '../context.ts';
 import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
 
-/** Progress of the published broadcasts. */
+/** Number of copies and confirmations that have arrived or are missing. */
 export interface Outstanding {
-  /** Copies so far, including duplicates. The server is silent while this number stays the same. */
+  /** Copies so far, including duplicates. The server counts as silent while this number stays the same. */
   received: number;
-  /** Value that changes while a backlog gets shorter. */
+  /** Value that changes while the server's backlog gets shorter. */
   progress: number | string;
-  /** Every expected copy has arrived. */
+  /** Whether every expected copy has arrived. */
   isComplete: boolean;
-  /** Silent intervals to wait once complete; by default 1. */
+  /** Number of silent intervals to wait after the last expected copy; by default 1. */
   quiets?: number;
   missingCopies: number;
-  /** Broadcasts that may still be confirmed. */
+  /** Number of broadcasts without a confirmation that may still be confirmed. */
   unconfirmed: number;
 }
 
-/** A worker that takes longer to answer was blocked. */
+/** Response time above which a worker counts as blocked. */
 const BLOCKED_MS = 1000;
 
 /**
- * Resolves after a silence once every copy has arrived, or at the deadline. The deadline counts from the last progress. When every copy has
- * arrived, it counts from that moment, because some servers never fall silent. Silence and deadline start again if copies are missing and a
- * worker was blocked: the worker may send its backlog now. Sets `measurements.tailCut` if copies still arrived at the end.
+ * Resolves after a silent interval if every copy has arrived, or at the deadline. The deadline counts from the last
+ * progress, or from the arrival of the last expected copy: some servers never fall silent. If copies are missing and a
+ * worker was blocked, both waits start again, because the worker may send its backlog now. Sets `measurements.tailCut`
+ * if copies still arrived at the end.
  */
 export async function drain(
   { config, control, measurements, signal }: RunContext,
@@ -62,7 +63,10 @@ export async function drain(
   measurements.tailCut = { copies: last?.missingCopies ?? 0, unconfirmed: last?.unconfirmed ?? 0, seconds };
 }
 
-/** Waits until all workers have answered. @returns whether a worker was blocked until now */
+/**
+ * Waits until all workers have answered.
+ * @returns whether a worker was blocked
+ */
 async function wasBlocked(control: RunContext['control']): Promise<boolean> {
   const askedAtMs = performance.now();
   const workers = await control.stats().catch(() => []);

@@ -1,7 +1,8 @@
 /**
- * Finalizes the ledger rows of the server's own event. Finalizing a row of 10,000 connections takes a fleet process some
- * milliseconds, so a short run does it at the end. In a long run, once a quarter of the ledger's rows is in use, the oldest
- * broadcasts are finalized early if they are complete, or if no copy has arrived for the time of the drain's deadline.
+ * Finalizes the ledger rows of the server's own event: a finalized row has its sums, and its space in the ledger is
+ * free. For 10,000 connections, this takes a fleet process some milliseconds, so a short run does it at the end. In a
+ * long run, once a quarter of the rows is in use, it finalizes the oldest broadcasts early: if they are complete, or if
+ * no copy has arrived for the time of the drain's deadline.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { Sighting } from '../../../protocol/link/ledger-messages.ts';
@@ -12,7 +13,7 @@ import type { Published } from '../receivers/publishers.ts';
 import { type Broadcast, LatencyBasis, mergeSightings } from './orders.ts';
 import { Rows } from './rows.ts';
 
-/** Share of the ledger's rows that may be in use before broadcasts are finalized early. */
+/** Share of the ledger's rows in use above which broadcasts are finalized early. */
 const KEPT_SHARE = 0.25;
 
 type FinalizerContext = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers'>;
@@ -20,32 +21,32 @@ type FinalizerContext = Pick<RunContext, 'config' | 'link' | 'population' | 'pub
 export class Finalizer {
   readonly rows = new Rows();
   readonly basis: LatencyBasis;
-  /** Broadcasts of the run that arrived. */
+  /** Number of this run's broadcasts with at least one copy. */
   seen = 0;
-  /** Broadcasts among `seen` without a ledger row. */
+  /** Number of broadcasts without a ledger row, because the ledger was full. */
   skipped = 0;
-  /** The first copy without an id. */
+  /** The first copy of the event that has no id, as an example for error messages. */
   example: string | undefined;
   readonly #context: FinalizerContext;
   readonly #nowUs: () => number;
   readonly #beganAtUs: number;
-  /** Broadcasts whose first copy arrives later do not count. */
+  /** Time limit for the first copy of a broadcast: if it arrives later, the broadcast does not count. */
   #endedAtUs = Number.POSITIVE_INFINITY;
-  /** Published broadcasts that are not finalized, by id; empty if the server chooses the ids. */
+  /** Published broadcasts that are not finalized yet, by id. Empty if the server chooses the ids. */
   readonly #published = new Map<string, Published>();
-  /** Last `seq` given to a broadcast whose id the server chose. */
+  /** Last sequence number that was given to a broadcast whose id the server chose. */
   #lastSeq = 0;
-  /** Copies of each id, and since when this number has not changed. */
+  /** Number of copies by id, and the time since which this number has not changed. */
   #copies = new Map<string, { reached: number; sinceUs: number }>();
   #bytes = 0;
-  /** Ids that the ledgers are to forget with the next poll. */
+  /** Ids to remove from the ledgers with the next poll. */
   #ignoredIds: string[] = [];
   #otherIds: [path: string, id: string][] = [];
   readonly #rooms: ReadonlyMap<string, number>;
 
   /**
    * Must be created when the ledgers begin to count.
-   * @param rooms members of the known rooms
+   * @param rooms number of members by room
    */
   constructor(
     context: FinalizerContext,
@@ -60,12 +61,14 @@ export class Finalizer {
     this.basis = new LatencyBasis(sentAt !== undefined, this.#givesIds ? 'publisher' : 'first receipt');
   }
 
-  /** Mean length of a copy's JSON. */
+  /** Mean length of a copy's JSON in characters. */
   get bytes(): number {
     return Math.round(this.#bytes / Math.max(1, this.seen - this.skipped));
   }
 
-  /** Another path at which copies have ids that may be the run's; undefined if there is none. */
+  /**
+   * Path, other than the configured path, at which copies have ids that may be the run's; undefined if there is none.
+   */
   get idsBeside(): string | undefined {
     const inList = (path: string) => path.indexOf('*') > '$.'.length;
     const prefix = this.#context.publishers?.prefix ?? '';
@@ -76,13 +79,13 @@ export class Finalizer {
     if (this.#givesIds) this.#published.set(broadcast.countedAs, broadcast);
   }
 
-  /** Ignores broadcasts that first arrive after this time. The earliest time counts. */
+  /** Excludes broadcasts that first arrive after this time. If called several times, the earliest time counts. */
   end(atUs: number): void {
     this.#endedAtUs = Math.min(this.#endedAtUs, atUs);
   }
 
   /**
-   * Polls the fleets, and finalizes broadcasts early if the ledgers are filling up.
+   * Polls the fleet processes, and finalizes broadcasts early if the ledgers are filling up.
    * @returns number of broadcasts that are not finalized, copies expected of them, and first copies so far
    */
   async poll() {
@@ -119,7 +122,7 @@ export class Finalizer {
     return firstAtUs >= this.#beganAtUs && firstAtUs <= this.#endedAtUs;
   }
 
-  /** Number of current members that should receive the broadcast; infinite if unknown. */
+  /** Number of current members that should receive the broadcast; infinite if the number is unknown. */
   #membersOf(id: string): number {
     const place = placeOfCounted(id);
     const members = this.#rooms.get(place) ?? Number.POSITIVE_INFINITY;
@@ -138,7 +141,7 @@ export class Finalizer {
     );
   }
 
-  /** Finalizes the oldest finished broadcasts until the ledgers are at `KEPT_SHARE` again. */
+  /** Finalizes the oldest finished broadcasts until no more than `KEPT_SHARE` of the ledgers' rows are in use. */
   async #finalizeEarly(sightings: Sighting[], filled: number): Promise<void> {
     const excess = Math.ceil(sightings.length * (1 - KEPT_SHARE / filled));
     const finished = sightings.filter((sighting) => this.#isFinished(sighting)).slice(0, excess);
@@ -158,7 +161,7 @@ export class Finalizer {
 
   /**
    * Counts the broadcasts as arrived.
-   * @returns the broadcasts with a row in every process that received them; ignores the rest
+   * @returns the broadcasts that have a row in every process that received them
    */
   #takeArrived(ofRun: Sighting[]): Broadcast[] {
     const broadcasts: Broadcast[] = [];
@@ -177,7 +180,9 @@ export class Finalizer {
     return broadcasts;
   }
 
-  /** Gives a number to a broadcast of the server. All members at the time of its first copy should receive it. */
+  /**
+   * Gives a sequence number to a broadcast of the server. All members at the time of its first copy should receive it.
+   */
   #numbered(sighting: Sighting): Broadcast {
     const { id, firstAtUs } = sighting;
     return { seq: ++this.#lastSeq, id, membersAtUs: firstAtUs, intendedAtUs: firstAtUs, sighting };
@@ -191,7 +196,7 @@ export class Finalizer {
   }
 }
 
-/** Represents a broadcast of the run's publishers. All members at the time of the emit should receive it. */
+/** Returns the row for a broadcast of the run's publishers. All members at the time of the emit should receive it. */
 function broadcastOf(
   { seq, countedAs: id, emittedAtUs, intendedAtUs, sentAt }: Published,
   sighting: Sighting | undefined,

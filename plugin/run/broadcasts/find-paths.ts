@@ -1,4 +1,7 @@
-/** Finds an event that can be counted, and the paths of its id and its time, from the messages of two connections. */
+/**
+ * Finds an event whose broadcasts can be counted, and where its messages contain their id and send time. Compares the
+ * messages of two connections.
+ */
 import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 import { idOf } from '../../fleet/client/counted-event.ts';
 import { instantOf, measureEpochOffsetUs, sentTimes } from './sent-times.ts';
@@ -10,37 +13,41 @@ export interface Message {
   receivedAtUs: number;
 }
 
-/** Messages that two connections received in the same period. The id of a broadcast is the same for both. */
+/** Messages that two connections received in the same period. Both connections receive a broadcast with the same id. */
 export type Heard = readonly [Message[], Message[]];
 
 export interface Paths {
   event: string;
   id: JsonPath;
   sentAt: JsonPath | undefined;
-  /** A value that looks like a time, and why it is not used. */
+  /** Path of a value that looks like a time, and why it cannot be used as the send time. */
   unusableTime: { path: JsonPath; reason: string } | undefined;
 }
 
 interface Candidate {
   event: string;
   path: JsonPath;
-  /** Rank of the path as a source of ids; lower is better. */
+  /** Rank of the path by how likely it leads to an id; 0 is best. */
   rank: number;
   messages: number;
 }
 
-/** The worst rank: a time is a usable id only if no two messages are sent at once. */
+/** Rank of a path to a time. A time identifies a message only if no two messages are sent at the same time. */
 const RANK_OF_TIME = 3;
 const MAX_DEPTH = 6;
 const MAX_LEAVES = 500;
 const MESSAGE_ID = /^_?(id|uuid|guid)$|^(message|msg|event)[_-]?id$/i;
 const OTHER_ID = /([_-](id|uuid|guid|seq)|[a-z](Id|ID|Uuid|UUID|Seq))$|^(seq|sequence|nonce)$/;
-/** A token such as a UUID, an ObjectId or a nanoid: eight or more characters with a digit, unlike most words. */
+/**
+ * Pattern of a token, such as a UUID, an ObjectId or a nanoid. It has eight or more characters and a digit, unlike most
+ * words.
+ */
 const TOKEN = /^(?=.*\d)[\w.:+/=-]{8,}$/;
 
 /**
- * @param published ids that the run's own publisher sent: if given, only these count
- * @returns undefined if no event has an id that differs between its messages and that both connections received
+ * Finds the event and the path of its id: a value that differs between messages, and is the same on both connections.
+ * @param published ids that the run's own publisher sent; if given, other ids do not count
+ * @returns undefined if no event has such an id
  */
 export function findPaths([first, second]: Heard, published?: ReadonlySet<string>): Paths | undefined {
   const events = [...new Set(first.map(({ event }) => event))];
@@ -75,10 +82,10 @@ function candidatesOf(event: string, [first, second]: Heard, published: Readonly
       return own.length > 0 ? [{ ...candidate, messages: own.length, rank: 0 }] : [];
     }
     const differ = !ids.includes(undefined) && new Set(ids).size === ids.length;
-    // A single message does not show whether the next one has a different id.
+    // A single message does not show whether the next message has a different id.
     if (!differ || common.length < 2) return [];
     const rank = rankOf(path, first);
-    // Two different messages of the same millisecond, one on each connection, may have the same time.
+    // Two different messages that were sent in the same millisecond may have the same time.
     const isShared = ({ args }: Message) => idsIn([{ args }], path).some((id) => secondIds.has(id));
     const isSame = ({ args }: Message) => secondMessages.has(JSON.stringify(args));
     if (rank === RANK_OF_TIME && !first.filter(isShared).every(isSame)) return [];
@@ -86,7 +93,10 @@ function candidatesOf(event: string, [first, second]: Heard, published: Readonly
   });
 }
 
-/** Returns undefined for a value that is more likely a text or a measured value than an id. */
+/**
+ * Returns how likely the values at a path are ids.
+ * @returns undefined for values that are more likely texts or measured values
+ */
 function rankOf(path: JsonPath, messages: Message[]): number | undefined {
   const key = path.at(-1) as string;
   const values = messages.flatMap(({ args }) => valuesAt(args, path));
@@ -118,17 +128,17 @@ export function findId(args: unknown[], ids: ReadonlySet<string>): JsonPath | un
   return leavesOf(args).find((path) => ids.has(idAt(args, path) ?? ''));
 }
 
-/** Returns undefined if the value at the path cannot be an id. */
+/** Returns the id at the path; undefined if the value there cannot be an id. */
 export function idAt(args: unknown, path: JsonPath): string | undefined {
   return idOf(valueAt(args, path));
 }
 
-/** Returns the path once for each list index in it, with that index replaced by all entries of the list. */
+/** Returns variants of the path: in each variant, one list index is replaced by all entries of the list. */
 function listPathsOf(path: JsonPath): JsonPath[] {
   return path.flatMap((step, depth) => (depth > 0 && /^\d+$/.test(step) ? [path.with(depth, EACH)] : []));
 }
 
-/** Returns the paths of all strings and numbers, breadth first. */
+/** Returns the paths of all strings and numbers in the value, breadth first. */
 export function leavesOf(args: unknown): JsonPath[] {
   const leaves: JsonPath[] = [];
   let level: [JsonPath, unknown][] = [[[], args]];

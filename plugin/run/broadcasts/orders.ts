@@ -1,11 +1,17 @@
-/** Turns the sightings of the server's own event into orders to finalize ledger rows, and decides from when latency counts. */
+/**
+ * Builds the orders to finalize the ledger rows of the server's own event, and decides whether latency counts from the
+ * payload's time.
+ */
 
 import type { FreezeOrder, Sighting, Sightings } from '../../../protocol/link/ledger-messages.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
 import { placeOfCounted } from '../../../protocol/wire/rooms.ts';
 import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
 
-/** Merges the processes' sightings of each id. @returns them in the order of the first copies; `counted` if every process counts it */
+/**
+ * Merges the reports of the fleet processes about each id.
+ * @returns the ids in the order of their first copies; `counted` if every process counts the id
+ */
 export function mergeSightings(sightings: Sightings[]): Sighting[] {
   const byId = new Map<string, Sighting>();
   for (const sighting of sightings.flatMap(({ ids }) => ids)) {
@@ -21,29 +27,41 @@ export function mergeSightings(sightings: Sightings[]): Sighting[] {
   return [...byId.values()].sort((a, b) => a.firstAtUs - b.firstAtUs);
 }
 
-/** A broadcast of the run. Times on CLOCK_MONOTONIC. */
+/** A broadcast of the run's publishers or of the server. Times are on CLOCK_MONOTONIC. */
 export interface Broadcast {
   seq: number;
   id: string;
-  /** Time of the emit or of the first copy: members at this time should receive the broadcast. */
+  /** Time of the emit or of the first copy. Members at this time should receive the broadcast. */
   membersAtUs: number;
   intendedAtUs: number;
-  /** Sightings of its copies; undefined if no copy has arrived. */
+  /** Reports of the fleet processes about its copies; undefined if no copy has arrived. */
   sighting: Sighting | undefined;
-  /** The time that the run's publisher wrote into it. */
+  /** The send time that the run's publisher wrote into the payload. */
   publishedSentAt?: number;
 }
 
-/** Event from which latency counts. The first orders decide, as latencies from different events cannot be merged. */
+/**
+ * Decides the start of latency: the payload's time, the emit, or the first copy. The first orders decide for the whole
+ * run, because latencies with different starts cannot be merged.
+ */
 export class LatencyBasis {
-  /** Why the payload's time is not used for some or all broadcasts, although the option names it. */
+  /**
+   * Reason why the payload's time is not used, for some broadcasts or for all. Only set if the options name such a
+   * time.
+   */
   unusable: string | undefined;
-  /** Number of broadcasts without latency because their own time is unusable; other broadcasts have a usable time. */
+  /**
+   * Number of broadcasts without a latency, because their time is unusable although other broadcasts have a usable
+   * time.
+   */
   untimed = 0;
   readonly #otherwise: LatencyFrom;
   #usesPayload: boolean | undefined;
 
-  /** @param hasSentAt the options name a time in the payload @param otherwise used if that time is unusable */
+  /**
+   * @param hasSentAt whether the options name a time in the payload
+   * @param otherwise start of latency if that time is unusable
+   */
   constructor(hasSentAt: boolean, otherwise: LatencyFrom) {
     this.#otherwise = otherwise;
     if (!hasSentAt) this.#usesPayload = false;
@@ -65,13 +83,13 @@ export class LatencyBasis {
     }));
   }
 
-  /** Returns whether to use the payload's time; undefined while nothing has arrived. */
+  /** Returns whether latency counts from the payload's time; undefined while no copy has arrived. */
   #decide(broadcasts: Broadcast[], epochOffsetUs: number): boolean | undefined {
     const received = broadcasts.flatMap(({ sighting, publishedSentAt, membersAtUs }) =>
       sighting ? [{ ...sighting, publishedSentAt, ...emitOf({ publishedSentAt, membersAtUs }) }] : [],
     );
     if (received.length === 0) return undefined;
-    // The server passes on the run's own time of the emit, which the run knows more precisely.
+    // The server forwards the time that the run's publisher wrote. The run has this time more precisely.
     if (
       received.every(
         ({ sentAt, publishedSentAt }) => publishedSentAt !== undefined && String(sentAt) === String(publishedSentAt),

@@ -1,6 +1,6 @@
 /**
- * Broadcasts of an event of the user's own server, without the wire contract. The run's publishers cause them, or the server sends them by
- * itself; fleet processes distinguish them by an id in the payload.
+ * Counts broadcasts of an event of the user's own server, without the wire contract. The run's publishers trigger the
+ * broadcasts, or the server sends them by itself. Fleet processes distinguish the broadcasts by an id in the payload.
  */
 import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -16,14 +16,17 @@ import { Finalizer } from './finalizer.ts';
 import { asSent } from './rows.ts';
 import { BROADCAST_PARTS, type Broadcasting, beginsPart } from './window.ts';
 
-/** Interval of polling the fleets while broadcasts are published. */
+/** Interval at which the fleet processes are polled while broadcasts are published. */
 const POLL_MS = 1000;
-/** Maximum number of rooms; a fleet process reports no more. */
+/** Maximum number of rooms that a fleet process reports. */
 const MAX_ROOMS = 1000;
-/** Longest delay of a Node timer. */
+/** Longest delay that a Node timer supports. */
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
-/** @param loadIsOver aborts at the end of a load that goes on meanwhile; this ends publishing and waiting */
+/**
+ * @param loadIsOver aborts at the end of the load, if broadcasts are counted during the load; publishing and waiting
+ * end then
+ */
 export function ownEventBroadcasts(context: RunContext, delivery: Delivery, loadIsOver?: AbortSignal): Broadcasting {
   const { link, publishers, measurements } = context;
   const signal = loadIsOver ? AbortSignal.any([context.signal, loadIsOver]) : context.signal;
@@ -46,7 +49,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
       signal,
       rooms,
     );
-  /** Waits while the server broadcasts by itself, in parts of equal length. */
+  /** Waits while the server broadcasts by itself. Divides the time into parts of equal length. */
   const listen = async (nextPart: () => void) => {
     if (loadIsOver) return pause(MAX_TIMER_MS, signal);
     for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
@@ -55,24 +58,24 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
     }
   };
   return {
-    // Less often than the default, as each poll asks all fleet processes.
+    // Longer than the default interval, because each poll sends a request to all fleet processes.
     pollMs: 250,
 
     async publish(nextPart) {
-      // The ledgers ignore broadcasts that are already under way.
+      // The ledgers ignore broadcasts whose first copies arrived before this call.
       const rooms = roomsOf(await link.sight(true), delivery, loadIsOver === undefined || publishers !== undefined);
       finalizer = new Finalizer(context, delivery, rooms);
       await whilePolling(signal, finalizer, () =>
         publishers ? publishAll(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
       );
-      // A server with publishers may broadcast as late as the end of the drain.
+      // A server that broadcasts because of the run's publishers may do so until the end of the drain.
       if (!publishers) finalizer.end(monotonicUs());
     },
 
     async outstanding() {
       const { broadcasts, expected, reached } = await finalizer.poll();
       drainedAtUs = monotonicUs();
-      // If the server chooses the ids, `broadcasts` includes other broadcasts of the server.
+      // If the server chooses the ids, `broadcasts` includes broadcasts that the run did not trigger.
       const isComplete = broadcasts >= published - finalizer.seen && reached >= expected;
       const missingCopies = Number.isFinite(expected) ? Math.max(0, expected - reached) : 0;
       return { received: reached, progress: reached, isComplete, missingCopies, unconfirmed: 0 };
@@ -101,7 +104,9 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
   };
 }
 
-/** Runs a function, and polls the fleets during that time, so that finished broadcasts make room in the ledgers. */
+/**
+ * Runs a function, and polls the fleet processes meanwhile, so that finished broadcasts free their rows in the ledgers.
+ */
 async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
   const done = new AbortController();
   const untilDone = AbortSignal.any([signal, done.signal]);
@@ -123,8 +128,8 @@ async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () =
 
 /**
  * Sums the members of each room over all fleet processes.
- * @param areNeeded whether a room must already exist
- * @returns members by namespace and room; a random selection of `MAX_ROOMS` if there are more
+ * @param areNeeded whether a connection must already be in a room
+ * @returns members by namespace and room; a random selection if there are more than `MAX_ROOMS` rooms
  * @throws CapacityError DELIVERY_UNMATCHED if `audience` is configured and no connection is in a room
  */
 function roomsOf(sightings: Sightings[], { audience }: Delivery, areNeeded: boolean): ReadonlyMap<string, number> {
@@ -142,7 +147,7 @@ function roomsOf(sightings: Sightings[], { audience }: Delivery, areNeeded: bool
 }
 
 /**
- * Checks the path of the id after the first connections, so that a wrong one fails early.
+ * Checks the configured path of the id after the first connections, so that a wrong path fails early.
  * @throws CapacityError DELIVERY_UNMATCHED if the event has arrived, but never with an id
  */
 export async function checkPath({ link }: Pick<RunContext, 'link'>, { event, id, audience }: Delivery): Promise<void> {
@@ -161,7 +166,7 @@ export function pathUnmatched(event: string, paths: JsonPath[], example: string)
   );
 }
 
-/** Error for a received event with an id but without a room, which the published event may have had. */
+/** Error for a received event that has an id but no room, although broadcasts go to rooms. */
 export function roomMissing(event: string, path: JsonPath, example: string): CapacityError {
   return new CapacityError(
     'DELIVERY_UNMATCHED',
@@ -170,7 +175,7 @@ export function roomMissing(event: string, path: JsonPath, example: string): Cap
   );
 }
 
-/** Returns the fix for an event that does not name its room. */
+/** Returns the suggested fix for an event whose payload does not contain the room. */
 export function roomIntoEvent(event: string): string {
   return `let the server put the room into the event, as in io.to(room).emit('${event}', {...message, room})`;
 }

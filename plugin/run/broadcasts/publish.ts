@@ -1,4 +1,6 @@
-/** Publishes broadcasts on an absolute schedule: a slow broadcast shows as a send delay and does not delay the next. */
+/**
+ * Publishes broadcasts on a fixed schedule. A slow broadcast has a send delay and does not delay the next broadcast.
+ */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { BroadcastSent } from '../../../protocol/wire/events.ts';
@@ -7,70 +9,78 @@ import { pause } from '../wait.ts';
 
 /** A broadcast that was sent. `sentAtUs` and `intendedAtUs` are on the run's clock. */
 export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
-  /** Room of the broadcast; empty for the server's own event, unless that goes to a room. */
+  /** Room of the broadcast. Empty for the server's own event if the run does not choose the room. */
   room: string;
-  /** Members of the room as the server counted them; null if it did not count. */
+  /** Members of the room as the worker counted them; null without a count. */
   expected: number | null;
   intendedAtUs: number;
-  /** When the run ordered it, on the run's clock. The worker counted the members later. */
+  /** When the run ordered the broadcast, on the run's clock. The worker counts the members after this time. */
   orderedAtUs?: number;
   /** `sentAtUs` on the publisher's own clock. */
   stampedAtUs: number;
-  /** The time in the payload, if latency counts from it; null if that is unusable. */
+  /** The time in the payload, if latency counts from there; null if it is unusable. */
   latencyFromAtUs?: number | null;
-  /** Index of the worker that publishes it. */
+  /** Index of the worker that publishes the broadcast. */
   via: number;
-  /** The wrong `seq` in its worker's confirmation. */
+  /** The `seq` that the worker confirmed, if it differs from the ordered `seq`. */
   confirmedAs?: number;
-  /** No worker confirmed it, but copies arrived. Its `sentAtUs` is the intended time. */
+  /** No worker confirmed the broadcast, but copies arrived. `sentAtUs` is the intended time. */
   unconfirmed?: true;
-  /** Number of consecutive broadcasts that this row sums up; by default 1. */
+  /** Number of consecutive broadcasts in this row; by default 1. */
   broadcasts?: number;
 }
 
-/** A broadcast that was not sent: the worker was unreachable or refused, or the publisher was closed. */
+/** A broadcast that was not sent: the worker was unreachable or refused, or the publisher's connection was closed. */
 export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'via' | 'intendedAtUs'> {
   message: string;
-  /** The worker answered, but refused to publish. */
+  /** The worker refused to publish. */
   isRefused?: true;
-  /** Socket.IO's disconnect reason of the publisher. */
+  /** Socket.IO's reason for the publisher's disconnect. */
   publisherEnd?: string;
 }
 
-/** A broadcast that was ordered but not confirmed. It may have been sent. */
+/** A broadcast without a confirmation. The worker may have sent it. */
 export interface UnconfirmedBroadcast extends UnsentBroadcast {
   orderedAtUs: number;
 }
 
 interface Schedule {
-  /** Room and index of the publishing worker, for each broadcast in order. */
+  /** Room and index of the publishing worker of each broadcast, in order. */
   destinations: { room: string; via: number }[];
   intervalMs: number;
   bytes: number;
   binary: boolean;
-  /** A clock for each worker; without clocks, workers share the run's. */
+  /** Clocks of the workers. If missing, all workers use the run's clock. */
   clocks?: ClockLine[];
-  /** True while workers may stop and start: any reachable worker publishes then, without counting the members. */
+  /**
+   * Returns true while workers may stop and start. Any reachable worker publishes then, without counting the members.
+   */
   isUnsteady?: () => boolean;
 }
 
 interface PublishEvents {
-  /** Called between two broadcasts, when the copies of the previous one should have arrived; `index` counts from 0. */
+  /**
+   * Called before each broadcast. The copies of the previous broadcast should have arrived by then. `index` counts from
+   * 0.
+   */
   beforeSend?: (index: number) => unknown;
   onSent: (sent: SentBroadcast) => unknown;
   onFailed: (unsent: UnsentBroadcast) => unknown;
 }
 
-/** Time for the worker to count the members, so that the count does not delay the send. */
+/** Time for the worker to count the members before the send, so that the count does not delay the send. */
 const ORDER_AHEAD_MS = 200;
 /** Time from the call of `publish` to the first intended send time. */
 export const LEAD_MS = 2 * ORDER_AHEAD_MS;
-/** Timeout of a confirmation, longer than any run: an overloaded worker confirms late. The drain ends the wait. */
+/**
+ * Timeout of a confirmation. It is longer than any run, because an overloaded worker confirms late and the drain has
+ * its own time limit.
+ */
 const CONFIRM_TIMEOUT_MS = 24 * 3_600_000;
 
-/** Broadcasts that workers were ordered to send, and their confirmations. */
+/** Broadcasts that the run ordered from workers, and their confirmations. */
 export class Orders {
-  /** Orders that the worker may still confirm, by `seq`. */
+  /** Orders without a confirmation that may still be confirmed, by `seq`. */
   readonly #open = new Map<number, Omit<UnconfirmedBroadcast, 'message'>>();
   readonly #unanswered: UnconfirmedBroadcast[] = [];
   readonly #answers: Promise<void>[] = [];
@@ -80,12 +90,15 @@ export class Orders {
     return this.#answers.length;
   }
 
-  /** Number of orders that may still be confirmed. */
+  /** Number of orders without a confirmation that may still be confirmed. */
   get open(): number {
     return this.#open.size;
   }
 
-  /** Number of orders that may have been carried out but can no longer be confirmed, for example after a lost connection. */
+  /**
+   * Number of orders that can no longer be confirmed although the worker may have sent the broadcast, for example after
+   * a lost connection.
+   */
   get unanswered(): number {
     return this.#unanswered.length;
   }
@@ -119,7 +132,10 @@ export class Orders {
     this.#answers.push(answer);
   }
 
-  /** Ignores later confirmations. Idempotent. @returns the unconfirmed orders */
+  /**
+   * Stops waiting for confirmations. Idempotent.
+   * @returns the unconfirmed orders
+   */
   close(): UnconfirmedBroadcast[] {
     this.#closed = true;
     const nowUs = monotonicUs();
@@ -132,8 +148,8 @@ export class Orders {
 }
 
 /**
- * Orders all broadcasts. Resolves when the last one is due, before it is confirmed.
- * @returns the orders, which the caller waits for and closes
+ * Orders all broadcasts. Resolves when the last broadcast is due, without waiting for confirmations.
+ * @returns the orders; the caller waits for confirmations and closes it
  */
 export async function publish(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
@@ -169,8 +185,9 @@ export async function publish(
 }
 
 /**
- * Calls `send` for each number from 1, `aheadMs` before its intended time. The intended times are fixed, so a slow call does not
- * delay the next. Resolves when the last broadcast is due, or when the signal aborts.
+ * Calls `send` for each number from 1, `aheadMs` before the intended time of the broadcast. The intended times are
+ * fixed, so a slow call does not delay the next call. Resolves when the last broadcast is due, or when the signal
+ * aborts.
  */
 export async function onSchedule(
   { count, intervalMs, leadMs, aheadMs }: Record<'count' | 'intervalMs' | 'leadMs' | 'aheadMs', number>,

@@ -1,4 +1,7 @@
-/** Builds the orders to finalize ledger rows, and corrects the rows of lost hosts by the server's counts of members. */
+/**
+ * Builds the orders to finalize ledger rows, and corrects the rows of lost generator hosts with the server's member
+ * counts.
+ */
 import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
 import type { HostedRow } from '../link.ts';
 import type { Measurements } from '../measurements/measurements.ts';
@@ -6,8 +9,9 @@ import { loadReceivers } from '../receivers/load-receivers.ts';
 import type { SentBroadcast } from './publish.ts';
 
 /**
- * Adds to each broadcast when the previous one was ordered: the server's count excludes connections that left earlier.
- * @param beganAtUs this time for the first broadcast
+ * Adds the order time of the previous broadcast to each broadcast. Connections that closed before that time are not in
+ * the server's member count.
+ * @param beganAtUs time to use for the first broadcast
  */
 export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[] {
   let previousAtUs = beganAtUs;
@@ -26,9 +30,9 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
 type Measured = Parameters<typeof loadReceivers>[1] & Pick<Measurements, 'sent'>;
 
 /**
- * Limits the expected copies of lost hosts. The row of a lost host assumes that all its connections were members. Some may have left, or be
- * in another room.
- * @returns the rows; an assumed row expects at most the server's count of members, less the members on other hosts
+ * Limits the expected copies of lost generator hosts. The row of a lost host assumes that all its connections were
+ * members of the room, but some may have left or joined another room.
+ * @returns the rows; the row of a lost host expects at most the server's member count, less the members on other hosts
  */
 export function withLostMembers(rows: HostedRow[], { sent, ...measured }: Measured): HostedRow[] {
   if (!rows.some(({ assumed }) => assumed)) return rows;

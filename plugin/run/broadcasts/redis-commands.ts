@@ -1,16 +1,16 @@
 /**
- * Measures the load that the broadcasts put on the adapter's Redis. Before each broadcast, workers count the members through the same
- * Redis; the cost of these counts is measured first and subtracted.
+ * Measures the load that broadcasts put on the adapter's Redis. Before each broadcast, workers count the room's members
+ * through the same Redis. The cost of this count is measured first and subtracted.
  */
 import type { RunContext } from '../context.ts';
 import type { RedisMeasured } from '../measurements/measurements.ts';
 
-/** Number of counts of each worker, to measure the cost of a count. */
+/** Number of member counts per worker, to measure the cost of one count. */
 const COUNTS = 5;
 
 type RedisMark = NonNullable<Awaited<ReturnType<typeof markRedis>>>;
 
-/** Measures Redis's idle CPU while connections are held, which is subtracted from that of the broadcasts. */
+/** Measures Redis's idle CPU while connections are held. The CPU figure of the broadcasts is reduced by it. */
 export async function withRedisCpu(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
   hold: () => Promise<void>,
@@ -26,9 +26,9 @@ export async function withRedisCpu(
 }
 
 /**
- * Takes the first reading just before the broadcasts.
- * @returns for each Redis node: the reading, the cost of one count of the members, and the CPU time of a reading (its bytes are
- *   already subtracted); undefined if there is no Redis, or it does not answer
+ * Reads Redis just before the broadcasts.
+ * @returns for each Redis node: the reading, the cost of one member count, and the CPU time of a reading (its bytes are
+ * already subtracted); undefined without Redis, or if Redis does not answer
  */
 export async function markRedis({ redis, control, measurements }: RunContext) {
   const { workersAtStart, redisStream: stream, receiversRoom } = measurements;
@@ -39,7 +39,7 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
   try {
     for (let count = 0; count < counts; count++) await control.members(receiversRoom, count % workersAtStart.length);
   } catch {
-    // The run reports an unanswered control port elsewhere.
+    // The checkpoints report a control port that does not answer.
     return undefined;
   }
   const begin = await redis.traffic(stream);
@@ -57,7 +57,10 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
   return { nodes, beganAtMs: performance.now() };
 }
 
-/** @param counts how often members were counted since the mark @returns undefined if Redis does not answer or has restarted */
+/**
+ * @param counts number of member counts since the first reading
+ * @returns undefined if Redis does not answer or has restarted
+ */
 export async function redisSince(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
   { nodes: marks, beganAtMs }: RedisMark,

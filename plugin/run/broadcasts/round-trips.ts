@@ -1,4 +1,4 @@
-/** Measures the probe's unloaded round trips, and records all of its round trips. */
+/** Measures the probe's round trips without load, and records all round trips. */
 
 import { SAME_CLOCK_US } from '../../../protocol/base/clock/clock-line.ts';
 import type { RunContext } from '../context.ts';
@@ -10,10 +10,10 @@ const INTERVAL_MS = 50;
 const ANSWER_TIMEOUT_MS = 30_000;
 
 /**
- * Records an echo as a round trip, or as an impossible one. A round trip ends when the server receives the echo: after the
- * probe received the broadcast, and before it received the acknowledgement.
- * @param via index of the publisher
- * @returns false if it is unknown which worker's clock timed it
+ * Records the probe's echo as a valid or an impossible round trip. The server receives a valid echo after the probe
+ * received the broadcast, and before the probe received the acknowledgement.
+ * @param via index of the publishing worker
+ * @returns false if the worker whose clock timed the echo is unknown
  */
 export function recordEcho(
   { measurements, clocks: { lines }, probe }: Pick<RunContext, 'measurements' | 'clocks' | 'probe'>,
@@ -26,7 +26,7 @@ export function recordEcho(
   const answering = lines[workersAtStart.findIndex(({ worker }) => worker === probe.worker)];
   const { receivedAtUs, acknowledgedAtUs } = echo;
   const offsetUs = publisher?.offsetAt(receivedAtUs) ?? 0;
-  // If the clocks agree, it does not matter which worker answered.
+  // If the workers' clocks agree, any of them may have timed the echo.
   const isOneClock = lines.every((line) => line.offsetAt(receivedAtUs) === offsetUs);
   if (!answering && !isOneClock) return false;
   const sentAtUs = publisher?.toOurs(echo.sentAtUs) ?? echo.sentAtUs;
@@ -44,20 +44,20 @@ export function recordEcho(
   return true;
 }
 
-/** Records impossible round trips again after new clock readings, which may show that a clock had jumped. */
+/** Checks impossible round trips again after new clock readings, because these may show that a clock had jumped. */
 export function recheckImpossible(context: RunContext): void {
   const { measurements } = context;
   for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) recordEcho(context, load, via, echo);
 }
 
-/** Returns name of the room that only the probe joins. */
+/** Returns the name of the room that only the probe joins. */
 export function singleRoom(room: string): string {
   return `${room}:single`;
 }
 
 /**
- * Measures the probe's unloaded round trips in a room of its own. Resolves when all are answered or timed out. The probe then joins the
- * room of the broadcasts.
+ * Measures the probe's round trips without load, in a room that only the probe joins. Resolves when all echoes are
+ * answered or timed out. The probe then joins the room of the broadcasts.
  */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
   const { control, probe, config, measurements, clocks, signal } = context;

@@ -1,6 +1,6 @@
 /**
- * The finalized broadcasts of the server's own event, in bounded memory: in a long run, a row sums up several consecutive
- * broadcasts. Sums, histograms and completion times stay exact.
+ * Stores the finalized broadcasts of the server's own event in bounded memory. In a long run, a row sums up several
+ * consecutive broadcasts. Sums, histograms and completion times stay exact.
  */
 import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../../../protocol/base/histogram.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
@@ -18,13 +18,13 @@ interface Row {
 }
 
 export class Rows {
-  /** Times of every single broadcast. */
+  /** Send and completion times of each broadcast, also if rows sum up several broadcasts. */
   readonly each = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
   readonly #maxRows: number;
   #rows: Row[] = [];
-  /** Broadcasts in a full row. */
+  /** Number of broadcasts in a full row. */
   #width = 1;
-  /** Broadcasts in the last row. */
+  /** Number of broadcasts in the last row. */
   #filled = 1;
 
   constructor(maxRows = MAX_ROWS) {
@@ -71,7 +71,7 @@ export class Rows {
   }
 }
 
-/** Makes the checksum of receivers specific to the process, as all processes use the same connection numbers. */
+/** Mixes the process's number into the checksum of receivers, because all processes use the same connection numbers. */
 function withProcessChecksum(page: FrozenBroadcast, index: number): FrozenBroadcast {
   return { ...page, receivers: Math.imul(page.receivers, 2 * index + 3) >>> 0 };
 }
@@ -109,7 +109,7 @@ function addHistograms(a: string, b: string): string {
   return encodeHistogram(both);
 }
 
-/** Represents a broadcast of the server's own event, for which no worker reports a send or counts members. */
+/** Returns the row of a broadcast of the server's own event. No worker reports its send time or counts its members. */
 export function asSent({
   seq,
   room,
@@ -122,7 +122,7 @@ export function asSent({
   return { seq, room, ...times, worker: '', via: 0, expected: null };
 }
 
-/** Drops the host, as a row sums up all hosts. */
+/** Removes the host, because a row contains the sum of all hosts. */
 function withoutHost({ host: _, ...page }: HostedRow): FrozenBroadcast {
   return page;
 }

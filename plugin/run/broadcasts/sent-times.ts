@@ -1,23 +1,28 @@
-/** Parses send times in payloads, and checks that the clock that made them agrees with this machine's. */
+/** Parses send times in payloads, and checks that the server's clock agrees with this machine's clock. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
 export interface Stamped {
   /** Time of the first copy, on CLOCK_MONOTONIC. */
   firstAtUs: number;
-  /** Send time as the server writes it; undefined if the path has no value. */
+  /** Send time in the server's format; undefined if the configured path has no value. */
   sentAt?: string | number | undefined;
-  /** When a publisher of the run emitted the event that caused it. */
+  /** When a publisher of the run emitted the event that caused this broadcast. */
   emittedAtUs?: number;
 }
 
-/** Allowed difference between the two clocks, in addition to the notation's resolution. */
+/**
+ * Allowed difference between the server's clock and this machine's clock, in addition to the resolution of the format.
+ */
 const MAX_AHEAD_US = 2000;
 /** Longest plausible time from the send to the first copy. A longer time means that the server's clock is wrong. */
 const MAX_BEHIND_US = 60e6;
-/** Coarsest usable resolution; whole seconds cannot be used. */
+/** Coarsest usable resolution of a send time. Whole seconds are too coarse. */
 const MAX_RESOLUTION_US = 10_000;
 
-/** Returns each send time on CLOCK_MONOTONIC, or why the times are unusable. */
+/**
+ * Converts send times to CLOCK_MONOTONIC.
+ * @returns the times, or why they are unusable
+ */
 export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs: number[] } | { unusable: string } {
   const atUs: number[] = [];
   for (const { firstAtUs, sentAt, emittedAtUs = Number.NEGATIVE_INFINITY } of broadcasts) {
@@ -41,7 +46,7 @@ export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs:
   return { atUs };
 }
 
-/** Required precision of a tick's time. Two machines' clocks differ by far more. */
+/** Required precision of the offset between the clocks. The clocks of two machines differ by far more. */
 const PRECISE_US = 100;
 const MAX_TICKS = 20;
 
@@ -76,11 +81,11 @@ function span(us: number): string {
 
 interface Instant {
   epochUs: number;
-  /** Smallest difference that the notation can express. */
+  /** Smallest difference that the format of the send time can express. */
   resolutionUs: number;
 }
 
-/** Units of a number since 1970, recognized by magnitude for the years 2001 to 5138. */
+/** Units of a number since 1970. The magnitude of the number shows its unit for the years 2001 to 5138. */
 const UNITS = [
   { from: 1e9, toUs: 1e6 },
   { from: 1e12, toUs: 1e3 },
@@ -108,7 +113,7 @@ function fromIso(text: string): Instant | undefined {
   if (!time || Number.isNaN(epochMs)) return undefined;
   const fraction = time[1];
   if (fraction === undefined) return { epochUs: epochMs * 1000, resolutionUs: 1e6 };
-  // A Date has whole milliseconds.
+  // A Date has a resolution of one millisecond.
   const belowMsUs = Number(fraction.padEnd(6, '0').slice(3, 6));
   return { epochUs: epochMs * 1000 + belowMsUs, resolutionUs: Math.max(1, 10 ** (6 - fraction.length)) };
 }

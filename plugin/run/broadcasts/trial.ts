@@ -1,4 +1,7 @@
-/** Checks before the load that the server's own event arrives, with id, room and time at the configured paths. */
+/**
+ * Tries before the load whether the server's own event arrives, and whether id, room and time are at the configured
+ * paths.
+ */
 
 import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -16,16 +19,19 @@ import { pause } from '../wait.ts';
 import { findId } from './find-paths.ts';
 import { pathUnmatched, roomMissing } from './own-event.ts';
 
-/** Attempts to publish: a server may need some time until a new connection receives broadcasts. */
+/**
+ * Maximum number of published test events: a server may need some time before it sends broadcasts to a new connection.
+ */
 const TRIES = 5;
 const TRY_MS = 1000;
 const MAX_OTHER_EVENTS = 10;
-/** Attempts without asking for an acknowledgement, unless one is configured. */
+/** Number of test events that do not ask for an acknowledgement, unless the options do. */
 const TRIES_WITHOUT_ACK = 3;
 
 /**
  * Connects a listener, publishes if configured, and waits for the event.
- * @returns names of other events that arrived instead of it; undefined if the event arrived, or if it could not reach the listener
+ * @returns names of the events that arrived if the configured event did not; undefined if it arrived, or could not
+ * reach the listener
  * @throws CapacityError DELIVERY_UNMATCHED, PUBLISHER_CLOSED or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
@@ -39,9 +45,9 @@ export async function tryDelivery(
   const [room] = audience ? roomsOf(listener, audience) : [AUDIENCE];
   try {
     if (!publishers) return await listen(listener.socket, delivery, undefined, signal);
-    // The listener is in no room that a publisher could send to.
+    // The listener has joined no room, so no published event can reach it.
     if (publishers.givesRooms && room === undefined) return undefined;
-    // Random values in the flow can put publisher and listener in different rooms.
+    // Random values in the flow can put the publisher and the listener into different rooms.
     const by = publishers.clients.find((publisher) =>
       shareRoom(publisher, listener, publishers.givesRooms ? undefined : audience),
     );
@@ -57,7 +63,10 @@ function roomsOf({ socket: { rooms = [], joinArgs = [] } }: ConnectedClient, { c
   return typeof client === 'string' ? rooms : roomNames(valuesAt(joinArgs, client));
 }
 
-/** @param audience undefined if rooms do not matter @returns whether both are in the same namespace and share a room */
+/**
+ * Returns whether two clients are in the same namespace and share a room.
+ * @param audience undefined if rooms do not matter
+ */
 function shareRoom(a: ConnectedClient, b: ConnectedClient, audience: Audience | undefined): boolean {
   if (a.socket.target.namespace !== b.socket.target.namespace) return false;
   return audience === undefined || roomsOf(a, audience).some((room) => roomsOf(b, audience).includes(room));
@@ -91,7 +100,7 @@ async function listen(
     else arrived.resolve();
   });
   const ended = arrived.promise.finally(() => done.abort());
-  // The last try does not await this promise, so a rejection must not count as unhandled.
+  // The last attempt does not await this promise. The handler prevents an unhandled rejection.
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {
@@ -110,7 +119,12 @@ async function listen(
   return [...otherEvents].slice(0, MAX_OTHER_EVENTS);
 }
 
-/** @param socket a publisher's closed socket @param event name of the event that it emits @param isEmitted whether it had emitted one */
+/**
+ * Error for a publisher whose connection closed during the test.
+ * @param socket socket of the publisher
+ * @param event name of the event that it emits
+ * @param isEmitted whether the event was emitted before the close
+ */
 export async function publisherClosed(socket: RunSocket, event: string, isEmitted: boolean): Promise<CapacityError> {
   const { text = 'it ended', fix, isExplained = false } = socket.ending ?? {};
   const problem = targetProblem(await requestHandshake(socket.target));

@@ -1,4 +1,7 @@
-/** Measures the broadcasts while all connections are held: publishes, waits for the last copies, finalizes the ledger. */
+/**
+ * Measures the broadcasts while all connections are held: publishes, waits for the last copies, and finalizes the
+ * ledger.
+ */
 import type { RunContext } from '../context.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
 import { Windows } from '../windows/cpu-window.ts';
@@ -6,10 +9,13 @@ import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
 import { drain, type Outstanding } from './drain.ts';
 import { LEAD_MS } from './publish.ts';
 
-/** A source of broadcasts: the wire contract's, which workers publish, or the server's own event. */
+/** A source of broadcasts: the workers, by the wire contract, or the user's own server. */
 export interface Broadcasting {
   begin?(): Promise<void>;
-  /** Resolves when the last broadcast is due. @param nextPart call it between two parts of the window */
+  /**
+   * Publishes all broadcasts. Resolves when the last broadcast is due.
+   * @param nextPart must be called between two parts of the window
+   */
   publish(nextPart: () => void): Promise<void>;
   outstanding(): Outstanding | Promise<Outstanding>;
   /** Finalizes the ledgers, and writes `sent` and `frozen` into the measurements. */
@@ -19,7 +25,8 @@ export interface Broadcasting {
 
 /**
  * @param onDrain called when the last broadcast is due
- * @param meanwhile runs while broadcasts are published, such as a planned fault; called `leadMs` before the first broadcast
+ * @param meanwhile runs while broadcasts are published, for example a planned fault; starts `leadMs` before the first
+ * broadcast
  */
 export async function measureBroadcasts(
   context: RunContext,
@@ -40,17 +47,17 @@ export async function measureBroadcasts(
   onDrain();
   await drain(context, () => broadcasting.outstanding(), broadcasting.pollMs);
   const used = await windows.end();
-  // After a fault, the CPU time includes the reconnects.
+  // After a fault, the CPU time includes that of the reconnects.
   if (!measurements.fault) measurements.cpu.broadcasts = used;
   await noteGenerator(context, 'broadcasts');
   await broadcasting.settle();
-  // Processes that a fault replaced are not comparable.
+  // Memory of processes that a fault replaced cannot be compared with memory before the fault.
   if (!measurements.fault) await measureAfterBroadcasts(context);
 }
 
 /**
- * Counts broadcasts while virtual users connect and disconnect. Measures no CPU per copy, because connects use CPU at the same time. Reads
- * no memory, because the load's own readings do.
+ * Counts broadcasts while virtual users connect and disconnect. Does not measure CPU per copy, because connecting uses
+ * CPU at the same time. Does not read memory, because the load does.
  */
 export async function measureDuringLoad(context: RunContext, broadcasting: Broadcasting): Promise<void> {
   await broadcasting.begin?.();
@@ -62,8 +69,8 @@ export async function measureDuringLoad(context: RunContext, broadcasting: Broad
 export const BROADCAST_PARTS = 10;
 
 /**
- * Divides the broadcasts into parts of equal size; the last part also has the rest. The spread between the parts is the noise of
- * the CPU per message.
+ * Divides the broadcasts into parts of equal size; the last part also contains the remainder. The spread between the
+ * parts is the noise of the CPU per message.
  * @returns whether the broadcast at this index begins a part
  */
 export function beginsPart(index: number, count: number): boolean {

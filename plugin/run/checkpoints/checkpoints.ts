@@ -1,6 +1,7 @@
 /**
- * Checks at every pause of a run that the workers count as many connections as the generator holds, that their statistics are
- * up to date, and that no part of the deployment was replaced. Memory per connection depends on these counts.
+ * Checks at every pause of a run that the workers count as many connections as the generator holds, that their
+ * statistics are up to date, and that no process of the deployment was replaced. Memory per connection depends on these
+ * counts.
  */
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
@@ -19,7 +20,7 @@ import { BusyWorkers, KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
 import { WorkerCounts, WorkerRestarts } from './worker-counts.ts';
 
-/** How long an aborted run waits for a dead worker to restart, so that it can report the restart. */
+/** How long an aborted run waits for a dead worker to restart, so that the run can report the restart. */
 const RESTART_TIMEOUT_MS = 5000;
 
 export class Checkpoints {
@@ -29,9 +30,11 @@ export class Checkpoints {
   readonly #kernel: KernelCounts;
   readonly #busy: BusyWorkers;
   readonly #metrics: MetricsPages;
-  /** Expected parts of the deployment by name: as found at the start, or as replaced by a planned fault. */
+  /**
+   * Expected processes of the deployment by name: from the start of the run, or after a planned fault replaced them.
+   */
   #parts: Record<string, DeploymentPart> = {};
-  /** When the parts were last read, in seconds of the sampler. */
+  /** When the processes were last identified, in seconds since the start of the sampler. */
   #partsAt = 0;
 
   constructor(context: RunContext) {
@@ -43,7 +46,10 @@ export class Checkpoints {
     this.#metrics = new MetricsPages(context);
   }
 
-  /** Takes the first readings before the load. @returns the workers, and how many connections are not the run's own */
+  /**
+   * Takes the first readings before the load.
+   * @returns the workers, and the number of connections that other clients hold
+   */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const { workers, others } = await this.#counts.begin();
     this.#restarts.begin(workers.map(identityOf));
@@ -64,14 +70,14 @@ export class Checkpoints {
   }
 
   /**
-   * Checks after the broadcasts that Redis and all engines still answer, and that each worker counts the connections whose joins
-   * name it.
+   * Checks after the broadcasts that Redis and all engines still answer, and that each worker's count matches the
+   * workers that the join acknowledgements name.
    * @returns the counts of all engines
    */
   async end(): Promise<EngineSnapshot[]> {
     if (!this.#context.signal.aborted) await this.#checkRedis({ at: 'broadcasts' });
     await this.check({ at: 'broadcasts' });
-    // Processes that hold connections are visible only while connections are open.
+    // Processes that hold connections can only be found while connections are open.
     if (this.#context.population.connections() > 0) await this.#context.noteProcesses?.();
     const snapshots = await this.#context.link.snapshots();
     this.#counts.checkEach(snapshots);
@@ -79,11 +85,11 @@ export class Checkpoints {
     return snapshots;
   }
 
-  /** Looks for the cause of an early end: replaced or missing parts of the deployment. */
+  /** Looks for replaced or missing processes of the deployment, which may have ended the run early. */
   async stopped(): Promise<void> {
     const when = { at: 'stop' } as const;
     await this.checkDeployment(when);
-    // Users often stop the server together with the run, and should not have to wait.
+    // Users often stop the server together with the run. The stop of the run should not wait for the server.
     const { measurements, control } = this.#context;
     const { stoppedByUser } = measurements;
     const silent = await this.#awaitWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
@@ -107,10 +113,10 @@ export class Checkpoints {
   }
 
   /**
-   * Accepts the parts that a planned fault replaced.
-   * @param isPlanned whether the fault was to replace a part
+   * Accepts the processes that a planned fault replaced.
+   * @param isPlanned returns whether the fault was meant to replace a process
    * @param workers the workers after the fault
-   * @returns names of the parts that were replaced as planned
+   * @returns names of the processes that were replaced as planned
    */
   async settle(isPlanned: (part: string) => boolean, workers: WorkerIdentity[]): Promise<string[]> {
     this.#restarts.begin(workers);
@@ -129,7 +135,7 @@ export class Checkpoints {
     );
   }
 
-  /** Notes that Redis does not answer: a broadcast then reaches only members on the publisher's own worker. */
+  /** Notes that Redis does not answer. Without Redis, a broadcast reaches only members on the publishing worker. */
   async #checkRedis(when: Moment): Promise<void> {
     const { redis, measurements } = this.#context;
     if (!redis) return;
@@ -143,7 +149,7 @@ export class Checkpoints {
 
   /**
    * Waits for workers to restart.
-   * @returns names and indices of the workers that do not answer in time
+   * @returns names and indices of the workers that did not answer within the time limit
    */
   async #awaitWorkers(timeoutMs: number): Promise<{ worker: string; index: number }[]> {
     const { control, measurements } = this.#context;
@@ -153,7 +159,7 @@ export class Checkpoints {
       now = await control.statsOfUp();
       if (now.includes(undefined)) throw new Error('a worker is away');
     }, timeoutMs);
-    // Restarts by a planned fault are reported with the fault.
+    // The measurement of the fault reports restarts that a planned fault caused.
     if (!isOn(measurements.fault)) this.#restarts.check(now);
     measurements.workersAtEnd = now.flatMap((stats, index) =>
       stats ? identityOf(stats) : (workersAtStart[index] ?? []),
@@ -161,7 +167,7 @@ export class Checkpoints {
     return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? { worker, index } : []));
   }
 
-  /** Notes engines that did not answer: their counts are missing from every figure. */
+  /** Notes engines that did not answer: all figures lack the counts of these engines. */
   #checkEngines(): void {
     const { link, measurements } = this.#context;
     if (link.unanswered === 0) return;

@@ -1,30 +1,36 @@
 /**
- * Checks by the kernel's figures for a server on this machine whose workers do not report counts: each connection is an open
- * file of a server process, and costs it CPU time.
+ * Checks connection counts with the kernel's figures, for a server on this machine whose workers do not report counts.
+ * Each connection is an open file of a server process, and costs CPU time of the process.
  */
 import type { RunContext } from '../context.ts';
 import { type Moment, type Observed, WRONG_COUNTS } from '../measurements/observations.ts';
 import { until } from '../wait.ts';
 import { areUnchanged, runCounts } from './still.ts';
 
-/** Sockets that may be missing among the open files, as other files may close in the same time. */
+/**
+ * Allowed number of sockets that are missing from the count of open files: other files may have closed in the same
+ * time.
+ */
 const ALLOWED_MISSING = { least: 5, share: 0.1 };
-/** Connections of other clients that are allowed, such as health checks or reads of a metrics page on the same port. */
+/**
+ * Allowed number of connections of other clients, for example health checks or reads of a metrics page on the same
+ * port.
+ */
 const ALLOWED_OTHERS = { least: 5, share: 0.01 };
-/** How long the server may lag behind the generator when sockets open and close. */
+/** How long the server may take to open or close as many sockets as the generator. */
 const AGREE_TIMEOUT_MS = 3000;
 const POLL_MS = 200;
 
 export class KernelCounts {
   readonly #context: RunContext;
-  /** Readings before the load; undefined if unknown. */
+  /** Readings before the load; undefined if they are unavailable. */
   #before: { files?: number | undefined; others?: number | undefined } = {};
 
   constructor(context: RunContext) {
     this.#context = context;
   }
 
-  /** Returns connections to the port that are not the run's own; 0 if there are only a few. */
+  /** Returns the number of connections to the port that are not the run's; 0 for a small number. */
   async begin(): Promise<number> {
     const others = await this.#otherConnections();
     this.#before = { files: await this.#context.target.openFiles?.(), others };
@@ -49,7 +55,7 @@ export class KernelCounts {
       return !differs;
     };
     await until(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
-    // If a process ended, its sockets are missing for that reason, which is reported.
+    // Sockets of an ended process are missing. The run reports the end of the process separately.
     if (!signal.aborted && this.#context.measurements.endedProcesses().length === 0) note?.();
   }
 
@@ -62,7 +68,7 @@ export class KernelCounts {
   async #missingSockets(): Promise<Omit<Observed['socketsMissing'], 'when'> | undefined> {
     const { measurements, target, population } = this.#context;
     const { files: before } = this.#before;
-    // A polling client has a socket only during a request.
+    // A client with the polling transport has an open socket only during a request.
     if (before === undefined || measurements.transports === 'polling') return undefined;
     const now = await target.openFiles?.();
     const held = population.connections();
@@ -74,7 +80,7 @@ export class KernelCounts {
   async #excessConnections(): Promise<Omit<Observed['othersAtPort'], 'when'> | undefined> {
     const { population, measurements } = this.#context;
     const { others: before } = this.#before;
-    // A polling client may have any number of sockets at a time.
+    // A client with the polling transport may have several sockets at a time.
     if (before === undefined || measurements.transports !== 'websocket') return undefined;
     const more = ((await this.#otherConnections()) ?? before) - before;
     const held = population.connections();
@@ -83,8 +89,8 @@ export class KernelCounts {
   }
 
   /**
-   * Returns connections to the port that are not the run's own. The target already excludes connections of this process: HTTP steps and the
-   * run's own clients except the reference receiver.
+   * Returns the number of connections to the port that are not the run's. The target already excludes connections of
+   * this process: HTTP steps and the run's own clients except the reference receiver.
    */
   async #otherConnections(): Promise<number | undefined> {
     const { population, sentinel } = this.#context;
@@ -93,13 +99,19 @@ export class KernelCounts {
   }
 }
 
-/** Opening this many connections takes even the fastest server more than 10 ms, the kernel's resolution of CPU time. */
+/**
+ * Number of connections that take even the fastest server more than 10 ms of CPU time, which is the kernel's
+ * resolution.
+ */
 const MIN_CONNECTIONS = 400;
 
-/** Checks that the workers' CPU time rises as connections open: otherwise, these are not the server's processes. */
+/**
+ * Checks that the workers' CPU time rises as connections open. A constant CPU time means that other processes serve the
+ * connections.
+ */
 export class BusyWorkers {
   readonly #context: RunContext;
-  /** The CPU time, and the connections when it last changed. */
+  /** The CPU time, and the number of connections when the CPU time last changed. */
   #lastChange: { cpuUs: number; connections: number } | undefined;
 
   constructor(context: RunContext) {
@@ -108,7 +120,7 @@ export class BusyWorkers {
 
   async check(when: Moment): Promise<void> {
     const { sampler, population, measurements } = this.#context;
-    // Counted first, as the CPU time excludes connections that open while it is read.
+    // Connections are counted before the CPU time is read, so the CPU time may include more connections than the count.
     const connections = population.connections();
     const { worker: cpuUs } = await sampler.cpu();
     if (cpuUs === undefined) return;

@@ -8,15 +8,19 @@ type Figures = NonNullable<TargetReading['reading']>['figures'];
 
 interface Watched {
   what: string;
-  /** Returns the value; undefined if the page does not have the figure, or if it need not change with connections. */
+  /**
+   * Reads a figure of a page.
+   * @returns undefined if the page does not have the figure, or if the figure may stay constant while connections open
+   */
   of(figures: Figures, targets: number): number | string | undefined;
   /** Number of connections per page after which the figure must have changed. */
   connections: number;
 }
 
 /**
- * Figures that stop changing if a page is stale or cached. The numbers of connections allow for pages that count CPU time in steps
- * of 10 ms and for free memory in the heap. One of several workers may get no new connection, but uses some CPU time.
+ * Figures that reveal a stale or cached page because they stop changing. The connection numbers allow for CPU time in
+ * steps of 10 ms and for free memory in the heap. One of several workers may get no new connection, but still uses some
+ * CPU time.
  */
 const WATCHED: Watched[] = [
   {
@@ -29,10 +33,13 @@ const WATCHED: Watched[] = [
 ];
 
 export class StillFigures {
-  /** The value and the connections when it last changed, by figure and index of the target. */
+  /** The value, and the number of connections when it last changed, by figure and index of the page. */
   readonly #lastChanges = new Map<string, { value: number | string; connections: number }>();
 
-  /** Returns the first figure that has stopped, its targets, and the connections when it stopped; undefined if there is none. */
+  /**
+   * Returns the first figure that has stopped changing, its pages, and the number of connections when it stopped;
+   * undefined if all figures change.
+   */
   check(targets: TargetReading[], connections: number) {
     const stopped = WATCHED.map((watched) => this.#checkFigure(watched, targets, connections));
     return stopped.find((found) => found !== undefined);
@@ -55,19 +62,20 @@ export class StillFigures {
   }
 }
 
-/** Number of checks at which two pages must agree before this is no coincidence. */
+/** Number of checks at which two pages must have equal figures to count as pages of the same process. */
 const MIN_CHECKS = 3;
 
 type Reading = NonNullable<TargetReading['reading']>;
 
 class SamePages {
-  /** Number of checks at which a pair agreed; NaN once it has differed. */
+  /** Number of checks at which two pages had equal figures; NaN after a check with different figures. */
   readonly #agreements = new Map<string, number>();
 
   /**
+   * Finds metrics pages that report the same process.
    * @param first a reading of all pages
-   * @param second another reading of all pages, begun after the first had ended
-   * @returns URLs of pairs that appear to report the same process
+   * @param second a reading of all pages that began after the first reading had ended
+   * @returns URLs of the pages, in pairs
    */
   check(first: TargetReading[], second: TargetReading[]): [string, string][] {
     const found: [string, string][] = [];
@@ -94,7 +102,8 @@ function isOneProcess([a1, b1, a2, b2]: Reading[]): boolean {
   return names.every((name) => {
     const of = ({ figures }: Reading) => figures[name] ?? Number.NaN;
     const [a, b, laterA, laterB] = [of(a1), of(b1), of(a2), of(b2)];
-    // CPU time only rises, so in one process no first value is above a second one.
+    // CPU time never falls, so the value of an earlier reading cannot be above the value of a later reading of the same
+    // process.
     if (/cpu/i.test(name)) return Math.max(a, b) <= Math.min(laterA, laterB);
     if (!/rss|workingSet/.test(name)) return true;
     return Math.max(Math.min(a, laterA), Math.min(b, laterB)) <= Math.min(Math.max(a, laterA), Math.max(b, laterB));
@@ -115,7 +124,7 @@ export class MetricsPages {
   }
 
   async check(when: Moment): Promise<void> {
-    // Counted first, as the pages exclude connections that open while they are read.
+    // Connections are counted before the pages are read, so the pages may include more connections than the count.
     const connectionsBefore = this.#context.population.connections();
     const stopped = this.#still.check(await this.#read(when), connectionsBefore);
     if (!stopped) return;
@@ -124,7 +133,10 @@ export class MetricsPages {
     observations.note('pagesRepeated', { when, what, urls: urlsOf(targets), connections });
   }
 
-  /** Reads all pages; several worker pages are read twice, to compare their processes. @returns the worker pages */
+  /**
+   * Reads all pages. Reads worker pages twice if there are several, to compare their processes.
+   * @returns the worker pages
+   */
   async #read(when: Moment): Promise<TargetReading[]> {
     const { metrics, measurements } = this.#context;
     const { worker, ...otherLayers } = metrics;

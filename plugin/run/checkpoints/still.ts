@@ -1,29 +1,39 @@
 /**
- * Checks whether the run's own counts are changing. A count of the server or the kernel is comparable only if these are the same before and
- * after it is read.
+ * Checks whether the number of connections is changing. A count of the server or the kernel is comparable only if the
+ * run's own counts are the same before and after it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { RunContext } from '../context.ts';
 
 type Counting = Pick<RunContext, 'link' | 'population' | 'probe' | 'sentinel' | 'publishers'>;
 
-/** Age after which every change is reported: longer than the report intervals of fleet processes and engines together. */
+/**
+ * Time after which fleet processes and engines have reported every change. It is longer than both report intervals
+ * together.
+ */
 export const STATUS_AGE_MS = 1000;
 
-/** Returns all counts that change when a connection opens or closes, as text to compare. */
+/** Returns all counts that change when a connection opens or closes, as a text for comparison. */
 export function runCounts(context: Counting): string {
   const { started, connecting, connected, upgrading, away, failed, ended } = context.link.status;
   const counts = [started, connecting, connected, upgrading, away, failed, totalOf(ended)];
   return JSON.stringify([...counts, context.population.connections(), runConnections(context)]);
 }
 
-/** Waits until any change has been reported. @param before `runCounts` from before the other count was read */
+/**
+ * Waits until every change has been reported.
+ * @param before result of `runCounts` before the other count was read
+ * @returns whether no count has changed
+ */
 export async function areUnchanged(context: Counting & Pick<RunContext, 'signal'>, before: string): Promise<boolean> {
   await delay(STATUS_AGE_MS, undefined, { signal: context.signal }).catch(() => {});
   return !context.signal.aborted && runCounts(context) === before;
 }
 
-/** Open connections of the probe, the reference receiver and the publishers. Workers count these, but not control connections. */
+/**
+ * Open connections of the probe, the reference receiver and the publishers. Workers count these connections, but not
+ * control connections.
+ */
 export function runConnections({ probe, sentinel, publishers }: Omit<Counting, 'link' | 'population'>): number {
   return [probe, sentinel].filter((client) => client?.connected).length + (publishers?.connected ?? 0);
 }

@@ -1,4 +1,6 @@
-/** Compares the connections that workers count, in total and each, with the connections that the generator holds. */
+/**
+ * Compares the workers' connection counts with the connections that the generator holds, in total and for each worker.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { ownValue, sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -10,14 +12,17 @@ import { connectionsOf } from '../population.ts';
 import { until } from '../wait.ts';
 import { areUnchanged, runConnections, runCounts, STATUS_AGE_MS, totalOf } from './still.ts';
 
-/** How long workers may lag behind the generator when connections close. */
+/** How long workers may take to notice that the generator closed connections. */
 const AGREE_TIMEOUT_MS = 3000;
-/** Time limit for the generator's count to stay the same for `AGREE_TIMEOUT_MS`. */
+/** Time limit of the wait for a period of `AGREE_TIMEOUT_MS` in which the generator's count does not change. */
 const STEADY_TIMEOUT_MS = 6000;
-/** How long the workers' count may keep approaching the generator's: closing 100,000 connections takes time. */
+/**
+ * Time limit of the wait while the workers' count gets closer to the generator's. Closing 100,000 connections takes
+ * time.
+ */
 const NEARER_TIMEOUT_MS = 120_000;
 const POLL_MS = 200;
-/** After this time, the uptime has changed even if a worker rounds it to seconds. */
+/** Time after which a worker's uptime has changed, even if the worker rounds it to seconds. */
 const STALE_AFTER_MS = 2000;
 
 interface Comparison {
@@ -28,14 +33,17 @@ interface Comparison {
 
 export class WorkerCounts {
   readonly #context: RunContext;
-  /** Connections from before the run, which are reported as SERVER_NOT_IDLE. */
+  /** Number of connections from before the run. The run reports them as SERVER_NOT_IDLE. */
   #otherConnections = 0;
-  /** Connections that the workers had accepted at the last check, and the run's own counts then. */
+  /** Number of connections that the workers had accepted at the last check, and the run's counts at that time. */
   #accepted: { count: number; begun: string } | undefined;
-  /** Connections that the workers had accepted at the first check, after the warm-up, and connections of the run's clients then. */
+  /**
+   * Number of connections that the workers had accepted at the first check after the warm-up, and the number of the
+   * run's own clients at that time.
+   */
   #first: { count: number; own: number } | undefined;
   #counted: WorkerStats[] = [];
-  /** The last statistics, to notice a worker that repeats them. */
+  /** The last statistics of each worker, to notice a worker that sends the same statistics again. */
   #uptimes = { workers: [] as WorkerStats[], readAtMs: 0 };
 
   constructor(context: RunContext) {
@@ -43,8 +51,8 @@ export class WorkerCounts {
   }
 
   /**
-   * Waits for earlier connections to close, such as connections of the run's checks.
-   * @returns the workers, and how many connections remain that are not the run's own
+   * Waits until earlier connections have closed, for example connections of the run's checks.
+   * @returns the workers, and the number of remaining connections that are not the run's
    */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const { control, signal } = this.#context;
@@ -68,7 +76,10 @@ export class WorkerCounts {
     return this.#counted;
   }
 
-  /** Waits until workers and generator agree. @returns the workers' last statistics */
+  /**
+   * Waits until workers and generator count the same connections.
+   * @returns the workers' last statistics
+   */
   async #agreement(when: Moment): Promise<WorkerStats[]> {
     const { control, population, ledger, measurements, signal } = this.#context;
     const beganMs = performance.now();
@@ -81,25 +92,25 @@ export class WorkerCounts {
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
-      // Ledger and workers are both needed for a comparison.
+      // A comparison needs counts of both the ledger and the workers.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
-      // A disagreement is already noted.
+      // The run has already noted a different total.
       if (measurements.observations.has(...WRONG_COUNTS, 'endsUnnoticed')) return workers;
       const moved = held !== steady.held;
-      // The generator went on while the workers were still catching up after the usual time.
+      // True if the generator's count changed while the workers' count had been different for too long.
       const isLate: boolean = moved && steady.isLate;
       if (moved) steady = { held, sinceMs: nowMs, isLate: false };
       if (moved || apart < nearest.apart) nearest = { apart, sinceMs: nowMs };
       const steadyMs = nowMs - steady.sinceMs;
       steady.isLate = steadyMs > AGREE_TIMEOUT_MS;
-      // The latest comparison that is old enough for all changes of that time to have been reported.
+      // Latest comparison that is old enough: all changes from before it have been reported.
       const still = compared.findLast(({ atMs }) => atMs <= nowMs - STATUS_AGE_MS);
       compared = [...compared.filter(({ atMs }) => atMs >= (still?.atMs ?? 0)), { workers, held, atMs: nowMs }];
       if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS || steadyMs > NEARER_TIMEOUT_MS) {
         if (still) await this.#disagreement(still, when);
         return workers;
       }
-      // If virtual users connect and disconnect all the time, the counts are never comparable.
+      // The counts are never comparable if virtual users connect and disconnect all the time.
       if (!steady.isLate && nowMs - beganMs > STEADY_TIMEOUT_MS) return workers;
       await delay(POLL_MS);
     }
@@ -113,13 +124,14 @@ export class WorkerCounts {
     const counted = all - this.#otherConnections - own;
     const surplus = counted - held;
     const ended = this.#ended();
-    // The workers accepted no connection since they last agreed, so the surplus may be closed connections of the run.
+    // The workers have accepted no connection since the last equal counts. The surplus may be closed connections of the
+    // run.
     const isNoneNew = this.#accepted?.count === acceptedBy(workers);
     if (isNoneNew && surplus > 0 && ended >= surplus) {
       observations.note('endsUnnoticed', { when, connections: surplus });
       return;
     }
-    // The adapter may know of a worker that the run does not.
+    // The adapter may include a worker that the run has no control URL of.
     const isAsked = surplus < 0 && control.size > 1;
     observations.note('countsDiffer', {
       ...{ when, counted, held, all, own, ended },
@@ -131,8 +143,8 @@ export class WorkerCounts {
   }
 
   /**
-   * Compares connections that the workers accepted with connections that the run made. If there was no first check, other clients may have
-   * connected.
+   * Compares the number of connections that workers accepted with the number that the run opened. Without a first
+   * check, other clients may have connected.
    */
   #accounted(workers: WorkerStats[], ended: number) {
     if (!this.#first) return { acceptedOthers: true, acceptedAll: false };
@@ -142,7 +154,7 @@ export class WorkerCounts {
     return { acceptedOthers: accepted > made, acceptedAll: accepted >= made };
   }
 
-  /** Connections that closed by the run's own counts, and failed attempts, which the server may have accepted late. */
+  /** Number of connections that closed, and of failed attempts that the server may have accepted late. */
   #ended(): number {
     const { link, measurements, probe } = this.#context;
     const { ended, failed } = link.status;
@@ -150,7 +162,9 @@ export class WorkerCounts {
     return totalOf(ended) + failed + receivers;
   }
 
-  /** Notes connections of other clients: connections that workers accepted although the run opened none since the last check. */
+  /**
+   * Notes connections of other clients: the workers accepted connections since the last check, but the run opened none.
+   */
   async #checkOthers(workers: WorkerStats[], when: Moment): Promise<void> {
     const { failed } = this.#context.link.status;
     const before = this.#accepted;
@@ -162,7 +176,7 @@ export class WorkerCounts {
     // The run's counts exclude reconnects, retries and connections of an external engine.
     const { reconnection, retry } = this.#context.config.engineOptions ?? {};
     const isKnown = reconnection === undefined && retry === undefined && this.#context.ledger;
-    // The server may accept an attempt after it has timed out.
+    // The server may accept a connection after its attempt has timed out.
     if (others <= failed || before?.begun !== begun || !isKnown) return;
     if (!(await areUnchanged(this.#context, begun))) return;
     this.#context.measurements.observations.note('othersAccepted', { when, connections: others });
@@ -179,18 +193,19 @@ export class WorkerCounts {
   }
 
   /**
-   * Compares each worker's count with the connections whose joins name it. The sum can be right even if joins name a wrong worker.
-   * @param snapshots taken while no count changed since the last check
+   * Compares each worker's connection count with the number of join acknowledgements that name the worker. This finds
+   * wrong names, even if the total is right.
+   * @param snapshots statistics from a period in which no count changed
    */
   checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
     const { measurements, signal } = this.#context;
     const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
-    // If a count is doubtful, single workers cannot be compared.
+    // If a worker's total is doubtful, its count cannot be compared.
     const isDoubtful = measurements.observations.has(...WRONG_COUNTS, 'statisticsRepeated');
     if (signal.aborted || !isKnown || isDoubtful) return;
-    // The workers that hold these connections are not always known.
+    // The generator does not always have the name of the worker that holds a connection.
     const unknown = runConnections(this.#context) + this.#otherConnections;
     if (connectionsOf(this.#counted) - unknown !== all) return;
     const wrong = this.#counted
@@ -205,7 +220,7 @@ function acceptedBy(workers: WorkerStats[]): number {
   return workers.reduce((total, { accepted }) => total + accepted, 0);
 }
 
-/** Detects worker restarts at every check: at the end of a run, a new process may look like the old one. */
+/** Detects worker restarts at every check. At the end of a run, a new process could look like the old process. */
 export class WorkerRestarts {
   readonly #context: RunContext;
   #last: WorkerIdentity[] = [];
@@ -219,7 +234,7 @@ export class WorkerRestarts {
     this.#last = workers;
   }
 
-  /** @param stats in the order of the control URLs; undefined for a worker that does not answer */
+  /** @param stats statistics in the order of the control URLs; undefined for a worker that does not answer */
   check(stats: (WorkerStats | undefined)[]): void {
     if (this.#last.length === 0) return;
     const { measurements, sampler } = this.#context;

@@ -1,4 +1,4 @@
-/** Causes the planned fault: in the stack, by dropping connections, or with the user's command. */
+/** Causes the planned fault: stops processes of the stack, drops connections, or runs the user's command. */
 import { type FileHandle, mkdtemp, open, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,14 +10,20 @@ import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
 import type { Target } from '../target/target.ts';
 
-/** Characters kept of a failed command's output. */
+/** Number of characters of a failed command's output that are kept. */
 const MAX_OUTPUT = 300;
-/** Time limit of the user's command, enough for a rolling restart of many workers. A command that waits for input would never exit. */
+/**
+ * Time limit of the user's command. It is enough for a rolling restart of many workers, and ends a command that waits
+ * for input.
+ */
 const COMMAND_TIMEOUT_MS = 300_000;
-/** Time from SIGTERM to SIGKILL. */
+/** Time between SIGTERM and SIGKILL to the user's command. */
 const GRACE_MS = 5000;
 
-/** Checks before the load that the run can cause the fault. @throws CapacityError FAULT_IMPOSSIBLE */
+/**
+ * Checks before the load whether the run can cause the fault.
+ * @throws CapacityError FAULT_IMPOSSIBLE
+ */
 export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pick<Target, 'stack' | 'url'>): void {
   if (!fault || !isStackFault(fault.kind)) return;
   if (!stack) {
@@ -36,21 +42,25 @@ export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pi
   );
 }
 
-/** Resolves when the fault has been caused. @throws Error or CapacityError with the reason if that failed */
+/**
+ * Causes the fault.
+ * @throws Error or CapacityError if that failed
+ */
 export async function causeFault(
   { kind, command }: FaultOptions,
   { stack, signal }: Pick<Target, 'stack'> & Pick<RunContext, 'signal'>,
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<void> {
-  // The fleet dropped the connections when it began to count the fault.
+  // The fleet dropped the connections when it was notified of the fault.
   if (kind === 'drop-connections') return;
   if (isStackFault(kind)) return stack?.fault(kind);
   await run(command ?? [], signal, timeoutMs);
 }
 
 /**
- * Runs the user's command. A server that it starts inherits the output and keeps running, so this waits for the command's exit
- * and not for the output to close. The output is a file, since writes to a closed pipe would fail.
+ * Runs the user's command and waits for its exit. A server that the command starts inherits its output and keeps the
+ * output open, so this does not wait for the output to close. The output is a file, because writes to a closed pipe
+ * would fail.
  */
 async function run([program = '', ...args]: string[], signal: AbortSignal, timeoutMs: number): Promise<void> {
   const output = await openUnnamed();
@@ -71,7 +81,7 @@ async function run([program = '', ...args]: string[], signal: AbortSignal, timeo
   }
 }
 
-/** Returns an unlinked file, which disappears when the last process closes it. */
+/** Opens a file without a name. The kernel removes it when the last process closes it. */
 async function openUnnamed(): Promise<FileHandle> {
   const folder = await mkdtemp(join(tmpdir(), 'capacity-'));
   try {

@@ -1,7 +1,7 @@
-/** Checks whether a planned fault is in progress. */
+/** Checks whether a time lies within a planned fault. */
 import type { FaultMeasured } from '../measurements/fault-measured.ts';
 
-/** Returns whether the fault has begun and some of its connections have not reconnected. */
+/** Returns whether the fault has begun and some of the dropped connections have not reconnected yet. */
 export function isOn(fault: FaultMeasured | undefined): boolean {
   return fault !== undefined && fault.over === undefined;
 }

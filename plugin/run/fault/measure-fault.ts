@@ -1,4 +1,4 @@
-/** Causes a planned fault, waits until the deployment has recovered, and records what it replaced. */
+/** Causes a planned fault, waits until the deployment has recovered, and records the replaced processes. */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
@@ -15,15 +15,19 @@ import { pause, until } from '../wait.ts';
 import { noteGenerator } from '../windows/generator-loops.ts';
 import { causeFault } from './cause.ts';
 
-/** Time limit of the recovery, far longer than clients back off and workers take to start. */
+/** Time limit of the recovery, far longer than client backoff and the start of a worker. */
 const RECOVERY_TIMEOUT_MS = 120_000;
-/** Time without a change that counts as quiet. Longer than the fleet's and the engine's status intervals together. */
+/**
+ * Time without a change after which connections count as settled. It is longer than the status intervals of fleet and
+ * engine together.
+ */
 const QUIET_MS = 1000;
 const POLL_MS = 250;
 
 /**
- * Waits until the fault is due, causes it, and waits until the connections have reconnected.
- * @param when `leadMs`: time until the start from which `fault.at` counts; `window`: the generator's window to end
+ * Causes the planned fault on time, and waits until the connections have reconnected.
+ * @param when `leadMs`: time until the start from which `fault.at` counts; `window`: the measurement window of the
+ * generator that ends with the fault
  */
 export async function measureFault(
   context: RunContext,
@@ -70,14 +74,17 @@ async function awaitConnections({ link, measurements, signal }: RunContext): Pro
   let busyAtMs = performance.now();
   const isQuiet = () => {
     const { away, connecting, upgrading, joining } = link.status;
-    // A server without a control port need not acknowledge joins.
+    // Servers without a control port may leave joins unacknowledged.
     if (away + connecting + upgrading + (measurements.control ? joining : 0) > 0) busyAtMs = performance.now();
     return performance.now() - busyAtMs >= QUIET_MS;
   };
   await until(isQuiet, RECOVERY_TIMEOUT_MS, signal);
 }
 
-/** Waits until workers answer, and reach each other by the adapter, which may wait some seconds for a killed worker. */
+/**
+ * Waits until all workers answer, and until the adapter connects them. The adapter may wait some seconds for a killed
+ * worker.
+ */
 async function awaitWorkers({ control, measurements, signal }: RunContext): Promise<void> {
   const answer = async () => {
     await control.stats();
@@ -96,7 +103,7 @@ async function recordReplaced(
 ): Promise<void> {
   const { stack } = context.target;
   const planned = stack && isStackFault(kind) ? partsReplacedBy(kind, stack.state) : [];
-  // The user's command may replace any part.
+  // The user's command may replace any process of the deployment.
   const isPlanned = (part: string) => kind === 'command' || planned.includes(part);
   const { before, after } = measured.workers;
   const changed = after.filter((worker, index) => !isSameProcess(before[index], worker)).map(({ worker }) => worker);
@@ -119,7 +126,10 @@ async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
   return (await control.stats()).map(identityOf);
 }
 
-/** Counts connections per worker. Reading them starts a new window of the generator's event loops, so this ends the current one. */
+/**
+ * Counts connections per worker. Also ends the current measurement window of the generator's event loops, because
+ * reading the counts starts a new window.
+ */
 async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
   return connectionsPerWorker(context.measurements, addSnapshots(await noteGenerator(context, window)));
 }

@@ -1,4 +1,4 @@
-/** Folders and files of a run. */
+/** Writes the files and folders of a run. */
 import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -9,32 +9,35 @@ import type { CapacityError } from '../../../protocol/codes/errors.ts';
 export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
 
 /**
- * Writes the files of a run. As a run writes in callbacks and timers, where an error would be uncaught, nothing here throws. The
- * first failure is reported once to the owner of the run, which ends it.
+ * Writes the files of a run. Never throws, because callbacks and timers of the run call it, and an error there would be
+ * uncaught. The first failure is reported once, and ends the run.
  */
 export class RunFiles {
   readonly directory: string;
   onFailed: (error: CapacityError) => void = () => {};
   #failure: CapacityError | undefined;
-  /** Sizes of the files that were appended to, by name. */
+  /** Sizes by name, of files to which the run appends. */
   readonly #sizesBytes = new Map<string, number>();
 
-  /** @param directory need not exist yet */
+  /** @param directory created if it does not exist */
   constructor(directory: string) {
     this.directory = directory;
   }
 
-  /** FILE_UNWRITABLE for the first file that could not be written. */
+  /** The FILE_UNWRITABLE error of the first file that could not be written. */
   get failure(): CapacityError | undefined {
     return this.#failure;
   }
 
-  /** Returns false if it failed; a partly written text is removed. */
+  /**
+   * Appends to a file.
+   * @returns false if that failed; text that was written only in part is removed
+   */
   append(name: string, text: string): boolean {
     const path = join(this.directory, name);
     const sizeBytes = this.#sizesBytes.get(name) ?? attempt(() => statSync(path).size) ?? 0;
     const isWritten = this.write(path, () => appendFileSync(path, text));
-    // The folder may have been deleted.
+    // The user may have deleted the folder.
     if (!isWritten) attempt(() => truncateSync(path, sizeBytes));
     this.#sizesBytes.set(name, isWritten ? sizeBytes + Buffer.byteLength(text) : sizeBytes);
     return isWritten;
@@ -47,7 +50,10 @@ export class RunFiles {
     return isWritten ? path : undefined;
   }
 
-  /** Returns false if it threw. */
+  /**
+   * Runs a write operation.
+   * @returns false if it threw
+   */
   write(path: string, work: () => void): boolean {
     try {
       work();

@@ -1,4 +1,7 @@
-/** The folder of a run. The result is written at every stage, so that a killed run keeps its measurements. */
+/**
+ * The folder of a run. Its result file is written at every stage of the run, so that a killed run keeps its
+ * measurements.
+ */
 import { lstatSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -8,7 +11,7 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { newFolder, OTHER_RESULTS, RunFiles, replace } from './run-files.ts';
 
-/** Free space to require: the files of a run with 32,000 connections take 2 MB. */
+/** Minimum free disk space. The files of a run with 32,000 connections take 2 MB. */
 const ROOM_BYTES = 4 * 2 ** 20;
 
 export class RunFolder {
@@ -17,8 +20,10 @@ export class RunFolder {
   readonly #latest: string;
 
   /**
-   * @param name name of the run's folder; a number is added if it exists
-   * @throws CapacityError FILE_UNWRITABLE if the folder cannot be created or the disk is too full; leaves no folder then
+   * Creates the folder.
+   * @param name name of the folder; if it exists, a number is added
+   * @throws CapacityError FILE_UNWRITABLE if the folder cannot be created or the disk is too full; the folder is
+   * removed in that case
    */
   constructor(results: string, name: string) {
     this.#results = results;
@@ -46,9 +51,9 @@ export class RunFolder {
   }
 
   /**
-   * Validates and writes `result.json`, and points `latest` to this run. Can be called repeatedly.
-   * @returns its path; undefined if it could not be written
-   * @throws CapacityError UNEXPECTED if the result is invalid; it is kept as `result.unsound.json`
+   * Validates and writes `result.json`, and points the link `latest` to this run. Can be called repeatedly.
+   * @returns path of the file; undefined if it could not be written
+   * @throws CapacityError UNEXPECTED if the result is invalid; the invalid result is kept as `result.unsound.json`
    */
   write(result: Result): string | undefined {
     const checked = resultSchema.safeParse(result);
@@ -78,11 +83,11 @@ function textOf(content: object): string {
 
 function remove(directory: string, results: string): void {
   attempt(() => rmSync(directory, { recursive: true, force: true }));
-  // Fails if the folder has results of other runs.
+  // Removes the results folder only if it is empty: `rmdir` fails on a folder with results of other runs.
   attempt(() => rmdirSync(results));
 }
 
-/** Checks that `latest` is a link or missing, as the run replaces it. */
+/** Checks that `latest` is a link or does not exist, because the run replaces it. */
 function requireLink(latest: string): void {
   if (lstatSync(latest, { throwIfNoEntry: false })?.isSymbolicLink() ?? true) return;
   throw new CapacityError(

@@ -1,11 +1,11 @@
-/** Records sources that could not be read when the run needed them. */
+/** Records sources of figures that could not be read when the run needed them. */
 import type { Absence } from '../../samplers/index.ts';
 import type { Measurements } from './measurements.ts';
 
-/** Name of the control ports among the absent sources. */
+/** Name of the control ports in the list of unreadable sources. */
 export const CONTROL_PORT = 'a control port';
 
-/** Keeps the first absence of each source. */
+/** Records why a source could not be read. Keeps the first reason of each source. */
 export function noteAbsent(
   { absentSources }: Pick<Measurements, 'absentSources'>,
   source: string,

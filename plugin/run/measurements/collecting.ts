@@ -1,21 +1,27 @@
-/** Reliability of the workers' memory figures: whether the run can force collections, and which figures keep garbage afterwards. */
+/**
+ * Checks whether the run can force garbage collections, and which memory figures still include garbage after a
+ * collection.
+ */
 import type { Measurements } from './measurements.ts';
 
 export type Collecting = Pick<Measurements, 'control'> & Partial<Pick<Measurements, 'inspectors' | 'usersLeave'>>;
 
-/** Returns whether RSS and PSS are without garbage after a collection. JVM and Go keep pages of their heaps, and free them late. */
+/**
+ * Returns whether RSS and PSS exclude garbage after a collection. JVM and Go processes keep free pages of their heaps,
+ * and return them late.
+ */
 export function hasCleanPages({ inspectors }: Pick<Collecting, 'inspectors'>): boolean {
   return inspectors === undefined || inspectors.runtime === 'v8';
 }
 
-/** Returns whether the figure has garbage after a collection. */
+/** Returns whether the figure still includes garbage after a collection. */
 export function isUnclean(measured: Pick<Collecting, 'inspectors'>, figure: string): boolean {
   return !hasCleanPages(measured) && PAGES.includes(figure);
 }
 
 const PAGES = ['workerRss', 'workerPss', 'workerWorkingSet'];
 
-/** Returns a lower limit of how many processes the workers have. */
+/** Returns the minimum number of processes that the workers have. */
 export function workerProcesses(
   measured: Pick<Measurements, 'workersAtStart'> & Pick<Collecting, 'inspectors'>,
 ): number {
@@ -28,8 +34,8 @@ export function canCollect({ control, inspectors }: Collecting): boolean {
 }
 
 /**
- * Returns whether the run forces a collection before each reading. It does not while users connect and disconnect, because a collection
- * delays them.
+ * Returns whether the run forces a collection before each reading. Collections delay connects, so the run forces none
+ * while users connect and disconnect.
  */
 export function collects(measurements: Collecting): boolean {
   return canCollect(measurements) && !measurements.usersLeave;

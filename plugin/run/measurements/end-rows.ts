@@ -1,15 +1,15 @@
-/** Builds the result's rows about how connections closed. */
+/** Builds the result's rows of closed connections, by reason. */
 import type { EndKind } from '../../../protocol/link/ends.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 
 export type EndRow = Result['connections']['ends'][number];
 
-/** Returns rows, the most frequent kind first. */
+/** Returns the rows, the most frequent reason first. */
 export function endRows(kinds: readonly EndKind[]): EndRow[] {
   return kinds.toSorted((a, b) => b.count - a.count).map(rowOf);
 }
 
-/** Returns the row of one kind, with the ranges of its figures. */
+/** Returns the row of one reason, with the ranges of its figures. */
 export function rowOf({ reason, cause, words, event, text: eventText, count, announced, samples }: EndKind): EndRow {
   const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
     samples.map((sample) => sample[at] ?? 0),
@@ -25,7 +25,7 @@ export function rowOf({ reason, cause, words, event, text: eventText, count, ann
   };
 }
 
-/** Returns the 5th and the 95th percentile. */
+/** Returns the 5th and the 95th percentile of the values. */
 function rangeOf(values: number[]): { low: number; high: number } {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.round(share * (sorted.length - 1))] ?? 0;

@@ -1,21 +1,21 @@
-/** Describes how connections closed, both of virtual users and of the run's own clients. */
+/** Describes why connections closed, for virtual users and for the run's own clients. */
 import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import type { EndKind } from '../../../protocol/link/ends.ts';
 import { type EndRow, rowOf } from './end-rows.ts';
 
-/** Socket.IO's disconnect reason if the server called `disconnect()`. */
+/** Socket.IO's disconnect reason after the server called `disconnect()`. */
 export const BY_SERVER = 'io server disconnect';
 const MAX_EXAMPLE_LENGTH = 160;
 
-/** Returns whether the connection closed because the client sent a message above the limit. */
+/** Returns whether the connection closed because a message of the client exceeded the size limit. */
 export function isTooLarge({ cause, reason, largestSentBytes, maxPayloadBytes }: EndRow): boolean {
   if (cause === 'closed_1009' || cause === 'http_413') return true;
   return maxPayloadBytes !== null && largestSentBytes.low > maxPayloadBytes && /^transport /.test(reason);
 }
 
-/** Returns size and limit of a message that was too large, and the fix. */
+/** Returns the size and the limit of a message that was too large, and the suggested fix. */
 export function sizesOf({ cause, largestSentBytes, maxPayloadBytes: taken }: EndRow): { text: string; fix: string } {
   const sent = `the flow sends ${bytesText(largestSentBytes.high)} bytes`;
   if (taken !== null && largestSentBytes.high > taken) {
@@ -36,7 +36,10 @@ function bytesText(bytes: number): string {
   return bytes.toLocaleString('en-US');
 }
 
-/** Returns `1009 (a message too large: "words")`, or the same for an HTTP status; undefined without either. */
+/**
+ * Returns a text such as `1009 (a message too large: "words")` for a close code or an HTTP status; undefined without
+ * either.
+ */
 export function codeText({ cause, words }: Pick<EndRow, 'cause' | 'words'>): string | undefined {
   const known = closeCodeOf(cause);
   const label = known?.code ?? httpStatus(cause);
@@ -50,21 +53,21 @@ export function httpStatus(cause: string): string | undefined {
   return status && `HTTP ${status}`;
 }
 
-/** Returns `; the last event before: kick "Last heartbeat …"`; empty if the server sent none. */
+/** Returns a text such as `; the last event before: kick "Last heartbeat …"`; empty if the server sent no event. */
 export function lastEventText({ event, eventText }: EndRow): string {
   if (event === '') return '';
   const text = `${event} ${eventText}`.trim();
   return `; the last event before: ${text.length <= MAX_EXAMPLE_LENGTH ? text : `${text.slice(0, MAX_EXAMPLE_LENGTH - 1)}…`}`;
 }
 
-/** Describes how a connection closed. */
+/** Describes why a connection closed. */
 export interface Ending {
   /** Text such as `the server closed it with 4000 (…)`. */
   text: string;
   fix?: string | undefined;
-  /** The text gives the cause, so the client's last message need not be the cause. */
+  /** Whether the text gives the cause. If not, the client's last message may be the cause. */
   isExplained: boolean;
-  /** The run closed it because of its own limit. */
+  /** Whether the run itself closed the connection because of one of its limits. */
   isOwn?: boolean;
 }
 

@@ -9,36 +9,36 @@ import type { MachineShares, Throttled } from '../../../protocol/result/machine-
 export interface GeneratorHost {
   host: string;
   cores: number;
-  /** Memory limit of its container; null without one. */
+  /** Memory limit of the host's container; null without a limit. */
   memoryLimitBytes: number | null;
   machine: MachineKind;
-  /** Arrivals in its share of the load. */
+  /** Number of arrivals in the host's share of the load. */
   arrivals: number;
-  /** When its first phase began, on the run's clock. */
+  /** When the host's first phase began, on the run's clock. */
   beganAtUs: number | undefined;
-  /** Why it was lost before the end. */
+  /** Why the host was lost before the end of the run. */
   lost: string | undefined;
-  /** How far the run's clock is ahead of the host's, and the maximum error of a converted time. */
+  /** Offset of the run's clock from the host's clock, and the maximum error of a converted time. */
   clock: { offsetUs: number; boundUs: number } | undefined;
-  /** Idle CPU by window; the lowest value of several ramps. */
+  /** Idle CPU by measurement window. Of several ramps, the lowest value. */
   cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
-  /** CPU use by window. For several ramps, the ramp in which other programs used most. */
+  /** CPU use by measurement window. Of several ramps, the ramp in which other programs used the most CPU. */
   shares: Partial<Record<ShareWindow, MachineShares>>;
-  /** Identity of the kernel, see `Host`. */
+  /** Identifies the host's kernel, see `Host`. */
   kernel: string;
 }
 
 export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
 
-/** A window for which the CPU use of this machine's programs is measured. */
+/** A measurement window in which the CPU use of this machine's programs is recorded. */
 export type ShareWindow = GeneratorWindow | 'idle';
 
-/** The event loop of one fleet process, or of one Artillery worker thread, in one window of the run. */
+/** Event loop of one fleet process or Artillery worker thread in one measurement window. */
 export interface GeneratorLoop extends EventLoopHealth {
   window: GeneratorWindow;
   part: 'fleet' | 'artillery';
   from: EngineIdentity;
-  /** Number of the fleet process within its engine's fleet; 0 for the engine's own thread. */
+  /** Index of the fleet process in the fleet of its engine; 0 for the engine's own thread. */
   process: number;
 }
 

@@ -1,31 +1,31 @@
-/** Windows of a run, with the CPU time that each layer used in them. */
+/** Measurement windows of a run, with the CPU time that each layer used in them. */
 
 /** CPU microseconds by layer. */
 export type LayerCpu = Record<string, number>;
 
 export interface CpuWindow {
   seconds: number;
-  /** Time from before the first reading to after the last reading. */
+  /** Length of the window: from before the first reading to after the last reading. */
   secondsAtMost: number;
   cpuUs: LayerCpu;
-  /** Connections opened in a ramp, or messages delivered in the broadcasts. */
+  /** Number of connections opened in a ramp, or of messages delivered in the broadcasts. */
   units: number;
-  /** Mean of the connections at its start and end. */
+  /** Mean of the connection counts at the start and at the end of the window. */
   held: number;
 }
 
 export interface RampWindow extends CpuWindow {
-  /** Consecutive parts of the window. */
+  /** The window, divided into consecutive parts. */
   parts: CpuWindow[];
   failedAttempts: number;
 }
 
-/** The phases with arrivals between two pauses. */
+/** A ramp: the phases with arrivals between two pauses. */
 export interface Ramp {
   beganAtUs: number;
-  /** When all had connected and joined, or the time limit passed; infinite until then. */
+  /** When all arrivals had connected and joined, or the time limit passed. Infinite until then. */
   endedAtUs: number;
-  /** Planned length of the phases. */
+  /** Planned length of the ramp's phases. */
   seconds: number;
   connections: number;
 }

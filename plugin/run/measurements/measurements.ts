@@ -1,4 +1,7 @@
-/** Everything that a run has measured so far. The conductor writes it; `plugin/result/` makes the result document from it. */
+/**
+ * Everything that a run has measured so far. The conductor fills it in; `plugin/result/` builds the result document
+ * from it.
+ */
 
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
@@ -41,35 +44,38 @@ import { runId } from './run-id.ts';
 import type { Restart, SilentWorker, WorkerIdentity } from './worker-identity.ts';
 
 export interface MessagesMeasured {
-  /** The flows' `every` steps. */
+  /** The `every` steps of all flows. */
   readonly steps: Repeated[];
-  /** Length of the measured window. */
+  /** Length of the measurement window in seconds. */
   seconds: number;
-  /** Messages without an acknowledgement, at the start of the window and at the end of each part. */
+  /** Number of messages without an acknowledgement, at the start of the window and at the end of each part. */
   unanswered: number[];
-  /** Messages among `unanswered` whose connection received an acknowledgement of a later message, or never any. */
+  /**
+   * Number of unacknowledged messages that will probably never be acknowledged: their connection received an
+   * acknowledgement of a later message, or never any.
+   */
   passedOver: number[];
-  /** The workers' counts in the window; empty without control ports. */
+  /** The workers' own message counts in the window; empty without control ports. */
   workers: WorkerBatches[];
 }
 
-/** The adapter's Redis, during the broadcasts. */
+/** Load of the adapter's Redis during the broadcasts. */
 export interface RedisMeasured {
-  /** Traffic of each node, without the run's own requests. */
+  /** Traffic of each Redis node, excluding the run's own requests. */
   nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
-  /** CPU time of all nodes, less their idle CPU and the run's own requests. */
+  /** CPU time of all Redis nodes, excluding idle CPU and the run's own requests. */
   cpuUs: number;
 }
 
-/** Settings that the measurements include. */
+/** The settings that a run's measurements need. */
 type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
   usersLeave?: boolean;
   connection: Pick<Settings['connection'], 'transports' | 'compression'>;
 };
 
 /**
- * CPU profiles of all processes of the server, with the connections or copies made during the profile; `failure`: why some profiles are
- * missing.
+ * CPU profiles of all processes of the server. `units`: number of connections or copies during the profile. `failure`:
+ * why some profiles are missing.
  */
 export interface CpuProfiled {
   connect?: { profiles: Profile[]; units: number };
@@ -81,7 +87,7 @@ export interface CpuProfiled {
 export interface EarlyEnd {
   code: FindingCode;
   message: string;
-  /** Fix that replaces the catalogue's. */
+  /** Fix to suggest instead of the fix in the error catalogue. */
   fix?: string;
   how: 'stopped' | 'left' | 'killed' | 'failed';
 }
@@ -90,62 +96,62 @@ export class Measurements {
   /** Name of the run's folder. */
   id: string;
   readonly scenario: string;
-  /** The scenario's file, see `scenarioFile`. */
+  /** Path of the scenario, see `scenarioFile`. */
   file?: string;
   readonly startedAt = new Date();
   readonly engine: string;
-  /** Transports with which connections begin, unless a step overrides them. */
+  /** Transports with which connections begin, if no step changes them. */
   readonly transports: TransportsName;
-  /** Whether the connections offer compression. */
+  /** Whether the clients offer compression. */
   readonly compression: boolean;
   /** Whether the server grants compression to a client that offers it; null if unknown. */
   serverCompresses: boolean | null = null;
   target: string;
   profile: 'full' | 'embedded' | 'remote' = 'remote';
-  /** Programs whose absence made the profile `embedded`. */
+  /** Programs that are not installed, so that the profile is `embedded`. */
   missing: readonly string[] = [];
   /** Whether the workers have control ports. */
   control = true;
-  /** Inspectors of the workers, which force collections in place of control ports. */
+  /** Inspectors of the workers, which force garbage collections if there are no control ports. */
   inspectors: Pick<Inspectors, 'longestPauseMs' | 'size' | 'runtime'> | undefined;
-  /** Memory of connections by place of allocation, or why it is unknown. Undefined unless configured. */
+  /** Memory of connections by the code that allocated it, or why it is unknown. Undefined unless configured. */
   heapProfiles: Profile[] | Error | undefined;
-  /** CPU use of connects and copies. Undefined unless configured. */
+  /** CPU use of connects and of copies by function. Undefined unless configured. */
   cpuProfiles: CpuProfiled | undefined;
   /** Whether any source reads the workers' memory. */
   memory = true;
   /** Whether all workers run on the generator's machine. */
   sharedHost = true;
-  /** All arrivals, or the arrivals that Artillery chose for this engine. */
+  /** Number of all arrivals, or of the arrivals that Artillery chose for this engine. */
   targetConnections: number;
   /** Connections that must be open at the same time; null if virtual users disconnect by themselves. */
   expectedAtOnce: number | null;
   configuredRatePerSec: number | null;
-  /** All virtual users leave by themselves, and the run measures while they connect and disconnect. */
+  /** Whether all virtual users leave by themselves. The run then measures while users connect and disconnect. */
   readonly usersLeave: boolean;
   peakConnections = 0;
   /** Arrivals that Artillery skipped because of a phase's `maxVusers`. */
   skippedUsers = 0;
   ramps: Ramp[] = [];
   plateaus: Plateau[] = [];
-  /** Memory at rest after the drain, with all connections. */
+  /** Memory at rest after the drain, while all connections are open. */
   afterBroadcasts: LayerBytes | undefined;
-  /** Memory just before that collection. */
+  /** Memory just before the garbage collection after the drain. */
   inServiceAfterBroadcasts: LayerBytes | undefined;
   /** Memory of the machine just before the connections close. */
   standstill: MachineMoment | undefined;
   afterDisconnect: LayerBytes | undefined;
-  /** Readings of a run with waves or churn. */
+  /** Memory readings of a run with waves, or with users that connect and disconnect all the time. */
   overTime: OverTimeMeasured | undefined;
-  /** The last readings of all figures, with sources and reasons of absence. */
+  /** The last reading of each figure, with its source or why it is absent. */
   lastReadings: Readings = {};
-  /** Figures that include garbage because a worker did not make a collection that it confirmed. */
+  /** Figures that include garbage, because a worker confirmed a collection without making it. */
   uncollected: string[] = [];
   /** Figures that were still falling when the baseline was read. */
   fallingAtBaseline: string[] = [];
   /**
-   * CPU windows, each in parts. The hold is `idle`, or `messages` if connections send some. The last part of `broadcasts` includes
-   * the drain.
+   * CPU time by measurement window, divided into parts. The hold is in `messages` if connections send messages,
+   * otherwise in `idle`. The last part of `broadcasts` includes the drain.
    */
   cpu: {
     /** Windows before the first connection. */
@@ -155,16 +161,16 @@ export class Measurements {
     messages: CpuWindow[];
     broadcasts: CpuWindow[];
   } = { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] };
-  /** Event loops of the workers that can record them. */
+  /** Event loop delays of the workers that can record them. */
   eventLoops: WorkerEventLoop[] = [];
-  /** Zero of the sampler's time; undefined before the sampler starts. */
+  /** Start of the sampler, from which its times count; undefined before the start. */
   samplesBeganAtUs: number | undefined;
-  /** Starts of the stages, in seconds of the sampler. */
+  /** Starts of the run's stages, in seconds since the start of the sampler. */
   stages: Result['stages'] = [];
   redis: RedisMeasured | undefined;
-  /** Redis's CPU while connections were held; null if not measured. */
+  /** Redis's CPU use while connections were held, in microseconds per second; null if not measured. */
   redisIdleCpuUsPerSec: number | null = null;
-  /** Key of the adapter's Redis stream, if it writes to one. */
+  /** Key of the Redis stream to which the adapter writes, if there is one. */
   redisStream: string | undefined;
   /** The workers' clocks, in the order of `workersAtStart`. */
   clocks: ClockLine[] = [];
@@ -173,7 +179,10 @@ export class Measurements {
   unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[] = [];
   /** Broadcasts without confirmation and without copies: whether they were sent is unknown. */
   unknown: UnconfirmedBroadcast[] = [];
-  /** Missing copies and confirmations, and the length of the drain, if copies still arrived when it ended. */
+  /**
+   * Numbers of missing copies and confirmations, and length of the drain. Only set if copies still arrived when the
+   * drain ended.
+   */
   tailCut: { copies: number; unconfirmed: number; seconds: number } | undefined;
   frozen: HostedRow[] = [];
   /** The planned fault, once it has begun. */
@@ -182,51 +191,63 @@ export class Measurements {
   ownEvent: OwnEventMeasured | undefined;
   /** Measurements of repeated messages; undefined unless the flows have `every` steps. */
   messages: MessagesMeasured | undefined;
-  /** Copies of events without ids while all were connected. */
+  /** Number of copies of events without ids while all connections were open. */
   eventCounts:
     | {
         seconds: number;
         counts: EventCounts[];
-        /** Rise of the server’s counters by event; null where a page has none. */
+        /** Rise of the server's counters, by event; null if a page does not have the counter. */
         counters: Record<string, number | null>;
-        /** Events whose copies are made of the connections' messages. */
+        /** Events that the server sends because of the connections' own messages. */
         fromUsers: string[];
       }
     | undefined;
   snapshots: EngineSnapshot[] = [];
   generator: GeneratorLoop[] = [];
-  /** CPU throttling by worker name; the generator's key is an empty name. */
+  /** CPU throttling by worker name. The empty name stands for the generator. */
   readonly throttled = new Map<string, ThrottledWindows>();
   /**
-   * Idle percentage of the workers' machines, by kernel. The empty key has the CPUs that the generator may run on, if these are
-   * not all.
+   * Idle CPU percentage of the workers' machines, by kernel. The empty key stands for the CPUs that the generator may
+   * use, if it may not use all.
    */
   readonly machineIdle = new Map<string, Partial<Record<GeneratorWindow, number>>>();
-  /** Steal percentage, with the keys of `machineIdle`. */
+  /** Percentage of stolen CPU time, with the keys of `machineIdle`. */
   readonly machineSteal = new Map<string, Partial<Record<GeneratorWindow, number>>>();
-  /** CPU use of this machine; of several parts of a window, the one in which other programs used most. */
+  /**
+   * CPU use of this machine by measurement window. Of several parts of a window, the part in which other programs used
+   * the most CPU.
+   */
   readonly machineShares: Partial<Record<ShareWindow, MachineShares>> = {};
-  /** Resources of the workers at the end of the last window, with the highest open files and memory so far. */
+  /**
+   * Resources of the workers at the end of the last measurement window. Open files and memory are the highest values so
+   * far.
+   */
   workerResources: WorkerResources[] = [];
-  /** The workers' machines as node_exporter reports them, by kernel. */
+  /** Readings of the workers' machines from node_exporter, by kernel. */
   readonly exportedMachines = new Map<string, WorkerMachine>();
-  /** The process with the most open files, for a server without control ports. */
+  /** The process with the most open files. Only for a server without control ports. */
   fullest: FullestProcess | undefined;
-  /** Room of the probe and the reference receiver. They join no other room, because they would be a large part of its members. */
+  /**
+   * Room of the probe and the reference receiver. They join one room only, because each of them adds a member to a
+   * room.
+   */
   readonly receiversRoom: string;
-  /** Receipts of the reference receiver, which joins just before the broadcasts. */
+  /** Broadcasts that the reference receiver received. It joins just before the broadcasts. */
   sentinel: SentinelReceipts | undefined;
-  /** The generator's hosts; undefined if this host generates the load itself. */
+  /** The generator's hosts; undefined if this host alone generates the load. */
   hosts: GeneratorHost[] | undefined;
-  /** When the probe's connection closed, unless the run closed it. */
+  /** When the probe's connection closed; undefined if the run closed it. */
   probeLeftAtUs: number | undefined;
-  /** When the probe received its last broadcast. */
+  /** When the probe received its latest broadcast. */
   probeReceivedAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] } = { single: [], underLoad: [] };
-  /** Round trips that contradict the probe's own times, with the bounds that these times set. `roundTripUs` may be NaN. */
+  /**
+   * Round trips that are impossible by the probe's own times, with the lower and upper bound from these times.
+   * `roundTripUs` may be NaN.
+   */
   impossibleRoundTrips: {
     load: 'single' | 'underLoad';
-    /** Index of the worker that published. */
+    /** Index of the worker that published the broadcast. */
     via: number;
     echo: Echo;
     roundTripUs: number;
@@ -235,28 +256,28 @@ export class Measurements {
   }[] = [];
   /** Number of round trips during which a worker's clock jumped. */
   jumpedRoundTrips = 0;
-  /** The measured processes; null while unknown. */
+  /** The processes that the run measures; null while unknown. */
   processes: MeasuredProcesses | null = null;
-  /** Processes of the server that have exited so far, except by a planned fault. */
+  /** Returns the server's processes that have exited so far, except because of a planned fault. */
   endedProcesses: () => EndedProcess[] = () => [];
-  /** Periods so far in which a process of the deployment was halted. */
+  /** Returns the periods so far in which a process of the deployment was halted. */
   haltedProcesses: () => HaltedProcess[] = () => [];
-  /** Absences of sources that could not be read when the run needed them, by source. */
+  /** Why sources could not be read when the run needed them, by source. */
   readonly absentSources = new Map<string, Absence>();
   workersAtStart: WorkerIdentity[] = [];
-  /** Restarts by worker name. */
+  /** Restarts of workers, by worker name. */
   readonly restarts = new Map<string, Restart>();
-  /** Workers that did not answer when the run stopped. */
+  /** Workers that did not answer at the end of the run. */
   silentWorkers: SilentWorker[] = [];
   workersAtEnd: WorkerIdentity[] = [];
-  /** Outcomes of Artillery's `ensure` checks. */
+  /** Results of Artillery's `ensure` checks. */
   thresholds: Result['thresholds'] = [];
   readonly observations = new Observations();
   aborted: EarlyEnd | undefined;
-  /** Whether the user stopped the run by Ctrl-C or SIGTERM. */
+  /** Whether the user stopped the run with Ctrl-C or SIGTERM. */
   stoppedByUser = false;
 
-  /** @param scenario see `scenarioName` */
+  /** @param scenario name of the scenario, see `scenarioName` */
   constructor(scenario: string, { engine, target, load, connection, rooms, usersLeave = false }: Planned) {
     this.id = runId(this.startedAt, scenario);
     this.scenario = scenario;

@@ -2,56 +2,56 @@
 import type { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import type { OverTimeResult } from '../../../protocol/result/memory-schema.ts';
 
-/** Bytes by layer. */
+/** Memory in bytes, by figure of a layer. */
 export type LayerBytes = Record<string, number>;
 
 export interface Plateau {
   connections: number;
-  /** Memory at rest: means of the readings. */
+  /** Memory at rest: mean of several readings, each after a garbage collection. */
   layers: LayerBytes;
   readings?: LayerBytes[];
-  /** Memory just before the first collection. */
+  /** Memory just before the first garbage collection. */
   inService?: LayerBytes;
-  /** The machine before and after the readings, if its memory is compared. */
+  /** Memory of the machine before and after the readings, if the run compares it. */
   machine?: { before: MachineMoment; after: MachineMoment };
 }
 
-/** A reading of a run with waves or churn. */
+/** A memory reading of a run with waves, or with users that connect and disconnect all the time. */
 export interface MomentReading {
-  /** Seconds of the sampler. */
+  /** Time of the reading, in seconds since the start of the sampler. */
   t: number;
   connections: number;
-  /** Connections that had closed before the reading. */
+  /** Number of connections that had closed before the reading. */
   gone: number;
   layers: LayerBytes;
-  /** Counts of the layers by id, read when all connections of a wave have closed. */
+  /** Object counts of the layers, read after all connections of a wave have closed. */
   counts?: Record<string, number>;
 }
 
 export interface OverTimeMeasured {
   collected: boolean;
   kind: OverTimeResult['kind'];
-  /** Readings with all connections of a wave. */
+  /** Readings while all connections of a wave are open. */
   peaks: MomentReading[];
-  /** Readings after each wave, or during churn. */
+  /** Readings after each wave, or while users connect and disconnect all the time. */
   readings: BoundedSeries<MomentReading>;
 }
 
-/** A process of this machine that no layer includes, or shared memory. */
+/** A process of this machine outside all layers, or a segment of shared memory. */
 export interface Holder {
-  /** Unique even if a pid is reused. */
+  /** Identifies the process, even if its pid is reused. */
   id: string;
-  /** Pid of the process; null for shared memory. */
+  /** Process id; null for shared memory. */
   pid: number | null;
-  /** RSS of a process, or size of the shared memory. */
+  /** RSS of the process, or size of the shared memory. */
   bytes: number;
-  /** Place of the shared memory, or command line of a process that has grown. */
+  /** Path of the shared memory, or command line of a process that has grown. */
   name?: string;
 }
 
-/** Memory of layers and of possible other holders at one time. */
+/** Memory of the layers, and of other processes that may hold memory for connections, at one time. */
 export interface MachineMoment {
-  /** Seconds of the sampler. */
+  /** Time of the reading, in seconds since the start of the sampler. */
   t: number;
   layers: LayerBytes;
   holders: Holder[];

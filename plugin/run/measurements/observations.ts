@@ -1,43 +1,48 @@
-/** Facts that a run notes in addition to its figures, by kind. `plugin/findings/` makes findings from them. */
+/** Facts that a run records in addition to its figures, by kind. `plugin/findings/` turns them into findings. */
 import type { ChangedPart } from './worker-identity.ts';
 
-/** Point of a run at which the deployment is checked. */
+/** Point of a run at which it checks the deployment. */
 export interface Moment {
-  /** `plateau`, `wave` and `reading` have a `count`: connections, number of the wave, seconds since the first reading. */
+  /** Number of connections at a plateau, number of the wave, or seconds since the first memory reading. */
   at: 'begin' | 'plateau' | 'wave' | 'reading' | 'before fault' | 'after fault' | 'broadcasts' | 'left' | 'stop';
   count?: number;
 }
 
-/** Part of a deployment that only its metrics identify. */
+/** Name of a process of the deployment that the run identifies only by its metrics page. */
 export const METRICS_PAGE = 'a process behind a page of metrics';
-/** Part of a deployment that changes when one of its processes exits. */
+/** Name for all processes of the server together: the identity changes if any of them exits. */
 export const SERVER_PROCESSES = "the server's processes";
 
-/** Facts by kind. `held` is the generator's number of connections. */
+/** Facts by kind. `held` is the number of connections that the generator holds. */
 export interface Observed {
   connectionsBefore: { others: number };
   countsDiffer: {
     when: Moment;
-    /** The workers' count `all`, less the run's `own` clients and connections from `before` the run. */
+    /**
+     * The workers' count of this run's connections: `all`, less the run's `own` clients and the connections from
+     * `before` the run.
+     */
     counted: number;
     held: number;
     all: number;
     own: number;
     before: number;
-    /** Connections of the run that had closed. */
+    /** Number of this run's connections that had closed. */
     ended: number;
-    /** The workers accepted more connections than the run made. */
+    /** Whether the workers accepted more connections than the run opened. */
     acceptedOthers: boolean;
-    /** The workers accepted all connections that the run made. */
+    /** Whether the workers accepted all connections that the run opened. */
     acceptedAll: boolean;
-    /** The adapter's count, if the workers count fewer connections than are held. */
+    /**
+     * Number of servers that the adapter reports. Only set if the workers count fewer connections than the generator.
+     */
     servers: number | undefined;
     controlled: number;
   };
   othersAccepted: { when: Moment; connections: number };
   socketsMissing: { when: Moment; sockets: number; held: number };
   othersAtPort: { when: Moment; others: number; held: number };
-  /** The workers have used no CPU time since the number of connections was `connections`. */
+  /** The workers have used no CPU time since the generator had this number of connections. */
   cpuStill: { when: Moment; connections: number };
   joinsMisnamed: { workers: { worker: string; connections: number; named: number }[] };
   endsUnnoticed: { when: Moment; connections: number };
@@ -46,7 +51,7 @@ export interface Observed {
   pagesShared: { pairs: [string, string][] };
   pagesAlternate: { when: Moment; urls: string[] };
 
-  /** `since`: last check at which the parts were unchanged, in seconds of the sampler. */
+  /** `since`: time of the last check without changed processes, in seconds since the start of the sampler. */
   partsChanged: { when: Moment; parts: ChangedPart[]; since: number };
   redisSilent: { when: Moment; name: string; failure: string };
   enginesSilent: { requests: number; hosts: string[] };
@@ -63,7 +68,7 @@ export interface Observed {
   };
   connectionsStayed: { connections: number; seconds: number };
   warmUpFailed: { error: string; connections: number };
-  /** `cause` and `words` are the failure code and its text, as of the virtual users. */
+  /** `cause` and `words`: failure code and text, with the same codes as for virtual users. */
   clientsRefused: {
     error: string;
     fix: string;
@@ -81,20 +86,23 @@ export interface Observed {
   waveStayed: { wave: number; connections: number };
   wavesOverlap: { when: Moment };
   plateauMoved: { from: number; to: number };
-  /** `falls`: decrease since the reading before, when the time limit of `seconds` passed. */
+  /** `falls`: decrease of memory since the previous reading, when the time limit of `seconds` passed. */
   memoryFalls: { when: Moment; seconds: number; falls: { title: string; bytes: number }[] };
-  /** `isInspected`: the run collects by `workers.inspect`, not by control ports. */
+  /** `isInspected`: whether the run forces collections through `workers.inspect` and not through control ports. */
   collectionMissing: { when: Moment; workers: string[]; isInspected: boolean };
 }
 
 export type ObservedKind = keyof Observed;
 
-/** Kinds that mean that counts include other connections. Only the first is reported, as further ones have the same cause. */
+/**
+ * Kinds of facts that show that counts include other connections. Only the first fact is reported, because further
+ * facts have the same cause.
+ */
 export const WRONG_COUNTS = [
   ...(['countsDiffer', 'othersAccepted', 'socketsMissing', 'othersAtPort', 'cpuStill', 'joinsMisnamed'] as const),
 ] as const satisfies ObservedKind[];
 
-/** Kinds that mean that addresses do not lead to every worker exactly once, or not to current figures. */
+/** Kinds of facts that show that some addresses lead to no worker, to the same worker, or to outdated figures. */
 export const WRONG_ADDRESSES = [
   ...(['statisticsRepeated', 'pagesRepeated', 'pagesShared', 'pagesAlternate'] as const),
 ] as const satisfies ObservedKind[];
@@ -102,7 +110,7 @@ export const WRONG_ADDRESSES = [
 export class Observations {
   readonly #byKey = new Map<string, { [K in ObservedKind]: { kind: K; fact: Observed[K] } }[ObservedKind]>();
 
-  /** Keeps the first fact of a kind and subject, as later ones usually repeat it. */
+  /** Records a fact. Keeps only the first fact of a kind and subject, because later facts usually repeat it. */
   note<K extends ObservedKind>(kind: K, fact: Observed[K], subject: string | number = ''): void {
     const key = `${kind} ${subject}`;
     if (!this.#byKey.has(key)) this.#byKey.set(key, { kind, fact } as never);
@@ -116,7 +124,7 @@ export class Observations {
     return this.all.flatMap((noted) => (noted.kind === kind ? [noted.fact as Observed[K]] : []));
   }
 
-  /** All facts in order of time. */
+  /** All facts, in the order in which they were recorded. */
   get all() {
     return [...this.#byKey.values()];
   }

@@ -1,4 +1,4 @@
-/** Measurements of the server's own event, which is counted in place of the contract's broadcasts. */
+/** Measurements of the server's own event, which the run counts if there is no wire contract. */
 import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
 import type { Holding } from '../../samplers/index.ts';
 import type { Rows } from '../broadcasts/rows.ts';
@@ -10,39 +10,45 @@ export interface OwnEventMeasured {
   join?: string | undefined;
   idPath: string;
   publisher: 'run' | 'server';
-  /** The run's publishers choose the ids. */
+  /** Whether the run's publishers choose the ids of the broadcasts. */
   givesIds: boolean;
   latencyFrom: LatencyFrom;
-  /** Why the time in the payload is not used; undefined if it is, or if none is configured. */
+  /** Why the time in the payload is not used. Undefined if it is used, or if no path to a time is configured. */
   sentAtUnusable: string | undefined;
   publishers?: number;
-  /** Events that the run emitted. */
+  /** Number of events that the run's publishers emitted. */
   published: number;
-  /** Ids of the run's broadcasts that arrived. */
+  /** Number of the run's broadcasts that arrived. */
   seen: number;
-  /** Mean length of a copy's JSON. */
+  /** Mean length of a copy's JSON in characters. */
   bytes: number;
-  /** Broadcasts among `seen` that found the ledgers full. */
+  /** Number of arrived broadcasts that have no row, because the ledgers were full. */
   skipped: number;
-  /** Broadcasts without latency because their time is unusable. */
+  /** Number of broadcasts without a latency, because their time is unusable. */
   untimed: number;
-  /** Times of single broadcasts, as rows may sum up several; undefined until they are finalized. */
+  /**
+   * Send and completion times of each broadcast, because a row may sum up several broadcasts. Undefined until the rows
+   * are finalized.
+   */
   each: Rows['each'] | undefined;
-  /** The first copy without an id. */
+  /** The first copy that had no id, as an example. */
   example: string | undefined;
-  /** The first distinct acknowledgements that publishers received. */
+  /** Examples of the acknowledgements that publishers received. */
   acknowledged?: Acknowledged[];
-  /** Number of acknowledgements with an error, by its text. */
+  /** Number of acknowledgements that report an error, by the text of the error. */
   ackErrors?: Record<string, number>;
-  /** Published messages without an acknowledgement at the end of the drain. */
+  /** Number of published messages without an acknowledgement at the end of the drain. */
   unacknowledged?: Unacknowledged;
-  /** Other events that arrived in the trial before the load, instead of the configured event. */
+  /** Events that arrived before the load, when the run tried to receive the configured event and it did not arrive. */
   others?: string[];
-  /** Events that the publishers received in that trial. */
+  /** Events that the publishers received when the run tried the event before the load. */
   toPublisher?: ReceivedByPublisher[];
-  /** Processes of this machine that hold the connections. Read if copies are missing; undefined unless all are visible. */
+  /**
+   * Processes of this machine that hold the connections. Only read if copies are missing. Undefined if the run cannot
+   * read all processes.
+   */
   holdings?: (Holding & { command: string })[] | undefined;
-  /** Another path at which copies have ids, which are not counted. */
+  /** A path at which copies have ids, but which is not the configured path. */
   idsBeside?: string | undefined;
 }
 

@@ -3,12 +3,15 @@ import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { FleetTotals } from '../../../protocol/link/add-up.ts';
 import type { Measurements } from './measurements.ts';
 
-/** Returns connections by worker; empty if recovered sessions, which do not join again, may be on any of several workers. */
+/**
+ * Returns the number of connections by worker. Empty if sessions were recovered: such connections do not join again, so
+ * their worker is unknown.
+ */
 export function connectionsPerWorker(
   { workersAtStart }: Pick<Measurements, 'workersAtStart'>,
   { perWorker, perSessionPrefix, connected, returns }: FleetTotals,
 ): Record<string, number> {
-  // Session ids of other servers may have any prefix.
+  // Session ids of other Socket.IO servers may begin with any text, not only with a worker's name.
   const isWorker = ([name]: [string, number]) => workersAtStart.some(({ worker }) => worker === name);
   const named = sumCounts([perWorker, Object.fromEntries(Object.entries(perSessionPrefix).filter(isWorker))]);
   const known = Object.values(named).reduce((total, count) => total + count, 0);

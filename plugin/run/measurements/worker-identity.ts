@@ -1,23 +1,23 @@
 /**
- * Detects whether another process has replaced a worker. A restarted worker may have the same name, process id (1 in a container)
- * and even instance, so its uptime and counters are compared, too.
+ * Detects whether a new process has replaced a worker. A restarted worker may have the same name and process id (1 in a
+ * container), so its uptime and counters are compared, too.
  */
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 
 export interface WorkerIdentity extends Pick<WorkerStats, 'worker' | 'pid' | 'instance'> {
-  /** Statistics that change with a restart; missing if only names were read. */
+  /** Statistics that change with a restart; missing if only the worker's name was read. */
   life?: Life;
 }
 
 interface Life {
-  /** When the statistics arrived, on the clock of `performance`. */
+  /** When the statistics arrived, as a time of `performance.now()`. */
   readAtMs: number;
   uptimeSeconds: number;
   connections: number;
   totals: Record<keyof typeof TOTALS, number>;
 }
 
-/** Counters that never fall within a process. */
+/** Counters that only rise while a process runs. */
 const TOTALS = {
   accepted: 'accepted connections',
   broadcasts: 'broadcasts',
@@ -25,11 +25,11 @@ const TOTALS = {
   cpuUs: 'microseconds of CPU',
 };
 
-/** Allowed rounding of an uptime: some servers report whole seconds. */
+/** Allowed rounding of an uptime, because some servers report whole seconds. */
 const ROUNDING_SECONDS = 1;
-/** Maximum age of an answer when it arrives: the timeout of control requests. */
+/** Maximum age of a worker's answer when it arrives. It equals the timeout of control requests. */
 const DELAY_SECONDS = 5;
-/** CPU time is counted in ticks of 10 ms. */
+/** The kernel counts CPU time in ticks of 10 ms. */
 const TICK_US = 10_000;
 
 export function identityOf(stats: WorkerStats): WorkerIdentity {
@@ -42,7 +42,7 @@ export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIde
   return before !== undefined && restartEvidence(before, now) === undefined;
 }
 
-/** Returns evidence that `now` is another process than `before`; undefined if there is none. */
+/** Returns evidence that a worker's process was replaced between two readings; undefined if there is none. */
 export function restartEvidence(before: WorkerIdentity, now: WorkerIdentity): string | undefined {
   if (before.pid !== now.pid) return `process ${before.pid} became ${now.pid}`;
   if (before.instance !== now.instance) return `process ${now.pid} started again`;
@@ -53,7 +53,7 @@ function evidenceOf(before: Life, now: Life): string | undefined {
   const elapsedSeconds = (now.readAtMs - before.readAtMs) / 1000;
   const [wasUp, isUp] = [before.uptimeSeconds, now.uptimeSeconds];
   if (isUp < wasUp - ROUNDING_SECONDS) return `its uptime fell from ${seconds(wasUp)} to ${seconds(isUp)}`;
-  // Repeated old statistics have the same uptime, which is reported separately.
+  // Old statistics that a worker repeats have the same uptime. The run reports repeated statistics separately.
   if (isUp > wasUp && isUp < elapsedSeconds - DELAY_SECONDS)
     return `its uptime was ${seconds(isUp)} when it had been known for ${seconds(elapsedSeconds)}`;
   for (const key of Object.keys(TOTALS) as (keyof typeof TOTALS)[]) {
@@ -65,7 +65,8 @@ function evidenceOf(before: Life, now: Life): string | undefined {
 
 /**
  * Compares workers in the order of the control URLs.
- * @returns restarted workers with the evidence, and control URLs that lead to another worker now, such as "that of w0 to w1"
+ * @returns restarted workers with the evidence, and control URLs that now lead to another worker, such as "that of w0
+ * to w1"
  */
 export function changesBetween(earlier: WorkerIdentity[], later: WorkerIdentity[]) {
   const restarted = new Map<string, string>();
@@ -85,15 +86,18 @@ function seconds(value: number): string {
   return `${Math.round(value)} s`;
 }
 
-/** Parts of the deployment, with identities by which a run notices a replacement. */
+/** A process of the deployment, with the identity by which the run notices its replacement. */
 export interface DeploymentPart {
-  /** Id of its layer: `worker`, one of the named layers, or `pm2`. */
+  /** Id of the process's layer: `worker`, one of the named layers, or `pm2`. */
   layer: string;
-  /** Value that changes with a restart: process ids, or Redis's run id. */
+  /** Value that changes with a restart, such as process ids or Redis's run id. */
   identity: string;
 }
 
-/** @param identities identities by name @returns parts of the layer by name */
+/**
+ * @param identities identities by name
+ * @returns the processes of the layer by name
+ */
 export function partsOf(layer: string, identities: Record<string, string> = {}): Record<string, DeploymentPart> {
   return Object.fromEntries(Object.entries(identities).map(([name, identity]) => [name, { layer, identity }]));
 }
@@ -105,16 +109,16 @@ export interface ChangedPart extends Pick<DeploymentPart, 'layer'> {
 /** A worker's restart between two checks. */
 export interface Restart {
   evidence: string;
-  /** Start of the new process, in seconds of the sampler. */
+  /** Start of the new process, in seconds since the start of the sampler. */
   t?: number;
-  /** Connections of the old process at the last check. */
+  /** Number of connections of the old process at the last check. */
   connections?: number;
 }
 
 export interface SilentWorker {
   worker: string;
-  /** The control port refuses connections. Otherwise, the worker may be running without answering. */
+  /** Whether the control port refuses connections. If not, the worker may be running without answering. */
   isRefused: boolean;
-  /** Connections at the last check. */
+  /** Number of the worker's connections at the last check. */
   connections: number;
 }

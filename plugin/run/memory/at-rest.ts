@@ -1,4 +1,4 @@
-/** Reads memory at rest for a run, and discards figures of layers that are not at rest. */
+/** Reads memory at rest, and drops figures that still include garbage or keep falling. */
 import { valuesOf } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
@@ -6,7 +6,11 @@ import type { LayerBytes } from '../measurements/memory-measured.ts';
 import type { Moment } from '../measurements/observations.ts';
 import { type AtRest, FALL_LIMIT_MS, readAtRest, readSettled } from './readings.ts';
 
-/** @param isSame whether the connections are still the same as at the first reading @returns bytes per layer */
+/**
+ * Reads memory at rest.
+ * @param isSame returns whether the connections are still the same as at the first reading
+ * @returns bytes per figure
+ */
 export async function measureAtRest(
   context: RunContext,
   when: Moment,
@@ -17,8 +21,8 @@ export async function measureAtRest(
 }
 
 /**
- * Waits until memory stops falling, within a limit.
- * @returns bytes per layer, and the figures that were still falling
+ * Waits until memory stops falling, up to a time limit.
+ * @returns bytes per figure, and the figures that were still falling
  */
 export async function measureSettled(
   context: RunContext,
@@ -42,7 +46,7 @@ export function withoutFigures(layers: LayerBytes, figures: string[]): LayerByte
   return Object.fromEntries(Object.entries(layers).filter(([figure]) => !figures.includes(figure)));
 }
 
-/** Drops the figures that contain garbage of workers that did not collect it. */
+/** Drops the memory figures of workers that did not collect their garbage. */
 function collectedOnly(
   context: RunContext,
   { layers, uncollected }: Pick<AtRest, 'layers' | 'uncollected'>,
@@ -59,7 +63,7 @@ function collectedOnly(
   return withoutFigures(layers, measurements.uncollected);
 }
 
-/** Reads memory after the drain, while all connections are still held. */
+/** Reads memory after the drain, while all connections are still open. */
 export async function measureAfterBroadcasts(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;

@@ -1,4 +1,6 @@
-/** Measures memory over time: the peak of each wave and what remains after it, or repeated readings during churn. */
+/**
+ * Measures memory over time: at the peak of each wave and after it, or repeatedly while users connect and disconnect.
+ */
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import { valuesOf } from '../../samplers/index.ts';
@@ -13,7 +15,7 @@ import { noteGenerator } from '../windows/generator-loops.ts';
 import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
 import type { AtRest } from './readings.ts';
 
-/** Number of readings to keep. A run of days averages neighbouring readings. */
+/** Maximum number of readings to keep. A run of several days replaces neighbouring readings by their mean. */
 const MAX_READINGS = 3600;
 
 export function newOverTime({ collect, every }: OverTime, collects: boolean, usersLeave = false): OverTimeMeasured {
@@ -28,7 +30,7 @@ export function newOverTime({ collect, every }: OverTime, collects: boolean, use
 
 /**
  * Reads memory at the peak of a wave, waits until its connections have closed, and reads again.
- * @param leaveMs how long they may take to close
+ * @param leaveMs time limit for the connections to close
  */
 export async function measureWave(
   context: RunContext,
@@ -67,7 +69,7 @@ export async function measureWave(
 
 /**
  * Reads memory repeatedly while virtual users connect and disconnect.
- * @param over ends the readings before `seconds` have passed
+ * @param over ends the readings early when it aborts
  * @param onReading called after each reading
  */
 export async function measureChurn(
@@ -86,7 +88,8 @@ export async function measureChurn(
     if (signal.aborted) return;
     const when = { at: 'reading', count: index * everySeconds } as const;
     await checkpoints.checkDeployment(when);
-    // Reading the snapshots starts a new window of the event loops, so this one is recorded.
+    // Reading the engines' snapshots starts a new measurement window of the event loops, so the current window is
+    // recorded here.
     const snapshots = await noteGenerator(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     const reading = await moment(context, snapshots, () =>
@@ -95,14 +98,15 @@ export async function measureChurn(
     if (signal.aborted) return;
     measured.readings.add(reading);
     if (reading.connections > most) await context.noteProcesses?.();
-    // Plateaus end at the highest number of connections: a process keeps the pages of closed connections.
+    // Only readings with more connections than before are points of the fit, because a process keeps the memory pages
+    // of closed connections.
     if (reading.connections > most && config.usersLeave) measurements.plateaus.push(plateauOf(reading));
     most = Math.max(most, reading.connections);
     onReading();
   }
 }
 
-/** Returns a point of the line of memory per connection. */
+/** Returns a point of the fit of memory per connection. */
 function plateauOf({ connections, layers }: Pick<MomentReading, 'connections' | 'layers'>): Plateau {
   return { connections, layers, readings: [], inService: layers };
 }

@@ -1,6 +1,6 @@
 /**
- * Measures memory at a constant number of connections: the points of the fit, the residual after all have closed, heap profiles, and other
- * possible holders of memory of connections: other processes, and files in shared memory.
+ * Measures memory at a constant number of connections, memory that remains after all connections have closed, heap
+ * profiles, and memory of other processes and files that may hold data of connections.
  */
 
 import { readProcessTable, readSharedMemory, shownCommand, valuesOf, withDescendants } from '../../samplers/index.ts';
@@ -11,7 +11,10 @@ import type { Moment } from '../measurements/observations.ts';
 import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
 import type { AtRest } from './readings.ts';
 
-/** Measures the baseline, once memory has settled: memory that is freed later would make connections look cheaper. */
+/**
+ * Measures memory without connections, after it has stopped falling. If memory were freed later, connections would
+ * appear cheaper than they are.
+ */
 export async function measureBaseline(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   await measurePlateau(context, checkpoints, async (when) => {
     const { falling, ...read } = await measureSettled(context, when);
@@ -22,7 +25,10 @@ export async function measureBaseline(context: RunContext, checkpoints: Checkpoi
 
 type ReadAtRest = (when: Moment, isSame: () => boolean) => Promise<Omit<AtRest, 'uncollected'>>;
 
-/** Adds a plateau, unless the number of connections changed before memory was read once. */
+/**
+ * Measures memory at the current number of connections. Drops the measurement if that number changed before the first
+ * reading ended.
+ */
 export async function measurePlateau(
   context: RunContext,
   checkpoints: Checkpoints,
@@ -52,13 +58,13 @@ export async function measureResidual(context: RunContext, checkpoints: Checkpoi
   const { measurements } = context;
   const when = { at: 'left' } as const;
   await checkpoints.check(when);
-  // Processes that a fault replaced cannot be compared with the baseline.
+  // Memory of processes that a fault replaced cannot be compared with the baseline.
   if (measurements.fault) return;
   const { layers, falling } = await measureSettled(context, when);
   measurements.afterDisconnect = withoutFigures(layers, falling);
 }
 
-/** Starts heap profiles. Keeps a failure in their place, as no figure depends on them. */
+/** Starts heap profiles. Stores a failure in place of the profiles, because no other figure depends on them. */
 export async function startHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
   if (!profiler || signal.aborted || measurements.heapProfiles) return;
   measurements.heapProfiles = [];
@@ -67,22 +73,25 @@ export async function startHeapProfiles({ profiler, measurements, signal }: RunC
   });
 }
 
-/** Takes the heap profiles. Must be called after the last reading at rest. */
+/** Takes the heap profiles. Must be called after the last memory reading. */
 export async function takeHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
   const { heapProfiles } = measurements;
   if (!profiler || !heapProfiles || heapProfiles instanceof Error || signal.aborted) return;
   measurements.heapProfiles = await profiler.takeProfiles().catch((error: Error) => error);
 }
 
-/** Number of processes to read, the largest first: a small process cannot have grown by much. */
+/** Number of processes to read, the largest first. A smaller process cannot have grown by much. */
 const MAX_PROCESSES = 300;
-/** Minimum growth since the first reading for which the command line is read. */
+/** Minimum growth since the first reading, in bytes, for which the command line of a process is read. */
 const GROWN_BYTES = 1024 ** 2;
 
 export class Holders {
   #first: Map<string, number> | undefined;
 
-  /** @param measured processes of the layers, which are excluded, as are this process and its children */
+  /**
+   * Reads the memory of other processes, and shared memory.
+   * @param measured processes to exclude because a layer measures them; this process and its children are also excluded
+   */
   async read(measured: number[]): Promise<Holder[]> {
     const table = readProcessTable();
     const known = withDescendants([process.pid], table);
@@ -102,13 +111,19 @@ export class Holders {
   }
 }
 
-/** @param layers bytes read at the same time @returns undefined if the run does not compare the machine's memory */
+/**
+ * @param layers memory of the layers, read at the same time
+ * @returns undefined if the run does not compare the machine's memory
+ */
 async function machineMoment({ sampler, holders }: RunContext, layers: LayerBytes): Promise<MachineMoment | undefined> {
   const found = await holders?.();
   return found && { t: sampler.seconds(), layers, holders: found };
 }
 
-/** Reads the machine again before the connections close. Growth since the plateau is not due to connections. */
+/**
+ * Reads the machine's memory again before the connections close. Growth since the last plateau is not caused by new
+ * connections.
+ */
 export async function measureStandstill(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;

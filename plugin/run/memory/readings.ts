@@ -1,6 +1,6 @@
 /**
- * Reads memory at rest: after forced collections, as the mean of several readings, whose spread shows the noise. Memory in service,
- * with its garbage, is a single `sampler.reading()` just before.
+ * Reads memory at rest: the mean of several readings, each after a forced garbage collection. The spread of the
+ * readings shows the noise.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
@@ -8,22 +8,26 @@ import type { LayerBytes } from '../measurements/memory-measured.ts';
 import type { Collector } from '../target/control-client.ts';
 
 const READINGS = 3;
-/** No further reading starts after this time: collections of a large server are slow, and the scenario's pause is limited. */
+/**
+ * No reading starts after this time, in milliseconds: collections of a large server are slow, and the scenario's pause
+ * is limited.
+ */
 const LONGEST_MS = 1500;
-/** Time after a collection for finalizers to run and for the kernel to take pages back. */
+/** Time to wait after a collection, in which finalizers run and the kernel takes pages back. */
 const SETTLE_MS = 250;
 export const FALL_LIMIT_MS = 20_000;
-/** Successive readings of an idle deployment differ by less than this. */
+/** Maximum difference between successive readings of an idle deployment. */
 const NOISE = { bytes: 1024 ** 2, share: 0.005 };
 
 type Collections = Awaited<ReturnType<Collector['stats']>>;
 export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
 
 /**
- * Reads memory several times. A reading leaves hundreds of kilobytes of garbage in each worker, so each begins with a collection.
- * @param isSame whether the connections are still the same as at the first reading; later readings are ignored
- * @returns `readings`: bytes per layer; `layers`: their means; `last`: the last reading with sources and absences; `uncollected`:
- *   workers that confirmed a collection but made none
+ * Reads memory several times, each time after a garbage collection, because a reading itself leaves hundreds of
+ * kilobytes of garbage in each worker.
+ * @param isSame returns whether the connections are still the same as at the first reading; later readings are ignored
+ * @returns `readings`: bytes per figure; `layers`: their means; `last`: the last reading with sources and absences;
+ * `uncollected`: workers that confirmed a collection but made none
  */
 export async function readAtRest(
   collector: Collector,
@@ -45,8 +49,8 @@ export async function readAtRest(
 }
 
 /**
- * Reads until the deployment's memory stops falling: some memory is freed late, or only by a further collection.
- * @returns the last reading, and the layers that were still falling at the time limit
+ * Reads memory until it stops falling: a process frees some memory late, or only in a further collection.
+ * @returns the last reading, and the figures that were still falling at the time limit
  */
 export async function readSettled(
   collector: Collector,
@@ -73,7 +77,10 @@ function withoutCollection(before: Collections, after: Collections): string[] {
   });
 }
 
-/** Finds layers of the deployment whose RSS fell. PSS would also fall when another process begins to share pages. */
+/**
+ * Finds layers of the deployment whose RSS fell. PSS is not used here, because it also falls when another process
+ * begins to share pages.
+ */
 function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers']) {
   const deployment = layers.filter(({ belongsTo }) => belongsTo === 'deployment');
   return deployment.flatMap(({ id, title, figures }) => {
@@ -84,7 +91,7 @@ function fallsOf(before: LayerBytes, now: LayerBytes, layers: Sampler['layers'])
   });
 }
 
-/** Returns the mean of each layer that is in all readings. */
+/** Returns the mean of each figure that all readings contain. */
 function means(readings: LayerBytes[]): LayerBytes {
   const layers = Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
   return Object.fromEntries(

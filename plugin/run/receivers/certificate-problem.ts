@@ -4,13 +4,14 @@ import { ENGINE } from '../../script/script.ts';
 
 const TLS = `config.engines.${ENGINE}.tls`;
 
-/** The fields of a certificate that the explanation uses; any of them may be unknown. */
+/** The fields of a certificate that the explanation of the error uses. Any of them may be missing. */
 export type Certificate = Partial<
   Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname' | 'issuer'>
 >;
 
 /**
- * @param code such as `CERT_HAS_EXPIRED`
+ * Explains a certificate error.
+ * @param code error code such as `CERT_HAS_EXPIRED`
  * @param name host name that the certificate must match
  * @returns undefined for a code that does not concern certificates
  */

@@ -1,12 +1,15 @@
-/** Checks whether the server would compress for browsers, which offer compression with every WebSocket; the load may not. */
+/**
+ * Checks whether the server would compress messages for browsers. Browsers offer compression with every WebSocket, but
+ * the load may not.
+ */
 import { connectClient } from './connect-client.ts';
 import type { RunClient } from './run-clients.ts';
 
 const TIMEOUT_MS = 5000;
 
 /**
- * Opens one connection that offers permessage-deflate, and closes it.
- * @returns whether the server granted it; null if no WebSocket opened. Never rejects
+ * Opens and closes one connection that offers permessage-deflate.
+ * @returns whether the server accepted the offer; null if no WebSocket opened. Never rejects
  */
 export async function grantsCompression(client: RunClient, signal: AbortSignal): Promise<boolean | null> {
   if (signal.aborted) return null;

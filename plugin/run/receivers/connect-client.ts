@@ -1,4 +1,4 @@
-/** Connects one client of the run, either bare or as a virtual user. */
+/** Connects one of the run's own clients, either with a plain connection or as a virtual user. */
 import { addAbortListener } from 'node:events';
 import { Fleet } from '../../fleet/fleet.ts';
 import type { FleetSettings } from '../../fleet/fleet-messages.ts';
@@ -13,12 +13,12 @@ import {
 } from './run-connection.ts';
 
 /**
- * Fleet settings for the run's own clients. They use `socket.io-client`, so they do not share the light client's code, and keep
- * no ledger.
+ * Fleet settings for the run's own clients. They use `socket.io-client`, to be independent of the light client's code,
+ * and no ledger counts them.
  */
 export const RUN_CLIENT_FLEET: FleetSettings = {
   client: 'official',
-  // Placeholders: each connection overrides all of these options.
+  // Placeholders, because each connection overrides all of these options.
   defaults: {
     ...{ url: '', path: '', transports: [], query: {}, headers: {}, auth: undefined, tls: {}, localAddress: undefined },
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
@@ -30,13 +30,17 @@ export const RUN_CLIENT_FLEET: FleetSettings = {
   disconnectRatePerSec: 1000,
 };
 
-/** Fleet in this process, shared by the run's clients. It has no timer that keeps the process alive. */
+/** The fleet in this process, shared by the run's clients. It has no timer that would keep the process alive. */
 let localFleet: Promise<Fleet> | undefined;
 
-/** Refusals after which the server counts as refusing every client. */
+/** Number of refused clients after which the server counts as refusing all clients. */
 const TRIES = 3;
 
-/** Connects the first of up to `TRIES` clients that the server does not refuse. The caller disconnects it. @throws see `connectClient` */
+/**
+ * Connects a client. If the server refuses it, tries further clients, up to `TRIES` in total. The caller disconnects
+ * the client.
+ * @throws see `connectClient`
+ */
 export async function connectFirstAccepted(next: () => RunClient, signal: AbortSignal): Promise<ConnectedClient> {
   for (let tries = 1; ; tries++) {
     try {
@@ -49,8 +53,9 @@ export async function connectFirstAccepted(next: () => RunClient, signal: AbortS
 
 /**
  * Connects a client, which the caller disconnects.
- * @param fleet holds the connections; by default the one in this process
- * @throws Refused if the server refuses the client or a step of the flow fails; CapacityError TARGET_UNREACHABLE, or the signal's reason
+ * @param fleet fleet that holds the connections; by default the fleet in this process
+ * @throws Refused if the server refuses the client or a step of the flow fails; CapacityError TARGET_UNREACHABLE, or
+ * the signal's reason
  */
 export async function connectClient(
   client: RunClient,
@@ -71,7 +76,7 @@ export async function connectClient(
   const close = () => void Promise.all(connections.map((connection) => connection.close()));
   const aborted = addAbortListener(signal, close);
   try {
-    // A dynamic import, so that bare clients do not load Artillery.
+    // Imported dynamically, so that plain connections do not load Artillery.
     const { connectUser } = user ? await import('./connect-user.ts') : { connectUser: connectBare };
     const connected = await connectUser(client, newConnection);
     void connected.socket.ended.then(close);

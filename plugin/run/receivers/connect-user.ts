@@ -1,4 +1,7 @@
-/** Connects a client of the run as a virtual user: it plays its part of the flow and keeps the connection open. */
+/**
+ * Connects one of the run's own clients as a virtual user: it runs the steps of the flow that open the connection, and
+ * keeps the connection open.
+ */
 
 import { printable } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -53,11 +56,11 @@ export async function connectUser(client: RunClient, newConnection: () => RunCon
     }
     const explained = await explainFailure(failure.target, failure.error);
     const { refusal } = player ?? {};
-    // No login helps with a server of Socket.IO 2.
+    // The clients do not support Socket.IO 2, so a login would not help.
     const isLogin = refusal !== undefined && !(explained instanceof Unsupported);
     throw isLogin ? loginError(connection.url, refusal, explained) : explained;
   } finally {
-    // Otherwise the server would hold the HTTP sockets of hundreds of warm-up logins for some seconds.
+    // Without this, the server would hold the HTTP sockets of hundreds of warm-up logins for some seconds.
     if (player) endRequests(player.context);
   }
 }
@@ -83,7 +86,7 @@ async function prepare(
   return { compiled, context: contextOf(script, helpers, vars) };
 }
 
-/** Error for a flow whose step failed although every connection attempt succeeded. */
+/** Error for a step that failed although all connections opened. */
 function stepError(
   target: string,
   { code, message }: FlowError,
@@ -95,7 +98,7 @@ function stepError(
   return new Refused(target, printable(why, MAX_REASON_LENGTH, context && secretsOf(context)), ending?.fix, true, code);
 }
 
-/** Error for a connection that failed after an HTTP login that was refused. */
+/** Error for a failed connection after an HTTP login that the server refused. */
 function loginError(target: string, refusal: string, failure: CapacityError): Refused {
   const { fix, message } = failure;
   return new Refused(target, `${refusal}; then ${failure instanceof Refused ? failure.reason : message}`, fix);

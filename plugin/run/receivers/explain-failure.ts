@@ -1,4 +1,4 @@
-/** Turns a connect failure that the fleet reports into an error that says why a client of the run failed, and the fix. */
+/** Converts the fleet's connect failure of a run client into an error with the reason and a suggested fix. */
 
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -20,15 +20,15 @@ const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 const SCENARIO_FIX =
   'see why: the run’s own clients play the first scenario up to its join, with the last rows of the payload; the option `clients` names another scenario';
 
-/** The server refused a connection of the run's own clients, or a step of their flow failed. */
+/** Error: the server refused a connection of the run's own clients, or a step of their flow failed. */
 export class Refused extends CapacityError {
-  /** The server's text, or the failed step. */
+  /** The server's refusal text, or the failed step. */
   readonly reason: string;
-  /** Whether the server might accept a client with other options, such as a login. */
+  /** Whether the server might accept a client with other options, for example after a login. */
   readonly dependsOnClient: boolean;
-  /** The failure of the connection; undefined if it opened. */
+  /** The failure of the connection attempt; undefined if the connection opened. */
   failure: Pick<FleetError, 'code' | 'message'> | undefined;
-  /** Failure code of the step, if one failed. */
+  /** Failure code of the failed step; undefined if no step failed. */
   readonly step: string | undefined;
 
   constructor(target: string, reason: string, fix = SCENARIO_FIX, dependsOnClient = true, step?: string) {
@@ -40,14 +40,17 @@ export class Refused extends CapacityError {
   }
 }
 
-/** The server speaks Socket.IO 2, which no option of the clients supports. */
+/** Error: the server uses Socket.IO 2, which the clients do not support. */
 export class Unsupported extends CapacityError {
   constructor(target: string) {
     super('TARGET_UNREACHABLE', `${OLD_SERVER.found}: ${target}`, OLD_SERVER.fix);
   }
 }
 
-/** These options cannot connect, but different options may: polling in place of a WebSocket, or the path without its last slash. */
+/**
+ * Error: these connection options cannot work, but other options may, such as polling in place of WebSocket, or the
+ * path without its trailing slash.
+ */
 export class NeedsOptions extends CapacityError {
   readonly options: { transports?: Transport[]; addTrailingSlash?: false };
 
@@ -57,7 +60,11 @@ export class NeedsOptions extends CapacityError {
   }
 }
 
-/** @param connection options of the failed attempt @returns TARGET_UNREACHABLE */
+/**
+ * Explains a failed connection attempt.
+ * @param connection options of the failed attempt
+ * @returns TARGET_UNREACHABLE
+ */
 export async function explainFailure(connection: ConnectionTarget, error: FleetError): Promise<CapacityError> {
   const explained = await explain(connection, error);
   if (explained instanceof Refused) explained.failure = error;
@@ -86,18 +93,21 @@ async function explain(connection: ConnectionTarget, error: FleetError): Promise
     );
   }
   if (after && /^closed/.test(code)) return closedEarly(connection, error);
-  // Node refused to send the request, for example because a header contains a line break.
+  // Node did not send the request, for example because a header contains a line break.
   if (code.startsWith('ERR_')) return notConnected(url, message);
   return unreachable(connection, error);
 }
 
-/** Fix for a connection that closed before the server sent a message: it may not be able to decode the CONNECT packet. */
+/**
+ * Suggested fix for a connection that closed before the server sent a message. The server may be unable to decode the
+ * CONNECT packet.
+ */
 const PARSER_FIX =
   'if the server has another `parser`, such as socket.io-msgpack-parser, give the engine the same: the option `parser`';
 const SERVER_LOG_FIX =
   'see the log of the server: a middleware or a handler closes connections that lack something, such as `auth`, `headers` or `query`, or does not know the namespace';
 
-/** Error for a connection that closed between the Engine.IO handshake and the namespace's CONNECT. */
+/** Error for a connection that closed after the Engine.IO handshake and before the CONNECT of the namespace. */
 function closedEarly(connection: ConnectionTarget, { code, message, after }: FleetError): CapacityError {
   const { url, namespace, transports } = connection;
   const [, closeCode] = /^closed_(\d+)$/.exec(code) ?? [];
@@ -114,9 +124,9 @@ function closedEarly(connection: ConnectionTarget, { code, message, after }: Fle
   return new NeedsOptions(connectionText(url, found), fix, POLLING_FIRST);
 }
 
-/** Failure codes that may stand for a refusal. */
+/** Failure codes that may mean that the server refused the client. */
 const MAYBE_REFUSED = /^(http_[45]\d\d|ECONNRESET|ECONNABORTED|EPIPE|closed)$/;
-/** Answers of Socket.IO and python-socketio to a polling request that reached a worker without that session. */
+/** Error texts of Socket.IO and python-socketio for a polling request whose session is on another worker. */
 const WRONG_WORKER = /Session ID unknown|Invalid session/;
 const STICKY_FIX =
   'a polling session must stay with the worker that opened it: make the proxy route by session (sticky sessions), or use `transports: [websocket]`';
@@ -128,7 +138,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   const failed = (found: string, fix?: string) => notConnected(target, withoutSecrets(found, secrets), fix);
   if (WRONG_WORKER.test(message)) return failed(message, STICKY_FIX);
   const status = Number(/^http_(\d+)$/.exec(code)?.[1]);
-  // A second answer would show nothing new, and each request counts against connection limits.
+  // The status already shows the cause. A further request would only count against the target's connection limits.
   const isBusy = [502, 503, 504].includes(status);
   const handshake: HandshakeResult = isBusy
     ? { asked: 'websocket', ...connection, status }
@@ -145,7 +155,8 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       { transports: ['polling'] },
     );
   if (!problem) {
-    // The server itself also answers 400 if a proxy removed the Upgrade header: its text shows that.
+    // If a proxy removed the Upgrade header, the status 400 comes from the server itself. The text of the answer shows
+    // that.
     const upgrade = status === 400 ? targetProblem(await requestHandshake(connection, 'websocket')) : undefined;
     const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
     const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;
@@ -167,7 +178,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   return new Refused(target, reasonText(found, secrets), fix, dependsOnClient(status));
 }
 
-/** False for a rate limit or a server error, which no client option can change. */
+/** Returns false for a rate limit or a server error, because no client option can change these. */
 const dependsOnClient = (status: number) => status !== 429 && !(status >= 500);
 
 function reasonText(found: string, secrets: string[]): string {
@@ -177,7 +188,10 @@ function reasonText(found: string, secrets: string[]): string {
 /** Pending handshakes by connection options. */
 const handshakes = new Map<string, Promise<HandshakeResult>>();
 
-/** Sends one request for clients that fail at the same time, as each request counts against the target's limits. */
+/**
+ * Sends one handshake request for all clients that fail at the same time, because each request counts against the
+ * target's limits.
+ */
 function sharedHandshake(connection: ConnectionTarget): Promise<HandshakeResult> {
   const { url, path, query, headers } = connection;
   const key = JSON.stringify([url, path, query, headers]);
@@ -185,17 +199,20 @@ function sharedHandshake(connection: ConnectionTarget): Promise<HandshakeResult>
 }
 
 /**
- * Time to wait after a WebSocket has opened for a Socket.IO 2 server to open or refuse its main namespace. Its middleware may ask a
- * database.
+ * Time in which a Socket.IO 2 server opens or refuses its main namespace after a WebSocket has opened. Its middleware
+ * may query a database.
  */
 const UNASKED_MS = 1000;
 
-/** Never rejects. @returns whether no option can help: the server speaks Socket.IO 2, which a middleware's refusal does not show */
+/**
+ * Returns whether the server uses Socket.IO 2, so that no option helps. A refusal by its middleware does not show the
+ * version. Never rejects.
+ */
 export async function speaksSocketIo2(connection: ConnectionTarget): Promise<boolean> {
   const polled = await sharedHandshake(connection);
   const problem = targetProblem(polled);
   if (problem?.isUnsupported) return true;
-  // A server that supports only WebSockets refuses polling with the same text in both versions.
+  // A server without polling refuses a polling request with the same text in Socket.IO 2 and later versions.
   if (!problem || !polled.body?.includes('Transport unknown')) return false;
   const opened = await requestHandshake(connection, 'websocket', { listenMs: UNASKED_MS });
   return targetProblem(opened)?.isUnsupported === true;
@@ -204,7 +221,7 @@ export async function speaksSocketIo2(connection: ConnectionTarget): Promise<boo
 function describeFailure(code: string, message: string): string {
   if (/^(E[A-Z]+|tls_.*)$/.test(code)) return code;
   if (code === 'timeout_open') return NO_ANSWER;
-  // The library's reason says no more than that the transport closed.
+  // In this case, the library's reason only states that the transport closed.
   return /^closed/.test(code) ? 'the server closed the connection before its handshake' : message;
 }
 

@@ -1,4 +1,4 @@
-/** Fixes for HTTP error statuses in answer to Engine.IO's handshake. */
+/** Suggests fixes for HTTP error statuses in answer to Engine.IO's handshake. */
 import { ENGINE } from '../../script/script.ts';
 
 const OPTIONS = `config.engines.${ENGINE}`;
@@ -37,7 +37,7 @@ const FIXES: Record<number, string> = {
   504: 'the workers behind the proxy did not answer in time: see their logs, and the time-out of the proxy',
 };
 
-/** Returns undefined for a status without a typical cause. */
+/** Returns the suggested fix for an HTTP status; undefined for a status without a typical cause. */
 export function httpFix(status: number): string | undefined {
   return FIXES[status] ?? (status >= 520 && status <= 530 ? CLOUDFLARE : undefined);
 }

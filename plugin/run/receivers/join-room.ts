@@ -10,8 +10,10 @@ const JOIN_TIMEOUT_MS = 10_000;
 const MAX_REASON_LENGTH = 300;
 
 /**
- * Returns name of the worker that holds the connection; `''` if the acknowledgement of the user's handler has none.
- * @throws CapacityError JOIN_REFUSED if the server refuses or does not acknowledge, TARGET_UNREACHABLE if the connection closed
+ * Joins a room.
+ * @returns name of the worker that holds the connection; `''` if the server's acknowledgement has no name
+ * @throws CapacityError JOIN_REFUSED if the server refuses or does not acknowledge, TARGET_UNREACHABLE if the
+ * connection closed
  */
 export async function joinRoom(socket: RunSocket, room: string): Promise<string> {
   const answer = ((await askToJoin(socket, room)) ?? {}) as Partial<Joined & Refusal>;

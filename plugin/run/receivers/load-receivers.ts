@@ -1,11 +1,16 @@
-/** Subtracts the run's own receivers from the server's count of a room's members: no ledger counts their copies. */
+/**
+ * Subtracts the run's own receivers from the server's member count of a room, because no ledger counts their copies.
+ */
 import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 import { isMember } from './sentinel.ts';
 
 type RunReceivers = Pick<Measurements, 'sentinel' | 'probeLeftAtUs' | 'receiversRoom'>;
 
-/** Returns the server's count of a broadcast's room members, less the probe and the reference receiver; null if it counted none. */
+/**
+ * Returns the server's member count of a broadcast's room, less the probe and the reference receiver; null if the
+ * server did not count.
+ */
 export function loadReceivers(
   { expected, room, sentAtUs }: Pick<SentBroadcast, 'expected' | 'room' | 'sentAtUs'>,
   { sentinel, probeLeftAtUs, receiversRoom }: RunReceivers,
@@ -16,9 +21,10 @@ export function loadReceivers(
 }
 
 /**
- * Counts the run's own receivers that closed about when the server counted the members, so that the subtraction may be wrong.
- * @returns `before`: not subtracted, although the server may have counted them; `after`: subtracted, although the server may not have
- * counted them
+ * Counts the run's own receivers that closed at about the time of the server's member count, so that the subtraction
+ * may be wrong.
+ * @returns `before`: receivers that are not subtracted, although the server may have counted them; `after`: receivers
+ * that are subtracted, although the server may not have counted them
  */
 export function uncertainMembers(
   { expected, room, sentAtUs, orderedAtUs = sentAtUs }: Parameters<typeof loadReceivers>[0] & { orderedAtUs?: number },
@@ -30,7 +36,7 @@ export function uncertainMembers(
     { leftAtUs: sentinel?.leftAtUs, receivedAtUs: [...(sentinel?.receivedAtUs.values() ?? [])].at(-1) },
   ];
   const before = ends.filter(({ leftAtUs = 0 }) => orderedAtUs <= leftAtUs && leftAtUs < sentAtUs).length;
-  // The server may have dropped a receiver without a copy before the run noticed.
+  // The server may have removed a receiver that got no copy before the run noticed the closed connection.
   const after = ends.filter(
     ({ leftAtUs = 0, receivedAtUs = 0 }) => leftAtUs >= sentAtUs && receivedAtUs < sentAtUs,
   ).length;

@@ -1,6 +1,6 @@
 /**
- * Clients of the run that publish the user's own event. No ledger counts what they receive, so it does not matter whether the
- * server also sends a broadcast to its publisher.
+ * Publishes the user's own event from clients of the run. No ledger counts what these clients receive, so it does not
+ * matter whether the server sends a broadcast back to its publisher.
  */
 import { randomBytes } from 'node:crypto';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -14,60 +14,60 @@ import { connectFirstAccepted } from './connect-client.ts';
 import type { RunClients } from './run-clients.ts';
 import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
-/** Times on CLOCK_MONOTONIC. */
+/** A published event. Times are on CLOCK_MONOTONIC. */
 export interface Published {
   /** Number of the event, from 1. */
   seq: number;
   id: string;
-  /** Room that it goes to; `''` if the run does not choose one. */
+  /** Room that the event goes to; `''` if the run does not choose the room. */
   room: string;
-  /** Key in the ledgers, if the server sends it in the publisher's namespace. */
+  /** Key of the broadcast in the ledgers, if the server sends it in the publisher's namespace. */
   countedAs: string;
   emittedAtUs: number;
   intendedAtUs: number;
-  /** Time in the payload, in milliseconds since 1970. */
+  /** The time in the payload, in milliseconds since 1970. */
   sentAt: number;
 }
 
-/** An acknowledgement of the server, and how often it arrived. */
+/** An acknowledgement of the server, and how many times it arrived. */
 export interface Acknowledged {
-  /** JSON of the acknowledged value, or of a list if there are several. */
+  /** JSON of the acknowledged value; of a list of values if there are several. */
   text: string;
   count: number;
 }
 
-/** The first event of each name that a publisher received after it had published. */
+/** An event that a publisher received after it had published. Only the first event of each name is kept. */
 export interface ReceivedByPublisher {
   event: string;
-  /** Beginning of its arguments, as JSON. */
+  /** Beginning of the event's arguments, as JSON. */
   text: string;
 }
 
 export interface Unacknowledged {
   asked: number;
   missing: number;
-  /** The option or a scenario says that the server acknowledges the event. */
+  /** Whether the option or a scenario states that the server acknowledges the event. */
   isExpected: boolean;
 }
 
 const MAX_ACKNOWLEDGED = 5;
 const MAX_TEXT_LENGTH = 200;
 const MAX_RECEIVED = 5;
-/** Number of events after which a publisher stops listening. */
+/** Number of received events after which a publisher stops listening. */
 const MAX_EVENTS = 100;
 
 /** Time until the first broadcast. */
 const LEAD_MS = 200;
 const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 
-/** `hasRooms`: the event goes to rooms. */
+/** Options of the publishers. `hasRooms`: whether broadcasts go to rooms. */
 type Options = PublishOptions & { hasRooms?: boolean };
 
 export class Publishers {
-  /** The publishers, which publish in turn. */
+  /** Clients that publish in turn. */
   readonly clients: readonly ConnectedClient[];
   readonly #options: Options;
-  /** Prefix of each id, unique to the run. Short, as servers may truncate texts. */
+  /** Prefix of all ids of the run. It is short, because servers may truncate texts. */
   readonly prefix = `run-${randomBytes(4).toString('hex')}-`;
   #asks: boolean;
   readonly #isExpected: boolean;
@@ -78,7 +78,7 @@ export class Publishers {
   #ackRequests = 0;
   #ackCount = 0;
 
-  /** @param asks whether the option or a scenario asks for acknowledgements; undefined if neither says */
+  /** @param asks whether the option or a scenario requests acknowledgements; undefined if neither decides */
   private constructor(options: Options, clients: ConnectedClient[], asks: boolean | undefined) {
     this.#options = options;
     this.#asks = asks ?? true;
@@ -86,7 +86,10 @@ export class Publishers {
     this.clients = clients;
   }
 
-  /** @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason */
+  /**
+   * Connects all publishers.
+   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
+   */
   static async connect(
     clients: Pick<RunClients, 'nextReceiver' | 'asksFor'>,
     options: Options,
@@ -110,7 +113,7 @@ export class Publishers {
     return this.clients.filter(({ socket }) => socket.connected).length;
   }
 
-  /** Whether the run chooses the ids of broadcasts, so that it notices one that no client receives. */
+  /** Whether the run chooses the ids of broadcasts. If so, the run notices a broadcast that no client receives. */
   get givesIds(): boolean {
     const { args } = this.#options.emit;
     return mentions(args, '$id') && (!this.#options.hasRooms || mentions(args, '$room'));
@@ -121,12 +124,12 @@ export class Publishers {
     return mentions(this.#options.emit.args, '$room');
   }
 
-  /** The first distinct acknowledgements of published events. */
+  /** Examples of acknowledgements of published events: the first different values, with their numbers. */
   get acknowledged(): Acknowledged[] {
     return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
   }
 
-  /** Number of published events that asked for an acknowledgement, and how many of these are missing. */
+  /** Number of acknowledgements that were requested, and number of missing acknowledgements. */
   get unacknowledged(): Unacknowledged {
     const [asked, missing] = [this.#ackRequests, this.#ackRequests - this.#ackCount];
     return { asked, missing, isExpected: this.#isExpected };
@@ -134,8 +137,9 @@ export class Publishers {
 
   /**
    * Publishes one event before the load.
-   * @param asks whether to ask for an acknowledgement, unless the options forbid it. If one arrives, later events also ask
-   * @param name end of the id
+   * @param asks whether to request an acknowledgement, unless the options forbid it; if one arrives, later events also
+   * request acknowledgements
+   * @param name end of the event's id
    * @returns the id; undefined if the connection is closed
    */
   publishTrial({ socket }: ConnectedClient, room: string, asks: boolean, name = 'trial'): string | undefined {
@@ -146,7 +150,7 @@ export class Publishers {
   }
 
   /**
-   * Publishes all events on an absolute schedule.
+   * Publishes all events on a fixed schedule.
    * @param onFailed called for each event whose publisher is closed
    * @param places namespaces and rooms; if the run chooses rooms, the broadcasts go to these in turn
    */
@@ -178,13 +182,16 @@ export class Publishers {
     for (const { socket } of this.clients) void socket.disconnect();
   }
 
-  /** Returns false if the publisher is not connected: the client would buffer the event. */
+  /**
+   * Emits an event.
+   * @returns false if the publisher is not connected, because the client would buffer the event
+   */
   #emit(socket: RunSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
     this.#listenTo(socket);
     const { event, args } = this.#options.emit;
     const filled = args.map((value) => fill(value, values));
-    // It rejects if the publisher closes, which is recorded separately.
+    // If the publisher closes, the promise rejects; the close is recorded separately.
     if (onAck) socket.ask(event, filled).then(onAck, () => {});
     else socket.emit(event, filled);
     return true;
@@ -217,7 +224,10 @@ interface Values {
   room: string;
 }
 
-/** Fills in placeholders. A text that is only a placeholder becomes the value itself, so that a time is a number. */
+/**
+ * Replaces placeholders. A text that consists of one placeholder becomes the value itself, so that a time stays a
+ * number.
+ */
 function fill(value: unknown, values: Values): unknown {
   if (value === '$id') return values.id;
   if (value === '$sentAt') return values.sentAt;
@@ -231,7 +241,10 @@ function mentions(args: unknown[], placeholder: string): boolean {
   return JSON.stringify(args).includes(placeholder);
 }
 
-/** Returns names of the rooms in the publisher's namespace; of all rooms if it has none, as the server may use another namespace. */
+/**
+ * Returns the names of the rooms in the publisher's namespace. If there are none, returns all rooms, because the server
+ * may use another namespace.
+ */
 function roomsFor(namespace: string, places: string[]): string[] {
   const all = places.map(readPlace);
   const near = all.filter((place) => place.namespace === namespace);

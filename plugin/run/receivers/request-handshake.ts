@@ -1,6 +1,7 @@
 /**
- * Requests an Engine.IO session by plain HTTP, to find out why a client could not connect. Polling shows more than a WebSocket:
- * `ws` hides the body of a refusal, and Engine.IO middleware refuses a WebSocket by closing the socket.
+ * Requests an Engine.IO session with plain HTTP, to find out why a client could not connect. A polling request shows
+ * more than a WebSocket: `ws` hides the body of a refusal, and Engine.IO middleware refuses a WebSocket by closing the
+ * socket.
  */
 import { randomBytes } from 'node:crypto';
 import type { LookupAddress } from 'node:dns';
@@ -20,8 +21,9 @@ const TIMEOUT_MS = 5000;
 const MAX_BODY_LENGTH = 1000;
 
 /**
+ * Sends one handshake request.
  * @param options.address IP address to connect to, if the host name has several
- * @param options.listenMs time in which the first frames of an opened WebSocket become the body
+ * @param options.listenMs time in which the first frames of an opened WebSocket are read as the body
  * @returns the answer or the error; never rejects
  */
 export async function requestHandshake(
@@ -63,7 +65,10 @@ export async function requestHandshake(
   }
 }
 
-/** Returns the bytes of up to two frames, which a silent server does not send, as latin1. */
+/**
+ * Reads up to two WebSocket frames. A server may send none.
+ * @returns the bytes of the frames as latin1
+ */
 async function framesOf(socket: Socket, head: Buffer = Buffer.alloc(0), ms: number): Promise<string> {
   let frames = head.toString('latin1');
   socket.on('error', () => {});
@@ -85,8 +90,8 @@ function upgradeHeaders() {
 }
 
 /**
- * Fetches the certificate, since Node's error about an expired one does not contain it. Also shows whether the target speaks TLS:
- * Node's TLS servers close a plain HTTP connection without an answer.
+ * Reads the server's certificate, because Node's error about an expired certificate does not contain it. Also shows
+ * whether the target uses TLS: Node's TLS servers close a plain HTTP connection without an answer.
  * @returns undefined if the TLS handshake fails
  */
 async function certificateAt(url: URL, tls: ConnectionTarget['tls'] = {}): Promise<PeerCertificate | undefined> {
@@ -102,7 +107,10 @@ async function certificateAt(url: URL, tls: ConnectionTarget['tls'] = {}): Promi
   return certificate;
 }
 
-/** Closes the polling session, if one opened: the server would count it until its ping timeout. Never rejects. */
+/**
+ * Closes a polling session that the request has opened. Without this, the server would count the session until its ping
+ * timeout. Never rejects.
+ */
 async function closeSession(address: URL, answer: string, options: RequestOptions): Promise<void> {
   const [, sid] = /^0\{"sid":"([^"]+)"/.exec(answer) ?? [];
   if (sid === undefined) return;

@@ -1,6 +1,6 @@
 /**
- * The probe: one connection that sends each broadcast back, so that the server times the round trip on its own clock. It stands
- * for the browser page of the Techracers study, whose “propagation delay” is half the round trip.
+ * The probe: one connection that sends each broadcast back, so that the server measures the round trip with its own
+ * clock. It corresponds to the browser page of the Techracers study, whose “propagation delay” is half the round trip.
  */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -12,12 +12,12 @@ import { joinRoom } from './join-room.ts';
 import type { RunClient } from './run-clients.ts';
 import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
-/** A round trip that the server timed, with the probe's own times of it. */
+/** A round trip that the server measured, with the probe's own times. */
 export interface Echo {
   seq: number;
-  /** Measured by the worker that answered; NaN if its answer has no number. */
+  /** The round trip as the worker measured it; NaN if the worker's answer has no number. */
   roundTripUs: number;
-  /** Time of the send, on the clock of the worker that published. */
+  /** When the publishing worker sent the broadcast, on that worker's clock. */
   sentAtUs: number;
   /** When the broadcast arrived, on this process's clock. */
   receivedAtUs: number;
@@ -25,20 +25,22 @@ export interface Echo {
   acknowledgedAtUs: number;
 }
 
-/** Stands in for the probe if the server has no control ports or refused it. */
+/** Returns a substitute for the probe if the server has no control ports or refused the probe. */
 export function noProbe(): Omit<Probe, 'close'> {
   const state = { ending: undefined, connected: false, leftAtUs: 0, receivedAtUs: undefined };
   return { worker: '', join: async () => {}, onRoundTrip: () => {}, ...state };
 }
 
 export class Probe {
-  /** Name of the worker that holds its connection, from the answer to the last join; `''` if that has none. */
+  /**
+   * Name of the worker that holds the probe's connection, from the acknowledgement of the last join; `''` if unknown.
+   */
   worker = '';
-  /** Handler of a timed round trip; each measuring window sets its own. */
+  /** Called for each measured round trip. Each measurement window sets its own handler. */
   onRoundTrip: (echo: Echo) => void = () => {};
-  /** When its connection closed other than by `close()`, on CLOCK_MONOTONIC. */
+  /** When the probe's connection closed, on CLOCK_MONOTONIC. Not set if `close()` closed it. */
   leftAtUs: number | undefined;
-  /** When its last broadcast arrived, on CLOCK_MONOTONIC. */
+  /** When the probe's latest broadcast arrived, on CLOCK_MONOTONIC. */
   receivedAtUs: number | undefined;
   readonly #socket: RunSocket;
 
@@ -50,12 +52,15 @@ export class Probe {
     socket.on(EVENTS.broadcast, ([message], { atUs }) => this.#echo(message, atUs));
   }
 
-  /** Connects to the target as the load does. @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason */
+  /**
+   * Connects to the target with the same options as the load.
+   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
+   */
   static async connect(client: RunClient, signal: AbortSignal): Promise<Probe> {
     return new Probe(await connectClient(client, signal));
   }
 
-  /** Why its connection closed; undefined while it is open, or if the run closed it. */
+  /** Why the probe's connection closed; undefined while it is open, or if the run closed it. */
   get ending(): Ending | undefined {
     return this.#socket.ending;
   }
@@ -64,7 +69,10 @@ export class Probe {
     return this.#socket.connected;
   }
 
-  /** @throws CapacityError JOIN_REFUSED or TARGET_UNREACHABLE */
+  /**
+   * Joins a room.
+   * @throws CapacityError JOIN_REFUSED or TARGET_UNREACHABLE
+   */
   async join(room: string): Promise<void> {
     this.worker = await joinRoom(this.#socket, room);
   }
@@ -80,7 +88,7 @@ export class Probe {
       const roundTripUs = typeof timed.roundTripUs === 'number' ? timed.roundTripUs : Number.NaN;
       this.onRoundTrip({ seq, roundTripUs, sentAtUs, receivedAtUs, acknowledgedAtUs });
     };
-    // It rejects if the connection closes, which is recorded separately.
+    // If the connection closes, the promise rejects; the close is recorded separately.
     this.#socket.ask(EVENTS.broadcastEcho, [{ seq, sentAtUs, data }]).then(onTimed, () => {});
   }
 

@@ -1,7 +1,8 @@
 /**
- * The run's own clients: probe, reference receiver, publishers, listener of the trial, warm-up and the checks of the doctor.
- * They connect as virtual users, since a server may refuse any other client. Each plays the flow up to its join, or up to the
- * step that holds the connection, with a payload row of its own.
+ * Creates the run's own clients: the probe, the reference receiver, the publishers, the listener that tries the
+ * server's own event, the warm-up, and the checks of the doctor. They connect as virtual users, because a server may
+ * refuse any other client. Each client runs the flow up to its join, or up to the step that holds the connection, with
+ * a separate payload row.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -20,18 +21,18 @@ import { artilleryFolder } from '../../virtual-user/artillery-types.ts';
 /** A client of the run, before it connects. */
 export interface RunClient {
   connection: ConnectionTarget;
-  /** The virtual user; undefined for a bare connection. */
+  /** The virtual user; undefined for a plain connection. */
   user?: RunUser | undefined;
 }
 
 export interface RunUser {
-  /** The script without its payload. */
+  /** The Artillery script without its payload. */
   script: Script;
   arrival: Arrival;
   vars: Record<string, unknown>;
   timeoutMs: number;
   roomsVariable: string | undefined;
-  /** Events for which the run requests an acknowledgement even if the flow does not. */
+  /** Events for which the run requests an acknowledgement, even if the flow requests none. */
   ackEvents: string[];
   artillery: string;
 }
@@ -59,7 +60,7 @@ type ClientSettings = Pick<
 };
 
 export class RunClients {
-  /** Connection options before the virtual user's own values. */
+  /** Connection options of all clients. A virtual user may change them. */
   readonly connection: ConnectionTarget;
   readonly #settings: ClientSettings;
   readonly #script: Script;
@@ -77,7 +78,7 @@ export class RunClients {
     this.#payload = payload;
     if (engine === ENGINE || external) this.#scenario = scenarioOf(script, engine, settings.clients);
     const { origin: url } = new URL(target);
-    // A virtual user connects with its scenario's engine options.
+    // A virtual user connects with the engine options of its scenario.
     const own = this.#scenario && engineOptions ? { ...connection, ...engineOptions.connection } : connection;
     this.connection = { ...own, url };
   }
@@ -86,30 +87,30 @@ export class RunClients {
     return new RunClients({ ...settings, target: url }, script, await readPayload(script));
   }
 
-  /** Whether the clients play steps, or add values of a virtual user, rather than just connect. */
+  /** Whether the clients run steps or use values of a virtual user. If not, they only connect. */
   get areUsers(): boolean {
     return this.#scenario !== undefined && !arrivalOf(this.#scenario, { before: EVENTS.joinRoom }).isBare;
   }
 
-  /** Returns a client that stops before the event `join_room`, which the run sends itself. */
+  /** Returns a client that stops before the event `join_room`; the run itself sends that event. */
   next(): RunClient {
     return this.#client({ before: EVENTS.joinRoom });
   }
 
   /**
-   * Returns a client for a short connection. If the payload has enough rows, its row is used neither by the run's permanent clients nor by
-   * the load.
+   * Returns a client for a short connection. If the payload has enough rows, the client's row differs from the rows of
+   * the run's permanent clients and of the load.
    */
   nextTemporary(): RunClient {
     return this.#client({ before: EVENTS.joinRoom }, this.#permanentCount + this.#temporaryCount++);
   }
 
-  /** Returns a client that joins as the flow does, so that it receives the user's own event. */
+  /** Returns a client that joins by the steps of the flow, so that it receives the user's own event. */
   nextReceiver(): RunClient {
     return this.#client({ join: this.#settings.delivery?.join });
   }
 
-  /** Returns whether a scenario asks for the acknowledgement of an event; undefined if none emits it. */
+  /** Returns whether a scenario requests an acknowledgement of an event; undefined if no scenario emits the event. */
   asksFor(event: string): boolean | undefined {
     return acknowledges(this.#script.scenarios ?? [], event);
   }
@@ -119,7 +120,7 @@ export class RunClients {
     if (!this.#scenario) return { connection };
     const { engineOptions, delivery, ackEvents = [] } = this.#settings;
     const arrival = arrivalOf(this.#scenario, until);
-    // Avoids loading Artillery.
+    // Returns early, so that plain connections do not load Artillery.
     if (arrival.isBare) return { connection };
     const user = {
       script: { ...this.#script, scenarios: [] },
@@ -133,7 +134,7 @@ export class RunClients {
     return { connection, user };
   }
 
-  /** Takes rows from the end of the payload: a load that takes them in order begins at the other end. */
+  /** Returns a row of the payload, counted from the end: a load that takes the rows in order begins at the start. */
   #row(index: number): Record<string, unknown> {
     const entries = this.#payload.flatMap(({ fields = [], data = [], loadAll, name = '' }) => {
       const named = (row: unknown[] = []) => fields.map((field, column) => [field, row[column]]);
@@ -149,7 +150,10 @@ export class RunClients {
   }
 }
 
-/** Returns the scenario that the option `clients` names; by default the first whose weight is not 0. */
+/**
+ * Returns the scenario that the option `clients` names. Without the option, returns the first scenario whose weight is
+ * not 0.
+ */
 function scenarioOf(script: Script, engine: string, name: string | undefined): Scenario | undefined {
   const scenarios = (script.scenarios ?? []).filter((scenario) => engineNameOf(scenario, script) === engine);
   if (name !== undefined) return scenarios.find((scenario) => scenario.name === name);

@@ -1,4 +1,4 @@
-/** A fleet connection of one of the run's own clients. It records failures, rooms and why each namespace closed. */
+/** A connection of one of the run's own clients. It records failures, rooms, and why each namespace closed. */
 import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
 import type { ClientState, RepeatedMessage } from '../../fleet/client/client.ts';
 import type { FleetError } from '../../fleet/client/failure.ts';
@@ -14,13 +14,13 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { type Ending, endingOf } from '../measurements/end-words.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** Timeout longer than any run: the wait ends when the connection closes. */
+/** A timeout longer than any run. The wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
 
 export interface Listeners {
-  /** Receives all events, including events that the server sends on connection. */
+  /** Receives all events, including events that the server sends right after the connect. */
   onAny?: ((event: string, args: unknown[]) => void) | undefined;
-  /** Receives the acknowledgements that the run requests. */
+  /** Receives the acknowledgements that the run requested. */
   onAck?: ((event: string, args: unknown[]) => void) | undefined;
 }
 
@@ -29,16 +29,16 @@ export type { End };
 interface Options {
   defaults: ConnectionTarget;
   listeners: Listeners;
-  /** Events for which the run requests an acknowledgement even if the flow does not. */
+  /** Events for which the run requests an acknowledgement, even if the flow requests none. */
   ackEvents: readonly string[];
 }
 
 export class RunConnection implements FleetConnection {
   failure: { target: ConnectionTarget; error: FleetError } | undefined;
-  /** Sockets by namespace, in the order in which they were opened. */
+  /** Sockets by namespace, in the order of their opening. */
   readonly sockets = new Map<string, RunSocket>();
   readonly remote: RemoteConnection;
-  /** Always false: the run detects the loss of its own clients separately from losses of the load. */
+  /** Always false, because the run does not count its own clients among the lost connections. */
   readonly isLost = false;
   readonly #options: Options;
   #watcher: Partial<Watcher> = {};
@@ -46,7 +46,8 @@ export class RunConnection implements FleetConnection {
   constructor(remote: RemoteConnection, options: Options) {
     this.remote = remote;
     this.#options = options;
-    // `returned` and `displaced` are not needed: it does not reconnect, and its displaced events are not counted.
+    // The run's clients need no `returned` and `displaced` handlers: they do not reconnect, and none of their events
+    // are counted.
     remote.watch({
       opened: (namespace) => this.#watcher.opened?.(namespace, this),
       dropped: (reason, namespace, _returns, _remote, end) => this.#dropped(reason, namespace, end),
@@ -80,7 +81,7 @@ export class RunConnection implements FleetConnection {
     }
     this.emitWithAck(namespace, event, args, NO_TIMEOUT_MS).then(
       (answer) => listeners.onAck?.(event, answer),
-      () => {}, // The connection closed, which is reported separately.
+      () => {}, // The close of the connection is reported separately.
     );
   }
 
@@ -123,13 +124,13 @@ export class RunConnection implements FleetConnection {
 
 /** A namespace of a run client's connection. */
 export class RunSocket {
-  /** Options of the connection, including options that the flow set. */
+  /** Options of the connection, including options from the flow. */
   readonly target: ConnectionTarget;
-  /** Arguments of the last event in `ackEvents` that was sent, such as the join. */
+  /** Arguments of the client's last event in `ackEvents`, for example its join. */
   joinArgs: unknown[] | undefined;
-  /** Rooms that the virtual user says it has joined. */
+  /** Rooms that the virtual user has joined, as its flow reports them. */
   rooms: string[] | undefined;
-  /** Socket.IO's disconnect reason; undefined while it is open. */
+  /** Socket.IO's disconnect reason; undefined while the socket is open. */
   endReason: string | undefined;
   #end: End | undefined;
   readonly #connection: RunConnection;
@@ -144,7 +145,7 @@ export class RunSocket {
     return this.endReason === undefined;
   }
 
-  /** Why it closed; undefined while it is open, or if the run closed it. */
+  /** Why the socket closed; undefined while it is open, or if the run closed it. */
   get ending(): Ending | undefined {
     if (this.#end) return endingOf(this.#end.found);
     const { endReason } = this;
@@ -152,7 +153,7 @@ export class RunSocket {
     return { text: `it ended (${endReason})`, isExplained: false };
   }
 
-  /** Resolves when it has closed, whichever side closed it. */
+  /** Resolves when the socket has closed, for any reason. */
   get ended(): Promise<{ reason: string; end: End | undefined }> {
     return this.#ended.promise;
   }
@@ -171,12 +172,15 @@ export class RunSocket {
     this.#connection.remote.emit(this.target.namespace, event, args);
   }
 
-  /** Emits and waits for the acknowledgement. @throws FleetError `ack_timeout`, or the reason why the connection closed */
+  /**
+   * Emits an event and waits for the acknowledgement.
+   * @throws FleetError `ack_timeout`, or the reason why the connection closed
+   */
   ask(event: string, args: unknown[], timeoutMs = NO_TIMEOUT_MS): Promise<unknown[]> {
     return this.#connection.remote.emitWithAck(this.target.namespace, event, args, timeoutMs);
   }
 
-  /** Returns the client's state; undefined if it is not open. */
+  /** Returns the client's state; undefined if the socket is not open. */
   describe(): Promise<ClientState | undefined> {
     return this.#connection.remote.describe();
   }
@@ -187,15 +191,15 @@ export class RunSocket {
     this.#ended.resolve({ reason, end });
   }
 
-  /** Closes the whole connection, all namespaces included. Idempotent. */
+  /** Closes the connection with all of its namespaces. Idempotent. */
   disconnect(): Promise<void> {
     return this.#connection.close();
   }
 }
 
 export interface ConnectedClient {
-  /** The socket in the namespace of its flow. Closing it closes all connections of the client. */
+  /** The client's socket in the namespace of its flow. Closing this socket closes all connections of the client. */
   socket: RunSocket;
-  /** Variables that its flow set or changed. */
+  /** Variables that the client's flow set or changed. */
   variables?: Record<string, unknown>;
 }

@@ -1,6 +1,7 @@
 /**
- * The reference receiver (`sentinel` in result keys): one receiver in its own process, with nothing else to do. It joins the room last, so
- * its worker sends to it last. A receiver on the same worker that reads a broadcast later than this was delayed after the server.
+ * The reference receiver (`sentinel` in result keys): one connection in a separate process that does nothing else. It
+ * joins the room last, so its worker sends to it last. Another receiver on the same worker that reads a broadcast later
+ * than the reference receiver was delayed after the server.
  */
 import { addAbortListener } from 'node:events';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -12,13 +13,13 @@ import { joinRoom } from './join-room.ts';
 import type { RunClient } from './run-clients.ts';
 import type { RunSocket } from './run-connection.ts';
 
-/** The reference receiver's receipts; grows as broadcasts arrive. */
+/** Broadcasts that the reference receiver received. The list grows as broadcasts arrive. */
 export interface SentinelReceipts {
   worker: string;
   joinedAtUs: number;
-  /** When its connection or its process ended before `close()`. */
+  /** When the reference receiver's connection closed or its process exited. Not set if `close()` was called first. */
   leftAtUs: number | undefined;
-  /** Time of the first copy, by `seq`. */
+  /** Arrival time of the first copy, by `seq`. */
   receivedAtUs: Map<number, number>;
 }
 
@@ -40,7 +41,10 @@ export class Sentinel {
     });
   }
 
-  /** Starts the process and connects as the load does. @throws CapacityError TARGET_UNREACHABLE, or the signal's reason */
+  /**
+   * Starts the process, which connects with the same options as the load.
+   * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
+   */
   static async start(client: RunClient, signal: AbortSignal): Promise<Sentinel> {
     const fleet = await Fleet.start(RUN_CLIENT_FLEET, 1);
     try {
@@ -52,7 +56,7 @@ export class Sentinel {
     }
   }
 
-  /** Why its connection closed; undefined while it is open, or if the run closed it. */
+  /** Why the connection closed; undefined while it is open, or if the run closed it. */
   get ending(): Ending | undefined {
     return this.#socket.ending;
   }
@@ -62,7 +66,7 @@ export class Sentinel {
 
   /**
    * Joins the room.
-   * @returns receipts, to which later broadcasts are added
+   * @returns the received broadcasts; later broadcasts are added
    * @throws CapacityError JOIN_REFUSED or TARGET_UNREACHABLE, or the signal's reason
    */
   async join(room: string, signal: AbortSignal): Promise<SentinelReceipts> {
@@ -74,7 +78,8 @@ export class Sentinel {
       this.#receipts = { worker, joinedAtUs, leftAtUs: undefined, receivedAtUs: this.#receivedAtUs };
       return this.#receipts;
     } catch (error) {
-      // The server may still carry out a join that it has not acknowledged, which would add an uncounted member.
+      // The server may still carry out a join that it has not acknowledged. The room would then have an uncounted
+      // member.
       void this.#socket.disconnect();
       throw error;
     } finally {
@@ -82,7 +87,7 @@ export class Sentinel {
     }
   }
 
-  /** Idempotent; resolves when the process has exited. */
+  /** Closes the connection, and resolves when the process has exited. Idempotent. */
   async close(): Promise<void> {
     this.#isClosing = true;
     await this.#socket.disconnect();

@@ -1,4 +1,4 @@
-/** Finds out what is wrong with a target from its answer to an Engine.IO handshake, and suggests a fix. */
+/** Finds out what is wrong with a target from its answer to an Engine.IO handshake request, and suggests a fix. */
 import { STATUS_CODES } from 'node:http';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -8,38 +8,41 @@ import { ENGINE_IO_3, OPENED_UNASKED, SOCKET_IO_2, wordsOf } from '../../fleet/c
 import { type Certificate, certificateProblem } from './certificate-problem.ts';
 import { httpFix, NOT_SOCKETIO, SET_PATH, WITHOUT_SLASH } from './http-refusals.ts';
 
-/** A target's answer to one handshake request, or the error instead. */
+/** A target's answer to one handshake request, or the error of the request. */
 export interface HandshakeResult {
   asked: 'polling' | 'websocket';
   /** The target's URL, without Engine.IO's path. */
   url: string;
   path: string;
-  /** HTTP status; undefined without an answer. */
+  /** HTTP status of the answer; undefined without an answer. */
   status?: number | undefined;
   location?: string | undefined;
   server?: string | string[] | undefined;
   retryAfter?: string | undefined;
   /** Beginning of the answer's body. */
   body?: string;
-  /** Error of a request without an answer. */
+  /** Error, if the request got no answer. */
   error?: unknown;
-  /** The server's certificate, if the error concerns it. */
+  /** The server's certificate. Only set if the error concerns the certificate. */
   certificate?: Certificate;
   isAccepted?: boolean;
-  /** After a refused connection: other addresses of this machine at which a server listens on that port. */
+  /**
+   * Other addresses of this machine at which a server listens on the target's port. Only set if the connection was
+   * refused.
+   */
   listensAt?: string[];
-  /** A TLS handshake succeeded after an `http:` request got no answer. */
+  /** Whether a TLS handshake succeeded after an `http:` request got no answer. */
   hasTls?: boolean;
 }
 
 interface TargetProblem {
   found: string;
   fix: string;
-  /** The target may be a Socket.IO server that refuses this client, for example without a login. */
+  /** Whether the target may be a Socket.IO server that refuses this client, for example without a login. */
   isRefusal?: boolean;
-  /** The server's protocol is not supported, whatever the client sends. */
+  /** Whether the server's protocol version is not supported, so that no option helps. */
   isUnsupported?: boolean;
-  /** The server redirects to the same path without the slash at its end. */
+  /** Whether the server redirects to the same path without its trailing slash. */
   isWithoutSlash?: boolean;
 }
 
@@ -47,7 +50,7 @@ interface WireError {
   code?: string;
   message?: string;
   rawPacket?: Buffer;
-  /** The certificate, in an error about its host names. */
+  /** The server's certificate. Only set in an error about its host names. */
   cert?: Certificate;
 }
 
@@ -75,7 +78,7 @@ const CERTIFICATE: TargetProblem = {
   fix: `name one that it trusts: ${ENGINE}: { tls: { cert: client.pem, key: client-key.pem } }`,
 };
 
-/** Patterns in OpenSSL alerts, Node's error codes and proxies' answers; the first match counts. */
+/** Patterns of OpenSSL alerts, Node's error codes and proxies' answers. The first pattern that matches decides. */
 const BY_WORDS: [RegExp, TargetProblem][] = [
   [/ALPN|NO[_ ]APPLICATION[_ ]PROTOCOL/i, HTTP2],
   [/CERTIFICATE[_ ]REQUIRED|No required SSL certificate/i, CERTIFICATE],
@@ -115,13 +118,17 @@ const BY_ERRNO: Record<string, (host: string, hostname: string) => TargetProblem
 /** Loopback address for a server that listens on all addresses of a family. */
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
 
-/** Bytes that identify an answer that is not HTTP/1.1: a TLS alert, an HTTP/2 SETTINGS frame. */
+/** Bytes of an answer that is not HTTP/1.1: a TLS alert, or an HTTP/2 SETTINGS frame. */
 const BY_BYTES: [at: number, byte: number, TargetProblem][] = [
   [0, 0x15, TLS],
   [3, 0x04, HTTP2],
 ];
 
-/** @param answer text of an answer, or an error @returns undefined if it does not point to TLS or HTTP/2 */
+/**
+ * Detects TLS or HTTP/2 at a target.
+ * @param answer text of an answer, or an error
+ * @returns undefined for neither
+ */
 export function tlsProblem(answer: unknown): TargetProblem | undefined {
   const { code = '', message = '', rawPacket } = (answer ?? {}) as WireError;
   const text = typeof answer === 'string' ? answer : `${code} ${message}`;
@@ -129,17 +136,20 @@ export function tlsProblem(answer: unknown): TargetProblem | undefined {
   return byBytes ? byBytes[2] : BY_WORDS.find(([words]) => words.test(text))?.[1];
 }
 
-/** Statuses that mean that Socket.IO is not at this address, or that a proxy does not reach the server. */
+/** HTTP statuses that mean that Socket.IO is not at this address, or that a proxy cannot reach the server. */
 const NOT_SOCKETIO_STATUSES = [404, 405, 406, 410, 501, 502, 504, 505];
-/** Body with which `ws` answers a request without an upgrade. */
+/** Body of the answer of `ws` to a request without an upgrade. */
 const PLAIN_WEBSOCKET = /^(upgrade required)?$/i;
 
-/** Returns whether the server itself refused; otherwise, the target is unreachable or not Socket.IO. */
+/**
+ * Returns whether the Socket.IO server itself refused the client. If not, the target is unreachable or is no Socket.IO
+ * server.
+ */
 export function isRefusal(status: number): boolean {
   return status >= 400 && status < 520 && !NOT_SOCKETIO_STATUSES.includes(status);
 }
 
-/** Returns undefined if the target answered as an Engine.IO 4 server does. */
+/** Returns what is wrong with a target; undefined if it answered like an Engine.IO 4 server. */
 export function targetProblem(handshake: HandshakeResult): TargetProblem | undefined {
   const { asked, status, server, retryAfter, body = '' } = handshake;
   if (status === undefined) return problemWithoutAnswer(handshake);
@@ -191,10 +201,10 @@ function problemWithoutAnswer(handshake: HandshakeResult): TargetProblem {
   };
 }
 
-/** Engine.IO's error codes by the text that it sends in answer to a WebSocket request. */
+/** Engine.IO's error codes, by the text in its answer to a WebSocket request. */
 const REFUSAL_CODES: Record<string, number> = { 'Transport unknown': 0, 'Bad request': 3, Forbidden: 4 };
 
-/** Problem of an Engine.IO server that refuses the request or speaks another version. */
+/** Returns what is wrong with an Engine.IO server that refuses the request or uses another protocol version. */
 function engineIoProblem({ asked, status, body = '' }: HandshakeResult): TargetProblem | undefined {
   const json = attempt(() => Object(JSON.parse(body)) as { code?: unknown });
   const words = printable(wordsOf(body), MAX_TEXT_LENGTH);
@@ -241,7 +251,7 @@ function statusProblem(handshake: HandshakeResult, status: number): TargetProble
   if (location !== undefined && status >= 300 && status < 400) return redirectProblem(handshake, status, location);
   if (isRefusal(status)) {
     const fix = /origin/i.test(words) ? ORIGIN_FIX : (statusFix ?? 'see its answer, and the log of the server');
-    // A plain-text answer is the server's own, so the Upgrade header reached it.
+    // The plain-text answer comes from the server itself, so the Upgrade header reached the server.
     const isProxy = status === 400 && asked === 'websocket' && (words === '' || isPage);
     return isProxy ? { found, fix: UPGRADE_HEADERS } : { found, fix, isRefusal: true };
   }

@@ -1,6 +1,6 @@
 /**
- * A run's requests to the workers' control ports: with retries, and with empty answers if the server has no control ports or refuses the
- * run.
+ * Sends a run's requests to the workers' control ports: with retries, and with empty answers if the server has no
+ * control ports or refuses the run.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -13,13 +13,13 @@ import { MAX_DEADLINES } from '../wait.ts';
 
 export type Control = Omit<ControlClients, 'time' | 'refusal' | 'reconnected' | 'startProfiles' | 'takeProfiles'>;
 
-/** Forces garbage collections in the workers, and reads how many each has made. */
+/** Forces garbage collections in the workers, and reads how many collections each worker has made. */
 export interface Collector extends Pick<Control, 'gc'> {
-  /** `failure`: why a worker did not collect. */
+  /** `failure`: why a worker made no garbage collection. */
   stats(): Promise<(Pick<WorkerStats, 'worker' | 'collections'> & { failure?: string | undefined })[]>;
 }
 
-/** Minimum time to wait for a worker, even if the drain is shorter. */
+/** Minimum time to wait for an answer of a worker, even if the drain is shorter. */
 const MIN_WAIT_SECONDS = 5;
 /** How long an aborted run waits for an answer. */
 const STOP_TIMEOUT_MS = 1000;
@@ -52,10 +52,10 @@ interface WaitOptions {
 }
 
 /**
- * Wraps the control ports. Once a worker refuses the run or stays silent, requests to all workers return empty answers, as for a
- * server without control ports, since an incomplete answer would be wrong; the other workers still publish.
- * During measurements, requests are retried, also over a new connection, for as long as the drain may last, as a worker may only be
- * blocked. Requests with a timeout of the caller are sent once.
+ * Wraps the control ports. If a worker refuses the run or does not answer, all further requests return empty answers,
+ * as for a server without control ports, because incomplete answers would give wrong sums. The other workers still
+ * publish. During measurements, requests are repeated for as long as the drain may last, because a worker may only be
+ * blocked. Requests with a timeout from the caller are sent once.
  */
 export function whilePermitted(
   control: ControlClients,
@@ -65,7 +65,10 @@ export function whilePermitted(
   const { absentSources } = measurements;
   type Ask<T> = (timeoutMs?: number) => Promise<T>;
 
-  /** @throws Absent if the worker does not answer within the drain's maximum */
+  /**
+   * Repeats a request until it is answered.
+   * @throws Absent if the worker does not answer within the longest drain
+   */
   async function withRetries<T>(ask: Ask<T>, isRepeatable = true): Promise<T> {
     if (measurements.samplesBeganAtUs === undefined || absentSources.has(CONTROL_PORT) || signal.aborted)
       return await ask();
@@ -86,7 +89,10 @@ export function whilePermitted(
     }
   }
 
-  /** Treats a lost connection as a refusal if reconnecting is refused. @param isRead false for a request that may have been carried out */
+  /**
+   * Sends a request. If the connection is lost and a new connection is refused, the worker counts as refusing the run.
+   * @param isRead false for a request that the worker may have carried out
+   */
   async function orRefusal<T>(ask: () => Promise<T>, isRead = true): Promise<T> {
     try {
       return await ask();
@@ -100,7 +106,10 @@ export function whilePermitted(
     }
   }
 
-  /** @param source name of the source to note as absent if the request is never answered */
+  /**
+   * Reads figures from the workers.
+   * @param source name of the source to record as unreadable if there is no answer
+   */
   async function read<T>(ask: Ask<T>, source = CONTROL_PORT): Promise<T> {
     try {
       return await orRefusal(() => orStopped(withRetries(ask, source === CONTROL_PORT), signal));
@@ -135,7 +144,8 @@ export function whilePermitted(
       ),
     failures: () => control.failures(),
     resources: () => orElse([], () => read((ms) => control.resources(ms))),
-    // This request is not repeatable: a worker counts since its last answer, even if that was lost.
+    // This request is not repeated: each answer contains the counts since the previous answer, and those are lost with
+    // a lost answer.
     batches: () => orElse([], () => read((ms) => control.batches(ms), 'the count of batches of a control port')),
     gc: () => orElse(undefined, () => read((ms) => control.gc(ms))),
     servers: () => orElse(undefined, () => read((ms) => control.servers(ms))),
@@ -150,7 +160,10 @@ export function whilePermitted(
   };
 }
 
-/** @throws the signal's reason if there is no answer soon after an abort */
+/**
+ * Waits for an answer.
+ * @throws the signal's reason if there is no answer soon after an abort
+ */
 async function orStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   const { promise: stopped, reject } = Promise.withResolvers<never>();
   let timer: NodeJS.Timeout | undefined;
@@ -166,7 +179,10 @@ async function orStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
   }
 }
 
-/** Returns the settings without measurements that need control ports, and without a warm-up if memory is not read. */
+/**
+ * Returns the settings for a server without control ports: without the measurements that need them, and without a
+ * warm-up if memory is not read.
+ */
 export function withoutControl(config: Settings): Settings {
   const warmUp = config.workerSources ? config.warmUp : 0;
   return { ...config, warmUp, singleRoundTrips: 0, broadcasts: { ...config.broadcasts, count: 0 } };

@@ -1,4 +1,4 @@
-/** Describes the processes whose memory and CPU a run counts as the deployment's. */
+/** Describes the processes whose memory and CPU the run measures as the deployment's. */
 import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
 import {
   holdingsOf,
@@ -15,17 +15,22 @@ import {
 } from '../../samplers/index.ts';
 
 const MAX_MEASURED = 100;
-/** Open files to read of each process: enough to see whether it holds connections, and passes them on. */
+/**
+ * Number of open files to read of each process. It is enough to see whether the process holds connections, or forwards
+ * them.
+ */
 const MAX_FILES = 2000;
 
 interface TargetPort {
-  /** Port of the target; undefined if it is on another machine. */
+  /** Port of the target; undefined if the target is on another machine. */
   port: number | undefined;
   listening: Listening;
 }
 
 /**
- * @param previous result of an earlier call: ports and roles in it are not read again, and processes that have exited stay in it
+ * Describes the measured processes.
+ * @param previous result of an earlier call; its ports and roles are not read again, and processes that have exited
+ * stay in the result
  */
 export async function describeProcesses(
   { workerChildren: _, ...layers }: LayerPids,
@@ -42,9 +47,10 @@ export async function describeProcesses(
   const ports = new ListeningPorts();
   const holdings = hops?.flat() ?? [];
   const related = holdings.length > 0 ? relatives(new Set(holdings.map(({ pid }) => pid)), table) : undefined;
-  // Otherwise an unmeasured proxy is in between, and the workers' connections are on other ports.
+  // If no worker holds connections of the target's port, an unmeasured proxy is in between, and the workers'
+  // connections are on other ports.
   const isDirect = shown.some(({ layer, pid }) => layer === 'worker' && related?.has(pid));
-  // A proxy may pass connections on invisibly, for example by Unix sockets.
+  // A proxy may forward connections in a way that is not visible here, for example through Unix sockets.
   const areAllSeen = hops?.at(-1)?.every(({ passesOn }) => !passesOn) ?? false;
   const measured = shown.map(({ layer, pid }) => {
     const before = previous?.measured.find((known) => known.layer === layer && known.pid === pid);
@@ -66,7 +72,7 @@ export async function describeProcesses(
       ...(runtime && { runtime }),
       ports: listed,
       role,
-      // Connections are unknown if the open files are unreadable.
+      // If the process's open files are unreadable, it is unknown whether it holds connections.
       holds: listed && (isDirect || layer !== 'worker') ? related?.has(pid) || (areAllSeen ? false : null) : null,
     };
   });
@@ -81,7 +87,7 @@ export async function describeProcesses(
   };
 }
 
-/** Returns the processes, their descendants and ancestors. */
+/** Returns the processes together with their descendants and ancestors. */
 function relatives(pids: Set<number>, table: ProcessTable): Set<number> {
   const found = withDescendants(pids, table);
   for (const pid of pids) {

@@ -1,21 +1,22 @@
-/** Checks of the workers before the load, for a run and for the doctor. */
+/** Checks the workers before the load, for a run and for the doctor. */
 import { setTimeout as delay } from 'node:timers/promises';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { Control } from './control-client.ts';
 
-/** Time limit for the adapter's count: some adapters still count a server ten seconds after its exit. */
+/** Time limit for the adapter's server count. Some adapters still count a server ten seconds after its exit. */
 const COUNT_TIMEOUT_MS = 12_000;
 const POLL_MS = 1000;
-/** Size of an echo without its payload: names, number, time, namespace. */
+/** Bytes of an echo message without its payload: names, number, time, namespace. */
 const ENVELOPE_BYTES = 500;
 
 type Controls = Pick<Control, 'size' | 'stats' | 'servers'>;
 
 /**
- * Checks that the control URLs lead to every worker of the deployment exactly once, and that broadcasts fit their message limit.
- * @param log called if this takes a while
+ * Checks that the control URLs lead to every worker of the deployment exactly once, and that a broadcast is smaller
+ * than their message limit.
+ * @param log called if the check takes a while
  * @throws CapacityError WORKER_URLS_WRONG or CONFIG_INVALID, or the signal's reason
  */
 export async function requireWorkers(
@@ -83,11 +84,11 @@ function findDuplicates(workers: WorkerStats[], keyOf: (worker: WorkerStats) => 
 
 type Broadcasts = Pick<Settings['broadcasts'], 'bytes' | 'binary'>;
 
-/** Checks the server's message limit: it would close the probe, which sends each broadcast back. */
+/** Checks the server's message limit. A server closes the probe if an echoed broadcast exceeds the limit. */
 function requireFittingPayload({ bytes, binary }: Broadcasts, workers: WorkerStats[]): void {
   const needed = bytes + (binary ? 0 : ENVELOPE_BYTES);
   for (const { worker, server } of workers) {
-    // Other servers may report no limit, or not as a number; 0 means no limit.
+    // Servers other than the included one may report no limit, or a limit that is not a number; 0 means no limit.
     const limit = Number(server.options.maxHttpBufferSize);
     if (!(limit > 0 && limit < needed)) continue;
     throw new CapacityError(

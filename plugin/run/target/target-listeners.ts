@@ -16,12 +16,12 @@ import {
 } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
-/** Listening processes, as the option `workers` names them. */
+/** Listening processes in the notation of the option `workers`. */
 export type ListeningProcesses = ({ match: string } | { pids: number[] }) & { inspect?: true };
 
 /**
- * Finds the listeners of a target, such as a proxy that is not configured. It searches only once, as reading the open files of all
- * processes takes long once there are connections.
+ * Finds the processes that listen on the target's port, such as a proxy that is not configured. The search runs only
+ * once, because reading the open files of all processes takes long when there are many connections.
  * @returns empty if the target is on another machine; undefined if unknown
  */
 export function listenersOf(url: string): () => Promise<number[] | undefined> {
@@ -29,17 +29,23 @@ export function listenersOf(url: string): () => Promise<number[] | undefined> {
   return async () => (isThisMachine(url) ? pids() : []);
 }
 
-/** Returns the server's processes, by a pattern that survives restarts if possible; undefined if none or a proxy listens here. */
+/**
+ * Returns a selector of the server's processes, if possible a pattern that still matches after a restart; undefined if
+ * no process or a proxy listens here.
+ */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
   const pids = (await listenersOf(url)()) ?? [];
   const query = queryFor(pids);
-  // Artillery would replace a template.
+  // Artillery would replace a text of this form in a script.
   if (!query || isTemplate(query)) return undefined;
   const areInspectable = (await Promise.all(pids.map(isInspectable))).every(Boolean);
   return areInspectable ? { ...query, inspect: true } : query;
 }
 
-/** Returns processes of this machine behind the target's proxies that hold its connections; undefined unless all can be seen. */
+/**
+ * Returns the processes of this machine behind the target's proxies that hold its connections; undefined unless the run
+ * can read all of them.
+ */
 export async function connectionHolders(url: string): Promise<(Holding & { command: string })[] | undefined> {
   if (!isThisMachine(url)) return undefined;
   const table = readProcessTable();
@@ -58,7 +64,10 @@ export function isThisMachine(url: string): boolean {
   return isLoopback(hostname) || addresses.includes(bare) || bare === machineName();
 }
 
-/** Returns this machine's addresses, as in a URL, at which a server listens on the target's port; empty for another machine. */
+/**
+ * Returns the addresses of this machine at which a server listens on the target's port, in URL notation; empty for
+ * another machine.
+ */
 export async function listeningHosts(url: string): Promise<string[]> {
   const { sockets = [] } = (isThisMachine(url) && (await findListeners(portOf(url)))) || {};
   return [...new Set(sockets.map(({ localAddress }) => hostOf(localAddress)))];

@@ -1,4 +1,7 @@
-/** Opens the deployment to measure: a stack that is up, a stack that the run starts, or the user's own server. */
+/**
+ * Opens the deployment to measure: a stack that is already running, a stack that the run starts, or the user's own
+ * server.
+ */
 
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
@@ -41,30 +44,42 @@ import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';
 export interface Target {
   url: string;
   profile: 'full' | 'embedded' | 'remote';
-  /** Programs whose absence made the profile `embedded`. */
+  /** Programs that are not installed, so that the profile is `embedded`. */
   missing: readonly string[];
-  /** How to reach the workers' control ports; undefined without any. */
+  /** Addresses of the workers' control ports; undefined if there are none. */
   control: Settings['control'];
   redisUrl: string | undefined;
-  /** Processes of the deployment on this machine. */
+  /** Returns the deployment's processes on this machine, by layer. */
   pids(workers: WorkerStats[]): Promise<LayerPids>;
-  /** Further processes of the deployment on this machine; undefined if there may be unknown ones. */
+  /** Returns the deployment's processes on this machine that no layer includes; undefined if some may be unknown. */
   unlayered(workers: WorkerStats[]): Promise<number[] | undefined>;
-  /** Processes on this machine that hold connections: the workers' processes of `pids`, or the listeners if these are unknown. */
+  /**
+   * Returns the processes of this machine that hold connections: the workers, or the listening processes if the workers
+   * are unknown.
+   */
   holders(workers: WorkerStats[], pids: LayerPids): Promise<number[]>;
   /** Describes the deployment's processes on this machine. @param previous result of an earlier call */
   processes?(pids: LayerPids, previous: MeasuredProcesses | null): Promise<MeasuredProcesses>;
-  /** Parts of the deployment whose processes are known, see `Stack.identities`. */
+  /** Returns the parts of the deployment whose processes are known, see `Stack.identities`. */
   parts(): Record<string, DeploymentPart>;
-  /** Open files and sockets of its processes; undefined with control ports, or if unknown. */
+  /**
+   * Returns the number of open files and sockets of the server's processes; undefined with control ports, or if
+   * unknown.
+   */
   openFiles?(): Promise<number | undefined>;
-  /** The process nearest to its limit of open files; undefined with control ports, or if unknown. */
+  /** Returns the process that is closest to its limit of open files; undefined with control ports, or if unknown. */
   fullest?(): Promise<FullestProcess | undefined>;
-  /** Connections to its port on this machine, without connections of this process; undefined with control ports, or if unknown. */
+  /**
+   * Returns the number of connections to the target's port on this machine, excluding connections of this process;
+   * undefined with control ports, or if unknown.
+   */
   connections?(): Promise<number | undefined>;
-  /** The bundled stack. Undefined for the user's own server, which a run changes only by the user's command. */
+  /**
+   * The included stack; undefined for the user's own server. A run changes a user's server only with the user's
+   * command.
+   */
   stack: Pick<Stack, 'fault' | 'restarts' | 'state'> | undefined;
-  /** Whether the workers' processes are known to run on this machine; otherwise, the workers report their host. */
+  /** Whether the workers' processes are known to run on this machine. If not, the workers report their host. */
   isHere: boolean;
   /** Stops what the run has started. Idempotent. */
   close(): Promise<void>;
@@ -73,9 +88,10 @@ export interface Target {
 const ELSEWHERE: Listening = { unseen: 'the target is on another machine' };
 
 /**
- * @param connections TCP connections of the scenario, for which a stack is sized
+ * Opens the target.
+ * @param connections number of TCP connections of the scenario, which determines the size of a new stack
  * @param log called before steps that take a while
- * @param signal aborts the start of a stack, which is stopped again before this rejects
+ * @param signal aborts the start of a stack; the stack is stopped before the promise rejects
  * @throws CapacityError of the stack; CONTROL_MISSING, PROCESS_NOT_FOUND or IN_USE
  */
 export async function openTarget(
@@ -85,7 +101,7 @@ export async function openTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const stateDir = defaultStateDir();
-  // A stack that a killed run left would use memory and ports, whichever deployment is measured.
+  // A stack that remains from a killed run would use memory and ports, also if another deployment is measured.
   const found = await findLivingStack(stateDir, (reason) =>
     log(`Cleaning up a stack left by a killed run (${reason}).`),
   );
@@ -152,8 +168,8 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
 }
 
 /**
- * Opens a server without control ports, which is measured from outside.
- * @throws CapacityError CONTROL_MISSING with an external engine, as its connections would not be counted
+ * Opens a server without control ports. Its figures come from this machine's kernel and from metrics pages.
+ * @throws CapacityError CONTROL_MISSING with an external engine, because nothing would count its connections
  */
 function fromOutside(config: Settings, log: (text: string) => void): Promise<Target> {
   if (config.engine !== ENGINE) {
@@ -172,7 +188,10 @@ function fromOutside(config: Settings, log: (text: string) => void): Promise<Tar
   return ownServer(config);
 }
 
-/** @throws CapacityError PROCESS_NOT_FOUND */
+/**
+ * Opens a server on this machine.
+ * @throws CapacityError PROCESS_NOT_FOUND
+ */
 export async function ownServer(config: Settings): Promise<Target> {
   const { target: url, control, redisUrl } = config;
   const port = isThisMachine(url) ? portOf(url) : undefined;
@@ -188,7 +207,7 @@ export async function ownServer(config: Settings): Promise<Target> {
     missing: [],
     control,
     redisUrl,
-    // Excludes workers on other hosts: a sum over some of them would be too low.
+    // Returns no processes if some workers run on other hosts, because a sum over the local workers would be too low.
     pids: async (workers) => ({
       worker: (await processes?.pids()) ?? (workers.every(isHere) ? workers.map(({ pid }) => pid) : []),
       ...Object.fromEntries(
@@ -226,7 +245,10 @@ export async function ownServer(config: Settings): Promise<Target> {
   };
 }
 
-/** Finds the processes that the settings name, by layer. @throws CapacityError PROCESS_NOT_FOUND */
+/**
+ * Finds the configured processes of each layer.
+ * @throws CapacityError PROCESS_NOT_FOUND
+ */
 function processesOf(
   config: Settings,
   port: number | undefined,
@@ -243,13 +265,17 @@ function processesOf(
   );
 }
 
-/** @param inspect inspector URLs, or true for the target's processes @throws CapacityError if a process cannot be inspected */
+/**
+ * Opens the inspectors of the server's processes.
+ * @param inspect inspector URLs, or true to use the target's processes
+ * @throws CapacityError if a process cannot be inspected
+ */
 export function connectInspectors(inspect: true | string[], target: Pick<Target, 'pids'>): Promise<Inspectors> {
   const pids = async () => (await withChildren(await target.pids([]))).worker ?? [];
   return Inspectors.connect(Array.isArray(inspect) ? { urls: inspect } : { pids });
 }
 
-/** Warns if the control token is sent unencrypted. Only logged, as no figure depends on it. */
+/** Warns if the control token is sent unencrypted. The warning is only logged, because no figure depends on it. */
 function logTokenInClear(urls: string[], log: (text: string) => void): void {
   const inClear = urls
     .map((url) => new URL(url))
@@ -262,7 +288,10 @@ function logTokenInClear(urls: string[], log: (text: string) => void): void {
   );
 }
 
-/** @throws CapacityError IN_USE if another run uses the stack that is up, STACK_RUNNING if it does not match the settings */
+/**
+ * Opens the running stack.
+ * @throws CapacityError IN_USE if another run uses the stack, STACK_RUNNING if the stack does not match the settings
+ */
 function requireFree({ tls, redisNodes: wanted }: Settings, state: StackState): void {
   const { ownerPid, target, redisNodes } = state;
   if (ownerPid !== undefined) {

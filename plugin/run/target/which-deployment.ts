@@ -1,4 +1,6 @@
-/** Decides which deployment a run measures, by its settings and a stack's state file, never by which ports are free. */
+/**
+ * Decides which deployment a run measures, from the settings and from a stack's state file. Free ports do not matter.
+ */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { speaksTls } from '../../../protocol/wire/http-agent.ts';
@@ -11,25 +13,26 @@ import type { Settings } from '../../script/settings.ts';
 type WhichDeployment =
   /** The user's own server. */
   | { kind: 'own' }
-  /** The stack of this checkout that is up at the target. */
+  /** A running stack of this checkout at the target. */
   | { kind: 'up'; stack: Stack }
   | PlannedDeployment;
 
-/** The bundled deployment, which the run starts. */
+/** The included deployment, started by the run. */
 export interface PlannedDeployment {
   kind: 'planned';
   port: number;
   profile: Profile;
-  /** Programs whose absence made the profile `embedded`. */
+  /** Programs that are not installed, so that the profile is `embedded`. */
   missing: readonly string[];
 }
 
 type FoundStack = Awaited<ReturnType<typeof findStack>>;
 
 /**
+ * Decides which deployment to measure.
  * @param found the stack in the state folder
- * @throws CapacityError if the scenario is to measure the bundled deployment: PORT_UNAVAILABLE if another program has its port,
- *   STACK_RUNNING if a stack is up at another one
+ * @throws CapacityError if the scenario measures the included deployment: PORT_UNAVAILABLE if another program uses its
+ * port, STACK_RUNNING if a stack is running at another port
  */
 export async function whichDeployment(settings: Settings, found: FoundStack): Promise<WhichDeployment> {
   const { stack, control, delivery, workerSources, layers } = settings;
@@ -38,24 +41,30 @@ export async function whichDeployment(settings: Settings, found: FoundStack): Pr
   if (found.status === 'up' && state && isAtTarget(state, settings)) return { kind: 'up', stack: found.stack };
   if (!stack) return { kind: 'own' };
   if (found.status === 'up') requireNoOther(found.stack.state, stack.port);
-  // A stack that is stopping, or that a killed run left, may still listen.
+  // A stack that is stopping, or that remains from a killed run, may still listen.
   if (found.status === 'up' || found.status === 'down') await assertFree(stack.port, alternatives(stack.port));
   return { kind: 'planned', port: stack.port, ...chooseProfile(settings.profile ?? neededProfile(settings)) };
 }
 
-/** The profile that settings require; some planned faults need nginx or Redis. */
+/** Returns the profile that the settings require. Some planned faults need nginx or Redis. */
 function neededProfile(settings: Settings): Profile | undefined {
   const { fault } = settings;
   if (fault?.kind === 'reload-nginx' || fault?.kind === 'restart-redis') return 'full';
   return requiredProfile({ ...settings, adapter: process.env.CAPACITY_ADAPTER || undefined });
 }
 
-/** Treats a state file of an older version without a checkout as this checkout's. */
+/**
+ * Returns whether the stack belongs to this checkout. A state file of an older version does not name its checkout, and
+ * is accepted.
+ */
 function isOfThisCheckout({ checkout = CHECKOUT }: StackState): boolean {
   return checkout === CHECKOUT;
 }
 
-/** @throws CapacityError if another stack is up: the state folder can keep only one stack */
+/**
+ * Throws if another stack is running, because the state folder can describe only one stack.
+ * @throws CapacityError STACK_RUNNING or PORT_UNAVAILABLE
+ */
 function requireNoOther({ target, checkout }: StackState, port: number): void {
   const down = 'take it down: npx socketio-capacity stack down';
   const itsPort = Number(new URL(target).port);
@@ -70,8 +79,8 @@ function requireNoOther({ target, checkout }: StackState, port: number): void {
 }
 
 /**
- * Checks whether a stack runs at the target. In a run with `stack`, a different protocol at the same port also counts, so that the mistake
- * is reported.
+ * Checks whether a stack runs at the target. With the option `stack`, the URL may have another protocol, so that the
+ * run reports this mistake.
  */
 function isAtTarget({ target }: StackState, { stack, target: wanted }: Settings): boolean {
   const [its, url] = [new URL(target), new URL(wanted)];

@@ -1,6 +1,6 @@
 /**
- * Compares the workers' clocks with the run's. Monotonic clocks of other hosts have another zero, and drift, so they are read over
- * the whole run, and most precisely just before and after measurements.
+ * Compares the workers' monotonic clocks with the run's clock. Clocks of other hosts have another zero and drift, so
+ * they are read during the whole run, and most precisely just before and after measurements.
  */
 
 import { followClock } from '../../../protocol/base/clock/clock.ts';
@@ -8,13 +8,13 @@ import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import { reasonOf } from '../../samplers/index.ts';
 import type { Control } from './control-client.ts';
 
-/** Readings in quick succession; the quickest one counts. */
+/** Number of clock readings in quick succession. The reading with the shortest round trip is used. */
 const READINGS = 16;
-/** Interval of further readings. A shorter interval would load the measured workers. */
+/** Interval of the clock readings during a run. A shorter interval would put load on the measured workers. */
 const INTERVAL_MS = 1000;
 
 export class WorkerClocks {
-  /** Clocks in the workers' order. */
+  /** The workers' clocks, in the order of the control URLs. */
   readonly lines: ClockLine[];
   readonly #control: Pick<Control, 'clock'>;
   readonly #unfollow: (() => void)[] = [];
@@ -33,14 +33,14 @@ export class WorkerClocks {
         try {
           for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
         } catch (error) {
-          // The last reading is still valid; its error grows with the time since.
+          // The last reading of this worker stays valid, but its error grows with time.
           if (line.boundUs === Number.POSITIVE_INFINITY && reasonOf(error) !== 'refused') throw error;
         }
       }),
     );
   }
 
-  /** Begins to read the clocks of other hosts repeatedly. */
+  /** Starts periodic readings of the clocks of other hosts. */
   follow(): void {
     for (const [via, line] of this.lines.entries()) {
       if (line.isOurs) continue;

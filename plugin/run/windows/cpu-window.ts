@@ -1,30 +1,36 @@
-/** Measures CPU time over windows of the run. */
+/** Measures CPU time in measurement windows of the run. */
 import type { Sampler } from '../../samplers/index.ts';
 import type { CpuWindow } from '../measurements/measured-windows.ts';
 import type { Population } from '../population.ts';
 
-/** CPU time and connections at the start of a window. */
+/** CPU times and connections at the start of a window. */
 type Mark = Awaited<ReturnType<typeof mark>>;
 export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections' | 'made'> };
 
 export async function mark({ sampler, population }: WindowContext) {
   const connections = population.connections();
-  // Reading can take long on a busy machine: the CPU times are from some moment between these two.
+  // Reading takes long on a busy machine. The CPU times are from some moment between these two times.
   const askedAtMs = performance.now();
   return { cpu: await sampler.cpu(), connections, askedAtMs, atMs: performance.now() };
 }
 
-/** @param units connections made, or messages delivered, since `begin` */
+/**
+ * Returns the CPU window since `begin`.
+ * @param units number of connections made, or messages delivered, since `begin`
+ */
 export async function windowSince(context: WindowContext, begin: Mark, units: number): Promise<CpuWindow> {
   return windowBetween(begin, await mark(context), units);
 }
 
-/** Consecutive windows without gaps. */
+/** Measures consecutive windows without gaps. */
 export class Windows {
   readonly #context: WindowContext;
   readonly #unitsSoFar: () => number;
   readonly #done: CpuWindow[] = [];
-  /** Start of the current window. Chained, so that readings happen in the order of the calls. */
+  /**
+   * Reading at the start of the current window. Each reading waits for the previous reading, so that their order
+   * matches the calls.
+   */
   #begin: Promise<{ mark: Mark; units: number }>;
 
   constructor(context: WindowContext, unitsSoFar: () => number) {
@@ -56,7 +62,7 @@ export class Windows {
   }
 }
 
-/** Includes only layers that were read at both ends. */
+/** Returns differences of layers that were read at both the start and the end. */
 function windowBetween(begin: Mark, end: Mark, units: number): CpuWindow {
   const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
     const before = begin.cpu[layer];

@@ -1,4 +1,6 @@
-/** Measures the generator's event loops and CPU throttling: if the generator lags, its queue is part of the latencies. */
+/**
+ * Measures the generator's event loops and CPU throttling. Delays in the generator are part of the measured latencies.
+ */
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { GeneratorLoop, GeneratorWindow } from '../measurements/generator-measured.ts';
@@ -8,12 +10,15 @@ export async function resetGenerator({ link, ledger, resources }: RunContext): P
   if (ledger) await link.snapshots();
 }
 
-/** Ends the window of the idle hold, for which only the machine is recorded. */
+/** Ends the window of the idle hold. Only the machine's CPU is recorded, not the event loops. */
 export async function noteIdleHold({ measurements, resources }: RunContext): Promise<void> {
   await resources.end('idle', measurements);
 }
 
-/** Ends a window, and keeps the worst values of each event loop if there are several. @returns the engines' counts */
+/**
+ * Ends a window. If it has several parts, keeps the worst values of each event loop.
+ * @returns the engines' counts
+ */
 export async function noteGenerator(
   { link, ledger, measurements, resources }: RunContext,
   window: GeneratorWindow,

@@ -1,4 +1,4 @@
-/** Measures CPU while nothing is sent: before the first connection, and while connections are held. */
+/** Measures CPU use while no messages are sent: before the first connection, and while connections are held. */
 
 import { serverSchema } from '../../../protocol/result/server-schema.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -8,10 +8,10 @@ import type { Measurements } from '../measurements/measurements.ts';
 import { pause } from '../wait.ts';
 import { mark, type WindowContext, windowSince } from './cpu-window.ts';
 
-/** Parts of the hold. Their spread is the noise of all CPU figures. */
+/** Number of parts of the hold. The spread between them is the noise of all CPU figures. */
 const HOLD_PARTS = 10;
 
-/** Length of the brief windows before the first connection and after messages, as a share of the hold. */
+/** Length of the short windows before the first connection and after the messages, as a share of the hold. */
 const BRIEF_SHARE = 0.2;
 const BRIEF_MAX_SECONDS = 5;
 
@@ -25,7 +25,7 @@ type IdleContext = WindowContext & {
   signal: AbortSignal;
 };
 
-/** Measures CPU while idle connections are held, over whole ping intervals if the hold is long enough. */
+/** Measures CPU use while idle connections are held, over whole ping intervals if the hold is long enough. */
 export async function measureIdle(context: IdleContext & Workers): Promise<void> {
   const { config, measurements, signal } = context;
   const seconds = wholeIntervals(config.hold, await pingIntervalSeconds(context));
@@ -33,13 +33,16 @@ export async function measureIdle(context: IdleContext & Workers): Promise<void>
   await inParts(context, seconds, measurements.cpu.idle);
 }
 
-/** Rounds down to whole intervals: pings come in waves, as the connections did. */
+/**
+ * Rounds down to whole ping intervals. Servers ping connections in the order in which they opened, so pings are not
+ * evenly distributed.
+ */
 function wholeIntervals(seconds: number, intervalSeconds: number | null): number {
   if (intervalSeconds === null || intervalSeconds > seconds) return seconds;
   return Math.floor(seconds / intervalSeconds) * intervalSeconds;
 }
 
-/** Returns the workers' ping interval; null if they do not report it, or differ. */
+/** Returns the workers' ping interval; null if they report none, or different intervals. */
 async function pingIntervalSeconds({ control }: Workers): Promise<number | null> {
   const workers = await control.stats().catch(() => []);
   const reported = new Set(workers.map(({ server }) => serverSchema.safeParse(server).data?.options.pingInterval));
@@ -51,7 +54,9 @@ export async function measureUnloaded(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.unloaded);
 }
 
-/** Measures CPU while connections are held that no longer send messages, such as that of an application's timers. */
+/**
+ * Measures CPU use while connections are held after their messages have ended, for example of an application's timers.
+ */
 export async function measureWithoutMessages(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.idle);
 }
@@ -61,7 +66,7 @@ async function measureBriefly(context: IdleContext, parts: CpuWindow[]): Promise
   if (seconds > 0) await inParts(context, seconds, parts);
 }
 
-/** @param unitsOf returns the units of each part, called at its end */
+/** @param unitsOf returns the number of units of a part, called at its end */
 export async function inParts(
   context: WindowContext & { signal: AbortSignal },
   seconds: number,

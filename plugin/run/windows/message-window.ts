@@ -1,4 +1,7 @@
-/** Measures the messages of the step `every` during the hold, and ends them. Counts copies of events without ids while all are connected. */
+/**
+ * Measures the messages of the step `every` during the hold, and stops them. Also counts copies of events without ids
+ * while all connections are open.
+ */
 import { EVENTS } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/measurements.ts';
@@ -6,7 +9,10 @@ import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
 import { noteGenerator, resetGenerator } from './generator-loops.ts';
 import { inParts } from './idle-windows.ts';
 
-/** Measures messages during the hold only, as the collections that the run forces at plateaus would delay acknowledgements. */
+/**
+ * Measures messages during the hold only, because forced garbage collections at other times would delay
+ * acknowledgements.
+ */
 export async function measureMessages(context: RunContext, measured: MessagesMeasured): Promise<void> {
   const { config, measurements, link, control } = context;
   const connected = link.status.connected;
@@ -32,13 +38,16 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
   measured.seconds = (performance.now() - beganMs) / 1000;
   measured.workers = await control.batches();
   const after = await link.messages('rest');
-  // Messages of closed connections may never have arrived.
+  // If a connection closed, some of its messages may not have arrived.
   const atLeast = link.status.connected === connected ? rest.sent - rest.unanswered - first : 0;
   checkHandled(context, measured, { atLeast, atMost: after.sent - before.sent + before.unanswered });
   await noteGenerator(context, 'messages');
 }
 
-/** Compares sent and handled messages: code before the handler may duplicate or acknowledge messages. */
+/**
+ * Compares the numbers of sent and handled messages. Code of the server that runs before the handler may duplicate or
+ * acknowledge messages.
+ */
 function checkHandled(
   context: RunContext,
   { steps, workers }: MessagesMeasured,
@@ -57,7 +66,7 @@ function checkHandled(
 
 const POLL_MS = 100;
 
-/** Stops sending, and waits for acknowledgements while their backlog gets shorter. */
+/** Stops sending, and waits while the number of missing acknowledgements falls. */
 export async function endMessages(context: RunContext): Promise<void> {
   const { link, config, measurements, signal } = context;
   const deadlineMs = config.drain.deadline * 1000;
@@ -72,12 +81,12 @@ export async function endMessages(context: RunContext): Promise<void> {
   measurements.observations.note('acknowledgementsCut', { unanswered });
 }
 
-/** Counts copies of events without ids while all connections are held. */
+/** Counts copies of events without ids while all connections are open. */
 type Context = Pick<RunContext, 'link' | 'measurements' | 'metrics'> & { config: Pick<RunContext['config'], 'counts'> };
 
 /**
- * Begins to count.
- * @returns a function that ends the count and writes it into the measurements
+ * Starts to count.
+ * @returns a function that ends the count and stores the result in the measurements
  */
 export async function beginCounts(context: Context) {
   const { link, measurements, config } = context;
@@ -87,7 +96,8 @@ export async function beginCounts(context: Context) {
   const before = await readCounters(context);
   return {
     async end(): Promise<void> {
-      // Counters are read within the period in which copies are counted, so that every message that they count is also counted as copies.
+      // The server's counters are read after the count of copies starts and before it ends, so that each counted
+      // message also has counted copies.
       const now = await readCounters(context);
       const seconds = (performance.now() - beganMs) / 1000;
       const rises = events.flatMap(({ event, counter }) => {
@@ -102,7 +112,7 @@ export async function beginCounts(context: Context) {
   };
 }
 
-/** Reads the server's counters, each added up over all pages and labels; none if a page does not answer. */
+/** Reads the server's counters, each summed over all pages and labels. Empty if a page does not answer. */
 async function readCounters({ config, metrics }: Context): Promise<Map<string, number>> {
   const names = (config.counts ?? []).flatMap(({ counter }) => counter ?? []);
   if (names.length === 0) return new Map();

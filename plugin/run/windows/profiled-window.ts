@@ -1,6 +1,6 @@
 /**
- * Profiles the server's CPU use per connect and per copy. The profiler itself uses CPU, so this follows all measurements, with clients of
- * the run in place of the load.
+ * Profiles the server's CPU use per connect and per copy. It runs after all measurements, with clients of the run
+ * instead of the load, because the profiler itself uses CPU.
  */
 import { mapLimit } from '../../../protocol/base/map-limit.ts';
 import { EVENTS } from '../../../protocol/wire/events.ts';
@@ -13,17 +13,19 @@ import { pause, until } from '../wait.ts';
 
 const MAX_CONNECTIONS = 200;
 const CONCURRENCY = 10;
-/** Number of copies to profile, enough to show functions that take 1 % of a copy. */
+/** Number of copies to profile. It is enough to show functions that take 1 % of the time of a copy. */
 const COPIES = 20_000;
 const PUBLISH_MS = 5000;
 const INTERVAL_MS = 50;
 const RECEIVE_TIMEOUT_MS = 5000;
 
-/** Profiles the server's CPU use. Keeps a failure in place of the profiles, as no other figure depends on them. */
+/**
+ * Profiles the server's CPU use. Stores a failure in place of the profiles, because no other figure depends on them.
+ */
 export async function profileCpu(context: RunContext): Promise<void> {
   const { profiler, measurements, config, sampler, signal } = context;
   if (!profiler || signal.aborted || config.overTime || config.fault) return;
-  // The time series ends with the load.
+  // The sampler's time series must end with the load.
   await sampler.close();
   const sockets: RunSocket[] = [];
   const profiled: CpuProfiled = {};
@@ -46,7 +48,7 @@ export async function profileCpu(context: RunContext): Promise<void> {
   }
 }
 
-/** Connects as the load does, and joins a room. */
+/** Connects a client with the same options as the load, and joins a room. */
 async function connectAndJoin({ clients, control, config, signal }: RunContext): Promise<RunSocket> {
   const { socket } = await connectClient(config.delivery ? clients.nextReceiver() : clients.nextTemporary(), signal);
   if (control.size > 0) await joinRoom(socket, roomOf(config.room));
@@ -56,11 +58,17 @@ async function connectAndJoin({ clients, control, config, signal }: RunContext):
 interface Source {
   event: string;
   receivers: RunSocket[];
-  /** Publishes; undefined if the server broadcasts by itself. @param index counts from 0 */
+  /**
+   * Publishes a broadcast; undefined if the server broadcasts by itself.
+   * @param index counts from 0
+   */
   send: ((index: number) => unknown) | undefined;
 }
 
-/** @throws Error if the run cannot make the server broadcast to these connections */
+/**
+ * Returns how to make the server broadcast.
+ * @throws Error if the run cannot make the server broadcast to these connections
+ */
 function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocket[]): Source {
   const { delivery, broadcasts } = config;
   if (control.size > 0) {
@@ -80,7 +88,10 @@ function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocke
   return { event: delivery.event, receivers, send: publishers && send };
 }
 
-/** Publishes until there are enough copies or the time is over. @returns copies that arrived */
+/**
+ * Publishes until enough copies were sent or the time is over.
+ * @returns the number of copies that arrived
+ */
 async function broadcast({ event, receivers, send }: Source, signal: AbortSignal): Promise<number> {
   let copies = 0;
   const stops = receivers.map((socket) =>

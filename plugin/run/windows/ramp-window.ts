@@ -1,6 +1,6 @@
 /**
- * Measures CPU while connections open: over a whole ramp, and over its parts, whose spread is the noise. A ramp consists of the phases with
- * arrivals between two pauses.
+ * Measures CPU use while connections open, over a whole ramp and over its parts. The spread between the parts is the
+ * noise. A ramp consists of the phases with arrivals between two pauses.
  */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -8,13 +8,16 @@ import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import type { Ramp, RampWindow } from '../measurements/measured-windows.ts';
 import { mark, type WindowContext, Windows, windowSince } from './cpu-window.ts';
 
-/** Minimum length of a part: shorter parts would have too few of the kernel's CPU ticks. */
+/** Minimum length of a part. A shorter part would have too few of the kernel's CPU ticks. */
 const MIN_PART_SECONDS = 1;
 const PARTS = 20;
 
 type RampContext = WindowContext & { signal: AbortSignal };
 
-/** @param seconds expected length of the ramp, which determines the length of its parts */
+/**
+ * Starts a ramp.
+ * @param seconds expected length of the ramp, which determines the length of its parts
+ */
 export async function beginRampWindow(context: RampContext, seconds: number): Promise<{ end(): Promise<RampWindow> }> {
   const { population, signal } = context;
   const before = { ...population.made() };
@@ -37,8 +40,8 @@ export async function beginRampWindow(context: RampContext, seconds: number): Pr
 }
 
 /**
- * Begins a ramp, or adds the phase to the current one.
- * @param beganAtUs when Artillery began it: the run may still have measured the ramp before
+ * Starts a ramp, or adds the phase to the current ramp.
+ * @param beganAtUs when Artillery began the phase, which may be before the end of the previous measurement
  */
 export function addPhase(ramps: Ramp[], phase: Phase, beganAtUs: number): void {
   let ramp = ramps.at(-1);
@@ -51,7 +54,7 @@ export function addPhase(ramps: Ramp[], phase: Phase, beganAtUs: number): void {
   ramp.connections += arrivals;
 }
 
-/** Must be called when all arrivals have connected and joined, or the time limit has passed. */
+/** Ends a ramp. Must be called when all arrivals have connected and joined, or when the time limit has passed. */
 export function endRamp(ramps: Ramp[]): void {
   const ramp = ramps.at(-1);
   if (ramp?.endedAtUs === Number.POSITIVE_INFINITY) ramp.endedAtUs = monotonicUs();

@@ -1,6 +1,6 @@
 /**
- * Records containers and machines in each window of a run: throttling by CPU quotas, the idle CPU of the workers' machines, and
- * which processes used this machine's CPU.
+ * Records containers and machines in each measurement window of a run: throttling by CPU quotas, the idle CPU of the
+ * workers' machines, and which processes used this machine's CPU.
  */
 import { cpus } from 'node:os';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -13,7 +13,7 @@ import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
 import type { GeneratorWindow, ShareWindow } from '../measurements/generator-measured.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
-/** Key of the generator in maps by worker name. */
+/** Key that stands for the generator in maps by worker name. */
 export const GENERATOR = '';
 
 type GeneratorReading = ReturnType<typeof readGenerator>;
@@ -27,7 +27,7 @@ interface Reading {
 
 interface Sources {
   workers(): Promise<WorkerResources[]>;
-  /** The workers' machines, as read from node exporters. */
+  /** Readings of the workers' machines from node exporters. */
   exported(): Promise<WorkerMachine[]>;
   machine(): Promise<MachineTotals | undefined>;
   own(): GeneratorReading;
@@ -42,13 +42,16 @@ export class ResourceWindows {
   readonly #sources: Sources;
   #begin: Reading = { own: { quotas: [], cpu: undefined }, machine: undefined, workers: [], exported: [] };
 
-  /** @param workers reads the workers that report resources @param sources `machine` resolves to undefined if it cannot be read */
+  /**
+   * @param workers reads the workers that report resources
+   * @param sources `machine` resolves to undefined if the machine cannot be read
+   */
   constructor(workers: () => Promise<WorkerResources[]>, sources: Partial<Sources> = {}) {
     const none = { exported: async () => [], machine: async () => undefined, own: readGenerator };
     this.#sources = { workers, ...none, ...sources };
   }
 
-  /** Starts a window. Never rejects. */
+  /** Starts a measurement window. Never rejects. */
   async begin(): Promise<void> {
     const { own, machine, workers, exported } = this.#sources;
     const [ofWorkers, ofExporters] = [workers().catch(() => []), exported()];
@@ -56,8 +59,8 @@ export class ResourceWindows {
   }
 
   /**
-   * Ends the window and starts the next. If a window has several parts, the worst one counts. For the idle hold, only this machine
-   * is recorded. Never rejects.
+   * Ends the window and starts the next window. If a window has several parts, the worst part counts. For the idle
+   * hold, only this machine is recorded. Never rejects.
    */
   async end(window: ShareWindow, noted: ResourceMeasurements): Promise<void> {
     const before = this.#begin;
@@ -70,7 +73,7 @@ export class ResourceWindows {
     const own = new Set(now.own.quotas.map(({ group }) => group));
     for (const worker of now.workers) {
       const then = before.workers.find((earlier) => earlier.worker === worker.worker);
-      // A group that also contains the generator is already recorded.
+      // If the generator is in the same container group, its throttling is already recorded.
       const quotas = worker.cgroup.cpu.filter(({ group }) => !own.has(group));
       noteThrottled(noted, worker.worker, window, throttledBetween(then?.cgroup.cpu ?? [], quotas));
       const { kernel, cpu } = worker.machine;
@@ -82,7 +85,7 @@ export class ResourceWindows {
       const known = noted.exportedMachines.get(machine.kernel);
       noted.exportedMachines.set(machine.kernel, known ? withPeakMemory(known, machine) : machine);
     }
-    // If no worker answers, such as during a planned fault, the last values stay.
+    // If no worker answers, for example during a planned fault, the previous values stay.
     if (now.workers.length === 0) return;
     noted.workerResources = now.workers.map((worker) =>
       withPeaks(
@@ -97,18 +100,18 @@ function readGenerator() {
   return { quotas: readCgroup().cpu, cpu: readAllowedCpu() };
 }
 
-/** CPU time of the CPUs that this process may run on; undefined if it may run on all. */
+/** Reads the CPU time of the CPUs that this process may use; undefined if it may use all. */
 function readAllowedCpu(): CpuReading | undefined {
   const allowed = allowedCpus();
-  // Some containers have their own /proc/stat, with other CPU numbers.
+  // In some containers, /proc/stat numbers the CPUs differently.
   return allowed.length < cpus().length ? attempt(() => readCpu(allowed)) : undefined;
 }
 
-/** Returns throttling by the quota that throttled most often; undefined if no quota was read at both times. */
+/** Returns the throttling by the quota that throttled most often; undefined if no quota was read at both times. */
 export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttled | undefined {
   const found = after.flatMap((now): Throttled[] => {
     const then = before.find(({ group }) => group === now.group);
-    // Throttling is unknown without statistics of the group.
+    // Without statistics of the group, the throttling is unknown.
     if (!isCounted(now) || !then || !isCounted(then) || now.periods < then.periods) return [];
     return [
       {
@@ -137,7 +140,9 @@ function noteShares(
   if (now && (!before || takenShare(now) > takenShare(before))) machineShares[window] = now;
 }
 
-/** Share of the CPUs that other programs used, including programs outside this container; 1 means all CPUs. */
+/**
+ * Returns the share of the CPUs that other programs used, including programs outside this container; 1 means all CPUs.
+ */
 export function takenShare(shares: MachineShares): number {
   const { cores, busyCores, oursCores, othersCores, kernelCores, stealCores } = shares;
   const known = (othersCores ?? 0) + stealCores;
@@ -157,7 +162,9 @@ function noteThrottled(
   throttled.set(worker, windows);
 }
 
-/** Records idle and steal time of a machine. All its workers read the same counters, so the worst reading counts. */
+/**
+ * Records the idle and stolen CPU time of a machine. All its workers read the same counters; the worst reading counts.
+ */
 function noteCpu(
   { machineIdle, machineSteal }: ResourceMeasurements,
   machine: string,
@@ -168,7 +175,7 @@ function noteCpu(
   if (!from || !to) return;
   const idleUs = to.idleUs - from.idleUs;
   const allUs = idleUs + to.busyUs - from.busyUs;
-  // The counters restart with their machine.
+  // A restart of the machine resets the counters.
   if (allUs <= 0 || idleUs < 0 || idleUs > allUs) return;
   const note = (noted: ResourceMeasurements['machineIdle'], us: number, worse: (a: number, b: number) => number) => {
     const windows = noted.get(machine) ?? {};
@@ -180,7 +187,7 @@ function noteCpu(
   note(machineSteal, to.stealUs - from.stealUs, Math.max);
 }
 
-/** Returns the current values, with the highest open files and memory so far. */
+/** Returns the current resources of a worker. Open files and memory are the highest values so far. */
 function withPeaks(before: WorkerResources | undefined, now: WorkerResources): WorkerResources {
   if (!before) return now;
   return {
