@@ -73,15 +73,44 @@ export function matches(pattern: string, path: string): string | undefined {
   return given[known.indexOf(ANY)] ?? '';
 }
 
-/** Returns the figure at the path, with the name that the path has instead of `<name>` or in addition, such as a layer or percentile. */
-export function figureAt(path: string): { figure: Figure; name: string } | undefined {
-  const above = path.replace(/\.[^.]*$/, '');
-  for (const figure of FIGURES) {
-    const name = matches(figure.path, path);
-    if (name !== undefined) return { figure, name };
-    if (figure.kind !== 'number' && above === figure.path) return { figure, name: path.slice(above.length + 1) };
+/** Figures by the keys of their paths. Comparisons look up thousands of paths. */
+interface FigureTree {
+  figure?: Figure;
+  below: Map<string, FigureTree>;
+}
+
+const TREE: FigureTree = { below: new Map() };
+for (const figure of FIGURES) {
+  let tree = TREE;
+  for (const key of figure.path.split('.')) {
+    const next = tree.below.get(key) ?? { below: new Map() };
+    tree.below.set(key, next);
+    tree = next;
   }
-  return undefined;
+  tree.figure ??= figure;
+}
+
+/**
+ * Returns the figure at the path, with the name that the path has instead of `<name>` or in addition, such as a layer
+ * or percentile.
+ */
+export function figureAt(path: string): { figure: Figure; name: string } | undefined {
+  return figureBelow(TREE, path.split('.'), '');
+}
+
+function figureBelow(
+  { figure, below }: FigureTree,
+  [key, ...keys]: string[],
+  name: string,
+): { figure: Figure; name: string } | undefined {
+  if (key === undefined) return figure && { figure, name };
+  const exact = below.get(key);
+  const any = key === '' ? undefined : below.get(ANY);
+  return (
+    (exact && figureBelow(exact, keys, name)) ??
+    (any && figureBelow(any, keys, name || key)) ??
+    (figure && figure.kind !== 'number' && keys.length === 0 ? { figure, name: key } : undefined)
+  );
 }
 
 /** Units of the document's numbers. Counts and rates have the figure's noun instead. */

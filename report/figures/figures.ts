@@ -182,6 +182,7 @@ function invalidatedAnswers({ findings }: Pick<Result, 'findings'>): Map<Invalid
 
 /** Returns the codes of the run's findings that invalidate the figure at this path. */
 export function invalidatedBy(result: Pick<Result, 'findings'>, path: string): string[] {
+  if (result.findings.length === 0) return [];
   const invalidated = invalidatedAnswers(result);
   return [...new Set((figureAt(path)?.figure.answers ?? []).flatMap((answer) => invalidated.get(answer) ?? []))];
 }
