@@ -1,4 +1,7 @@
-/** The file of baselines, such as `capacity-baseline.json`: results with which later ones are compared, in CI. */
+/**
+ * Reads and writes the file of baselines, such as `capacity-baseline.json`. A baseline is a saved result with which
+ * later results are compared, for example in CI.
+ */
 import { existsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { formatProblems, problemsOf } from '../../protocol/base/problems.ts';
@@ -29,8 +32,8 @@ export function readBaseline(path: string, name: string): RunSet {
 }
 
 /**
- * Saves a baseline; the other baselines in the file are unchanged.
- * @param sets exactly one set, whose runs all have figures
+ * Saves a baseline. All other baselines in the file stay unchanged.
+ * @param sets exactly one set, whose runs must all have figures
  * @throws CapacityError CONFIG_INVALID, BASELINE_INVALID, FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export function saveBaseline(path: string, name: string, sets: RunSet[]) {
@@ -51,7 +54,10 @@ export function saveBaseline(path: string, name: string, sets: RunSet[]) {
   return { file: path, name, runs: results.length, doubts: [...new Set(results.flatMap(doubtOf))] };
 }
 
-/** Returns a text such as `SUSPECT: passed, but … (GENERATOR_LATE: …)`; empty for a run that passed and is VALID. */
+/**
+ * Returns the doubts about a run, such as `SUSPECT: passed, but … (GENERATOR_LATE: …)`. Empty for a VALID run that
+ * passed.
+ */
 function doubtOf(result: Result): string[] {
   if (result.verdict.status === 'VALID' && result.outcome.status === 'PASSED') return [];
   const causes = decisiveFindings(result.findings).map(({ code, message }) => `${code}: ${message}`);
@@ -72,14 +78,14 @@ function readFile(path: string): BaselineFile {
   throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
 }
 
-/** Schema of `capacity-baseline.json`: results with which later ones are compared. The file is meant to be kept under version control. */
+/** Schema of the file of baselines, `capacity-baseline.json`. Users keep the file under version control. */
 const baselineFileSchema = z.strictObject({
   schemaVersion: z.literal(1),
   /** Baselines by name, such as `main`. */
   baselines: byName(
     z.strictObject({
       savedAt: z.string(),
-      /** One result or several repeats, abridged. */
+      /** One result, or the results of several repeats, without their long lists. */
       results: z.array(resultSchema).min(1),
     }),
   ),
@@ -87,7 +93,7 @@ const baselineFileSchema = z.strictObject({
 
 type BaselineFile = z.infer<typeof baselineFileSchema>;
 
-/** Returns the result without the long lists that comparisons do not use. */
+/** Returns the result without the long lists that a comparison does not need. */
 function abridged(result: Result): Result {
   return {
     ...result,

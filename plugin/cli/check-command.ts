@@ -1,4 +1,7 @@
-/** `check <run> [conditions...]`: checks whether a result meets thresholds, without Artillery's `ensure`. */
+/**
+ * `check <run> [conditions...]`: checks whether a result meets the given thresholds. Does not need Artillery's plugin
+ * `ensure`.
+ */
 import type { Command } from 'commander';
 import { harmless } from '../../protocol/base/printable.ts';
 import { formatProblems } from '../../protocol/base/problems.ts';
@@ -55,14 +58,14 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   console.log(harmless(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
 }
 
-/** Returns the outcome with its root cause, as at the end of the run. */
+/** Returns the outcome with its root cause, as it is printed at the end of the run. */
 function headline(result: Result): string {
   const { title, cause } = result.answer;
   const isGood = exitCodeOfResult(result) === 0;
   return isGood || cause === null ? outcomeText(result) : `${title}: ${cause}`;
 }
 
-/** @param conditions required conditions; a condition on an unmeasured figure counts as missed */
+/** @param conditions conditions that must hold; a condition on a figure that was not measured counts as missed */
 export function outcomeBy(conditions: Condition[], result: Result): Outcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
   const checked = checkConditions(conditions, result);
@@ -75,7 +78,7 @@ export function outcomeBy(conditions: Condition[], result: Result): Outcome {
   return { status: checked.every(({ met }) => met) ? 'PASSED' : 'FAILED', thresholds };
 }
 
-/** Returns, for example, `latency.oneWayMs.p99 is 733.5, threshold <= 500`. */
+/** Returns a checked condition as text, such as `latency.oneWayMs.p99 is 733.5, threshold <= 500`. */
 function textOf({ condition, value }: Checked, result: Result): string {
   const { key, comparison, value: limit } = condition;
   const found = value === null ? `is unknown (${whyUnknown(condition, result)})` : `is ${shortened(value, [limit])}`;

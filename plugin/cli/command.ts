@@ -1,4 +1,4 @@
-/** Common parts of all commands: help with examples, options, JSON output, and the terminal's abilities. */
+/** Parts that all commands share: help texts, options, and JSON output. */
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { formatProblems, type Problem, problemsOf } from '../../protocol/base/problems.ts';
@@ -8,12 +8,12 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { terminalSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {
-  /** Command lines without `npx socketio-capacity`, with the purpose of each. */
+  /** Example command lines and their purpose. `npx socketio-capacity` is left out. */
   examples: Record<string, string>;
   exitCodes: Record<number, string>;
 }
 
-/** Parses `20%` as 0.2. */
+/** Schema of a percentage: `20%` becomes 0.2. */
 export const shareSchema = z.string().transform((text, context): number => {
   const percent = Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(text)?.[1] ?? 0);
   if (percent > 0) return percent / 100;
@@ -21,12 +21,12 @@ export const shareSchema = z.string().transform((text, context): number => {
   return z.NEVER;
 });
 
-/** Text before the name of a command. */
+/** Start of every command line. */
 export const LINE = 'npx socketio-capacity';
 
 const HELP = new WeakMap<Command, HelpText>();
 
-/** Returns the texts given to `addHelp`, for the reference. */
+/** Returns the help texts of a command, for the reference documentation. */
 export function helpOf(command: Command): HelpText {
   return HELP.get(command) ?? { examples: {}, exitCodes: {} };
 }
@@ -49,7 +49,8 @@ export function withJson(command: Command): Command {
 }
 
 /**
- * @param command command with the options, such as `stack up`
+ * Validates the options of a command.
+ * @param command name of the command, such as `stack up`
  * @param further problems that the schema cannot find
  * @throws CapacityError CONFIG_INVALID with all problems
  */
@@ -66,12 +67,15 @@ function optionOf(path: string): string {
   return `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** @param command command whose help describes the option */
+/** @param command name of the command whose help describes the option */
 export function badOption(message: string, command: string): CapacityError {
   return new CapacityError('CONFIG_INVALID', message, `${LINE} ${command} --help`);
 }
 
-/** @throws CapacityError FILE_UNWRITABLE if `write` throws */
+/**
+ * Writes a file.
+ * @throws CapacityError FILE_UNWRITABLE if `write` throws
+ */
 export function writing(path: string, fix: string, write: () => void): void {
   try {
     write();
@@ -80,14 +84,14 @@ export function writing(path: string, fix: string, write: () => void): void {
   }
 }
 
-/** Returns the path, quoted for a shell if needed. */
+/** Returns the path as it is typed in a shell, with quotes if needed. */
 export function typed(path: string): string {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
 /**
- * Prints JSON with escaped control characters and `##vso[`, so that it cannot command a terminal or a CI system, which
- * reads commands anywhere in a line.
+ * Prints JSON in which control characters and `##vso[` are escaped. Terminals and CI systems would execute them as
+ * commands, anywhere in a line.
  */
 export function printJson(value: unknown): void {
   const escaped = (character: string) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`;

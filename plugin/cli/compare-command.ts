@@ -1,6 +1,6 @@
 /**
- * `compare A B [...]`: finds figures that are better or worse beyond the margin of error, also against saved results. A
- * side is a result.json, the folder of a run, or a series.
+ * `compare A B [...]`: shows which figures are better or worse by more than the margin of error, also against a saved
+ * baseline. Each side is a result.json, the folder of a run, or a series.
  */
 
 import { existsSync } from 'node:fs';
@@ -90,7 +90,7 @@ function summaryOf(comparison: Comparison) {
   return { answer: 'answer' in end ? end.answer : 'inconclusive', worse: worse.map(({ path }) => path) };
 }
 
-/** @throws CapacityError BASELINE_NOT_COMPARABLE */
+/** @throws CapacityError BASELINE_NOT_COMPARABLE if load or conditions of the runs differ */
 function requireSameConditions({ mismatches }: Comparison): void {
   const other = mismatches.filter(({ aspect }) => aspect === 'load' || aspect === 'machine');
   if (other.length === 0) return;
@@ -101,13 +101,14 @@ function requireSameConditions({ mismatches }: Comparison): void {
   );
 }
 
-/** Documents of a series. Earlier versions wrote some studies as `repeat.json`. */
+/** File names of a series' document. Earlier versions wrote `repeat.json` for some studies. */
 const DOCUMENTS = ['study.json', 'repeat.json'];
 
 /**
- * @param path path of a run or series, or of one side of a series, such as `results/x:B`
- * @returns a set for each combination of levels of a series; otherwise one set with a single run
- * @throws CapacityError FILE_UNREADABLE, CONFIG_INVALID if a series has no such side, and errors of `readResult`
+ * Reads the runs of one side of a comparison.
+ * @param path path of a run or a series, or one side of a series, such as `results/x:B`
+ * @returns one set of runs for each combination of levels of a series; otherwise one set with a single run
+ * @throws CapacityError FILE_UNREADABLE, CONFIG_INVALID if a series does not have the side, and errors of `readResult`
  */
 function readRunSets(path: string): RunSet[] {
   const [, series = path, side] = /^(.+):([A-Z])$/.exec(path) ?? [];
@@ -134,7 +135,7 @@ function setsIn(folder: string, name: string): RunSet[] {
     name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
     ...sideOf(runs, levels),
   }));
-  // A side whose runs all crashed still counts, as lost.
+  // A side is accepted if all its runs crashed: they count as lost.
   if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;
   const fix = 'repeat the series; the output of each run is in its folder logs/';
   throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);

@@ -63,7 +63,8 @@ async function conduct(path: string, given: object): Promise<void> {
   const config = settingsOf(script);
   const variables = [...variablesOf([readFileSync(path, 'utf8')]), ...env];
   await untilStopped(async (signal) => {
-    // A second Ctrl-C does not wait for hosts that do not answer; they end by themselves. A series adds a SIGTERM to each Ctrl-C.
+    // A second Ctrl-C exits at once, without waiting for hosts that do not answer. Hosts end when their conductor is
+    // gone.
     for (const name of ['SIGINT', 'SIGTERM']) {
       process.once(name, () => process.once(name, () => process.exit(STOPPED)));
     }

@@ -1,6 +1,6 @@
 /**
- * `doctor`: checks whether this machine and stack can hold the connections of a scenario; with `--target`, whether the
- * target can be measured.
+ * `doctor`: checks whether this machine and stack can hold the connections of a scenario. If `--target` is given,
+ * checks whether that server can be measured.
  */
 import type { Command } from 'commander';
 import { harmless } from '../../protocol/base/printable.ts';
@@ -62,7 +62,7 @@ async function examine(path: string | undefined, options: Options): Promise<void
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
 }
 
-/** Largest burst: enough for a burst without being a load. */
+/** Largest number of connections in a burst: enough for a test, but not a load. */
 const MAX_BURST = 1000;
 
 function parseBurst(text: string): number {
@@ -96,7 +96,8 @@ async function tryTarget(where: string, path: string | undefined, options: Optio
 }
 
 /**
- * @param where URL, or path of a scenario
+ * Returns the scenario and settings to check.
+ * @param where URL of the server, or path of a scenario
  * @param path path of the scenario, if `where` is a URL that replaces its target
  */
 async function scenarioFor(where: string, path: string | undefined, environment: string | undefined) {
@@ -108,14 +109,14 @@ async function scenarioFor(where: string, path: string | undefined, environment:
   return { settings: settingsOf(script, env), script };
 }
 
-/** Warning for a scenario with the engine but without the plugin: a run has no figures. */
+/** Warning for a scenario that uses the engine without the plugin. Its runs have no figures. */
 const UNMEASURED: Warning = {
   name: 'unmeasured',
   message: 'the scenario has no plugin socketio-capacity: Artillery makes the load, and nothing measures the server',
   raise: 'config.plugins: { socketio-capacity: {} }',
 };
 
-/** Returns a scenario with a single connection that stays. */
+/** Returns a scenario with a single connection that stays open. */
 function nothingElse(): Script {
   return {
     config: { engines: { [ENGINE]: {} }, plugins: { [PLUGIN]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] },

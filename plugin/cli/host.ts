@@ -1,4 +1,4 @@
-/** `host`: plays this host's share of runs over several hosts. */
+/** `host`: generates this host's share of the load, in runs over several hosts. */
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -54,7 +54,10 @@ async function host({ stay = false, stdin = false }: { stay?: boolean; stdin?: b
   });
 }
 
-/** Plays one run. @returns Artillery's exit code */
+/**
+ * Runs Artillery for one run.
+ * @returns Artillery's exit code
+ */
 async function play(join: Join, instance: string, variables: Variables, signal: AbortSignal): Promise<number> {
   const { args, env } = await fetchOrder(join, instance, signal);
   const own = Object.fromEntries(Object.entries(variables).filter(([, value]) => value));
@@ -65,7 +68,10 @@ async function play(join: Join, instance: string, variables: Variables, signal: 
   return exitCode ?? exitCodeOf('failed');
 }
 
-/** Returns the first line of standard input as JSON. @param closed aborted when standard input closes */
+/**
+ * Reads the first line of standard input as JSON.
+ * @param closed aborted when standard input closes
+ */
 async function firstLine(closed: AbortController): Promise<unknown> {
   const lines = createInterface({ input: process.stdin });
   lines.on('close', () => closed.abort());

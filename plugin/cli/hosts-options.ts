@@ -1,4 +1,4 @@
-/** Options of commands whose load can come from several hosts. */
+/** Options of commands that can generate the load from several hosts. */
 import { extname, join } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -28,7 +28,8 @@ export function withHosts(command: Command): Command {
 }
 
 /**
- * Returns the command line that conducts a run of a series, without its scenario; undefined if this host generates the load.
+ * Returns the command line for each run of a series over several hosts; the scenario must be appended. Undefined if
+ * this host generates the load alone.
  * @throws CapacityError CONFIG_INVALID, FILE_UNREADABLE
  */
 export function conductLine({ hosts, on, listen, secret }: HostsOptions, command: string): string[] | undefined {

@@ -1,4 +1,7 @@
-/** `init`: writes a first scenario for the user's own server, from options or questions, and from the events that the server sends. */
+/**
+ * `init`: writes a first scenario for the user's own server. The input is options or answers to questions, and the
+ * events that the server sends.
+ */
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -78,7 +81,7 @@ export function addInit(program: Command): void {
   });
 }
 
-/** Joins the values of an option that is given more than once. */
+/** Joins the values of an option that is given several times. */
 function joined(value: string, before?: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
@@ -118,12 +121,12 @@ async function init({ har, out, force, json, ...options }: Options): Promise<voi
 interface Examination {
   say(text: string | undefined): void;
   isInteractive: boolean;
-  /** Whether a scenario without an event to count is a failure. */
+  /** Whether `init` fails if it finds no event to count. */
   needsEvent: boolean;
   recording: Recording | undefined;
 }
 
-/** Examines the proposed events to publish, and takes the first one that the server delivers. */
+/** Examines the server with each proposed event to publish, until the server delivers one to the clients. */
 async function examineAny(given: Answers, publishes: string[], context: Examination) {
   let first: Awaited<ReturnType<typeof examine>> | undefined;
   for (const publish of publishes.slice(0, MAX_PUBLISHES)) {
@@ -134,7 +137,10 @@ async function examineAny(given: Answers, publishes: string[], context: Examinat
   return first ?? examine(given, context);
 }
 
-/** Returns the values of the new scenario, and the environment variables that it needs. */
+/**
+ * Examines the server.
+ * @returns values of the new scenario, and the environment variables that it needs
+ */
 async function examine(answers: Answers, { say, isInteractive, needsEvent, recording }: Examination) {
   const { listen: seconds, ...starter } = starterOf(answers);
   const { publish } = starter;
@@ -156,8 +162,8 @@ async function examine(answers: Answers, { say, isInteractive, needsEvent, recor
 }
 
 /**
- * Looks at the server; after a failure, tries the options that the failure suggests.
- * @returns the result of `lookAt`, and the options that differ from the defaults
+ * Connects to the server and examines its events. If connecting fails, tries the options that the error suggests.
+ * @returns the result of `lookAt`, with the options that differ from the defaults
  */
 async function lookByAnyOptions(starter: Starter, seconds: number): Promise<Awaited<ReturnType<typeof lookAt>>> {
   try {
@@ -169,10 +175,10 @@ async function lookByAnyOptions(starter: Starter, seconds: number): Promise<Awai
     const [given, needed] = transports
       ? ['WebSocket alone', `transports: [${transports.join(', ')}]`]
       : ['a slash at the end of the path', `addTrailingSlash: ${addTrailingSlash}`];
-    // Transports are tried last, so they are tried once.
+    // Other transports are tried only once, and last.
     const again = transports ? lookAt : lookByAnyOptions;
     const found = await again({ ...starter, ...options }, seconds).catch((next: unknown) => {
-      // A server without WebSocket shows its requirements only in the second attempt.
+      // A server that does not accept WebSocket shows its real error only when polling is tried.
       const isSame =
         transports?.includes('websocket') === false ||
         !(next instanceof CapacityError) ||
@@ -202,7 +208,7 @@ function starterOf(answers: Answers): Starter & { listen: number } {
   };
 }
 
-/** @throws CapacityError EVENT_NOT_FOUND if only connections could be measured, and the user did not ask for that */
+/** @throws CapacityError EVENT_NOT_FOUND if there is no event to count and no message to send */
 function requireAnEvent({ finding, flow, publish, withoutId = [] }: Starter): void {
   if (publish || withoutId.length > 0 || flow.some((step) => 'emit' in step)) return;
   const fix = [

@@ -1,4 +1,4 @@
-/** Exit codes for unexpected endings: an uncaught error, a wait that can never end, and unwritable output. */
+/** Exit codes for unexpected endings: uncaught errors, waits that can never end, and output that cannot be written. */
 
 import { unwritable } from '../../protocol/base/unwritable.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
@@ -7,7 +7,7 @@ import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
 let waiting: CapacityError | undefined;
 
 /**
- * Declares what the command waits for, such as an answer of the user, whose input can end.
+ * Waits for something that may never come, such as an answer after the end of the input.
  * @param error error to report if the wait can never end
  */
 export async function waitingFor<T>(error: CapacityError, wait: () => Promise<T>): Promise<T> {
@@ -17,17 +17,17 @@ export async function waitingFor<T>(error: CapacityError, wait: () => Promise<T>
   return result;
 }
 
-/** Runs a command as the only work of this process, and handles unexpected endings. */
+/** Runs a command as the main work of this process. Handles unexpected endings. */
 export async function runAsProcess(command: () => Promise<void>): Promise<void> {
   let isDone = false;
-  // Node exits with code 1 after an uncaught error, but 1 means a missed threshold here.
+  // Node's exit code for an uncaught error is 1, which means a missed threshold here.
   process.on('uncaughtException', (error) => {
     console.error(error);
     process.exit(exitCodeOf('failed'));
   });
   for (const name of ['stdout', 'stderr'] as const)
     process[name].on('error', (error: NodeJS.ErrnoException) => {
-      // A reader such as `| head` has closed the pipe. The command completes with its usual exit code.
+      // The reader of the output has closed the pipe, such as `| head`. The command continues with its usual exit code.
       if (error.code === 'EPIPE') return;
       const message = `cannot write to ${name}: ${error.code}`;
       if (name === 'stdout') console.error(describeError(unwritable('.', error, 'send the output elsewhere', message)));

@@ -1,4 +1,4 @@
-/** Parses conditions on a result, as typed by a user. */
+/** Parses conditions on a result that a user has typed. */
 
 import { didYouMean, type Problem } from '../../protocol/base/problems.ts';
 import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search-schema.ts';
@@ -7,14 +7,14 @@ import { runMetrics } from '../result/run-metrics.ts';
 
 const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISONS.join('|')}|=)\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);
 
-/** Splits `a == 0 and b < 1`, as in a condition of `ensure`, into conditions that must all hold. */
+/** Splits `a == 0 and b < 1` into its conditions. */
 export function conjuncts(texts: string[]): string[] {
   return texts.flatMap((text) => text.split(/\s+and\s+/));
 }
 
 /**
- * @param option text before the condition in the path of a problem: `--until `
- * @returns the valid conditions, and the problems of the invalid ones
+ * @param option text before the condition in an error, such as `--until `
+ * @returns the valid conditions, and the problems of the invalid conditions
  */
 export function parseConditions(texts: string[], option = ''): { conditions: Condition[]; problems: Problem[] } {
   const keys = numericKeys();
@@ -38,13 +38,16 @@ export function parseConditions(texts: string[], option = ''): { conditions: Con
   return { conditions, problems };
 }
 
-/** Returns the key of a metric in the conditions of `ensure`, such as `connections.connect_time.p99`; otherwise the name itself. */
+/**
+ * Returns the key of a result for a name in a condition. Metrics of `ensure` such as `connections.connect_time.p99` are
+ * converted.
+ */
 function pathOf(name: string): string {
   const metric = runMetrics().find((one) => `${name}.`.startsWith(`${one.name}.`));
   return metric ? metric.path + name.slice(metric.name.length) : name;
 }
 
-/** Suggests full keys for a key without its section, such as `coverage`. */
+/** Suggests the complete key for a key without its section, such as `coverage`. */
 function hint(key: string, keys: string[]): string {
   const ending = keys.find((known) => known.endsWith(`.${key}`));
   return ending === undefined ? didYouMean(key, keys) : `, did you mean "${ending}"?`;

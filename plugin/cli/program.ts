@@ -1,4 +1,4 @@
-/** `npx socketio-capacity`: one file per command. */
+/** The program `npx socketio-capacity`, with one file for each command. */
 import { createRequire } from 'node:module';
 import { Command, CommanderError } from 'commander';
 import { maskText } from '../../protocol/base/secrets/secret-text.ts';
@@ -17,7 +17,7 @@ import { addSearch } from './search.ts';
 import { addStack } from './stack-command.ts';
 import { addStudy } from './study.ts';
 
-/** Commands of earlier versions, with their replacements. */
+/** Names of removed commands, with the commands that replace them. */
 const REPLACED: Record<string, string> = {
   repeat: `\`${LINE} study <scenario> --times <n>\``,
   baseline: `\`${LINE} compare <result> --save <file>\` and \`--against <file>\``,
@@ -25,7 +25,7 @@ const REPLACED: Record<string, string> = {
 
 const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 
-/** Creates the program. It throws instead of ending the process as commander does. */
+/** Creates the program. Errors are thrown; commander would end the process. */
 export function createProgram(): Command {
   const program = new Command(LINE)
     .description(
@@ -59,8 +59,8 @@ export function createProgram(): Command {
 }
 
 /**
- * Runs a command line, prints its errors, and sets the process's exit code.
- * @param args arguments without `npx socketio-capacity`; default: those of this process
+ * Runs a command line, prints errors, and sets the process's exit code.
+ * @param args arguments without `npx socketio-capacity`; undefined for the arguments of this process
  */
 export async function runProgram(program: Command, args?: string[]): Promise<void> {
   const [first = ''] = args ?? process.argv.slice(2);
@@ -83,7 +83,7 @@ export async function runProgram(program: Command, args?: string[]): Promise<voi
   }
 }
 
-/** Makes each command mention its own help after a wrong usage. */
+/** Adds a reference to the command's help to errors about wrong usage. */
 function nameHelp(command: Command, line: string): void {
   command.showHelpAfterError(`(see ${line} --help)`);
   for (const inner of command.commands) nameHelp(inner, `${line} ${inner.name()}`);

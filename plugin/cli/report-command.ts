@@ -38,7 +38,7 @@ async function write(run: string, { out = folderOf(run), verbose, json }: Option
   const result = readResult(run);
   const fix = 'choose a folder that you can write to: --out <folder>';
   writing(out, fix, () => makeFolder(out));
-  // Loaded on demand, because it imports the charts, which no other command needs.
+  // Loaded only when needed, because it imports the charts.
   const { writeReportFiles } = await import('../result/report-files.ts');
   const { written, failed } = writeReportFiles(result, out);
   const paths = written.map((name) => join(out, name));

@@ -1,4 +1,4 @@
-/** Reads scenarios and other YAML as `artillery run` does, without a run. */
+/** Reads scenarios and other YAML files in the same way as `artillery run`. */
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -14,7 +14,7 @@ import { resolveArtillery } from '../series/artillery-arguments.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import { METRICS } from '../virtual-user/user-metrics.ts';
 
-/** Artillery's `artillery/util`, which has no types. */
+/** Module `artillery/util` of Artillery, which has no types. */
 interface ArtilleryUtil {
   readScript(path: string): Promise<string>;
   parseScript(text: string): Promise<Script>;
@@ -26,7 +26,10 @@ interface Flags {
   environment: string | undefined;
 }
 
-/** Parses YAML like Artillery. @throws if it is not YAML; CapacityError NOT_INSTALLED */
+/**
+ * Parses YAML in the same way as Artillery.
+ * @throws Error if the text is not YAML; CapacityError NOT_INSTALLED
+ */
 export async function parseYaml(text: string): Promise<unknown> {
   return (await artilleryUtil()).parseScript(text).catch((error) => {
     throw withoutLines(error);
@@ -34,8 +37,8 @@ export async function parseYaml(text: string): Promise<unknown> {
 }
 
 /**
- * @param environment one of `config.environments`
- * @param overrides Artillery's `--overrides`: a JSON object
+ * @param environment name in `config.environments`
+ * @param overrides JSON object, as in Artillery's `--overrides`
  * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
  */
 export async function readScenario(path: string, environment: string | undefined, overrides?: string): Promise<Script> {
@@ -43,7 +46,10 @@ export async function readScenario(path: string, environment: string | undefined
   return reading(path, async () => parseScenario(await util.readScript(path), path, environment, overrides));
 }
 
-/** Reads a scenario's text as `readScenario` reads a file. @throws if it is not a scenario; CapacityError NOT_INSTALLED, CONFIG_INVALID */
+/**
+ * Parses the text of a scenario.
+ * @throws Error if the text is not a scenario; CapacityError NOT_INSTALLED, CONFIG_INVALID
+ */
 export async function parseScenario(
   text: string,
   path: string,
@@ -53,12 +59,12 @@ export async function parseScenario(
   const util = await artilleryUtil();
   const flags = { environment };
   const checked = await util.checkConfig(await parsed(text, util), path, flags);
-  // Merged as in Artillery: after the environment, before templates.
+  // Overrides are merged after the environment and before templates are filled, as in Artillery.
   const script = merged(checked, JSON.parse(overrides)) as Script;
   return { ...(await util.resolveConfigTemplates(script, flags, path, path)), _scriptPath: resolve(path) };
 }
 
-/** Parses the text and checks its bounds, because later code walks through the whole script. */
+/** Parses the text. Checks its size and depth, because later code walks through the whole script. */
 async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
   const script = await util.parseScript(text);
   if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
@@ -67,7 +73,7 @@ async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
 }
 
 /**
- * Reads the settings for a command. Also refuses mistakes that Artillery itself would not report.
+ * Reads the settings for a command. Also refuses mistakes that Artillery ignores.
  * @throws CapacityError like `readSettings`
  */
 export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
@@ -77,8 +83,8 @@ export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env)
 }
 
 /**
- * Returns the SHA-256 of the texts of the scenarios. Checks their bounds for a series: in its runs, aliases of aliases
- * would keep Artillery busy before it loads the plugin, which refuses them.
+ * Returns the SHA-256 of the texts of the scenarios. Checks their size first: with nested YAML aliases, Artillery would
+ * hang before it loads the plugin.
  * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID
  */
 export async function scenarioHash(...paths: string[]): Promise<string> {
@@ -93,13 +99,16 @@ export async function scenarioHash(...paths: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Removes quoted lines from an error of js-yaml, because they may contain a password. */
+/** Removes the quoted lines from an error of js-yaml. They may contain a password. */
 function withoutLines(error: unknown): unknown {
   const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
   return mark ? new Error(`line ${mark.line + 1}, column ${mark.column + 1}: ${reason}`) : error;
 }
 
-/** @throws CapacityError FILE_UNREADABLE if `read` throws any other error */
+/**
+ * Reads a file.
+ * @throws CapacityError FILE_UNREADABLE for any unexpected error of `read`
+ */
 export async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
@@ -112,12 +121,12 @@ export async function reading<T>(path: string, read: () => Promise<T>): Promise<
 }
 
 async function artilleryUtil(): Promise<ArtilleryUtil> {
-  // Artillery's templates read the run's id from this global.
+  // Templates of Artillery read the run's id from this global object.
   Object.assign(globalThis, { artillery: { testRunId: 'doctor', runtimeOptions: {} } });
   return (await import(resolveArtillery('artillery/util'))) as ArtilleryUtil;
 }
 
-/** Merges values as Artillery does: objects key by key, anything else as a whole. */
+/** Merges two values as Artillery does: objects are merged key by key, other values are replaced. */
 export function merged(into: unknown, from: unknown): unknown {
   if (!isObject(into) || !isObject(from)) return from;
   const entries = Object.entries(from).map(([key, value]) => [
@@ -127,9 +136,9 @@ export function merged(into: unknown, from: unknown): unknown {
   return { ...into, ...Object.fromEntries(entries) };
 }
 
-/** Returns nested objects with the value below these keys. */
+/** Returns nested objects with the keys, and the value in the innermost object. */
 export function nested(keys: string[], value: unknown): object {
-  // No assignment, because with a key such as `__proto__` it would change other objects.
+  // Assigning to a key such as `__proto__` would change other objects.
   return keys.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value) as object;
 }
 

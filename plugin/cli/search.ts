@@ -1,4 +1,4 @@
-/** `search <scenario>`: finds the highest level that a deployment holds. */
+/** `search <scenario>`: finds the highest load that a deployment holds. */
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
@@ -12,7 +12,7 @@ import type { SearchOptions } from './search/runs.ts';
 
 const ownSchema = z.looseObject({ ...hostsShape, results: z.string(), json: z.boolean().optional() });
 
-/** Diagnosis with several hosts: this machine generates no load, and each host checks its own limits. */
+/** Result of the check of this machine in a search with several hosts: no limits, because each host checks its own. */
 const noLimits = async () => ({ fits: true, highest: null, limits: [] });
 
 export function addSearch(program: Command): void {
@@ -58,7 +58,7 @@ export function addSearch(program: Command): void {
 async function run(path: string, given: object): Promise<void> {
   const { results, json, hosts, on, listen, secret, ...options } = parseOptions(ownSchema, given, 'search');
   const conduct = conductLine({ hosts, on, listen, secret }, 'search');
-  // Loaded on demand, because it imports the charts and the engine's steps, which load slowly.
+  // Loaded only when needed, because the charts and the engine's steps load slowly.
   const { searchSeries } = await import('./search/runs.ts');
   const series = await searchSeries(path, options as SearchOptions, results, conduct && noLimits);
   console.error(questionOf(series.plan));

@@ -1,4 +1,7 @@
-/** `stack up | status | down`: manages the deployment under test, without a run. `npm run stack:up` calls this, too. */
+/**
+ * `stack up | status | down`: starts, shows and stops the deployment under test, without a run. `npm run stack:up` runs
+ * it, too.
+ */
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -133,7 +136,7 @@ function describe(state: StackState): string {
   ].join('\n');
 }
 
-/** Returns the state without the control token and the password of Redis. */
+/** Returns the state of the stack. Leaves out the control token and the password of Redis. */
 function publicState({ token: _token, redisUrl, ...state }: StackState) {
   if (!redisUrl) return { ...state, redisUrl: undefined };
   const { protocol, host } = new URL(redisUrl);

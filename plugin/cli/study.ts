@@ -1,4 +1,7 @@
-/** `study <file>`: runs every combination of levels several times, to show their effects, or how much runs vary. */
+/**
+ * `study <file>`: repeats runs at every combination of levels. Shows the effect of each level, and how much repeated
+ * runs vary.
+ */
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { harmless } from '../../protocol/base/printable.ts';
@@ -74,10 +77,11 @@ async function run(path: string, other: string | undefined, rest: string[], give
     'study',
   );
   const conduct = conductLine({ hosts, on, listen, secret }, 'study');
-  // Loaded on demand, because it imports the charts and the server's settings, which load slowly.
+  // Loaded only when needed, because the charts and the server's settings load slowly.
   const { readStudy, seriesOf } = await import('./study/read-study.ts');
   const { typedLevel } = await import('./study/levels.ts');
-  // After `--`, the first argument begins with a dash: Artillery's only argument without a dash is the scenario.
+  // Arguments for Artillery follow `--`. If `other` begins with a dash, it is an argument for Artillery, not a
+  // scenario.
   const isOption = other?.startsWith('-') ?? false;
   if (conduct && (isOption || rest.length > 0)) throw badOption('--hosts: takes no arguments for Artillery', 'study');
   const asked = await readStudy(path, {
@@ -96,7 +100,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfStudy(document.plan, runs);
   if (json) return printJson(document);
   const questions = Object.values(document.plan.vary).filter(({ length }) => length > 1);
-  // For several settings, the tables would be too many for a terminal.
+  // Several settings would need too many tables for a terminal.
   const sections = ['missing', 'doubts', 'spread', ...(questions.length === 1 ? ['question-1'] : [])];
   console.log(endText(series, renderSummary(series.reportOf(document, runs), sections, screen())));
 }

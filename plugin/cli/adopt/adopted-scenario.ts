@@ -1,4 +1,4 @@
-/** Converts a scenario of another Socket.IO engine to one that is measured. */
+/** Converts a scenario of another Socket.IO engine to a scenario that can be measured. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -16,11 +16,11 @@ import { holdFlows, isHoldable } from './held-flows.ts';
 import { type Change, TO_DECIDE } from './scenario-document.ts';
 
 const MAX_ROUNDS = 200;
-/** Keys of a scenario that only connects. */
+/** Keys of a scenario without steps. It only connects. */
 const CONNECTING = ['name', 'engine', 'weight', 'socketio'];
 const MAX_SHOWN_LENGTH = 80;
 
-/** Features of other engines that functions use, with the replacement for each. */
+/** Matches features of other engines in the user's functions. Each has a suggestion for its replacement. */
 const IN_PROCESSORS: [RegExp, string][] = [
   [
     /\bcontext\.sockets\b/,
@@ -34,16 +34,16 @@ const IN_PROCESSORS: [RegExp, string][] = [
 
 export interface Adopted extends Pick<Draft, 'changes' | 'undecided' | 'variables'> {
   text: string;
-  /** Problems for which a run still refuses the scenario. */
+  /** Problems that remain. A run would refuse the scenario because of them. */
   problems: Problem[];
   holds: boolean;
 }
 
 /**
  * @param text text of the scenario
- * @param path path of the new file, to which its paths are relative
- * @param holds whether the virtual users stay; undefined keeps them connected unless that multiplies the load
- * @throws errors of `parseScenario`; Error if it is not YAML
+ * @param path path of the new file, to which paths in the scenario are relative
+ * @param holds whether the virtual users stay connected; undefined to decide by their number
+ * @throws errors of `parseScenario`; Error if the text is not YAML
  */
 export async function adopted(text: string, path: string, holds: boolean | undefined): Promise<Adopted> {
   const draft = new Draft(text, path);
@@ -65,7 +65,7 @@ function quote(draft: Draft): void {
     draft.changes.push({ line, before, after, why });
 }
 
-/** Applies the rewrites of known problems, and removes the remaining parts that no engine reads. */
+/** Rewrites known problems. Removes all other parts that no engine reads. */
 async function solve(draft: Draft): Promise<void> {
   readProcessor(draft);
   for (const [index, scenario] of draft.scenario().scenarios.entries()) {
@@ -85,7 +85,7 @@ async function solve(draft: Draft): Promise<void> {
   }
 }
 
-/** Finds functions that use features of other engines which this engine lacks. */
+/** Reports features of other engines in the user's functions that this engine does not have. */
 function readProcessor(draft: Draft): void {
   const processor = draft.document.valueAt(['config', 'processor']);
   const file = typeof processor === 'string' ? resolve(dirname(draft.path), processor) : undefined;
@@ -100,14 +100,17 @@ function isSolvable(draft: Draft, { at = [], isUnknownKey, rewrite, unfilled }: 
   return rewrite !== undefined || isUnknownKey === true || unfilled !== undefined || isOfScenario;
 }
 
-/** Declares a variable for a template without a value. Its value is empty, because the template sent nothing before. */
+/** Declares an empty variable for a template whose variable is missing. The template was empty before, too. */
 function declare(draft: Draft, name: string, at: Path): void {
   const why = `nothing sets ${name}, so it stays empty, as before: write its values into config.variables`;
   draft.undecided.push({ line: draft.document.lineOf(at), why });
   draft.document.set(['config', 'variables', name], [''], `${TO_DECIDE}${why}`);
 }
 
-/** Removes a part that has no equivalent. @param at path of a key or a value; in a flow, an invalid step is removed as a whole */
+/**
+ * Removes a part that has no equivalent in this engine.
+ * @param at path of a key or a value; an invalid step of a flow is removed completely
+ */
 function leaveOut(draft: Draft, at: Path, message: string): void {
   const line = draft.document.lineOf(at);
   const owner = draft.document.valueAt(at.slice(0, -1));
@@ -150,14 +153,16 @@ function environmentOf(draft: Draft): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(values), ...process.env };
 }
 
-/** Returns the length of the path of the innermost step; 0 outside of flows. */
+/** Returns how many parts of the path lead to the innermost step; 0 outside of flows. */
 function flowDepth(path: Path): number {
   const isStep = (index: number) =>
     ['flow', 'loop'].includes(String(path[index - 1])) && typeof path[index] === 'number';
   return path.reduce<number>((depth, _, index) => (path[0] === 'scenarios' && isStep(index) ? index + 1 : depth), 0);
 }
 
-/** Returns why a name was changed. If another name replaces it, the change itself shows the rest of the message. */
+/**
+ * Returns the reason for a change. If a key was renamed, the change itself shows the new name, so the reason is short.
+ */
 function reasonOf({ message, at = [], isUnknownKey }: Problem, { after }: Change): string {
   return isUnknownKey && Object.keys(after).length > 0 ? `nothing reads ${at.at(-1)}` : message;
 }

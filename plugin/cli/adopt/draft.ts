@@ -1,4 +1,4 @@
-/** A scenario that is being converted to a measured one: its document, its changes, and the decisions left to the user. */
+/** A scenario during its conversion: the document, the changes so far, and the decisions left to the user. */
 import type { Path } from '../../../protocol/base/problems.ts';
 import type { Scenario, Script } from '../../script/script.ts';
 import { parseScenario } from '../scenario-argument.ts';
@@ -6,7 +6,7 @@ import { type Change, ScenarioDocument } from './scenario-document.ts';
 
 export class Draft {
   readonly document: ScenarioDocument;
-  /** Path of the new file, to which its paths are relative. */
+  /** Path of the new file, to which paths in the scenario are relative. */
   readonly path: string;
   readonly changes: (Change & { why: string })[] = [];
   /** Removed parts, and decisions left to the user. */
@@ -18,7 +18,7 @@ export class Draft {
     this.path = path;
   }
 
-  /** Variables of the environment that the scenario reads. */
+  /** Names of the environment variables that the scenario reads. */
   get variables(): string[] {
     const names = this.document.toString().matchAll(/\$(?:env|processEnvironment)\.(\w+)/g);
     return [...new Set([...names].map(([, name = '']) => name))];
@@ -42,7 +42,10 @@ export class Draft {
     this.document.remove(path);
   }
 
-  /** Records a change. @param at place of the change; undefined for an addition */
+  /**
+   * Records a change.
+   * @param at path of the change; undefined for an addition
+   */
   note(at: Path | undefined, before: Change['before'], after: Change['after'], why: string): void {
     this.changes.push({ line: at && this.document.lineOf(at), before, after, why });
   }

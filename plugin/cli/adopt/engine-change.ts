@@ -10,9 +10,9 @@ import { readFrames } from './websocket-frames.ts';
 
 /** Artillery's own engine, and `artillery-engine-socketio-v3`. */
 const OTHER_ENGINES = ['socketio', 'socketio-v3'];
-/** Matches a template of a variable, but not of an environment variable. */
+/** Matches a template, except for templates of environment variables. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
-/** Smallest number that is taken for milliseconds. */
+/** Smallest time-out that is taken for milliseconds; smaller values are seconds. */
 const MILLISECONDS_FROM = 1000;
 
 /** @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO */
@@ -43,7 +43,7 @@ export function changeEngine(draft: Draft): void {
   const known = { ...Object(config.socketio), ...options };
   if (places.length > spoken.length && !('transports' in known || 'upgrade' in known))
     options.transports = ['polling', 'websocket'];
-  // In the options of `socket.io-client`, `timeout` is the time to connect.
+  // `timeout` is the time to connect in options of `socket.io-client`, but not in this engine's options.
   if (typeof known.timeout === 'number' && known.timeout >= MILLISECONDS_FROM) {
     options.connectTimeout = `${known.timeout}ms`;
     delete options.timeout;
@@ -70,7 +70,10 @@ export function changeEngine(draft: Draft): void {
   }
 }
 
-/** Moves options that differ between users to the scenarios: Artillery fills templates in `config` before there are users. */
+/**
+ * Moves options with templates from `config` to the scenarios. In `config`, Artillery fills templates before there are
+ * virtual users.
+ */
 function perUser(draft: Draft, place: Path, options: unknown): void {
   const given = Object(options) as Record<string, unknown>;
   const own = Object.keys(given).filter(
@@ -89,7 +92,7 @@ function perUser(draft: Draft, place: Path, options: unknown): void {
   }
 }
 
-/** @throws CapacityError CONFIG_INVALID */
+/** @throws CapacityError CONFIG_INVALID if no scenario uses this engine */
 function requireEngine(draft: Draft): void {
   const { config, scenarios } = draft.scenario();
   if (scenarios.some(({ engine = config.engine }) => engine === ENGINE)) return;

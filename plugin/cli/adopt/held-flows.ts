@@ -1,21 +1,24 @@
-/** Keeps the users of a scenario connected, so that memory is read while their number is constant. */
+/** Makes the virtual users of a scenario stay connected, so that memory is read while their number is constant. */
 import type { Path } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { Draft } from './draft.ts';
 
-/** Up to this number, all users are held by default, even if fewer were connected at once before. */
+/**
+ * Number of virtual users up to which all of them stay connected by default, even if fewer were connected at a time
+ * before.
+ */
 const MAX_HELD = 10_000;
 const MANY_TIMES = 3;
 const PAUSE_SECONDS = 4;
 const MAX_PHASES = 10;
 
-/** Returns whether holding all users does not multiply the load. */
+/** Returns whether the load stays similar if all virtual users stay connected. */
 export function isHoldable({ load: { connections, connectionsAtOnce } }: Settings): boolean {
   return connections <= MAX_HELD || connections <= MANY_TIMES * connectionsAtOnce;
 }
 
-/** Ends each flow with `hold`, and adds a pause after each phase. */
+/** Ends each flow with the step `hold`, and adds a pause after each phase. */
 export function holdFlows(draft: Draft): void {
   const { config, scenarios } = draft.scenario();
   for (const [index, scenario] of scenarios.entries()) {
@@ -28,7 +31,7 @@ export function holdFlows(draft: Draft): void {
       continue;
     }
     let length = flow.length;
-    // `hold` replaces the waits and disconnects after the last message.
+    // Waits and disconnects at the end of the flow are replaced by `hold`.
     for (; length > 0 && isEnd(flow[length - 1]); length--) draft.remove([...at, length - 1], 'the users stay instead');
     draft.document.append(at, { hold: true });
     draft.note(undefined, {}, { hold: true }, 'stays until all is measured; --leave keeps the users coming and going');

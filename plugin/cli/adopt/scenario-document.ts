@@ -1,4 +1,4 @@
-/** A scenario as its author wrote it. Changes keep the comments, the order and the style of everything else. */
+/** A scenario as a YAML document. Changes keep the author's comments, order and style. */
 import { isDeepStrictEqual } from 'node:util';
 import {
   type Document,
@@ -21,7 +21,7 @@ import { formatPath, type Path, type Problem } from '../../../protocol/base/prob
 
 type Owner = Record<string, unknown>;
 
-/** Options with which Artillery reads YAML. */
+/** YAML options that Artillery uses. */
 const READING = { merge: true, logLevel: 'error' } as const;
 
 export interface Change {
@@ -31,9 +31,9 @@ export interface Change {
   after: Owner;
 }
 
-/** Matches a list that is not indented below its key. */
+/** Matches a list that is not indented more than its key. */
 const FLUSH_LIST = /^( *)[\w"'].*:[ \t]*\n\1- /m;
-/** Beginning of comments about removed parts. */
+/** Start of comments on removed parts. */
 export const TO_DECIDE = ' To decide: ';
 
 export class ScenarioDocument {
@@ -41,7 +41,7 @@ export class ScenarioDocument {
   readonly #lines = new LineCounter();
   readonly #text: string;
 
-  /** @throws if the text is not a single YAML document with a map */
+  /** @throws Error if the text is not a single YAML document that contains a map */
   constructor(text: string) {
     this.#text = text;
     this.#document = parseDocument(text, { ...READING, lineCounter: this.#lines });
@@ -50,7 +50,10 @@ export class ScenarioDocument {
     if (!isMap(this.#document.contents)) throw new Error('it is not a scenario');
   }
 
-  /** Adds quotes to unquoted templates, which YAML parses as maps. */
+  /**
+   * Quotes templates that have no quotes, because YAML parses them as maps.
+   * @returns the changes
+   */
   quoteTemplates(): Change[] {
     const changes: Change[] = [];
     visit(this.#document, {
@@ -83,7 +86,10 @@ export class ScenarioDocument {
     return this.#nodeAt(path)?.toJS(this.#document);
   }
 
-  /** Returns the line of the deepest part of the path that the author wrote. */
+  /**
+   * Returns the line of the path in the author's text. For an added path, returns the line of its closest existing
+   * parent.
+   */
   lineOf(path: Path): number | undefined {
     for (let length = path.length; length > 0; length--) {
       const range = this.#nodeAt(path.slice(0, length))?.range;
@@ -92,7 +98,10 @@ export class ScenarioDocument {
     return undefined;
   }
 
-  /** Applies the rewrite of a problem. @returns undefined if there is none, or if it leaves the decision to the user */
+  /**
+   * Rewrites the part that has the problem.
+   * @returns undefined if the problem has no rewrite, or if the user must decide
+   */
   rewrite({ at = [], rewrite }: Problem): Change | undefined {
     const owner = this.#nodeAt(at.slice(0, -1));
     const key = String(at.at(-1));
@@ -105,7 +114,7 @@ export class ScenarioDocument {
     const to = found.moveTo(at.slice(0, -1));
     const current = this.valueAt(to);
     const merged = isPlain(current) && isPlain(found.value) ? { ...found.value, ...current } : (current ?? found.value);
-    // The place already has a different value.
+    // The new place already has a different value, so the user must decide.
     if (!isDeepStrictEqual(merged, isPlain(merged) ? { ...merged, ...Object(found.value) } : found.value))
       return undefined;
     this.#remove(owner, key);
@@ -113,7 +122,7 @@ export class ScenarioDocument {
     return { line, before: { [key]: before[key] }, after: { [formatPath(to)]: merged } };
   }
 
-  /** Sets a value, and creates missing maps on its path. */
+  /** Sets a value. Creates missing maps on its path. */
   set(path: Path, value: unknown, comment?: string): void {
     const name = String(path.at(-1));
     const owner = this.#mapAt(path.slice(0, -1));
@@ -134,7 +143,10 @@ export class ScenarioDocument {
     if (pair && isScalar(pair.key)) pair.key.value = to;
   }
 
-  /** Removes a key or a list item, and a list item that becomes empty. A comment replaces it. */
+  /**
+   * Removes a map's key or a list item. A list item that would become empty is removed, too.
+   * @param comment comment to write in its place
+   */
   remove(path: Path, comment?: string): void {
     const owner = this.#nodeAt(path.slice(0, -1));
     if (!isCollection(owner)) return;
@@ -153,13 +165,16 @@ export class ScenarioDocument {
     else owner.comment = joined(owner.comment, ...kept);
   }
 
-  /** Adds an item to a list, in the style of the list's other items: on one line or on several. */
+  /**
+   * Adds an item to a list, in the style of the other items: on one line or on several lines.
+   * @param at index of the new item; undefined for the end
+   */
   append(path: Path, value: unknown, at?: number): void {
     const list = this.#nodeAt(path);
     if (!isSeq(list)) return;
     const flow = list.items.some((item) => isCollection(item) && item.flow === true);
     const node = this.#document.createNode(value, { flow });
-    // Comments on removed parts at the end of the list stay before the new item.
+    // Comments at the end of the list stay before the new item.
     if (at === undefined && list.comment) {
       node.commentBefore = list.comment;
       list.comment = null;
@@ -172,7 +187,7 @@ export class ScenarioDocument {
     else owner.items = owner.items.filter((pair) => nameOf(pair) !== key);
   }
 
-  /** Replaces the keys of a map. A pair whose value is unchanged is kept under its new key, with its comments. */
+  /** Replaces the keys of a map. An unchanged value keeps its comments, even under a new key. */
   #replace(owner: YAMLMap | YAMLSeq, after: Owner): Pick<Change, 'before' | 'after'> {
     if (!isMap(owner)) {
       const values = Object.values(after);
@@ -201,7 +216,7 @@ export class ScenarioDocument {
 
   #node(value: unknown): Node {
     const node = this.#document.createNode(value) as Node;
-    // Writes short lists on one line.
+    // Lists of plain values are written on one line.
     visit(node, {
       Seq(_, list) {
         list.flow = list.items.every((item) => isScalar(item));
@@ -241,7 +256,7 @@ export class ScenarioDocument {
   }
 }
 
-/** Returns the text, with the author's spacing in unchanged lines. */
+/** Returns the new text, in which unchanged lines have the author's spacing. */
 function withLinesOf(original: string, text: string): string {
   const keyOf = (line: string) => `${/^ */.exec(line)} ${line.replace(/\s/g, '')}`;
   const lines = Map.groupBy(original.split('\n'), keyOf);

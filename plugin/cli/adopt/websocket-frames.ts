@@ -9,17 +9,21 @@ import type { Draft } from './draft.ts';
 
 type Step = Record<string, unknown>;
 
-/** Packet type, namespace, acknowledgement id, and JSON. */
+/** Matches a Socket.IO packet: type, namespace, acknowledgement id, and JSON. */
 const PACKET = /^4([012])(?:(\/[^,[{]*),?)?(\d*)([[{].*)?$/s;
-/** Engine.IO's own packets: pings and upgrades. */
+/** Matches a packet of Engine.IO: a ping, or a step of the upgrade. */
 const ENGINE_PACKET = /^[1-6](probe)?$/;
-/** Matches a template that is a whole argument or value. */
+/** Matches a template without quotes that is a whole value of the JSON. */
 const UNQUOTED = /(?<=[[,:]\s*)(\{\{[^{}]*\}\})(?=\s*[\],}])/g;
 const OPENS = '0';
 const CLOSES = '1';
 const SPEAKS = 'the engine speaks the protocol of Socket.IO';
 
-/** Rewrites frames as steps. @returns indexes of the scenarios with frames @throws CapacityError for Socket.IO 2 */
+/**
+ * Replaces packets in the steps by steps of this engine.
+ * @returns indexes of the scenarios that contained packets
+ * @throws CapacityError for packets of Socket.IO 2
+ */
 export function readFrames(draft: Draft): number[] {
   const { config, scenarios } = draft.scenario();
   const spoken = [...scenarios.entries()].flatMap(([index, { engine = config.engine ?? 'ws', flow }]) =>
@@ -46,7 +50,7 @@ function frameOf(step: unknown): string | undefined {
   return ['string', 'number'].includes(typeof sent) ? String(sent) : undefined;
 }
 
-/** Returns the connection options in a WebSocket's URL or path; without an origin if that is a template. */
+/** Returns the connection options in the URL or path of a WebSocket. The origin is empty if it is a template. */
 function optionsOf(text: string, base: string) {
   const url = attempt(() => new URL(text, base || undefined));
   if (!url) return { origin: '' };
@@ -100,7 +104,7 @@ function handshakeOf(value: unknown, origin: string): unknown {
   const { target, url = target, ...others } = typeof value === 'string' ? { url: value } : Object(value);
   if (typeof url !== 'string') return value;
   const { origin: own, ...found } = optionsOf(url, origin);
-  // The URL is of a different server: the refusal suggests a fix.
+  // The URL has a different origin, so it stays; the scenario's check will suggest a fix.
   if (own !== '' && own !== origin) return value;
   const options = { ...others, ...found };
   return Object.keys(options).length > 0 ? options : true;

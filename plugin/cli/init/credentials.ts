@@ -1,4 +1,7 @@
-/** Replaces credentials in the input of `init` by environment variables, so the scenario does not contain their values. */
+/**
+ * Replaces credentials in the input of `init` by environment variables, so that the scenario file contains no
+ * credentials.
+ */
 import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
 import { isSecretName } from '../../../protocol/base/secrets/secret-text.ts';
@@ -8,10 +11,10 @@ import { badOption } from '../command.ts';
 type Flow = Record<string, unknown>[];
 
 /**
- * Replaces literal credentials by `{{ $env.NAME }}`, and sets these variables in this process, which plays the flow.
+ * Replaces literal credentials by `{{ $env.NAME }}`. Sets the variables in this process, which runs the flow.
  * @param given parts of a scenario, such as `flow` and `publish`
- * @param secrets values that are credentials under any name
- * @returns the same parts, and the variables that they need
+ * @param secrets values that are credentials under any key
+ * @returns the same parts, and the names of their variables
  */
 export function withNamedCredentials<T extends object>(
   given: T,
@@ -27,7 +30,7 @@ export function withNamedCredentials<T extends object>(
   return { named, variables: variablesIn(named) };
 }
 
-/** Returns whether JSON that a question would show has a literal credential. */
+/** Returns whether the JSON contains a literal credential, which must not be shown in a question. */
 export function hasCredentials(text: string, secrets: ReadonlySet<string> = new Set()): boolean {
   let isFound = false;
   mapped(JSON.parse(text), '', secrets, (value) => {
@@ -38,8 +41,8 @@ export function hasCredentials(text: string, secrets: ReadonlySet<string> = new 
 }
 
 /**
- * Asks for unset variables on a terminal, without showing the input.
- * @throws CapacityError CONFIG_INVALID for missing variables without a terminal
+ * Asks for missing environment variables on a terminal. The typed text is hidden.
+ * @throws CapacityError CONFIG_INVALID if variables are missing and there is no terminal
  */
 export async function readVariables(flow: Flow, variables: string[], isInteractive: boolean): Promise<void> {
   const missing = variables.filter((name) => !process.env[name]);
@@ -49,12 +52,15 @@ export async function readVariables(flow: Flow, variables: string[], isInteracti
   for (const name of missing) asked.add(name);
   for (const name of missing) process.env[name] = await askHidden(`${name} (is not shown, and not written)`);
   const { credentials, values } = secretsIn({ flow }, process.env);
-  // The file shows the other values unchanged, such as the name of a room.
+  // Values that the scenario file contains anyway are not masked, such as the name of a room.
   const text = JSON.stringify(flow);
   knowSecrets({ credentials, values: [...values].filter((value) => !text.includes(value)) });
 }
 
-/** Returns shell commands that set a variable whose value begins with a scheme of HTTP authentication; empty for any other variable. */
+/**
+ * Returns a shell command that sets the variable, if its value begins with `Basic` or `Bearer`; otherwise an empty
+ * list.
+ */
 export function formOf(variable: string): string[] {
   const [, scheme] = /^(Basic|Bearer) /i.exec(process.env[variable] ?? '') ?? [];
   if (scheme === undefined) return [];
@@ -62,21 +68,24 @@ export function formOf(variable: string): string[] {
   return [`  export ${variable}="${scheme} ${value}"`];
 }
 
-/** Variables that the user has typed. */
+/** Names of the variables that the user has typed. */
 const asked = new Set<string>();
 
-/** Makes `readVariables` ask for these variables again. */
+/** Deletes the typed variables, so that `readVariables` asks for them again. */
 export function forgetAsked(): void {
   for (const name of asked) delete process.env[name];
 }
 
 async function askHidden(message: string): Promise<string> {
-  // Loaded on demand, because no other command asks anything.
+  // Loaded only when needed, because few commands ask questions.
   const { default: input } = await import('@inquirer/input');
   return input({ message, required: true, transformer: (text) => '*'.repeat(text.length) });
 }
 
-/** @param replace called with each literal credential and its key */
+/**
+ * Replaces the literal credentials in a value.
+ * @param replace called with each credential and its key
+ */
 function mapped(
   value: unknown,
   key: string,
@@ -91,24 +100,27 @@ function mapped(
   }
   if (typeof value !== 'string') return value;
   if (isCredential(key, value)) return replace(value, key);
-  // An argument of an event has no name of its own.
+  // Arguments of an event have no key, so a fixed name is used.
   if (secrets.has(value)) return replace(value, ['emit', 'args'].includes(key) ? 'SECRET' : key);
   return value.replace(SECRET_QUERY, (whole, start: string, name: string, text: string) =>
     isSecretName(name) && !isTemplate(text) ? `${start}${name}=${replace(text, name)}` : whole,
   );
 }
 
-/** Matches a parameter of a URL's query, such as in the `url` of a login. */
+/** Matches a parameter in the query of a URL. */
 const SECRET_QUERY = /([?&])([\w.-]+)=([^&\s"'<>#]+)/g;
 
-/** Returns whether a field is a literal credential. The name `key` alone is not enough, because it has many other meanings. */
+/**
+ * Returns whether a field contains a literal credential. A field named `key` does not count, because the name has many
+ * other meanings.
+ */
 function isCredential(key: string, value: string): boolean {
   return key !== 'key' && isSecretName(key) && value !== '' && !value.startsWith('$') && !isTemplate(value);
 }
 
 /**
- * Returns the variable for a field, such as `ACCESS_TOKEN` for `accessToken`; numbered if the name is already used for a
- * different value.
+ * Returns the name of the variable for a field, such as `ACCESS_TOKEN` for `accessToken`. A number is added if the name
+ * has a different value already.
  */
 function nameFor(key: string, value: string, values: Map<string, string>): string {
   const base = key

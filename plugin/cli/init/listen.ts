@@ -1,4 +1,7 @@
-/** Plays the flow of the new scenario with two clients, and a publisher if there is one, and records the events of the server. */
+/**
+ * Runs the flow of the new scenario with two clients, and publishes with a third client if needed. Records the events
+ * of the server.
+ */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 import { formatProblems, type Problem } from '../../../protocol/base/problems.ts';
@@ -20,12 +23,15 @@ import { type Emitted, ownRoom, type Told, toldTo } from './own-room.ts';
 import { APART, ASKED, type Closed, closedError, FAILED_STEP, MISSED, NotAdmitted } from './refusals.ts';
 import { engineOptionsOf, type Starter } from './starter-scenario.ts';
 
-/** Smallest number of published events, enough to see that ids differ. */
+/** Smallest number of events to publish. Several are needed to see that their ids differ. */
 const PUBLISHED = 4;
 const MAX_WORDS_LENGTH = 1000;
 const MAX_EXAMPLE_LENGTH = 200;
 
-/** Plays the flow with two connections; a third one emits `publish` a few times. */
+/**
+ * Runs the flow with two clients. If `publish` is given, a third client emits it several times.
+ * @returns the received events and acknowledgements
+ */
 export async function listen({ url, flow, publish, ...starter }: Starter, seconds: number) {
   const problems: Problem[] = [];
   const engines = { [ENGINE]: engineOptionsOf(starter) };
@@ -37,7 +43,7 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   const clients = await clientsThat(flow, options);
   const { signal } = new AbortController();
   const opened: { close(): void }[] = [];
-  /** Events that a client emitted, with the arguments of the acknowledgement. */
+  /** Emitted events, with the arguments of their acknowledgement. */
   const acknowledged: Message[] = [];
   const heardBy = (list: Message[]) => (event: string, args: unknown[]) => {
     list.push({ event, args, receivedAtUs: monotonicUs() });
@@ -46,9 +52,9 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   let last: Message | undefined;
   const closed: Closed[] = [];
   let wanted = ASKED;
-  /** Room by published id; undefined without a publisher, or if it sends no ids. */
+  /** Room to which each published id was sent. Undefined if nothing is published, or without ids. */
   let published: Map<string, string> | undefined;
-  /** Values tried as a room; undefined if no broadcast goes to a room. */
+  /** Candidates for a client's room; undefined if the published event has no room. */
   let told: Told[] | undefined;
   let publisher: Acknowledged[] = [];
   let toPublisher: readonly ReceivedByPublisher[] = [];
@@ -84,7 +90,7 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   };
   try {
     const one = await open();
-    // A client refused from here on used the same login as the first one.
+    // From here on, a refused client has used the same login as the first client, which was accepted.
     wanted = APART;
     const other = await open();
     const heard: Heard = [one.messages, other.messages];
@@ -135,7 +141,7 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   }
 }
 
-/** @throws Unsupported if the server speaks a protocol that cannot be measured, whatever login or data a client sends */
+/** @throws Unsupported if the server uses Socket.IO 2, which cannot be measured with any login */
 export async function requireSupported(url: string, path: string | undefined): Promise<void> {
   const { origin } = new URL(url);
   const engines = { [ENGINE]: engineOptionsOf(path === undefined ? {} : { path }) };
@@ -153,7 +159,7 @@ function clientsThat(flow: Starter['flow'], engineOptions: EngineOptions): Promi
   return RunClients.open({ ...settings, ...unset }, { config: { target }, scenarios: [{ engine: ENGINE, flow }] });
 }
 
-/** Returns the events that the flow emits, each with its first answer. */
+/** Returns the events that the flow emits, each with its first acknowledgement. */
 function emittedOf(flow: Starter['flow'], answers: Message[]): Emitted[] {
   return flow.flatMap((step) => {
     const event = eventOf(step);

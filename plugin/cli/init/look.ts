@@ -1,4 +1,4 @@
-/** Looks at a server for `init`: examines the events that it sends to connections with the new scenario's flow. */
+/** Examines a server for `init`: the events that it sends to connections that run the new scenario's flow. */
 
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { formatJsonPath } from '../../../protocol/base/json-path.ts';
@@ -11,21 +11,21 @@ import { eventOf, listen, said } from './listen.ts';
 import { drawnIn, ownRoom } from './own-room.ts';
 import type { Starter } from './starter-scenario.ts';
 
-/** Matches a template that draws a random value. */
+/** Matches a template with a random value. */
 const DRAWS = /\{\{\s*\$random/;
 const MAX_FINDING_LENGTH = 1000;
 
 /**
- * Plays the flow and finds the event to count. Names chosen by the server never become templates, because Artillery has no
- * escape for templates.
- * @returns the event to count, if there is one, and a description of the received events
+ * Runs the flow and finds the event to count. Names from the server are never used if they contain `{{`, because
+ * Artillery would fill them in as templates.
+ * @returns the event to count, if any, and a description of the received events
  * @throws CapacityError TARGET_UNREACHABLE
  */
 export async function lookAt(starter: Starter, seconds: number) {
   const { flow } = starter;
   const { heard, acknowledged, published, publisher, toPublisher, told } = await listen(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
-  // The second client does not receive messages for the first one's room.
+  // If the event goes to a client's room, the second client does not receive it.
   const ids = new Set(published?.keys());
   const shared = findPaths([usable, told ? usable : others], published && ids);
   const partly = shared || told ? undefined : partlyReached([usable, others], toPublisher, ids);
@@ -66,8 +66,8 @@ export async function lookAt(starter: Starter, seconds: number) {
   const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing, ownAnswers.length > 0)}`;
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
-  // The flow requests acknowledgements only from handlers that answered: a handler that always calls back throws without a
-  // request, and a handler that never does would block the flow.
+  // The flow requests an acknowledgement only for events that the server acknowledged. Other handlers would block the
+  // flow, and some fail without a request.
   const answering = new Set(acknowledged.map(({ event }) => event));
   const { place, step: learning } = own ?? {};
   const asking = flow.map((step) => ({
@@ -89,7 +89,7 @@ interface Repeated {
   count: number;
 }
 
-/** Returns events that both connections received at least twice. */
+/** Returns the events that each connection received at least twice. */
 function repeatedIn([first, second]: Heard): Repeated[] {
   const countOf = (messages: Message[], name: string) => messages.filter(({ event }) => event === name).length;
   return [...new Set(first.map(({ event }) => event))]
@@ -103,11 +103,11 @@ function withoutIdText({ event, count }: Repeated): string {
   return `${name} came ${count} times without an id: nothing in it is new each time and the same for both connections. How many copies each connection gets is counted; to see which are missing, let the server put one into it, as in io.emit(${name}, {...message, id}).`;
 }
 
-/** @param isAnswered whether the server sent events to the publisher only */
+/** @param isAnswered whether the server sent events to the publishing client only */
 function findingOf(messages: Message[], delivery: Paths | undefined, missing: string, isAnswered: boolean): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
-    // An event received once can be the answer to a login.
+    // An event that was received only once may be the answer to a login, so its arguments are shown.
     const once = others.length === 0 && first ? ` ${said(first.args)}` : '';
     return `${JSON.stringify(event)} (${others.length + 1})${once}`;
   });
@@ -126,10 +126,13 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
   return `${told} Its ${JSON.stringify(event)} will be counted: the id is at ${formatJsonPath(id)}, ${time}.`;
 }
 
-/** An event with a published id that did not reach both clients. It is the event to count, and a run with it shows the missing copies. */
+/**
+ * An event with a published id that did not reach both clients. The scenario counts it, so that a run shows the missing
+ * copies.
+ */
 interface PartlyReached {
   paths: Paths;
-  /** Connections that received it, the likely causes and their fixes. */
+  /** Text for the user: which connections received the event, likely causes, and fixes. */
   text: string;
 }
 
@@ -138,7 +141,8 @@ const CAUSES =
 
 /**
  * @param ids published ids
- * @returns the event that reached one connection, different copies at each of the two, or the publisher only
+ * @returns the event if it reached one connection only, each connection with different ids, or the publishing client
+ * only
  */
 function partlyReached(
   [first, second]: Heard,
@@ -158,7 +162,7 @@ function partlyReached(
   return { paths, text: `${JSON.stringify(paths.event)} ${reached}. ${CAUSES}` };
 }
 
-/** Returns the event as a message; an empty list if its text is truncated. */
+/** Returns the event as a message. Returns an empty list if its text was truncated. */
 function messageOf({ event, text }: ReceivedByPublisher): Message[] {
   const args: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
   return args ? [{ event, args, receivedAtUs: 0 }] : [];

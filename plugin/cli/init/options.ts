@@ -9,7 +9,7 @@ import { ENGINE } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
 import { ROOM, type Starter } from './starter-scenario.ts';
 
-/** Schema of JSON: one value, or several separated by commas. */
+/** Schema of a JSON value, or of several values separated by commas. */
 const jsonList = (example: string) =>
   z.string().transform((text, context): unknown[] => {
     const list: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
@@ -30,7 +30,7 @@ const step = z
     (one) => readScenarios({ config: {}, scenarios: [{ engine: ENGINE, flow: [one] }] }, STEPS).problems.length === 0,
     `expected a step: ${LOGIN}`,
   );
-/** Schema of an event with its arguments, or of a whole step. */
+/** Schema of an event with its arguments, or of a complete step. */
 const emissionStep = z.unknown().transform((value, context): Record<string, unknown> => {
   const { data, error } = Array.isArray(value) ? emission.safeParse(value) : step.safeParse(value);
   if (error)
@@ -69,8 +69,8 @@ export const optionsSchema = z.object({
 export type Answers = Partial<Record<keyof z.infer<typeof optionsSchema>, unknown>>;
 
 /**
- * Returns the flow that the options describe. Paths of HTTP steps are relative to the target, so a path in the URL, which
- * is a namespace, moves to the `connect` step.
+ * Returns the flow that the options describe. A path in the URL is a namespace, so it becomes an option of `connect`;
+ * paths of HTTP steps stay relative to the target.
  */
 export function flowOf({
   url,
@@ -92,9 +92,8 @@ export function flowOf({
   const emits = joins.map((step) =>
     'emit' in step && namespace ? { ...step, namespace: step.namespace ?? namespace } : step,
   );
-  // Only a step that needs a connection opens one, and `hold` does not. An emit opens its namespace on the connection of a
-  // login by emit, as `socket.io-client` does. With a `connect`, each user would have a second connection, or lose the
-  // connection of its login.
+  // A `connect` step is added only if no other step opens the connection. After a login by emit, an additional
+  // `connect` would replace the connection that has logged in.
   const isConnected = login.some((step) => 'emit' in step);
   const named = Object.keys(connect).filter((key) => !(isConnected && emits.length > 0 && key === 'namespace'));
   const opens = !isConnected && !emits.some((step) => 'emit' in step || 'waitFor' in step) && { connect: true };
@@ -105,7 +104,10 @@ export function flowOf({
   ];
 }
 
-/** Adds the headers to an HTTP request of the step, unless the request goes to another host or sets them itself. */
+/**
+ * Adds the headers to the HTTP request of a step. Headers of the request take precedence. Requests to other hosts stay
+ * unchanged.
+ */
 function withHeaders(step: Record<string, unknown>, headers: Record<string, string>): Record<string, unknown> {
   const entries = Object.entries(step).map(([key, value]) => {
     const { url, headers: own } = (value ?? {}) as { url?: unknown; headers?: Record<string, string> };

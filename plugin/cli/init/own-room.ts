@@ -1,23 +1,23 @@
 /**
- * Finds the place of a client's room: the event with which it joins, the answer to that, a variable of its login, or an
- * event that contains its own id. Each candidate is tested by publishing to it.
+ * Finds where a client's room comes from: the event with which it joins, the acknowledgement of the join, a variable of
+ * its login, or an event for this client only. Each candidate is tested by publishing to it.
  */
 import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/base/json-path.ts';
 import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
-/** A candidate for a room, and its entries in the scenario. */
+/** A candidate for a client's room, with its entries in the scenario. */
 export interface Told {
   room: string;
-  /** Value of `delivery.audience.client`. */
+  /** Value for `delivery.audience.client` in the scenario. */
   client: string;
   /** Event with which a client joins the room. */
   join?: string;
-  /** Step with which a virtual user captures its own room. */
+  /** Step that captures the room for a virtual user. */
   step?: Record<string, unknown>;
   /**
-   * Place of the room in an unacknowledged emit. A variable replaces it, because only the variable shows which room the
-   * client has joined.
+   * Position of the room in an emit without acknowledgement. A variable replaces the room there, because without an
+   * acknowledgement only a variable can tell a run which room a client has joined.
    */
   place?: Place;
 }
@@ -28,15 +28,15 @@ interface Place {
   value: unknown;
 }
 
-/** An event that a client emitted, and the server’s answer. */
+/** An event that a client emitted, with its acknowledgement. */
 export interface Emitted {
   event: string;
   args: unknown[];
-  /** Arguments of the acknowledgement; undefined if none arrived. */
+  /** Arguments of the acknowledgement; undefined if there was none. */
   answer: unknown[] | undefined;
 }
 
-/** Entries of the scenario about a client's room. */
+/** Entries of the scenario that describe a client's room. */
 export interface OwnRoom extends Pick<Told, 'step' | 'place'> {
   delivery: { join?: string; audience: { event: string; client: string } };
 }
@@ -44,12 +44,15 @@ export interface OwnRoom extends Pick<Told, 'step' | 'place'> {
 type Variables = Record<string, unknown>;
 
 export const ROOM_VARIABLE = 'room';
-/** Largest number of candidates; each costs a broadcast. */
+/** Largest number of candidates. Each needs a published event to test it. */
 const MAX_TOLD = 10;
-/** Matches a key that the flow's JSONPath accepts without quotes. */
+/** Matches a key that needs no quotes in JSONPath. */
 const PLAIN_KEY = /^[\w-]+$/;
 
-/** @param learned variables of each client, set by its flow @returns candidates for the room of the first of two clients */
+/**
+ * Returns candidates for the first client's room.
+ * @param learned variables that the flow has set for each of the two clients
+ */
 export function toldTo(
   heard: Heard,
   emitted: Emitted[],
@@ -62,7 +65,7 @@ export function toldTo(
     .slice(0, MAX_TOLD);
 }
 
-/** Returns the values of a join that can be rooms. A run reads the room from the answer if the arguments have none. */
+/** Returns the values in a join, or in its acknowledgement, that may be the room. */
 function joinedBy({ event: join, args, answer }: Emitted): Told[] {
   if (!answer) return unanswered(join, args);
   const places = [...leavesOf(args), ...leavesOf(answer)].map((path) => ({
@@ -90,11 +93,11 @@ function inVariables([one, other]: readonly [Variables, Variables]): Told[] {
   });
 }
 
-/** Returns values in events to the first client that the second client did not receive. */
+/** Returns values in events of the first client that the second client did not receive. */
 function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
   const others = firsts(other);
   return [...firsts(one).values()].flatMap(({ event, args }) => {
-    // In the flow, `$.0` would select its first entry.
+    // Values of a single list argument cannot be captured: in a flow, `$.0` selects its first entry.
     if (isTemplate(event) || (args.length === 1 && Array.isArray(args[0]))) return [];
     return leavesOf(args).flatMap((path) => {
       const room = idAt(args, path);
@@ -108,9 +111,9 @@ function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
 }
 
 /**
- * @param messages messages with the event to count, received by the first client
+ * Returns the room of the first client, if a candidate has received its message.
+ * @param messages messages of the event to count that the first client received
  * @param published room to which each id was sent
- * @returns undefined if none arrived
  */
 export function ownRoom(
   messages: Pick<Message, 'args'>[],
@@ -133,14 +136,14 @@ export function ownRoom(
   return undefined;
 }
 
-/** Returns the first message of each event, in the order of arrival. */
+/** Returns the first message of each event name. */
 function firsts(messages: Message[]): Map<string, Message> {
   const first = new Map<string, Message>();
   for (const message of messages) if (!first.has(message.event)) first.set(message.event, message);
   return first;
 }
 
-/** Returns the step with the variable in place of the room. */
+/** Returns the step with a variable in place of the room. */
 export function drawnIn(step: Record<string, unknown>, { event, path }: Place): Record<string, unknown> {
   const { emit } = step;
   if (!Array.isArray(emit) || String(emit[0]) !== event) return step;

@@ -1,4 +1,7 @@
-/** Questions of `init` on a terminal. All answers are kept: after a failure, only the related questions are asked again. */
+/**
+ * Questions of `init` on a terminal. All answers are kept. After a failure, only questions that may have caused it are
+ * asked again.
+ */
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 import { Unsupported } from '../../run/receivers/explain-failure.ts';
 import { badOption } from '../command.ts';
@@ -11,7 +14,7 @@ import { NotAdmitted } from './refusals.ts';
 
 const LOGINS = ['none', 'token', 'jwt', 'cookie', 'event', 'query', 'header'] as const;
 
-/** Place of a login's token in the handshake. */
+/** Parts of the handshake that can contain a login's token. */
 const PLACES = ['auth', 'header', 'query'] as const;
 
 type Name =
@@ -33,9 +36,9 @@ interface Question {
   name: Name;
   text: string | ((texts: Texts) => string);
   usual?: string | ((texts: Texts) => string);
-  /** All valid answers. */
+  /** All accepted answers; undefined for free text. */
   choices?: readonly string[];
-  /** Option whose schema checks the answer. */
+  /** Option of `init` whose schema validates the answer. */
   schema?: keyof typeof optionsSchema.shape;
   if?(texts: Texts): boolean;
 }
@@ -45,7 +48,7 @@ const isLogin =
   ({ login = 'none' }: Texts) =>
     kinds.includes(login);
 
-/** Questions after the URL, the connections and whether the server is instrumented. */
+/** Questions that follow the URL, the number of connections, and whether the server is instrumented. */
 const QUESTIONS: Question[] = [
   {
     name: 'login',
@@ -113,11 +116,11 @@ export class Interview {
   readonly #texts: Texts = {};
   #isInstrumented: boolean | undefined;
   #needsEvent = true;
-  /** Questions of the next round; earlier answers are the defaults. */
+  /** Questions to ask next. Earlier answers are the defaults. */
   #open: Set<Name>;
 
   /**
-   * @param given options, which are not asked for
+   * @param given options from the command line, which are not asked for
    * @param unsure answers to confirm; if given, no other question is asked
    */
   constructor(given: Answers, unsure?: Texts) {
@@ -126,7 +129,7 @@ export class Interview {
     const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
     if (unsure) Object.assign(this.#texts, unsure);
     const all = unsure ? (Object.keys(unsure) as Name[]) : [...FIRST, ...QUESTIONS].map(({ name }) => name);
-    // Most servers use the usual path, and a token in `auth`. These are only asked for after a failure.
+    // Path and place of the token are asked for only after a failure: most servers use the default path and `auth`.
     this.#open = new Set(
       all.filter(
         (name) =>
@@ -138,8 +141,8 @@ export class Interview {
   }
 
   /**
-   * Asks the questions, and repeats those whose answers `use` rejects.
-   * @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions; errors that no answer can fix
+   * Asks the questions, and repeats the questions that may have made `use` fail.
+   * @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions; errors of `use` that no answer can fix
    */
   async until<T>(use: (answers: Answers, needsEvent: boolean) => Promise<T>): Promise<T> {
     const askable = new Set(this.#open);
@@ -178,7 +181,7 @@ export class Interview {
 
   async #put({ name, text, usual, choices, schema, if: applies }: Question): Promise<void> {
     if (!this.#open.has(name) || applies?.(this.#texts) === false) return;
-    // Loaded on demand, because no other command asks anything.
+    // Loaded only when needed, because few commands ask questions.
     const { default: input } = await import('@inquirer/input');
     const textOf = (value: string | ((texts: Texts) => string) | undefined) =>
       typeof value === 'function' ? value(this.#texts) : value;
@@ -191,7 +194,7 @@ export class Interview {
     const message = textOf(text) ?? '';
     const answer = (await input({ message, validate, ...(standard !== undefined && { default: standard }) })).trim();
     this.#texts[name] = answer === '' ? undefined : answer;
-    // A different kind of login has different defaults.
+    // Defaults of the login's other questions depend on its kind, so they are reset.
     if (name === 'login' && answer !== standard) for (const other of LOGIN_NAMES.slice(1)) delete this.#texts[other];
     if (name === 'url' && answer !== '') await this.#look(answer, this.#path);
   }
@@ -200,7 +203,10 @@ export class Interview {
     return this.#given.path ?? this.#texts.path;
   }
 
-  /** @throws Unsupported before the question about a login, which would not help */
+  /**
+   * Examines the server before the questions about a login.
+   * @throws Unsupported if no login can help
+   */
   async #look(url: string, path: unknown): Promise<void> {
     if (Number(this.#given.listen) === 0 || !URL.canParse(url)) return;
     await requireSupported(url, path as string | undefined);
@@ -251,7 +257,7 @@ function withQuery(url: string, values = '{}'): string {
   return full.href;
 }
 
-/** Returns the questions whose answers can be the cause of a failure. */
+/** Returns the questions whose answers may have caused the failure. */
 function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
   if (!(error instanceof CapacityError) || error instanceof Unsupported) return [];
   if (error.code === 'EVENT_NOT_FOUND') return ['emit', 'publish'];

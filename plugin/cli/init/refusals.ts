@@ -1,4 +1,4 @@
-/** Suggestions for `init` if the server refuses its clients, or closes their connections. */
+/** Errors and suggestions of `init` for a server that refuses its clients or closes their connections. */
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Ending } from '../../run/measurements/end-words.ts';
 
@@ -9,13 +9,13 @@ export const ASKED = [
   '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
   UNSEEN,
 ].join('\n  ');
-/** Suggestion for a step whose answer differs from the options. */
+/** Suggestion if a step fails because of the server's answer. */
 export const FAILED_STEP = `correct that step in --login or --emit; ${UNSEEN}`;
 export const APART = `the client before it was accepted: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
   ${UNSEEN}, and add a payload of users`;
 export const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
-/** The server refused a client, or closed its connection: a value that the client sends is wrong or missing. */
+/** Error for a refused or closed connection. The cause is a value from the client that is wrong or missing. */
 export class NotAdmitted extends CapacityError {
   /** Failure code of the failed step, if a step failed. */
   readonly step: string | undefined;
@@ -26,14 +26,14 @@ export class NotAdmitted extends CapacityError {
   }
 }
 
-/** A connection that the server had accepted. */
+/** A connection that the server accepted and then closed. */
 export interface Closed {
   ending: Ending;
   afterSeconds: number;
 }
 
 /**
- * @param context.emitted events that the flow emits, such as a login
+ * @param context.emitted names of the events that the flow emits
  * @param context.isOnly whether the other connection stayed open
  */
 export function closedError(

@@ -1,4 +1,4 @@
-/** A first scenario for a user's own server, with comments that explain it. */
+/** A first scenario for the user's own server, with explaining comments. */
 
 import { formatJsonPath } from '../../../protocol/base/json-path.ts';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
@@ -13,40 +13,40 @@ import { typed } from '../command.ts';
 import { type OwnRoom, ROOM_VARIABLE } from './own-room.ts';
 
 export interface Starter {
-  /** Origin without a path, which would be put before the paths of HTTP steps. A namespace is an option of `connect`. */
+  /** Origin of the server. It has no path, because Artillery would prepend it to the paths of HTTP steps. */
   url: string;
-  /** Path of Engine.IO. */
+  /** Path of Engine.IO; undefined for the default. */
   path?: string;
-  /** Set if the server expects the path without a trailing slash. */
+  /** False if the server expects the path without a trailing slash. */
   addTrailingSlash?: false;
-  /** Set if the server does not accept the default, WebSocket. */
+  /** Transports to use, if the server does not accept the default, WebSocket alone. */
   transports?: Transport[];
   connections: number;
   /** Steps with which a virtual user logs in, connects and joins. */
   flow: Record<string, unknown>[];
-  /** Control port of the first process of a server that calls `instrument(io)`; undefined for any other server. */
+  /** Control port of the server's first process, if the server calls `instrument(io)`; otherwise undefined. */
   controlUrl: string | undefined;
-  /** Event that makes the server broadcast; undefined if the server sends by itself. */
+  /** Event that makes the server broadcast. Undefined if the server broadcasts by itself. */
   publish: Emission | undefined;
-  /** Event to count, if one was found. Its names contain no templates. */
+  /** Event to count; undefined if none was found. Its names contain no templates. */
   delivery: Paths | undefined;
-  /** Rooms of the event, if it goes to rooms. */
+  /** Option that describes the rooms; undefined if the event goes to all connections. */
   rooms?: OwnRoom['delivery'] | undefined;
-  /** Value of the room that the flow has a variable for. */
+  /** Example of a room, for which the flow has a variable. */
   room?: unknown;
-  /** Description of the events that the server sent, on one line; undefined without a look. */
+  /** Description of the received events, on one line. Undefined if the server was not examined. */
   finding: string | undefined;
-  /** Findings in a browser's recording, one paragraph each. */
+  /** Notes on a browser's recording. Each is a paragraph. */
   recorded?: string[];
-  /** Environment variables of the flow, and how to set them. */
+  /** Environment variables that the flow needs, with commands to set them. */
   environment?: string[];
-  /** Events that were received repeatedly without an id: only the number of copies per connection can be counted. */
+  /** Names of events without an id that were received repeatedly. A run can only count their copies per connection. */
   withoutId?: string[];
-  /** Processes of the server, if it runs on this machine. */
+  /** Processes of the server that run on this machine. */
   processes: ListeningProcesses | undefined;
 }
 
-/** Returns the engine's options, for the scenario and for the clients that look at the server. */
+/** Returns the engine's options for the scenario, and for the clients of `init`. */
 export function engineOptionsOf({
   path,
   addTrailingSlash,
@@ -63,19 +63,22 @@ export function engineOptionsOf({
 export const ROOM = 'capacity';
 
 const COMMENT_WIDTH = 120;
-/** Number of plateaus; with four, the interval of their slope would be 1.6 times as wide. */
+/**
+ * Number of plateaus in the new scenario. With four, the confidence interval of the memory slope would be 1.6 times as
+ * wide.
+ */
 const PLATEAUS = 6;
 const PAUSE_SECONDS = 4;
 const MAX_RATE_PER_SEC = 500;
-/** Shortest ramp; within a single second, Artillery spaces arrivals by 1 ms. */
+/** Shortest ramp. Artillery spaces arrivals within a single second by 1 ms. */
 const MIN_RAMP_SECONDS = 2;
 
-/** Matches characters that a terminal or an editor would interpret or hide. */
+/** Matches characters that a terminal or an editor would hide or execute. */
 const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
- * @param file name of the new file, for its comments
- * @returns YAML in which names chosen by a server or a user are quoted, and harmful characters escaped
+ * @param file name of the new file, which comments mention
+ * @returns YAML text. Names from a server or user are quoted, and harmful characters escaped
  */
 export function starterScenario(starter: Starter, file: string): string {
   const { url, controlUrl, connections, flow, room } = starter;
@@ -116,12 +119,12 @@ export function starterScenario(starter: Starter, file: string): string {
   return lines.join('\n').replace(HARMFUL, escaped);
 }
 
-/** Returns the value as JSON, which is valid YAML. All text is quoted, so YAML does not interpret it. */
+/** Returns the value as JSON, which is also valid YAML. Text is always quoted, so YAML does not interpret it. */
 function json(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Returns the step with one line per key. */
+/** Returns the lines of a step, one for each key. */
 function stepLines(step: object): string[] {
   return Object.entries(step).map(
     ([key, value], index) => `${index === 0 ? '      - ' : '        '}${key}: ${json(value)}`,
@@ -134,7 +137,7 @@ function onOneLine(options: object): string {
   return all.length === 0 ? '{}' : `{ ${all.join(', ')} }`;
 }
 
-/** Returns YAML's escape for use inside quotes; in a comment it has no meaning. */
+/** Returns the character in YAML's escaped form for texts in quotes. */
 function escaped(character: string): string {
   const code = (character.codePointAt(0) as number).toString(16);
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;
@@ -152,7 +155,7 @@ function rampsTo(connections: number): object[] {
   ]);
 }
 
-/** Returns a ramp with the same rate in each second, unless that takes much longer. */
+/** Returns a ramp whose rate is the same in every second, unless it would be much longer. */
 function rampOf(arrivals: number): ReturnType<typeof exactRamp> {
   const shortest = Math.max(MIN_RAMP_SECONDS, Math.ceil(arrivals / MAX_RATE_PER_SEC));
   const durations = Array.from({ length: shortest + 3 }, (_, longer) => shortest + longer);
@@ -183,7 +186,7 @@ function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }
     ];
   }
   const { hostname } = new URL(controlUrl);
-  // Without `controlHost`, the port listens on loopback only.
+  // The control port listens on loopback only, unless the option `controlHost` is set.
   const host = isLoopback(hostname) ? '' : ` controlHost: ${json(hostname)},`;
   return [
     `${size}, with all figures.`,
@@ -200,7 +203,7 @@ function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }
   ];
 }
 
-/** Returns the plugin's options for a server that calls instrument(io). */
+/** Returns the plugin's options for a server that calls `instrument(io)`. */
 function instrumented(controlUrl: string): string[] {
   return [
     '# The room that the flow below joins. Nobody else may be in it.',
@@ -224,7 +227,7 @@ export const INSPECTION = [
 
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
-/** Returns the plugin's options for any other server, and suggestions for further measurements. */
+/** Returns the plugin's options for a server without `instrument(io)`, with suggestions for more measurements. */
 function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }: Starter): string[] {
   const workers = processes
     ? [

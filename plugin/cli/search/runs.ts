@@ -1,4 +1,4 @@
-/** Runs of a search: tries levels until the answer is known. */
+/** Runs of a search. Chooses the level of each run until the highest level is found. */
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -41,14 +41,14 @@ const optionsSchema = z.strictObject({
   headroom: percent.default(0.3),
 });
 
-/** Options as typed. */
+/** Options as given on the command line. */
 export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
 
 type Tried = Pick<SearchRun, 'level' | 'purpose'>;
 
 interface End {
   end: SearchEnd;
-  /** Limit of the machine that ended the search before a run. */
+  /** Limit of this machine that ended the search. */
   limit: Search['limit'];
 }
 
@@ -62,8 +62,8 @@ const WHY: Record<SearchRun['purpose'], string> = {
 
 /**
  * @param path path of the scenario
- * @param results folder that contains the folder of the search
- * @param diagnosed returns the limits of this machine for a run with these settings
+ * @param results folder in which the search creates its own folder
+ * @param diagnosed returns the limits of this machine for a run with the given settings
  * @throws CapacityError CONFIG_INVALID, errors of readScenario and settingsOf
  */
 export async function searchSeries(
@@ -101,12 +101,13 @@ export async function searchSeries(
     kind: 'search',
     folder: join(results, `search-${scenarioName(path)}-${vary}`),
     schema: searchSchema,
-    // The other rules can change between starts: the same runs are then judged again.
+    // Rules that are not listed here may change when the search continues. Its runs are then judged again by the new
+    // rules.
     identityOf: ({ plan: { scenario, scenarioHash, environment, target, vary } }) => {
       return { scenario, 'the text of the scenario': scenarioHash.slice(0, 8), environment, target, vary };
     },
 
-    /** Returns the next run, whose level is within the limits of the machine. */
+    /** Returns the next run. Its level is within the limits of this machine. */
     next: async (runs, earlier): Promise<Next<Tried, End>> => {
       const tried = runs.map((made) => judged(made).run);
       const fresh = tried.length - earlier;
@@ -142,7 +143,7 @@ export async function searchSeries(
       const runs = made.map(judged);
       const { end = null, limit = null } = ended ?? {};
       const answer = answerOf(plan, runs, end, limit);
-      // The latest run: a deployment in service has warmed up, too.
+      // The latest run is used, because a deployment in production is warmed up, too.
       const held = runs.findLast(({ run }) => run.level === answer.held && run.outcome === 'holds')?.result;
       return {
         schemaVersion: 3,
@@ -159,7 +160,7 @@ export async function searchSeries(
   };
 }
 
-/** Returns the run with its outcome, which is judged again at each start because the conditions may have changed. */
+/** Returns the run with its outcome. Each start judges it again, because the conditions may have changed. */
 function judgedRun({ run, result }: MadeRun<Tried>, plan: SearchPlan): SearchedRun {
   const text = `${run.problem}; see logs/${run.number}.log`;
   const judgement =

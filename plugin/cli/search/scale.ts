@@ -1,4 +1,4 @@
-/** Scales a scenario to any level of a search: the possible levels, and the variables and overrides of each. */
+/** Scales a scenario to a level of a search, such as a number of connections. */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Varied } from '../../../protocol/documents/search-schema.ts';
@@ -10,17 +10,17 @@ import type { Settings } from '../../script/settings.ts';
 import { merged } from '../scenario-argument.ts';
 
 interface Scale {
-  /** Level of the scenario itself. */
+  /** Level of the unchanged scenario. */
   own: number;
-  /** Returns the next possible level at or below this one, or the lowest one. */
+  /** Returns the next possible level at or below the given level; the lowest level if there is none below. */
   snap(level: number): number;
-  /** Environment variables of a run, set to '' if they would change values of the overrides. */
+  /** Environment variables of a run. Variables that would change the overrides are set to ''. */
   env: Record<string, string>;
-  /** Returns Artillery's `--overrides` for a possible level. */
+  /** Returns the value of Artillery's `--overrides` for a level. */
   overrides(level: number): { config: object };
 }
 
-/** Smallest ramp; with fewer arrivals, Artillery spaces them by 1 ms. */
+/** Smallest number of arrivals in a ramp. Artillery spaces fewer arrivals by 1 ms. */
 const MIN_ARRIVALS = 2;
 
 /** @throws CapacityError CONFIG_INVALID if the scenario lacks the value to vary */
@@ -30,7 +30,7 @@ export function scaleOf(settings: Settings, vary: Varied): Scale {
   return { ...scale, overrides: (level) => merged(window, scale.overrides(level)) as { config: object } };
 }
 
-/** Returns overrides that make broadcasts and messages last long enough to show whether the deployment keeps up. */
+/** Returns overrides that make broadcasts and messages last long enough to see whether the deployment keeps up. */
 function windowOf({ broadcasts, delivery, hold, load }: Settings): object {
   const longer = (every: number, count: number, wrap: (count: object) => object) => {
     const least = Math.max(LEAST_BROADCASTS, Math.ceil(LEAST_WINDOW_SECONDS / every));
@@ -73,7 +73,7 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
     };
   },
 
-  // A level is the rate of the fastest phase. Each phase lasts whole seconds, so only some rates are possible.
+  // The level is the rate of the fastest phase. Phases last whole seconds, so only certain rates are possible.
   rate: ({ phases }) => {
     const arriving = phases.map(arrivalsOf);
     const scaled = (level: number) => phasesOf(phases, arriving, level);
@@ -99,7 +99,8 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
       env: { BROADCASTS: '' },
       snap: (level) => Math.max(0.001, Math.round(level * 1000) / 1000),
       overrides: (level) => {
-        // The broadcasts last as long as in the scenario, with at least as many of them, because percentiles need a number of values.
+        // The broadcasts last as long as in the scenario. Their number does not fall below the scenario's, because
+        // percentiles need enough values.
         const count = Math.max(publishing.count, LEAST_BROADCASTS, Math.round(seconds * level));
         return delivery
           ? withOptions({ delivery: { publish: { every: 1 / level, count } } })
@@ -124,10 +125,7 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
   },
 };
 
-/**
- * Returns the number of the run's own connections to the server, which also use its capacity. A stack started by the run
- * has room for them.
- */
+/** Returns the number of connections of the run itself. They use the server's capacity, too. */
 function clientsOfRun({ control, delivery }: Settings): number {
   const receivers = control ? (delivery ? 1 : 2) : 0;
   return receivers + (delivery?.publish?.users ?? 0);
@@ -137,14 +135,17 @@ function withOptions(options: object): { config: object } {
   return { config: { plugins: { [PLUGIN]: options } } };
 }
 
-/** Returns, for each phase, the share of the arrivals up to its end. */
+/** Returns for each phase the share of all arrivals up to the end of the phase. */
 function sharesOf(phases: Phase[]): number[] {
   const arriving = phases.map(arrivalsOf);
   const all = sum(arriving);
   return arriving.map((_, index) => sum(arriving.slice(0, index + 1)) / all);
 }
 
-/** Returns the arrivals of each phase, in the scenario's proportions. Their sum is `total`, unless that is too low. */
+/**
+ * Divides arrivals among the phases, in the scenario's proportions. The sum is `total`, or more if a ramp would be too
+ * small.
+ */
 function divide(total: number, shares: number[]): number[] {
   let before = 0;
   return shares.map((share, index) => {
@@ -155,7 +156,10 @@ function divide(total: number, shares: number[]): number[] {
   });
 }
 
-/** Returns the phases at the given rate, or each at its own. Omits names, which may contain the scenario's numbers, and `maxVusers`. */
+/**
+ * Returns the phases at the given rate; undefined keeps the rate of each phase. Leaves out `maxVusers`, and names,
+ * which may mention the scenario's numbers.
+ */
 function phasesOf(phases: Phase[], arriving: number[], ratePerSec?: number): Phase[] {
   return phases.map((phase, index) => {
     const arrivals = arriving[index] ?? 0;

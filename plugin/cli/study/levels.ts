@@ -1,6 +1,6 @@
 /**
- * Settings that a study can vary: environment variables of a run and of its stack, options of the plugin and of the
- * engine, and the server.
+ * Settings that a study can vary: environment variables of a run and its stack, options of the plugin and the engine,
+ * and the server.
  */
 import type { z } from 'zod';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -13,11 +13,11 @@ import { environmentSchema, optionsSchema } from '../../script/options/plugin-op
 import { ENGINE, PLUGIN } from '../../script/script.ts';
 import { merged, nested } from '../scenario-argument.ts';
 
-/** Settings that the study itself sets. */
+/** Settings that the study itself sets, so users cannot vary them. */
 const TAKEN = ['CAPACITY_RESULTS', 'results'];
-/** Setting whose levels are names of the study's `servers`. */
+/** Name of the setting that varies the server. Its levels are names in the study's `servers`. */
 export const SERVER = 'server';
-/** Setting whose levels are scenario files, which replace the study's scenario. */
+/** Name of the setting that varies the scenario. Its levels are scenario files. */
 export const SCENARIO = 'scenario';
 const OF_ENGINE = 'engine.';
 const VARIABLES = { ...SERVER_VARIABLES, ...environmentSchema.shape, ...stackSchema.shape };
@@ -30,9 +30,9 @@ const KNOWN = [
 ].filter((name) => !TAKEN.includes(name));
 
 /**
- * @param scenario text of the scenario, which can read further variables; its processor can read any
- * @param servers servers of the study; they can read any variable
- * @returns the problems of a name and its levels, with their places in the study's file
+ * @param scenario text of the study's scenario, to find the variables that it reads
+ * @param servers servers of the study; they may read any variable
+ * @returns problems of a setting and its levels, with their places in the study's file
  */
 export function levelProblems(name: string, levels: Level[], scenario: string, servers: Plan['servers']): Problem[] {
   if (TAKEN.includes(name)) return [problem(name, 'the study sets it; choose the folder with --results')];
@@ -42,7 +42,10 @@ export function levelProblems(name: string, levels: Level[], scenario: string, s
   return optionProblems(name, levels);
 }
 
-/** Returns the variables and overrides of a run at these levels. The study itself applies the levels of `server` and `scenario`. */
+/**
+ * Returns the environment variables and overrides for a run at these levels. Leaves out the settings `server` and
+ * `scenario`, which the study applies itself.
+ */
 export function settingsOf(levels: Levels): { env: Record<string, string>; overrides: object } {
   const entries = Object.entries(levels).filter(([name]) => name !== SERVER && name !== SCENARIO);
   const variables = entries.filter(([name]) => isVariable(name));
@@ -60,12 +63,15 @@ function isVariable(name: string): boolean {
   return /^[A-Z][A-Z0-9_]*$/.test(name);
 }
 
-/** Parses a typed level: variables are text, options can also be numbers. */
+/**
+ * Parses a level from the command line. Levels of environment variables are text; levels of options can also be
+ * numbers.
+ */
 export function typedLevel(name: string, text: string): Level {
   return (isVariable(name) ? undefined : attempt(() => levelSchema.parse(JSON.parse(text)))) ?? text;
 }
 
-/** Returns the owner of an option, and its keys, which dots separate in the name. */
+/** Returns the keys of an option, such as `broadcasts.count`, and its place in the script. */
 function optionOf(name: string) {
   return name.startsWith(OF_ENGINE)
     ? {

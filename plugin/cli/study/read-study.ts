@@ -1,4 +1,4 @@
-/** Reads a study from its file or from the command line, and returns the commands of its runs. */
+/** Reads a study from its file or from the command line. Returns its plan and the commands of its runs. */
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -12,11 +12,11 @@ import { isObject, parseYaml, scenarioHash } from '../scenario-argument.ts';
 import { levelProblems, SCENARIO, SERVER, settingsOf } from './levels.ts';
 
 export interface Asked {
-  /** Second scenario, whose runs alternate with those of the first one. */
+  /** Second scenario to compare. Its runs alternate with the runs of the first scenario. */
   other?: string;
   vary?: Plan['vary'];
   times?: number;
-  /** Smallest change to detect, as a share of the reference. */
+  /** Smallest change that the study must detect, as a share of the reference. */
   detect?: number;
   hosts?: number | undefined;
   /** Further arguments of `artillery run`. */
@@ -24,7 +24,7 @@ export interface Asked {
 }
 
 export interface AskedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
-  /** Folder to which the paths of scenarios are relative; servers start in it. */
+  /** Folder to which the paths of scenarios are relative. Servers start in it. */
   cwd: string;
 }
 
@@ -33,9 +33,9 @@ const TIMES = 5;
 const MOST_TIMES = 20;
 
 /**
- * @param path path of a study's file, or of a scenario whose whole plan is given by options
- * @param asked options, which replace those of the file
- * @throws CapacityError CONFIG_INVALID with every problem and its place in the YAML; NOT_INSTALLED
+ * @param path path of a study's file, or of a scenario if options give the whole plan
+ * @param asked options, which take precedence over the file
+ * @throws CapacityError CONFIG_INVALID with all problems and their places in the YAML; NOT_INSTALLED
  */
 export async function readStudy(path: string, asked: Asked = {}): Promise<AskedStudy> {
   const { other, vary = {}, hosts, detect, times = detect === undefined ? undefined : MOST_TIMES, args = [] } = asked;
@@ -83,7 +83,7 @@ export async function readStudy(path: string, asked: Asked = {}): Promise<AskedS
 
 /**
  * @param scenario text of the scenario; undefined if the file does not exist
- * @returns the plan, unless there are problems
+ * @returns the plan; undefined if there are problems
  */
 export function parsePlan(
   document: unknown,
@@ -95,7 +95,7 @@ export function parsePlan(
   if (typeof named === 'string' && scenario === undefined) {
     problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });
   }
-  // Checked even if other settings are wrong, so that all problems are reported together.
+  // Levels are checked even if other settings are wrong, so that all problems are reported together.
   for (const [name, given] of Object.entries(vary ?? {})) {
     const levels = levelsSchema.safeParse(given);
     if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? '', servers));
@@ -122,7 +122,7 @@ export function parsePlan(
   return { data: problems.length === 0 ? data : undefined, problems };
 }
 
-/** @param results folder that contains the folder of the study */
+/** @param results folder in which the series creates its own folder */
 export function seriesOf(study: AskedStudy, results: string): StudySeries {
   const { plan, cwd } = study;
   return studySeries({

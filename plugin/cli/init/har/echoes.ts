@@ -1,6 +1,6 @@
 /**
- * Finds values that a client sent and the server forwarded, such as chat messages. With an id in the value's place, each
- * copy of the event can be counted.
+ * Finds values that a client sent and the server forwarded, such as chat messages. If a run sends an id in place of the
+ * value, it can count the copies of the event.
  */
 import { type JsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
 import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
@@ -11,25 +11,28 @@ import { isOpaque } from './recorded-values.ts';
 export interface Echo {
   /** Event that the client sent. */
   sent: string;
-  /** First packet with the event. */
+  /** First packet with which the client sent the event. */
   packet: RecordedPacket;
-  /** Event and arguments, with `$id` in place of the forwarded value. */
+  /** Name and arguments of the sent event, with `$id` in place of the forwarded value. */
   args: unknown[];
   /** Event in which the server forwarded the value. */
   event: string;
-  /** Path of the forwarded value. */
+  /** Path of the forwarded value in the server's event. */
   id: JsonPath;
 }
 
 const WITHIN_MS = 10_000;
 const MAX_COMPARED = 2000;
-/** Events that are no messages. The server's answers to them repeat the client's values, such as a room. */
+/**
+ * Matches events that are usually not messages. The server's answer to them often repeats a value of the client, such
+ * as a room.
+ */
 const NO_MESSAGE = /join|enter|subscri|login|log_in|auth|regist|init|hello|leave|typing|status|presence|ready|room/i;
 const ID = /id$|uuid|nonce/i;
-/** Number of echoes from which an event counts as a message, whatever its name. */
+/** Number of times that a value must be forwarded for its event to count as a message under any name. */
 const TRUSTED = 3;
 
-/** Returns the echoes, most likely first. */
+/** Returns the forwarded values; the most likely message is first. */
 export function echoesIn(packets: RecordedPacket[]): Echo[] {
   const events = packets.filter(({ kind, data }) => kind === 'event' && Array.isArray(data)).slice(0, MAX_COMPARED);
   const received = events.filter(({ isSent }) => !isSent).map((packet) => ({ packet, texts: textsIn(packet) }));
@@ -39,7 +42,7 @@ export function echoesIn(packets: RecordedPacket[]): Echo[] {
     const [sent, ...args] = packet.data as [string, ...unknown[]];
     const texts = textsIn(packet);
     for (const [path, text] of texts) {
-      // A value that was sent or received before cannot be the id of a message.
+      // An id of a message must be new: a value that was sent before is ignored.
       if (text.length < 2 || earlier.has(text) || text.startsWith('$')) continue;
       const answer = received.find(
         ({ packet: { atMs }, texts: all }) =>

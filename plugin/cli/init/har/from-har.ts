@@ -1,6 +1,6 @@
 /**
- * Reads the input of `init` from a browser's session: logins, connection options, joins, and the event with which a client
- * makes the server broadcast.
+ * Converts a browser's recorded session (HAR file) to the input of `init`: logins, connection options, joins, and the
+ * event that makes the server broadcast.
  */
 import { basename } from 'node:path';
 import { formatJsonPath } from '../../../../protocol/base/json-path.ts';
@@ -27,29 +27,29 @@ import {
 import { isOpaque, RecordedValues } from './recorded-values.ts';
 
 export interface Recording {
-  /** Options of `init`. They contain literal secrets. */
+  /** Options of `init`. They still contain secrets. */
   answers: Answers;
-  /** Options of `publish`, most likely first. */
+  /** Values of the option `publish`; the most likely value is first. */
   publishes: string[];
-  /** Event that the server sent in response to each of them. */
+  /** Event that the server sent after each of the `publishes`, in the same order. */
   deliveries: Paths[];
-  /** Event with an id that the server sent by itself. */
+  /** Event with an id that the server sent without a message from the client. */
   sentByItself: Paths | undefined;
   engine: Pick<Starter, 'transports' | 'addTrailingSlash'>;
-  /** Values that must not be written to any file. */
+  /** Secret values, which must not be written to any file. */
   secrets: Set<string>;
-  /** Notes on what was found or missing. */
+  /** Notes for the user on parts of the session that were found, missing or left out. */
   notes: string[];
 }
 
-/** Largest number of times that a join is sent; events sent more often are no joins. */
+/** Largest number of times that a join is sent in a session. An event that was sent more often is not a join. */
 const MAX_REPEATED = 10;
 const MAX_STEPS = 30;
 const MAX_NOTE_LENGTH = 500;
 const JWT = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]*$/;
 
 /**
- * @param given options; `url` and `namespace` choose the connection
+ * @param given options of `init`; `url` and `namespace` choose the connection
  * @throws CapacityError FILE_UNREADABLE; Unsupported for Socket.IO 2
  */
 export function readRecording(path: string, given: Answers): Recording {
@@ -158,8 +158,8 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
 }
 
 /**
- * Returns the event with an id that the server sent by itself. The recording has one connection; a look at the server
- * checks that the id is the same for two.
+ * Returns the event with an id that the server sent by itself. Whether two connections receive the same id is checked
+ * later, on the server.
  */
 function byItself(events: RecordedPacket[]): Paths | undefined {
   const messages = events.map(({ data, atMs }) => {
@@ -176,7 +176,9 @@ function namespaceOf(packets: RecordedPacket[]): string {
   return counts.sort(([, a], [, b]) => b.length - a.length)[0]?.[0] ?? '/';
 }
 
-/** Returns the events that a client sends before the published one: each once, and no repeated ones. */
+/**
+ * Returns the events that the client sent before it published, each once. Leaves out events that were sent very often.
+ */
 function emitsBefore(echo: Echo | undefined, packets: RecordedPacket[], notes: string[]): RecordedPacket[] {
   const sent = packets.filter((packet) => packet.isSent && packet.kind === 'event');
   const seen = new Set<string>();
@@ -224,7 +226,7 @@ function waitFor(packet: RecordedPacket, values: RecordedValues): Record<string,
   return { waitFor: { event: literal(event), ...namespace, capture: values.capturesOf(packet) } };
 }
 
-/** Returns whether the step contains bytes, which YAML cannot express. */
+/** Returns whether the step contains binary data, which a YAML scenario cannot contain. Adds a note if so. */
 function isUnwritable(step: Record<string, unknown>, notes: string[]): boolean {
   const [event] = (step.emit ?? []) as unknown[];
   if (event === undefined || !hasBytes(step)) return false;
@@ -237,7 +239,7 @@ function hasBytes(value: unknown): boolean {
   return ArrayBuffer.isView(value) || Object.values(value).some(hasBytes);
 }
 
-/** Returns literal texts that may be secret. */
+/** Returns texts in a value that may be secret. Templates are left out. */
 function literalsIn(value: unknown, isSecretPlace = false, key = ''): string[] {
   if (typeof value === 'string') {
     const isSecret = JWT.test(value) || ((isSecretPlace || isSecretName(key)) && isOpaque(value, key));

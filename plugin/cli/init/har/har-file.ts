@@ -1,4 +1,4 @@
-/** Reads a HAR file as browsers save it. Malformed or oversized parts are left out; nothing in it is trusted. */
+/** Reads a HAR file as saved by a browser. Its content is not trusted: malformed and oversized parts are left out. */
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
 import { attempt } from '../../../../protocol/base/attempt.ts';
@@ -10,13 +10,16 @@ const MAX_PAIRS = 500;
 const MAX_FRAMES = 50_000;
 const MAX_FRAME_LENGTH = 2 ** 20;
 const MAX_BODY_LENGTH = 4 * 2 ** 20;
-/** Smallest number that is taken for milliseconds. Chromium writes the times of frames in seconds, other browsers in milliseconds. */
+/**
+ * Smallest time of a frame that is taken for milliseconds. Chromium writes these times in seconds, other browsers in
+ * milliseconds.
+ */
 const MILLISECONDS_FROM = 1e11;
 
 export type Pair = z.output<typeof pairSchema>;
 export type HarEntry = z.output<typeof entrySchema>;
 
-/** Parses a list, and skips its malformed items. */
+/** Schema of a list. Skips invalid items. */
 const listOf = <S extends z.ZodType>(item: S, max: number) =>
   z
     .array(z.unknown())
@@ -82,7 +85,7 @@ const entrySchema = z
 const harSchema = z.object({ log: z.object({ entries: z.array(z.unknown()) }) });
 
 /**
- * Returns the requests of the file, in the order of their start.
+ * Returns the requests of the file, ordered by start time.
  * @throws CapacityError FILE_UNREADABLE
  */
 export function readHar(path: string): HarEntry[] {
@@ -102,7 +105,7 @@ export function readHar(path: string): HarEntry[] {
   } catch (cause) {
     throw refused('', cause);
   }
-  // The parser's own message is not printed, because it quotes the text, which may contain a password.
+  // The parser's error message quotes the file, which may contain a password, so it is not printed.
   const { data } = harSchema.safeParse(attempt(() => JSON.parse(text.replace(/^\uFEFF/, ''))));
   if (!data) throw refused(': it has no `log.entries`');
   return listOf(entrySchema, MAX_ENTRIES)
@@ -110,14 +113,14 @@ export function readHar(path: string): HarEntry[] {
     .sort((a, b) => a.startedAtMs - b.startedAtMs);
 }
 
-/** Returns the first value of a header; undefined without it. */
+/** Returns the first value of a header; undefined if the header is missing. */
 export function headerOf(headers: Pair[], name: string): string | undefined {
   return headers.find((header) => header.name.toLowerCase() === name)?.value;
 }
 
 /**
- * Returns the text with `{{` split by a space. Artillery has no escape for templates, and text of a page or a server must
- * not become one, such as a template of an environment variable.
+ * Returns the text with a space in `{{`, so that it cannot become a template. Text from a page or server could
+ * otherwise read environment variables, and Artillery has no escape for templates.
  */
 export function literal(text: string): string {
   return text.replace(/\{(?=\{)/g, '{ ');

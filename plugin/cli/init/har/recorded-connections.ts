@@ -1,4 +1,7 @@
-/** Socket.IO connections of a HAR file: the requests of one Engine.IO session, and their packets. */
+/**
+ * Socket.IO connections in a HAR file. A connection consists of the requests of one Engine.IO session and their
+ * packets.
+ */
 import { Decoder, type Packet, PacketType } from 'socket.io-parser';
 import type { Transport } from '../../../../protocol/wire/connection.ts';
 import { Unsupported } from '../../../run/receivers/explain-failure.ts';
@@ -9,14 +12,14 @@ export interface RecordedPacket {
   isSent: boolean;
   kind: 'connect' | 'event' | 'ack';
   namespace: string;
-  /** Number that pairs an acknowledgement with its event. */
+  /** Acknowledgement id; equal in an event and its acknowledgement. */
   id: number | undefined;
-  /** Name and arguments of an event, arguments of an acknowledgement, or the client's `auth` of a connect. */
+  /** Name and arguments of an event, arguments of an acknowledgement, or `auth` of a client's connect packet. */
   data: unknown;
 }
 
 export interface RecordedConnection {
-  /** Origin with the protocol http or https. */
+  /** Origin of the server, with http or https as protocol. */
   origin: string;
   path: string;
   /** Query of the handshake, without Engine.IO's own parameters. */
@@ -25,7 +28,7 @@ export interface RecordedConnection {
   transports: Transport[];
   /** Packets in the order in which they were sent or received. */
   packets: RecordedPacket[];
-  /** Whether the file has a WebSocket without its messages. */
+  /** Whether the file contains a WebSocket without its messages. */
   lacksFrames: boolean;
   /** Number of messages that Socket.IO's own parser cannot read. */
   undecodable: number;
@@ -34,7 +37,7 @@ export interface RecordedConnection {
 export const DEFAULT_PATH = '/socket.io/';
 export const ENGINE_QUERY = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
 const MESSAGE = '4';
-/** Answer to a poll when the client upgrades to WebSocket. */
+/** Response to the pending poll when the client upgrades to WebSocket. */
 const UPGRADING = '6';
 const SEPARATOR = '\x1e';
 const KINDS: Partial<Record<PacketType, RecordedPacket['kind']>> = {
@@ -47,7 +50,10 @@ export function isEngineRequest({ url, method }: HarEntry): boolean {
   return method !== 'OPTIONS' && url.searchParams.has('EIO') && url.searchParams.has('transport');
 }
 
-/** Returns the connections, most packets first. @throws Unsupported for Socket.IO 2 */
+/**
+ * Returns the connections; those with most packets come first.
+ * @throws Unsupported for Socket.IO 2
+ */
 export function connectionsIn(entries: HarEntry[]): RecordedConnection[] {
   const own = entries.filter(isEngineRequest);
   if (own.length > 0 && own.every(({ url }) => url.searchParams.get('EIO') === '3')) {
@@ -59,8 +65,8 @@ export function connectionsIn(entries: HarEntry[]): RecordedConnection[] {
 }
 
 /**
- * Returns the session of a request. The answer to a polling handshake contains the session id. A WebSocket without a
- * session id is a session of its own.
+ * Returns a value that identifies the session of a request: the session id, which the response to a polling handshake
+ * contains. A WebSocket without a session id is a session of its own.
  */
 function sessionOf({ url, response }: HarEntry): unknown {
   const [, opened] = /^0\{"sid":"([^"]+)"/.exec(response.text) ?? [];
@@ -76,7 +82,7 @@ function connectionOf(entries: HarEntry[]): RecordedConnection {
   const query = [...handshake.url.searchParams].filter(([name]) => !ENGINE_QUERY.has(name));
   const used = new Set(entries.map(({ url }) => url.searchParams.get('transport') as Transport));
   const sockets = entries.filter(({ url }) => url.searchParams.get('transport') === 'websocket');
-  // Safari's files contain no WebSockets.
+  // HAR files of Safari contain no WebSockets.
   const lacksSocket = sockets.length === 0 && entries.some(({ response }) => response.text === UPGRADING);
   if (lacksSocket) used.add('websocket');
   const decoded = { packets: [] as RecordedPacket[], undecodable: 0 };
@@ -93,7 +99,7 @@ function connectionOf(entries: HarEntry[]): RecordedConnection {
   };
 }
 
-/** Decodes the messages of one side; attachments follow their packet. */
+/** Decodes the messages that one side sent. Attachments follow their packet. */
 function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedPacket[]; undecodable: number }): void {
   let atMs = 0;
   let decoder = newDecoder();
@@ -116,7 +122,7 @@ function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedP
   }
 }
 
-/** Returns the contents of Engine.IO's message packets, without pings and other packets. */
+/** Returns the content of message packets. Leaves out pings and other packets of Engine.IO. */
 function messagesOf(
   { url, method, startedAtMs, endedAtMs, postData, response, frames }: HarEntry,
   isSent: boolean,
@@ -126,7 +132,7 @@ function messagesOf(
     return own.flatMap(({ atMs, data }) => contentOf(data).map((content) => ({ atMs, data: content })));
   }
   const text = isSent ? (method === 'POST' ? (postData?.text ?? '') : '') : method === 'GET' ? response.text : '';
-  // Request times are truncated to milliseconds.
+  // Request times in the file are truncated to milliseconds, so 1 ms is added.
   const atMs = isSent ? startedAtMs + 1 : endedAtMs;
   return text.split(SEPARATOR).flatMap((data) => contentOf(data).map((content) => ({ atMs, data: content })));
 }
@@ -134,6 +140,6 @@ function messagesOf(
 function contentOf(data: string | Buffer): (string | Buffer)[] {
   if (typeof data !== 'string') return [data];
   if (data.startsWith(MESSAGE)) return [data.slice(1)];
-  // An attachment in a polling payload.
+  // A binary attachment in a polling payload is base64 after the letter `b`.
   return data.startsWith('b') ? [Buffer.from(data.slice(1), 'base64')] : [];
 }

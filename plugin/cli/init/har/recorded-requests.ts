@@ -1,4 +1,7 @@
-/** Converts HTTP requests of a HAR file to steps of a flow: logins, and requests whose cookies or values the client sent again. */
+/**
+ * Converts HTTP requests in a HAR file to steps of a flow: logins, and requests whose cookies or values the client used
+ * later.
+ */
 import { attempt } from '../../../../protocol/base/attempt.ts';
 import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
 import { type HarEntry, headerOf, type Pair } from './har-file.ts';
@@ -9,20 +12,20 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const LOGIN_PATH = /log-?in|sign-?in|auth|session|token/i;
 const NO_LOGIN_PATH = /log-?out|sign-?out/i;
 const MAX_REQUESTS = 20;
-/** Resolution of request times. */
+/** Resolution of request times in milliseconds. */
 export const CLOCK_MS = 1;
-/** Matches headers that affect the server's answer, but not headers that every browser sends. */
+/** Matches names of headers that may affect the server's response. Excludes headers that every browser sends. */
 const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
-/** Matches fields of a login that are not secret. A user's name is shown, because it helps to identify the field. */
+/** Matches names of login fields that are not secret. User names are not secret: they help to recognise the field. */
 const SHOWN_FIELD = /user|name|mail|login|account|nick|room|lang|locale|grant|scope|client|type|remember|_?method$/i;
-/** Matches a value that is not secret: an e-mail address, or the text of a GraphQL query. */
+/** Matches values that are not secret: an e-mail address, or a GraphQL query. */
 const SHOWN_VALUE = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{/;
-/** Headers that older versions of Firefox write before a form. */
+/** Matches headers that older versions of Firefox write before the text of a form. */
 const FORM_HEADERS = /^([\w-]+: [^\r\n]*\r\n)+\r\n/;
 /** Matches cookies of load balancers and of analytics. */
 const FOREIGN_COOKIE = /^(awsalb|aws-?alb|route|serverid|__cf|cf_|_ga|_gid|_pk_|io$)/i;
 
-/** Returns requests that could be steps, without scripts, images, preflights and failures. */
+/** Returns the requests that may become steps. Leaves out scripts, images, CORS preflights and failed requests. */
 export function requestsIn(entries: HarEntry[]): HarEntry[] {
   return entries.filter(
     (entry) =>
@@ -34,7 +37,7 @@ export function requestsIn(entries: HarEntry[]): HarEntry[] {
   );
 }
 
-/** Returns the last login before the connection; undefined without one. */
+/** Returns the last login before the connection; undefined if there is none. */
 export function loginBefore(requests: HarEntry[], { handshake }: RecordedConnection): HarEntry | undefined {
   const posts = requests.filter(({ method, startedAtMs }) => method === 'POST' && startedAtMs <= handshake.startedAtMs);
   const logins = posts.filter(({ url: { pathname } }) => !NO_LOGIN_PATH.test(pathname));
@@ -44,7 +47,9 @@ export function loginBefore(requests: HarEntry[], { handshake }: RecordedConnect
   );
 }
 
-/** Returns the requests whose cookies the connection sends, and the cookies that no response in the file has set. */
+/**
+ * Returns the requests that set the connection's cookies, and its secret cookies that no response in the file has set.
+ */
 export function cookieOrigins(
   requests: HarEntry[],
   { handshake }: RecordedConnection,
@@ -78,7 +83,7 @@ function cookieIn(text: string): Pair[] {
   return name === undefined ? [] : [{ name, value: value ?? '' }];
 }
 
-/** Returns the headers that not every browser sends. */
+/** Returns the headers that may affect the server's response. */
 export function ownHeaders({ headers }: HarEntry): Record<string, string> {
   const own = headers.filter(
     ({ name, value }) => OWN_HEADER.test(name.toLowerCase()) && !/cookie/i.test(name) && value,
@@ -86,12 +91,12 @@ export function ownHeaders({ headers }: HarEntry): Record<string, string> {
   const accept = headerOf(headers, 'accept') ?? '';
   return Object.fromEntries([
     ...own.map(({ name, value }) => [name.toLowerCase(), value]),
-    // Without this header, some frameworks answer a login with a page.
+    // Some frameworks answer a login with a page unless the request accepts only JSON.
     ...(/^application\/json/.test(accept) ? [['accept', 'application/json']] : []),
   ]);
 }
 
-/** Returns the fields of a form or of a JSON object; undefined for any other body. */
+/** Returns the fields of a form or a JSON object; undefined for any other body. */
 function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
   if (!postData) return undefined;
   const { mimeType, text, params } = postData;
@@ -110,8 +115,8 @@ function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
 }
 
 /**
- * Adds the requests from which the values in the given requests originate, repeatedly.
- * @returns the requests in the order of their start
+ * Adds the requests whose responses contain values that the given requests send, repeatedly until there are no more.
+ * @returns the requests, ordered by start time
  */
 export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedValues, target: string): HarEntry[] {
   const all = new Set(needed);
@@ -123,7 +128,10 @@ export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedVal
   return [...all].sort((a, b) => a.startedAtMs - b.startedAtMs).slice(-MAX_REQUESTS);
 }
 
-/** Returns the request as a step. @param target origin to which URLs are relative */
+/**
+ * Returns the step for a request.
+ * @param target origin to which URLs are relative
+ */
 export function stepOf(entry: HarEntry, values: RecordedValues, target: string): Record<string, unknown> {
   const { method, url, startedAtMs, postData } = entry;
   const fields = fieldsOf(entry);
@@ -149,14 +157,14 @@ export function stepOf(entry: HarEntry, values: RecordedValues, target: string):
   };
 }
 
-/** Returns literal values of a login that may be secret: all fields except known names of users and options. */
+/** Returns the values of a login that may be secret: all fields except those with known harmless names or values. */
 export function secretsOfLogin(entry: HarEntry): string[] {
   return textsIn(fieldsOf(entry)).flatMap(([name, value]) =>
     value !== '' && (isSecretName(name) || !(SHOWN_FIELD.test(name) || SHOWN_VALUE.test(value))) ? [value] : [],
   );
 }
 
-/** Returns the texts at any depth, each with its key. */
+/** Returns all texts in a value at any depth, each with its key. */
 function textsIn(value: unknown, key = ''): [name: string, text: string][] {
   if (typeof value === 'string') return [[key, value]];
   if (typeof value !== 'object' || value === null) return [];

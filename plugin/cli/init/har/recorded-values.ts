@@ -1,6 +1,6 @@
 /**
- * Finds values that a server created, such as tokens, and the places where the client sent them again. They become
- * captures and templates.
+ * Finds values that the server created, such as tokens, and where the client sent them later. They become captures and
+ * templates of the scenario.
  */
 import { attempt } from '../../../../protocol/base/attempt.ts';
 import { formatJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
@@ -9,40 +9,40 @@ import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
 import { type HarEntry, literal } from './har-file.ts';
 import type { RecordedPacket } from './recorded-connections.ts';
 
-/** A value that the client received. */
+/** A value that the server sent to the client. */
 interface Origin {
   atMs: number;
   value: string;
-  /** Name of the variable, if it is not used yet. */
+  /** Preferred name of the variable. */
   name: string;
   /** Response or packet that contained the value. */
   from: HarEntry | RecordedPacket;
-  /** Entry of `capture`, without `as`. */
+  /** Entry of `capture` that selects the value, without `as`. */
   capture: object;
 }
 
 interface Sent {
   atMs: number;
-  /** Request whose own response is ignored. */
+  /** Request that sends the value. Its own response is ignored. */
   by?: HarEntry;
   isEvent?: boolean;
 }
 
-/** Matches values that are long enough and do not look like words. */
+/** Matches values that look like a token or an id: at least 8 characters, with a digit. */
 const OPAQUE = /^(?=.*\d)[\w.:+/=~-]{8,}$/;
 const MIN_OPAQUE_LENGTH = 20;
 const MIN_SECRET_LENGTH = 4;
 const MAX_LENGTH = 10_000;
-/** Shortest value that is searched for inside longer texts; shorter ones can match by chance. */
+/** Shortest value that is searched for inside a longer text. A shorter value could match by chance. */
 const MIN_PART_LENGTH = 12;
 const MAX_ORIGINS = 20_000;
-/** Matches a key that JSONPath accepts without quotes. */
+/** Matches a key that needs no quotes in JSONPath. */
 const PLAIN_KEY = /^[\w-]+$/;
 const FIELD = /<(input|meta)\b[^>]*>/gi;
 const ATTRIBUTE = /([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
 const MAX_FIELDS = 500;
 
-/** Returns whether a value looks like a token or an id, rather than a word. */
+/** Returns whether a value looks like a token or an id, not like a word. */
 export function isOpaque(value: string, key = ''): boolean {
   if (value.length > MAX_LENGTH || /\s/.test(value)) return false;
   return (
@@ -50,7 +50,7 @@ export function isOpaque(value: string, key = ''): boolean {
   );
 }
 
-/** Placeholder for a template, until the rest of a text is escaped. */
+/** Placeholder for a template while the rest of the text is escaped. */
 const PLACE = '\u{e000}';
 
 export class RecordedValues {
@@ -58,14 +58,17 @@ export class RecordedValues {
   readonly #login: HarEntry | undefined;
   readonly #used = new Map<Origin, string>();
 
-  /** @param received HTTP responses, and packets from the server with arguments */
+  /**
+   * @param received HTTP responses, and packets with arguments from the server
+   * @param login request of the login
+   */
   constructor(received: (HarEntry | RecordedPacket)[], login: HarEntry | undefined) {
     this.#login = login;
     const origins = received.flatMap((from) => ('kind' in from ? inPacket(from) : inAnswer(from)));
     this.#origins = origins.sort((a, b) => a.atMs - b.atMs).slice(-MAX_ORIGINS);
   }
 
-  /** Returns the responses and packets whose values the client sent again. */
+  /** Returns the responses and packets that contain values which the client sent later. */
   get used(): Set<Origin['from']> {
     return new Set([...this.#used.keys()].map(({ from }) => from));
   }
@@ -74,7 +77,7 @@ export class RecordedValues {
     return [...this.#used].flatMap(([origin, as]) => (origin.from === from ? [{ ...origin.capture, as }] : []));
   }
 
-  /** Returns the value with templates instead of values that the server had sent before the client sent it. */
+  /** Returns the value with templates in place of values that the server had sent before. */
   filled<T>(value: T, sent: Sent): T {
     if (typeof value === 'string') return this.#filledText(value, sent) as T;
     if (Array.isArray(value)) return value.map((one) => this.filled(one, sent)) as T;
@@ -96,10 +99,13 @@ export class RecordedValues {
     return literal(text.replaceAll(found.value, PLACE)).replaceAll(PLACE, `{{ ${this.#variableFor(found)} }}`);
   }
 
-  /** Returns whether the request creates an object of the user's own, such as a room in which each user would be alone. */
+  /**
+   * Returns whether the value belongs to an object that the request created, such as a room. Each virtual user would be
+   * alone in its own room.
+   */
   #isMade({ from, name }: Origin): boolean {
     if (!('method' in from) || from.method === 'GET' || from === this.#login) return false;
-    // A request whose value the handshake needs is a login, too.
+    // A request whose value is needed for the handshake counts as a login.
     return !isSecretName(name) && !this.used.has(from);
   }
 
@@ -118,7 +124,7 @@ export class RecordedValues {
 
 function inPacket(from: RecordedPacket): Origin[] {
   const args = (from.kind === 'event' ? (from.data as unknown[]).slice(1) : from.data) as unknown[];
-  // In a flow, `$.0` would select its first entry.
+  // Values of a single list argument cannot be captured: in a flow, `$.0` selects its first entry.
   if (!Array.isArray(args) || (args.length === 1 && Array.isArray(args[0]))) return [];
   return inJson(args).map((found) => ({ ...found, atMs: from.atMs, from }));
 }
@@ -148,7 +154,7 @@ function inJson(body: object): Found[] {
   });
 }
 
-/** Finds values of hidden fields, such as CSRF tokens. */
+/** Finds values of hidden form fields and meta tags, such as CSRF tokens. */
 function inHtml(text: string): Found[] {
   return [...text.matchAll(FIELD)].slice(0, MAX_FIELDS).flatMap(([tag, element = '']) => {
     const attributes = new Map(
