@@ -61,7 +61,8 @@ const ALLOCATE: Record<KeptKind, (bytes: number) => unknown> = { buffer: bufferO
 let keySource: Buffer | undefined;
 
 const SPEND_EVERY_MS = 10;
-const BURN_STEPS = 30_000;
+const BURN_STEPS = 100_000;
+let owedCpuUs = 0;
 
 await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServerStarted> => {
   const {
@@ -136,15 +137,26 @@ function nothing(): KnownServerTruth {
   return { copies: [] };
 }
 
-/** Spends CPU time of this thread, as counted by the kernel. */
+/**
+ * Spends CPU time of this thread, as counted by the kernel. What a call spends too much is deducted from the next ones, so that the sum is
+ * exact.
+ */
 function burn(us: number): void {
-  const begin = process.threadCpuUsage();
-  for (let sum = 0; ; ) {
+  owedCpuUs += us;
+  for (let [lastUs, sum] = [owedCpuUs > 0 ? threadUs() : 0, 0]; owedCpuUs > 0 && sum >= 0; ) {
     // Enough work per step that reading the clock takes little of the time.
     for (let step = 0; step < BURN_STEPS; step++) sum += Math.sqrt(step);
-    const { user, system } = process.threadCpuUsage(begin);
-    if (user + system >= us || sum < 0) return;
+    const nowUs = threadUs();
+    owedCpuUs -= nowUs - lastUs;
+    lastUs = nowUs;
   }
+}
+
+/** Reading the process's time first makes the kernel update its count of the thread, which is otherwise up to 4 ms old. */
+function threadUs(): number {
+  process.cpuUsage();
+  const { user, system } = process.threadCpuUsage();
+  return user + system;
 }
 
 /** Spends CPU time continuously. A late timer makes up for the time that it missed. */

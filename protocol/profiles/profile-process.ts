@@ -89,8 +89,9 @@ export function profileProcess(
       post(session, 'Profiler.setSamplingInterval', { interval });
       post(session, 'Profiler.start');
     }
-    running.threadUs = threadUs();
+    // Reading the process's time makes the kernel update its count of the thread, which is otherwise up to 4 ms old.
     running.processUs = processUs();
+    running.threadUs = threadUs();
   }
 
   // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -121,16 +122,36 @@ export function profileProcess(
     const { nodes, samples, timeDeltas, startTime, endTime } = post(session, 'Profiler.stop').profile;
     // biome-ignore lint/suspicious/noExplicitAny: as above
     const byId = new Map<number, any>(nodes.map((node: any) => [node.id, node]));
-    const usById = new Map<number, number>();
     let lastUs = startTime;
-    for (let index = 0; index < samples.length; index++) {
+    const sampled = samples.map((id: number, index: number) => {
       lastUs += timeDeltas[index];
       // A sample counts for the time until the next one.
-      const us = index + 1 < samples.length ? timeDeltas[index + 1] : endTime - lastUs;
-      usById.set(samples[index], (usById.get(samples[index]) ?? 0) + Math.max(0, us));
-    }
+      const us = Math.max(0, index + 1 < samples.length ? timeDeltas[index + 1] : endTime - lastUs);
+      return { id, us, isIdle: byId.get(id).callFrame.functionName === '(idle)' };
+    }) as { id: number; us: number; isIdle: boolean }[];
+    const longestUs = longestOnCpu(
+      sampled.filter(({ isIdle }) => !isIdle).map(({ us }) => us),
+      cpu.threadUs ?? Number.POSITIVE_INFINITY,
+    );
+    const usById = new Map<number, number>();
+    for (const { id, us, isIdle } of sampled)
+      usById.set(id, (usById.get(id) ?? 0) + (isIdle ? us : Math.min(us, longestUs)));
     const children = (node: { children?: number[] }) => (node.children ?? []).map((id) => byId.get(id));
     return { ...flat(nodes[0], children, (node) => usById.get(node.id) ?? 0), cpu };
+  }
+
+  /**
+   * Returns the length to which samples are cut so that they add up to the time in which the thread had a core. The longest samples are
+   * those during which it waited for one, because a waiting thread is not sampled.
+   */
+  function longestOnCpu(samplesUs: number[], onCpuUs: number): number {
+    let leftUs = onCpuUs;
+    for (const [index, us] of samplesUs.sort((a, b) => a - b).entries()) {
+      const cutUs = leftUs / (samplesUs.length - index);
+      if (us > cutUs) return cutUs;
+      leftUs -= us;
+    }
+    return Number.POSITIVE_INFINITY;
   }
 
   /** Flattens the call tree, callers before callees. Nodes beyond the limits are left out. */

@@ -82,7 +82,7 @@ function established(port: number): number {
 }
 
 /** @returns the CPU time of all threads */
-function cpuUsOf(pid: number): number {
+export function cpuUsOf(pid: number): number {
   const tasks = list(`/proc/${pid}/task`);
   return sum(tasks.map((task) => Number(textOf(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] || 0) / 1000));
 }

@@ -17,7 +17,7 @@ export function cpuByPlace(profiled: CpuProfiled | undefined): CpuByPlace | unde
 function placesOf(profiled: CpuProfiled['connect']): CpuPlaces | undefined {
   if (!profiled || profiled.units === 0 || profiled.profiles.length === 0) return undefined;
   const { profiles, units } = profiled;
-  const { packages, functions } = placeRows(profiles, units, shareOnCpu);
+  const { packages, functions } = placeRows(profiles, units);
   const sum = (of: (profile: Profile) => number) => profiles.reduce((total, one) => total + of(one), 0);
   const us = sum(({ cpu }) => cpu?.processUs ?? 0) / units;
   const threads = sum(({ cpu }) => (cpu?.threadUs === undefined ? 0 : cpu.processUs - cpu.threadUs)) / units;
@@ -31,15 +31,6 @@ function placesOf(profiled: CpuProfiled['connect']): CpuPlaces | undefined {
     unattributedUs: us - all.reduce((total, { value }) => total + value, 0),
     busyShare: sampledUs === 0 ? 0 : sum(busyUs) / sampledUs,
   };
-}
-
-/**
- * Returns the share of the sampled time in which the thread had a core: a waiting thread is sampled as if it ran. Returns 1 if the kernel
- * reports nothing about the thread.
- */
-function shareOnCpu(profile: Profile): number {
-  const threadUs = profile.cpu?.threadUs;
-  return threadUs === undefined ? 1 : Math.min(1, threadUs / Math.max(1, busyUs(profile)));
 }
 
 function busyUs({ nodes }: Profile): number {

@@ -19,29 +19,22 @@ const OWN_URL = 'node:inspector';
 /** Standard deviations of a 95 % interval. */
 const Z95 = 1.96;
 
-/**
- * @param units connections or copies
- * @param scaleOf returns the factor of a profile's sampled values
- */
-export function placeRows(profiles: Profile[], units: number, scaleOf: (profile: Profile) => number = () => 1) {
+/** @param units connections or copies */
+export function placeRows(profiles: Profile[], units: number) {
   const functions = new Map<string, ReturnType<typeof describe> & PlaceRow>();
-  const perUnit = (sampled: number, quantum: number, scale: number): PlaceRow => ({
-    value: (sampled * scale) / units,
+  const perUnit = (sampled: number, quantum: number): PlaceRow => ({
+    value: sampled / units,
     // The number of samples of a place has the variance of a Poisson distribution. The variances are added up.
-    halfWidth95: sampled * quantum * (scale / units) ** 2,
+    halfWidth95: (sampled * quantum) / units ** 2,
   });
   for (const profile of profiles) {
     const { nodes, folder, kind } = profile;
-    const scale = scaleOf(profile);
     for (const [index, { self, name }] of nodes.entries()) {
       const caller = callerOf(nodes, index);
       if (self === 0 || name === IDLE || caller?.url === OWN_URL) continue;
       const found = name === COLLECTING ? { name, place: '', package: 'garbage collection' } : describe(caller, folder);
       const key = JSON.stringify(found);
-      functions.set(key, {
-        ...found,
-        ...plus(perUnit(self, PROFILE_LIMITS.interval[kind], scale), functions.get(key)),
-      });
+      functions.set(key, { ...found, ...plus(perUnit(self, PROFILE_LIMITS.interval[kind]), functions.get(key)) });
     }
   }
   const halfWidth = <T extends PlaceRow>(row: T) => ({ ...row, halfWidth95: Z95 * Math.sqrt(row.halfWidth95) });

@@ -20,3 +20,37 @@ it('closes the inspector session of a process whose profiler does not start', ()
   const answer = profileProcess({ inspector: { Session }, fs }, PROFILE_LIMITS, 'start', 'cpu');
   assert.deepEqual([answer, sessions], [{ failure: 'not possible' }, 0]);
 });
+
+it('cuts the longest samples of the CPU so that all add up to the time in which the thread had a core', () => {
+  const node = (id: number, functionName: string, children: number[] = []) => ({
+    id,
+    callFrame: { functionName, url: '', lineNumber: 0 },
+    children,
+  });
+  const nodes = [node(1, '(root)', [2, 3, 4]), node(2, '(idle)'), node(3, 'compute'), node(4, 'answer')];
+  // The thread ran for 18 ms. Cut to 7 ms, the samples of 1, 3, 9 and 40 ms add up to that.
+  const [samples, timeDeltas] = [
+    [2, 3, 3, 3, 4],
+    [0, 50_000, 1000, 3000, 9000],
+  ];
+  const profile = { nodes, samples, timeDeltas, startTime: 0, endTime: 103_000 };
+  class Session {
+    connect() {}
+    disconnect() {}
+    post(method: string, _params?: object, callback?: (error: Error | null, answer: unknown) => void) {
+      callback?.(null, method === 'Profiler.stop' ? { profile } : {});
+    }
+  }
+  const readings = [0, 18_000_000];
+  const thread = { readFileSync: () => String(readings.shift()), readdirSync: () => [] };
+  const modules = { inspector: { Session }, fs: thread };
+  profileProcess(modules, PROFILE_LIMITS, 'start', 'cpu');
+  const taken = profileProcess(modules, PROFILE_LIMITS, 'take', 'cpu');
+  const own = taken.profile?.nodes.map(({ name, self }) => [name, self]);
+  assert.deepEqual(own, [
+    ['(root)', 0],
+    ['(idle)', 50_000],
+    ['compute', 11_000],
+    ['answer', 7000],
+  ]);
+});
