@@ -1,15 +1,18 @@
-/** A series of unlimited length in a limited number of rows: as it grows, neighbouring rows are merged. */
+/** Series of unlimited length in a limited number of rows. When it is full, neighbouring rows are merged. */
 export class BoundedSeries<Row> {
   readonly #limit: number;
   readonly #merge: (older: Row, newer: Row) => Row;
   #rows: Row[] = [];
-  /** Number of added rows that each row represents, a power of two. */
+  /** Number of added rows that each row stands for, a power of two. */
   #addedPerRow = 1;
-  /** The newest rows, which represent fewer: each at most half as many as the previous one. */
+  /** Newest rows. Each stands for at most half as many added rows as the previous row. */
   readonly #open: { row: Row; added: number }[] = [];
   #added = 0;
 
-  /** @param limit largest number of rows, even @param merge merges two neighbours that represent equally many */
+  /**
+   * @param limit maximum number of rows, an even number
+   * @param merge merges two neighbouring rows that stand for equally many added rows
+   */
   constructor(limit: number, merge: (older: Row, newer: Row) => Row) {
     this.#limit = limit;
     this.#merge = merge;
@@ -19,7 +22,7 @@ export class BoundedSeries<Row> {
     return this.#added;
   }
 
-  /** Rows, oldest first. The last rows can represent fewer added rows. */
+  /** Rows, oldest first. The last rows can stand for fewer added rows than the first. */
   get rows(): Row[] {
     return [...this.#rows, ...this.#open.map(({ row }) => row)];
   }

@@ -1,4 +1,4 @@
-/** Hands the error that ended a run over to the program that started it, in a file that this program names. */
+/** Passes the error that ended a run to the program that started the run. The program chooses a file for the error. */
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode } from '../codes/error-codes.ts';
@@ -6,29 +6,32 @@ import { CapacityError, describeError } from '../codes/errors.ts';
 import { attempt } from './attempt.ts';
 import { harmless } from './printable.ts';
 
-/** Environment variable with the path of the file. */
+/** Environment variable with the path of the error file. */
 export const ERROR_FILE = 'CAPACITY_ERROR_FILE';
 
 const MAX_LENGTH = 10_000;
 const text = z.string().max(MAX_LENGTH);
 const errorSchema = z.object({ code: z.enum(Object.keys(ERROR_CODES) as [ErrorCode]), message: text, fix: text });
 
-/** Prints an error that ends the run, and hands it over to the parent program. Never throws. */
+/** Prints an error that ends the run, and passes it to the parent program. Never throws. */
 export function reportError(error: unknown): void {
   console.error(`\n${describeError(error)}\n`);
   handOverError(error);
 }
 
-/** Writes the error into the parent program's file, if there is one. Never throws. */
+/** Writes the error to the parent program's file, if there is one. Never throws. */
 export function handOverError(error: unknown): void {
   const file = process.env[ERROR_FILE];
   if (!file || !(error instanceof CapacityError)) return;
   const [message, fix] = [error.message, error.fix].map((text) => harmless(text).slice(0, MAX_LENGTH));
-  // `wx` keeps the first error, which is the cause.
+  // The flag `wx` fails if the file exists. The first error, which is the cause, is kept.
   attempt(() => writeFileSync(file, JSON.stringify({ code: error.code, message, fix }), { flag: 'wx' }));
 }
 
-/** Reads the error that a program has handed over, and removes the file. @returns undefined without a valid error */
+/**
+ * Reads the error that a program has passed on, and removes the file.
+ * @returns undefined without a valid error
+ */
 export function takeError(file: string): CapacityError | undefined {
   const found = attempt(() => errorSchema.parse(JSON.parse(readFileSync(file, 'utf8'))));
   rmSync(file, { force: true });

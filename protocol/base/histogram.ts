@@ -1,6 +1,6 @@
 /**
- * Latency histograms of the run: microseconds with 3 significant digits, up to one hour. They are sent and stored in HdrHistogram's
- * compressed base64 format, and merge without loss of precision.
+ * Latency histograms: microseconds with 3 significant digits, up to one hour. They are sent and stored in
+ * HdrHistogram's compressed base64 format, and can be merged without loss of precision.
  */
 import { inflateSync } from 'node:zlib';
 import {
@@ -15,15 +15,15 @@ import { attempt } from './attempt.ts';
 
 export type Histogram = HdrHistogram;
 
-/** Highest recorded value. Higher ones are recorded as this, so they are counted and visible as an absurd maximum. */
+/** Highest recorded value. Higher values are recorded as this value, so that they are counted and clearly visible. */
 export const HISTOGRAM_MAX_US = 3_600_000_000;
 
-/** Returns an empty histogram. It takes 9 KB and grows with its highest value to at most 95 KB. */
+/** Returns an empty histogram. It takes 9 KB of memory, and up to 95 KB if it contains high values. */
 export function createHistogram(): Histogram {
   return build({ numberOfSignificantValueDigits: 3, autoResize: true, highestTrackableValue: 2 });
 }
 
-/** @param valueUs microseconds, rounded down; a negative value, from the clocks of two hosts, counts as 0 */
+/** @param valueUs microseconds, rounded down; a negative value, caused by clocks of two hosts, counts as 0 */
 export function recordUs(histogram: Histogram, valueUs: number): void {
   histogram.recordValue(Math.min(Math.max(Math.floor(valueUs), 0), HISTOGRAM_MAX_US));
 }
@@ -39,12 +39,12 @@ export function decodeHistogram(encoded: string): Histogram {
   return histogram;
 }
 
-/** Limit of a decompressed histogram, enough if all counts are in use. */
+/** Maximum size of a decompressed histogram. It is sufficient for a histogram in which every count is used. */
 const MAX_INFLATED_BYTES = 2 ** 20;
 /** Offsets in version 2 of HdrHistogram's format. */
 const [COMPRESSED_AT, DIGITS_AT] = [8, 12];
 
-/** Returns whether `encodeHistogram` can have created the text. Protects against other text that would decompress to any size. */
+/** Returns whether the text is a histogram as written by `encodeHistogram`. Other text could decompress to any size. */
 export function isEncodedHistogram(text: string): boolean {
   const isValid = attempt(() => {
     const compressed = Buffer.from(text, 'base64').subarray(COMPRESSED_AT);
@@ -54,7 +54,7 @@ export function isEncodedHistogram(text: string): boolean {
   return isValid ?? false;
 }
 
-/** Returns a new histogram with the counts of all parts. */
+/** Returns a new histogram that contains the counts of all parts. */
 export function mergeHistograms(parts: Iterable<Histogram>): Histogram {
   const merged = createHistogram();
   for (const part of parts) merged.add(part);
@@ -66,7 +66,7 @@ export function mergeEncoded(encoded: string[]): string {
   return encodeHistogram(mergeHistograms(encoded.map(decodeHistogram)));
 }
 
-/** Returns the recorded values in ascending order, at the histogram's precision. */
+/** Returns the recorded values in ascending order, with the precision of the histogram. */
 export function recordedUs(histogram: Histogram): { valueUs: number; count: number }[] {
   const recorded: { valueUs: number; count: number }[] = [];
   const iterator = (histogram as JsHistogram).recordedValuesIterator;
@@ -80,13 +80,13 @@ export function recordedUs(histogram: Histogram): { valueUs: number; count: numb
 
 /**
  * Returns the distribution in milliseconds; null if nothing was recorded.
- * @param independent number of independent values: the number of broadcasts, because copies of the same broadcast are late together. A
- * percentile whose tail has less than one of them is null
+ * @param independent number of independent values. For latencies, it is the number of broadcasts, because copies of a
+ * broadcast are late together. A percentile is null if fewer than one independent value is expected above it
  */
 export function summaryMs(histogram: Histogram, independent = Number.POSITIVE_INFINITY): Summary | null {
   if (histogram.totalCount === 0) return null;
   const percentileMs = (percentile: number) => histogram.getValueAtPercentile(percentile) / 1000;
-  // Computed with integers, so that 0.1 % of 1,000 is exactly 1.
+  // Uses integers, so that 0.1 % of 1,000 is exactly 1.
   const supportedMs = (percentile: number) =>
     independent * (1000 - Math.round(percentile * 10)) >= 1000 ? percentileMs(percentile) : null;
   return {

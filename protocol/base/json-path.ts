@@ -1,25 +1,31 @@
-/** JSON paths in options: `$.memory.rss`; in the list of an event's arguments `$.0.id`, `$[0].id`, `$[0]["message id"]`, `$.0.*.id`. */
+/**
+ * JSON paths in options: `$.memory.rss`. In the list of an event's arguments: `$.0.id`, `$[0].id`, `$[0]["message
+ * id"]`, `$.0.*.id`.
+ */
 
 import { attempt } from './attempt.ts';
 
-/** Each step is a key, a list index, or `*` for all. */
+/** Steps of a path. Each is a key, a list index, or `*` for all of them. */
 export type JsonPath = readonly string[];
 
-/** A step of a path. Double quotes take JSON strings, so that any name can be written. */
+/** Step of a path. Names in double quotes are JSON strings, so that any name is possible. */
 const STEP = /\.([^.[\]\s"']+)|\[(\d+|\*)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\]/y;
-/** Step that matches all keys or indices. */
+/** Step that matches every key or index. */
 export const EACH = '*';
-/** Alias of `$.0`, because events usually have one argument. */
+/** Alias of `$.0`. Most events have a single argument. */
 const FIRST_ARGUMENT = 'first argument';
 
-/** Returns undefined if the text is not a path or does not begin with an argument. */
+/**
+ * Parses a path in the arguments of an event. Returns undefined if the text is not a path or does not begin with an
+ * argument.
+ */
 export function parseArgumentPath(text: string): JsonPath | undefined {
   if (text === FIRST_ARGUMENT) return ['0'];
   const path = parseJsonPath(text);
   return path && /^(\d+|\*)$/.test(path[0] ?? '') ? path : undefined;
 }
 
-/** Returns undefined if the text is not a path or has no step. */
+/** Parses a path. Returns undefined if the text is not a path or has no step. */
 export function parseJsonPath(text: string): JsonPath | undefined {
   const path: string[] = [];
   STEP.lastIndex = 1;
@@ -48,7 +54,7 @@ export function valueAt(args: unknown, path: JsonPath): unknown {
   return value;
 }
 
-/** Returns the values at the path, in order; several if it has a `*`. */
+/** Returns all values that match the path, in order. A path with `*` can match several values. */
 export function valuesAt(args: unknown, path: JsonPath): unknown[] {
   const star = path.indexOf(EACH);
   if (star < 0) {

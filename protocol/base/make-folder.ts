@@ -2,8 +2,8 @@ import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
 /**
- * Creates a folder and its parents. Node's `recursive` option loops forever if the system reports an existing parent as missing, as below
- * /proc (Node 24.21).
+ * Creates a folder and its parents. Node's `recursive` option loops forever if the system reports an existing parent as
+ * missing, such as below /proc (Node 24.21).
  * @throws the system's error
  */
 export function makeFolder(path: string, mode?: number): void {
@@ -14,7 +14,7 @@ export function makeFolder(path: string, mode?: number): void {
   try {
     mkdirSync(absolute, { mode });
   } catch (error) {
-    // Another process may have created it meanwhile.
+    // Another process may have created the folder in the meantime.
     if (!statSync(absolute, { throwIfNoEntry: false })?.isDirectory()) throw error;
   }
 }

@@ -1,6 +1,6 @@
 /**
- * Runs the work `count` times, `together` at a time. Starts nothing more after a failure.
- * @throws the first failure, once all started work has ended
+ * Runs the work `count` times, with at most `together` runs at a time. After a failure, no further run is started.
+ * @throws the first failure, after all started runs have ended
  */
 export async function mapLimit(count: number, together: number, work: () => Promise<void>): Promise<void> {
   let remaining = count;

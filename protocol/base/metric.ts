@@ -1,11 +1,11 @@
 /**
- * An entry in a table of metrics of the engine, plugin, live view or server. These tables are the source of both the emitted metrics and
- * docs/reference.
+ * Entry in a table of metrics. The engine, the plugin, the live view and the server each have a table. Both the emitted
+ * metrics and docs/reference are generated from these tables.
  */
 export interface Metric {
   name: string;
   kind: 'counter' | 'rate' | 'gauge' | 'histogram' | 'summary';
   unit: string;
-  /** A line of text, without Markdown except backticks. */
+  /** Description in one line. Backticks are allowed, other Markdown is not. */
   help: string;
 }

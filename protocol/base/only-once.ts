@@ -1,4 +1,4 @@
-/** Returns a function that does the work on its first call; later calls return the same result. */
+/** Returns a function that calls `work` once. Later calls return the first result. */
 export function onlyOnce<T>(work: () => T): () => T {
   let done: { result: T } | undefined;
   return () => {

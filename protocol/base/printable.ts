@@ -2,29 +2,37 @@
 import { maskCommandLine } from './secrets/command-line.ts';
 import { withoutCredentials, withoutSecrets } from './secrets/known-secrets.ts';
 
-/** Control, invisible and text-direction characters, line breaks, unpaired surrogates. */
+/**
+ * Characters that are escaped: control characters, invisible characters, characters that change the text direction,
+ * line breaks, unpaired surrogates.
+ */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 /**
- * Commands that CI systems execute when printed, some of them anywhere in a line: `::error::x`, `##[error]x`, `##vso[…]`, `##teamcity[…]`.
+ * Commands that CI systems execute if they appear in the output, some of them anywhere in a line: `::error::x`,
+ * `##[error]x`, `##vso[…]`, `##teamcity[…]`.
  */
 const COMMANDS = /:(?=:[A-Za-z][\w-]*( .*?)?::)|#(?=#\w*\[)/g;
 
-/** Text beyond the shown length that is searched for secrets, so that a secret across the cut is removed. */
+/**
+ * Number of characters after the shown text that are also searched for secrets. A secret at the end of the shown text
+ * is otherwise missed.
+ */
 const SECRET_MARGIN = 10_000;
 
 /**
- * Returns at most `maxLength` characters on one line, with harmful ones escaped.
- * @param text text of a server or another program @param secrets secrets of the virtual user concerned
+ * Returns one line of at most `maxLength` characters. Harmful characters are escaped and secrets removed.
+ * @param text text of a server or another program
+ * @param secrets secrets of the virtual user that the text is about
  */
 export function printable(text: string, maxLength: number, secrets?: Iterable<string>): string {
   return shortLine(withoutSecrets(text.slice(0, maxLength * 2 + SECRET_MARGIN), secrets), maxLength);
 }
 
 /**
- * `printable` for a command line. Keeps values that the script sends, because command lines do not come from the measured server, and an
- * emitted `server` would otherwise disappear from `node server.js`.
- * @param args arguments, beginning with the program
- * @returns the command on one line of at most `maxLength` characters, without credentials
+ * Returns a command as one printable line of at most `maxLength` characters, without credentials. Values that the
+ * script sends are kept, because a command line does not come from the measured server. Otherwise, a script that emits
+ * `server` would remove that word from `node server.js`.
+ * @param args program and arguments
  */
 export function printableCommand(args: readonly string[], maxLength: number): string {
   const line = maskCommandLine(args).slice(0, maxLength * 2 + SECRET_MARGIN);
@@ -36,7 +44,7 @@ function shortLine(text: string, maxLength: number): string {
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`;
 }
 
-/** Returns the text on one line, with harmful characters and CI commands escaped; keeps spaces. */
+/** Returns the text on one line. Harmful characters and CI commands are escaped; spaces are kept. */
 export function oneLine(text: string): string {
   return escapedLine(withoutCredentials(text));
 }

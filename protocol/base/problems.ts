@@ -1,4 +1,4 @@
-/** Problems of a script with their path in the YAML; all are reported together. */
+/** Problems in a script, with their paths in the YAML. All problems are reported together. */
 import { z } from 'zod';
 import { printable } from './printable.ts';
 
@@ -8,12 +8,12 @@ export interface Problem {
   /** Path in the YAML: `scenarios[0].flow[2].loop[1]`. */
   path: string;
   message: string;
-  /** Whether the path leads to a key that no schema knows. */
+  /** Whether the path leads to an unknown key. */
   isUnknownKey?: true;
-  /** Path of the key that is wrong. */
+  /** Path of the key with the problem. */
   at?: Path;
   rewrite?: Rewrite;
-  /** Variable or function of a template that has no value. */
+  /** Variable or function in a template that has no value. */
   unfilled?: string;
 }
 
@@ -21,19 +21,23 @@ export type Path = readonly (string | number)[];
 type Owner = Record<string, unknown>;
 
 /**
- * Solves a problem in the script.
- * @param owner map or list with the key that is wrong
- * @returns what replaces the owner, or the place to which the key is moved; undefined if only the user can decide
+ * Fixes a problem in the script.
+ * @param owner map or list that contains the wrong key
+ * @returns the replacement of the owner, or the new place of the key; undefined if only the user can decide
  */
 export type Rewrite = (
   owner: Owner,
   key: string,
 ) => { owner: Owner | unknown[] } | { moveTo(owner: Path): Path; value: unknown } | undefined;
 type Issue = z.core.$ZodIssue;
-/** Path of a key that a schema accepts; `*` stands for any key. */
+/** Path of a key that a schema accepts. `*` stands for any key. */
 type KeyPath = readonly string[];
 
-/** Parses a value. @param problems receives the problems, with their paths @returns the parsed value; undefined if it is invalid */
+/**
+ * Checks and parses a value.
+ * @param problems receives the problems, with their paths
+ * @returns the parsed value; undefined if it is invalid
+ */
 export function check<S extends z.ZodType>(
   schema: S,
   value: unknown,
@@ -45,14 +49,14 @@ export function check<S extends z.ZodType>(
   return data;
 }
 
-/** Parts of zod's schema definitions. */
+/** Fields of zod's schema definitions. */
 type SchemaParts = Record<'innerType' | 'element' | 'in' | 'valueType', unknown> & {
   shape?: object;
   options?: unknown[];
   items?: unknown[];
 };
 
-/** Returns the key paths that the schema accepts, at all depths. */
+/** Returns the paths of all keys that the schema accepts, including nested keys. */
 function keysIn(schema: z.ZodType): KeyPath[] {
   const { shape = {}, valueType, options = [], items = [], ...def } = schema.def as never as SchemaParts;
   const same = [def.innerType, def.element, def.in, ...options, ...items];
@@ -67,7 +71,7 @@ function keysIn(schema: z.ZodType): KeyPath[] {
   ];
 }
 
-/** @param schema schema whose names are suggested for unknown ones */
+/** @param schema schema whose keys are suggested for an unknown key */
 export function problemsOf(error: z.ZodError, at: Path, schema?: z.ZodType): Problem[] {
   const known = schema ? keysIn(schema) : [];
   return error.issues
@@ -85,7 +89,8 @@ function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem,
     }));
   }
   if (issue.code === 'invalid_union') {
-    // Prefers the alternative that fails only below its root or by unknown keys, because the user meant it.
+    // Chooses the alternative whose problems are all inside it or unknown keys. The user probably meant this
+    // alternative.
     const meant = issue.errors.find((branch) => branch.every(isInside));
     if (meant && meant.length > 0) return meant.flatMap((inner) => issueProblems(inner, path, known));
     const types = issue.errors.flat().flatMap((inner) => (inner.code === 'invalid_type' ? [inner.expected] : []));
@@ -95,7 +100,7 @@ function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem,
   return [{ path, message: issue.message.replace(/^Invalid input: /, ''), ...(rewrite && { rewrite }) }];
 }
 
-/** Suggests the right place of the same name, or a similar name at this place. */
+/** Suggests another place of a key with the same name, or a similar key at the same place. */
 function suggestion(key: string, at: Path, known: KeyPath[]): Pick<Problem, 'message' | 'rewrite'> {
   const message = (end: string) => `unknown option${end}`;
   const here = at.filter((part) => typeof part === 'string');
@@ -132,7 +137,7 @@ export function formatProblems(problems: Problem[]): string {
   return problems.map(({ path, message }) => `  ${path}: ${message}`).join('\n');
 }
 
-/** Returns, for example, `, did you mean "emit"?`; an empty string if no name is similar. */
+/** Returns, for example, `, did you mean "emit"?`. Empty if no name is similar. */
 export function didYouMean(word: string, known: string[]): string {
   const near = known
     .map((name) => ({ name, distance: editDistance(word.toLowerCase(), name.toLowerCase()) }))
@@ -141,7 +146,10 @@ export function didYouMean(word: string, known: string[]): string {
   return near ? `, did you mean "${near.name}"?` : '';
 }
 
-/** Returns the number of insertions, deletions, replacements and swaps of neighbours that turn `a` into `b`. */
+/**
+ * Returns the edit distance: the number of insertions, deletions, replacements and swaps of neighbours that turn `a`
+ * into `b`.
+ */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   for (let row = 1; row <= a.length; row++) {

@@ -1,26 +1,30 @@
 /**
- * Limits the size and depth of parsed YAML and JSON: with aliases, a few lines of YAML can expand to billions of values, and JSON can be
- * nested as deep as it is long.
+ * Limits the size and depth of parsed YAML and JSON. A few lines of YAML with aliases can expand to billions of values,
+ * and JSON can be nested to any depth.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
 import { formatPath, type Problem } from './problems.ts';
 
-/** Limit of values, far above any script or result, and small enough to be traversed in well under a second. */
+/** Maximum number of values. Scripts and results have far fewer, and this many are traversed in well under a second. */
 const MAX_VALUES = 1_000_000;
-/** Limit of depth: a hundred times that of a flow, and far below the limit of the call stack. */
+/** Maximum depth: a hundred times that of a normal flow, but far below the limit of the call stack. */
 const MAX_DEPTH = 200;
-/** Limit of a file: a hundred times the JSON that a run writes. */
+/** Maximum size of a file: a hundred times the size of a run's JSON. */
 const MAX_BYTES = 16 * 1024 ** 2;
 const CHUNK_BYTES = 1024 ** 2;
-/** Limit of keys in an object, far above the workers, causes or layers of a run, because some code compares all keys with each other. */
+/**
+ * Maximum number of keys in an object. A run has far fewer workers, causes or layers. Some code compares every key with
+ * every other key.
+ */
 const MAX_NAMES = 5000;
-/** Number of keys shown in the path of a problem. */
+/** Number of keys that the path of a problem shows. */
 const SHOWN_DEPTH = 5;
 
 /**
- * Returns the first problem of size, depth or name; undefined without one.
- * @param value parsed value; an alias counts as often as it is used @param reserved forbidden key
- * @param maxNames limit of keys in an object
+ * Returns the first problem with size, depth or names; undefined if there is none.
+ * @param value parsed value; an alias counts each time it is used
+ * @param reserved forbidden key
+ * @param maxNames maximum number of keys in an object
  */
 export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_VALUES): Problem | undefined {
   let problem: Problem | undefined;
@@ -31,11 +35,11 @@ export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_V
     return false;
   };
 
-  /** Returns false to stop reading. */
+  /** Checks a value and its children. Returns false after the first problem. */
   function read(item: unknown): boolean {
     if (typeof item !== 'object' || item === null) return true;
     if (path.length >= MAX_DEPTH) return refuse(`nested more than ${MAX_DEPTH} levels deep`);
-    // `entries` would first create a list of all entries.
+    // Iterates over keys, because `entries` would create a list of all entries.
     const keys = Array.isArray(item) ? item.keys() : Object.keys(item);
     const { length } = Array.isArray(item) ? item : (keys as string[]);
     if (!Array.isArray(item) && length > maxNames) return refuse(`more than ${maxNames} names`);
@@ -54,7 +58,11 @@ export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_V
   return problem;
 }
 
-/** Reads an untrusted JSON file. @throws Error if it is too large or deep; SyntaxError */
+/**
+ * Reads an untrusted JSON file.
+ * @throws Error if the file is too large or too deeply nested
+ * @throws SyntaxError if it is not JSON
+ */
 export function readJson(path: string): unknown {
   const value: unknown = JSON.parse(readText(path));
   const problem = boundProblem(value, undefined, MAX_NAMES);
@@ -62,7 +70,10 @@ export function readJson(path: string): unknown {
   return value;
 }
 
-/** Reads a file in chunks, because an untrusted file can be a link to a device, whose size is 0 and which never ends. */
+/**
+ * Reads a file in chunks with a size limit. An untrusted path can be a link to a device, which reports size 0 and never
+ * ends.
+ */
 function readText(path: string): string {
   const file = openSync(path, 'r');
   try {

@@ -1,15 +1,15 @@
 /**
- * Identifies the build of socketio-capacity: `0.1.0+3f2a9c1d5b7e`. The messages between engine, plugin and generator hosts can change with
- * each commit, but the version number does not.
+ * Identifies the build of socketio-capacity: `0.1.0+3f2a9c1d5b7e`. Any commit can change the messages between engine,
+ * plugin and generator hosts, but does not change the version number.
  */
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { VERSION } from './version.ts';
 
-/** File in a published package with the digest of its sources. */
+/** File in a published package that contains the digest of the package's sources. */
 export const BUILD_FILE = 'build';
-/** Source folders of engine, plugin and hosts. */
+/** Folders with the sources of engine, plugin and generator hosts. */
 const FOLDERS = ['protocol', 'plugin'];
 const IS_SOURCE = /^(?!.*(^|\/)(node_modules|dist)\/).*\.ts$/;
 const DIGEST_LENGTH = 12;
@@ -20,10 +20,10 @@ export function releaseOf(root: string, version = VERSION): string {
   return `${version}+${existsSync(packed) ? readFileSync(packed, 'utf8') : sourceDigest(root)}`;
 }
 
-/** Returns a digest of the sources, independent of their location. */
+/** Returns a digest of the sources. It does not depend on their location. */
 export function sourceDigest(root: string): string {
   const hash = createHash('sha256');
-  // Old packages lack some folders, which makes them another build.
+  // Skips missing folders. Old packages lack some of them and get another digest.
   for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
     const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
     for (const file of files.filter((name) => IS_SOURCE.test(name)).sort()) {
@@ -35,7 +35,7 @@ export function sourceDigest(root: string): string {
 
 let cachedRelease: string | undefined;
 
-/** Returns the release of this code. */
+/** Returns the release of the running code. */
 export function ownRelease(): string {
   cachedRelease ??= releaseOf(join(import.meta.dirname, '../..'));
   return cachedRelease;

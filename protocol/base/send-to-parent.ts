@@ -1,7 +1,7 @@
 /**
- * Sends a message to the parent process; does nothing if the parent has ended. The callback keeps Node from throwing EPIPE as an uncaught
+ * Sends a message to the parent process. Does nothing if the parent has ended. The callback prevents an uncaught EPIPE
  * error.
- * @param onSettled called once the message was sent or the parent has ended
+ * @param onSettled called after the message was sent, or if the parent has ended
  */
 export function sendToParent(message: unknown, onSettled = (): void => {}): void {
   if (process.connected) process.send?.(message, undefined, undefined, () => onSettled());

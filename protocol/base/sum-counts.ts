@@ -1,4 +1,4 @@
-/** Adds up counters by key. Keys can be names that a server chose, such as `constructor` or `__proto__`. */
+/** Adds up counters by key. A server can choose the keys, so a key can be `constructor` or `__proto__`. */
 export function sumCounts(all: Record<string, number>[]): Record<string, number> {
   const total = new Map<string, number>();
   for (const counts of all) {
@@ -7,19 +7,19 @@ export function sumCounts(all: Record<string, number>[]): Record<string, number>
   return Object.fromEntries(total);
 }
 
-/** Sets an own property, even if its name is that of an inherited one. */
+/** Sets an own property of an object, even if an inherited property has the same name. */
 export function setOwn<V>(record: Record<string, V>, key: string, value: V): void {
   Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Adds to a count, for any name; removes it if the sum is zero. */
+/** Adds to a counter with any name. A counter that becomes zero is removed. */
 export function addOwn(counts: Record<string, number>, key: string, change: number): void {
   const sum = (ownValue(counts, key) ?? 0) + change;
   if (sum === 0) delete counts[key];
   else setOwn(counts, key, sum);
 }
 
-/** Returns an own property; undefined for inherited ones. */
+/** Returns an own property of an object; undefined for an inherited property. */
 export function ownValue<V>(record: Record<string, V>, key: string): V | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }

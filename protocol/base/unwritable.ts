@@ -1,4 +1,4 @@
-/** Explains errors of writing files, with a fix for each error code of the system. */
+/** Explains errors when a file cannot be written, with a fix for each error code of the system. */
 import { rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import type { ErrorCode } from '../codes/error-codes.ts';
@@ -19,7 +19,10 @@ const FIXES: Record<string, (folder: string) => string> = {
   EISDIR: () => 'move away the folder that is in the place of the file',
 };
 
-/** @param elsewhere how to choose another place, as an imperative @param what the failed action, with the path */
+/**
+ * @param elsewhere instruction how to choose another place
+ * @param what the failed action, with the path
+ */
 export function unwritable(
   path: string,
   cause: unknown,
@@ -31,21 +34,21 @@ export function unwritable(
   return new CapacityError(code, what, fix === undefined ? elsewhere : `${fix}; or ${elsewhere}`, { cause });
 }
 
-/** Returns whether the error is from writing a file. */
+/** Returns whether the error occurred while a file was written. */
 export function isWriteError(error: unknown): boolean {
   const { code = '', syscall = '' } = (error ?? {}) as NodeJS.ErrnoException;
   return code in FIXES && /^(open|write|mkdir|mkdtemp|link|symlink|rename|unlink|ftruncate|copyfile)$/.test(syscall);
 }
 
 /**
- * Checks that a folder has room by writing and removing a file of that size, because the free space that the system reports ignores quotas
- * and permissions.
+ * Checks that a folder has room: writes a file of this size and removes it. The free space that the system reports
+ * ignores quotas and permissions.
  * @throws the system's error
  */
 export function requireRoom(folder: string, sizeBytes: number): void {
   const path = join(folder, `.room.${process.pid}`);
   try {
-    // A file system can store zeros without using space.
+    // The file contains ones, because some file systems store zeros without using space.
     writeFileSync(path, Buffer.alloc(sizeBytes, 1));
   } finally {
     rmSync(path, { force: true });

@@ -1,2 +1,2 @@
-/** Version of the three packages, which are released together; checked by `test/unit/protocol/version.test.ts`. */
+/** Version of the three packages. They are released together. `test/unit/protocol/version.test.ts` checks it. */
 export const VERSION = '0.1.0';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Returns the promise's value; undefined after `timeoutMs`. */
+/** Returns the value of the promise, or undefined after `timeoutMs`. */
 export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const timer = new AbortController();
   const late = delay(timeoutMs, undefined, { signal: timer.signal }).catch(() => undefined);

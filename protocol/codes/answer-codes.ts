@@ -1,14 +1,17 @@
-/** Findings of `finding-codes.ts` about broadcasts and messages, memory, leaks, and bugs. */
+/** Catalogue of findings about broadcasts, messages, memory, leaks and internal errors. Part of `finding-codes.ts`. */
 import type { About, Invalidated } from '../result/findings.ts';
 import type { Code } from './error-codes.ts';
 import type { ExpectationName } from './expectations.ts';
 
 export interface Definition extends Code {
-  /** Figures that must not be used. `run` means all, and makes the measurement INVALID; any other makes it SUSPECT. */
+  /**
+   * Figures that the finding invalidates. `run` stands for all figures and makes the measurement INVALID. Any other
+   * entry makes it SUSPECT.
+   */
   invalidates: readonly Invalidated[];
   /** Subject of the finding; default: the deployment. */
   about?: About;
-  /** The missed expectation. A finding fails an expectation or invalidates figures; few do both. */
+  /** Expectation that the finding fails. Most findings either fail an expectation or invalidate figures. */
   fails?: ExpectationName;
 }
 

@@ -1,4 +1,4 @@
-/** WebSocket close codes with a known meaning (RFC 6455 and IANA's registry). */
+/** WebSocket close codes with a known meaning, from RFC 6455 and IANA's registry. */
 
 interface CloseCode {
   meaning: string;
@@ -37,7 +37,10 @@ const OWN: CloseCode = {
   remedy: 'see where the application closes sockets with it',
 };
 
-/** Returns undefined unless it is `closed_<close code>` with a known meaning. @param cause code of a failure or a disconnect */
+/**
+ * Returns the close code in a cause such as `closed_1009`. Undefined for other causes and unknown close codes.
+ * @param cause code of a failure or disconnect
+ */
 export function closeCodeOf(cause: string): (CloseCode & { code: number }) | undefined {
   const code = Number(/^closed_(\d{4})$/.exec(cause)?.[1]);
   const known = CLOSE_CODES[code] ?? (code >= 3000 && code <= 4999 ? OWN : undefined);

@@ -1,13 +1,13 @@
 /**
- * All codes of `CapacityError`, one for each action of the user. Scripts match them, so a code keeps its meaning across versions. Source of
- * docs/reference/errors.md: npm run docs:reference
+ * All codes of `CapacityError`. Each code stands for one action of the user. Scripts compare them, so a code keeps its
+ * meaning in later versions. `npm run docs:reference` generates docs/reference/errors.md from this list.
  */
 
-/** Entry of a catalogue of codes, in Markdown with backticks only. */
+/** Entry of a catalogue of codes. Backticks are the only Markdown. */
 export interface Code {
-  /** Condition, with its threshold. */
+  /** Condition for the code, with its threshold. */
   meaning: string;
-  /** Action of the user. */
+  /** Action that the user can take. */
   remedy: string;
 }
 

@@ -1,13 +1,13 @@
 import { harmless } from '../base/printable.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
-/** An error for users, with a stable code, the cause, and the fix. */
+/** Error for users, with a stable code, a cause, and a fix. */
 export class CapacityError extends Error {
   readonly code: ErrorCode;
-  /** Action of the user, on one line, with a command if possible. */
+  /** Action that the user can take, in one line, with a command if possible. */
   readonly fix: string;
 
-  /** @param fix overrides the catalogue's remedy */
+  /** @param fix replaces the fix of the catalogue */
   constructor(code: ErrorCode, message: string, fix = ERROR_CODES[code].remedy, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'CapacityError';
@@ -16,10 +16,10 @@ export class CapacityError extends Error {
   }
 }
 
-/** Error codes of `spawn` if a limit of processes, files or memory is reached. */
+/** System error codes that mean that a limit of processes, files or memory was reached. */
 const LIMIT_ERRORS = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
-/** Returns an error if a limit prevented a process from starting; undefined for any other error. */
+/** Returns an error for the user if a limit prevented a process from starting. Undefined for other errors. */
 export function startRefused(error: unknown): CapacityError | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
@@ -31,16 +31,16 @@ export function startRefused(error: unknown): CapacityError | undefined {
   );
 }
 
-/** Returns the error as printed: `CODE: what happened` and, indented below, the fix. */
+/** Formats an error for printing: `CODE: what happened`, then the indented fix. */
 export function describeError(error: unknown): string {
-  // Removes the quoted text from Node's message about invalid JSON, which can contain secrets.
+  // Removes the quoted text from Node's message about invalid JSON. The text can contain secrets.
   return harmless(textOf(error).replace(/, (\.\.\.)?".*?"(\.\.\.)? is not valid JSON/gs, ', which is not valid JSON'));
 }
 
 function textOf(error: unknown): string {
   if (!(error instanceof CapacityError)) return error instanceof Error ? error.message : String(error);
   const why = error.cause instanceof Error ? error.cause.message : '';
-  // Left out if the message contains it already.
+  // The cause is omitted if the message already contains it.
   const cause = error.message.includes(why) ? '' : `\n  cause: ${why}`;
   return `${error.code}: ${error.message}${cause}\n  fix: ${error.fix}`;
 }

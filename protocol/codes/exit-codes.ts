@@ -1,18 +1,16 @@
-/** Exit codes of a run and of `npx socketio-capacity`. Artillery's own code 11 means that a worker crashed. */
+/** Exit codes of a run and of `npx socketio-capacity`. Artillery's own exit code 11 means that a worker crashed. */
 export const EXIT_CODES = {
-  /** A threshold of Artillery's `ensure` or of a baseline is missed. */
+  /** A threshold of Artillery's `ensure` or of a baseline was missed. */
   worse: 1,
-  /** Settings, machine or target do not allow the run; nothing was measured. */
+  /** Settings, machine or target do not permit the run. Nothing was measured. */
   refused: 2,
-  /** The figures are available, with reasons to doubt them. */
+  /** Figures are available but doubtful. */
   suspect: 3,
-  /** The figures cannot be trusted. */
+  /** Figures are not trustworthy. */
   invalid: 4,
 } as const;
 
-/**
- * Exit codes of `artillery run`, for the reference. INVALID takes precedence over a missed threshold, which takes precedence over SUSPECT.
- */
+/** Exit codes of `artillery run`, for the reference. Precedence: INVALID, missed threshold, SUSPECT. */
 export const RUN_EXIT_CODES: Record<number, string> = {
   0: 'passed: every threshold is met, and the measurement is VALID',
   1: 'failed: a threshold is missed, or the server refused all clients by an answer of its own; without the plugin, the engine could not start, or all virtual users failed',
@@ -26,13 +24,13 @@ export const RUN_EXIT_CODES: Record<number, string> = {
 /** Exit code after Ctrl-C. */
 export const STOPPED = 130;
 
-/** Exit code of `stack status` without a running stack. */
+/** Exit code of `stack status` if no stack is running. */
 export const NOT_UP = 3;
 
-/** Exit code of `compare` and `study` for an inconclusive result. */
+/** Exit code of `compare` and `study` if the result is inconclusive. */
 const INCONCLUSIVE = 5;
 
-/** Reasons for a missing result: refused before the load, stopped by the user, or ended without writing one. */
+/** Reason for a missing result: refused before the load, stopped by the user, or ended without a result. */
 type NoResult = 'refused' | 'stopped' | 'failed';
 
 /** Outcome of a run, a comparison or a search. */
@@ -54,7 +52,7 @@ const RESULT_EXIT_CODES = {
 
 const ANSWER_EXIT_CODES = { better: 0, 'no-difference': 0, worse, inconclusive: INCONCLUSIVE };
 
-/** Exit codes of searches; if the last run has no result, its exit code is used instead. */
+/** Exit codes of searches. If the last run has no result, the exit code of that run is used. */
 const SEARCH_EXIT_CODES = {
   found: 0,
   highest: 0,
@@ -66,7 +64,7 @@ const SEARCH_EXIT_CODES = {
   measurement: suspect,
 };
 
-/** Returns the exit code of an outcome: 0 only for a measurement that shows success. */
+/** Returns the exit code of an outcome. It is 0 only if a measurement shows success. */
 export function exitCodeOf(ended: Ended): number {
   if (typeof ended === 'string') return NO_RESULT_EXIT_CODES[ended];
   if ('answer' in ended) return ANSWER_EXIT_CODES[ended.answer];
@@ -75,7 +73,10 @@ export function exitCodeOf(ended: Ended): number {
 
 const FROM_BEST_TO_WORST: number[] = [0, suspect, worse, invalid, refused];
 
-/** Returns the worst exit code of several runs. An unknown code, such as that of a crash, is the worst; without runs, it is `refused`. */
+/**
+ * Returns the worst exit code of several runs. An unknown exit code, such as that of a crash, is the worst. Without
+ * runs, it is that of a refused run.
+ */
 export function worstExitCode(codes: number[]): number {
   const rank = (code: number) => (FROM_BEST_TO_WORST.includes(code) ? FROM_BEST_TO_WORST.indexOf(code) : Infinity);
   const [first = refused, ...others] = codes;

@@ -1,8 +1,11 @@
-/** General expectations of every load test, independent of the scenario. A finding that misses one fails the run. */
+/**
+ * Expectations that every load test has, independent of the scenario. A finding that fails an expectation fails the
+ * run.
+ */
 
 /**
- * Expectation → related Artillery metrics: a threshold of `ensure` on one of them replaces the expectation. An entry can be the prefix of
- * several metrics.
+ * Expectations with their Artillery metrics. A threshold of `ensure` on one of these metrics replaces the expectation.
+ * A metric can be a prefix of several metrics.
  */
 export const EXPECTATIONS = {
   'no connection fails': ['connections.failed', 'vusers.failed'],

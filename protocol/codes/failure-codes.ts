@@ -1,24 +1,24 @@
 /**
- * All codes of failed virtual users and connections: short, stable, from a bounded set. Each is a metric (`errors.<code>`) and a key of the
- * result's `connections.failures`. A placeholder in angle brackets stands for a family of codes. Source of docs/reference/errors.md: npm
- * run docs:reference
+ * All codes of failed virtual users and connections. The codes are short and stable. Each is a metric (`errors.<code>`)
+ * and a key of `connections.failures` in the result. A name in angle brackets stands for a family of codes. `npm run
+ * docs:reference` generates docs/reference/errors.md from this list.
  */
 import type { Blame } from '../documents/search-schema.ts';
 import type { Code } from './error-codes.ts';
 
 interface FailureDefinition extends Code {
-  /** Owner of the exceeded limit, if not the deployment. */
+  /** Owner of the exceeded limit, if it is the generator or its machine instead of the deployment. */
   blame?: Extract<Blame, 'generator' | 'machine'>;
   /**
-   * Whether it shows a configured limit of the deployment: if nearly all failures have this code, the run reached that limit instead of the
-   * deployment's capacity.
+   * Whether the code shows a configured limit of the deployment. If nearly all failures have such a code, the run
+   * reached that limit and not the capacity.
    */
   isLimit?: true;
-  /** Whether the limit can be a rate. */
+  /** Whether the configured limit can be a rate limit. */
   isRate?: true;
 }
 
-/** Remedy for a proxy that does not forward the WebSocket upgrade. */
+/** Fix for a proxy that does not forward WebSocket upgrades. */
 export const UPGRADE_HEADERS =
   'let the proxy forward the upgrade; in nginx: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";`';
 
@@ -242,7 +242,7 @@ const CODES = {
     remedy: 'correct the template',
   },
 
-  // The generator itself
+  // Failures of the generator itself.
   fleet_dead: {
     meaning: 'the generator process that held the connection has died',
     remedy: 'see `dmesg` for out-of-memory kills',
@@ -259,7 +259,7 @@ const CODES = {
   internal_error: { ...BUG, blame: 'generator' },
 } satisfies Record<string, FailureDefinition>;
 
-/** `http_<status>` → `http_${string}`. */
+/** Type of a family of codes: `http_<status>` → `http_${string}`. */
 type Expanded<Name extends string> = Name extends `${infer Start}<${string}>` ? `${Start}${string}` : Name;
 
 export type FailureCode = Expanded<keyof typeof CODES>;
@@ -267,7 +267,8 @@ export type FailureCode = Expanded<keyof typeof CODES>;
 export const FAILURE_CODES: Record<string, FailureDefinition> = CODES;
 
 /**
- * Returns the definition of a failure or disconnect caused by the generator or its machine, which says nothing about the deployment.
+ * Returns the definition of a failure or disconnect that the generator or its machine caused. Such a failure is no
+ * evidence about the deployment.
  * @param cause code of a failure, or Socket.IO's disconnect reason
  */
 export function generatorFaultOf(cause: string): FailureDefinition | undefined {
@@ -276,12 +277,12 @@ export function generatorFaultOf(cause: string): FailureDefinition | undefined {
   return definition?.blame && definition;
 }
 
-/** Converts Socket.IO's reason to a part of a code: `transport close` → `transport_close`. */
+/** Converts Socket.IO's disconnect reason to a part of a code: `transport close` → `transport_close`. */
 export function slug(reason: string): string {
   return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }
 
-/** Returns the definition of a result's code; undefined if it is unknown or only part of a family. */
+/** Returns the definition of a failure code; undefined for unknown codes. */
 export function failureOf(code: string): FailureDefinition | undefined {
   return Object.hasOwn(FAILURE_CODES, code) ? FAILURE_CODES[code] : undefined;
 }

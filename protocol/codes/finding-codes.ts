@@ -1,10 +1,13 @@
-/** All findings that a run can report. Source of docs/reference/errors.md: npm run docs:reference */
+/** All findings that a run can report. `npm run docs:reference` generates docs/reference/errors.md from this list. */
 import type { About } from '../result/findings.ts';
 import { ANSWER_FINDINGS, type Definition } from './answer-codes.ts';
 
-/** One code for each action of the user. Causes come before their consequences; a result lists findings in this order. */
+/**
+ * Catalogue with one code for each action of the user. A cause comes before its consequences, and a result lists its
+ * findings in this order.
+ */
 const CATALOGUE = {
-  // Conditions of all figures
+  // Findings that concern all figures.
   IMPOSSIBLE_REPORT: {
     meaning: 'the server reported times or broadcasts that cannot be true',
     remedy: "let `instrument(io)`, in the run's version, answer control requests and `broadcast_echo`",
@@ -108,14 +111,14 @@ const CATALOGUE = {
     meaning: 'a process of the server, a proxy or Redis ended or restarted, other than planned',
     remedy:
       'see its log for what ended it: an uncaught error, its own exit, or a kill (`dmesg` shows those for memory)',
-    // Memory and counters of the ended process are lost; the generator's counts are not affected.
+    // Memory and counters of the ended process are lost. The generator's counts are not affected.
     invalidates: ['memory', 'cpu'],
     fails: 'the deployment keeps running',
   },
   DEPLOYMENT_CHANGED: {
     meaning: 'the proxy, Redis or PM2 restarted or stopped, other than planned, or a worker no longer answered',
     remedy: 'see its log, and leave the deployment alone during a run',
-    // Memory and counters from before a restart are lost; the generator's counts are not affected.
+    // Memory and counters from before the restart are lost. The generator's counts are not affected.
     invalidates: ['memory', 'cpu'],
     fails: 'the deployment keeps running',
   },
@@ -216,7 +219,7 @@ export interface FindingDefinition extends Definition {
   about: About;
 }
 
-/** In causal order. */
+/** Codes of all findings. A cause comes before its consequences. */
 export const FINDING_CODES = Object.keys(CATALOGUE) as FindingCode[];
 
 export const FINDINGS = Object.fromEntries(

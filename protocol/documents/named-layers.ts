@@ -1,12 +1,12 @@
 /**
- * Layers of a deployment besides its workers, which the option `layers` can name. Their figures are in `plugin/samplers/layers/`. A proxy's
- * memory is part of the cost of a connection.
+ * Layers of a deployment that the option `layers` can name, such as a proxy or Redis. `plugin/samplers/layers/` reads
+ * their figures. A proxy's memory is part of the cost of a connection.
  */
 
 interface NamedLayer {
   title: string;
   isProxy: boolean;
-  /** Whether a stack that the run starts can have it; otherwise only settings can add it to a run. */
+  /** Whether a stack that the run starts can contain the layer. Other layers are added only by settings. */
   ofStack: boolean;
 }
 
@@ -21,15 +21,15 @@ export type LayerName = keyof typeof NAMED_LAYERS;
 /** Title of the workers' layer. */
 export const WORKERS_TITLE = 'Workers';
 
-/** Titles of a layer's figures, by the suffix of their id. */
+/** Titles of a layer's figures. The key is the end of the figure's id. */
 const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'heap' };
 
-/** Returns, for example, `Workers PSS`. */
+/** Returns the title of a layer's figure, such as `Workers PSS`. */
 export function measureTitle(layerTitle: string, measure: keyof typeof MEASURES): string {
   return `${layerTitle} ${MEASURES[measure]}`;
 }
 
-/** Returns the title of a layer or of its figure: `Workers` for `worker`, `nginx PSS` for `nginxPss`. */
+/** Returns the title of a layer or of one of its figures: `Workers` for `worker`, `nginx PSS` for `nginxPss`. */
 export function titleOfLayer(id: string): string {
   const [, layer = id, measure = ''] = /^([a-z\d]*)(.*)$/.exec(id) ?? [];
   const named = layer === 'worker' ? WORKERS_TITLE : (NAMED_LAYERS as Record<string, NamedLayer>)[layer]?.title;
@@ -38,8 +38,8 @@ export function titleOfLayer(id: string): string {
   return `${title}${measure.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`;
 }
 
-/** Names in the order of tables. */
+/** Names of the layers in the order of tables. */
 export const LAYER_NAMES = Object.keys(NAMED_LAYERS) as LayerName[];
 
-/** Layers that can be in front of the workers. */
+/** Layers that can be proxies in front of the workers. */
 export const PROXIES = LAYER_NAMES.filter((name) => NAMED_LAYERS[name].isProxy);

@@ -1,4 +1,7 @@
-/** `results/search-<scenario>-<what varies>/search.json`: runs at rising levels, and the highest level that held. */
+/**
+ * Schema of `results/search-<scenario>-<what varies>/search.json`: runs at rising levels, and the highest level that
+ * held. A level is a number of connections, a rate or another varied number.
+ */
 import { z } from 'zod';
 import { count, rowsOf } from '../result/shared-schemas.ts';
 import { seriesRunSchema } from './series-schema.ts';
@@ -10,7 +13,7 @@ export const VARIED = ['connections', 'rate', 'broadcastsPerSec', 'bytes'] as co
 export const COMPARISONS = ['<=', '>=', '==', '!=', '<', '>'] as const;
 
 export const conditionSchema = z.strictObject({
-  /** Dotted path of a number in the result document. */
+  /** Dotted key of a number in the result document. */
   key: z.string().min(1),
   comparison: z.enum(COMPARISONS),
   value: z.number(),
@@ -18,66 +21,75 @@ export const conditionSchema = z.strictObject({
 
 const planSchema = z.strictObject({
   scenario: z.string().min(1),
-  /** SHA-256 of the scenario's text. */
+  /** SHA-256 of the text of the scenario. */
   scenarioHash: z.string(),
-  /** Name in the scenario's `config.environments`. */
+  /** Name of an entry in the scenario's `config.environments`. */
   environment: z.string().nullable(),
   target: z.string(),
   vary: z.enum(VARIED),
-  /** A level breaks if any of these is met; empty for the default rules. */
+  /** Conditions. A level breaks if one of them is met. Empty for the default rules. */
   until: z.array(conditionSchema),
   from: positive,
   to: positive.nullable(),
-  /** Factor between levels until one breaks. */
+  /** Factor from one level to the next, until a level breaks. */
   factor: z.number().gt(1),
-  /** Allowed error of the answer, as a share. Levels are tried to half of it, because runs at the same level differ. */
+  /**
+   * Tolerance of the answer, as a share. The distance between the last levels is half of it, because runs at the same
+   * level differ.
+   */
   tolerance: positive,
-  /** Number of further runs at the answer's level. */
+  /** Number of repeated runs at the level of the answer. */
   repeat: count,
-  /** Pause after a run that broke; extended if the deployment has not recovered by then. */
+  /** Pause after a run that broke. It is extended if the deployment has not recovered. */
   restSeconds: z.number().nonnegative(),
-  /** Share of each limit that the sizing table leaves free. */
+  /** Share of each limit that the table of machines leaves free. */
   headroom: z.number().min(0).lt(1),
 });
 
 /**
- * `breaks`: because of the deployment. `cannotTell`: the generator or its machine was the limit, or the measurement is not valid. `error`:
- * the run did not complete.
+ * Outcome of a level. `breaks`: the deployment failed. `cannotTell`: the generator or its machine was the limit, or the
+ * measurement is not valid. `error`: the run did not complete.
  */
 const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 
-/** Owner of the limit; `machine` is shared by deployment and generator. */
+/** Cause of a failed run. `machine` is the machine that deployment and generator share. */
 const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
 
 const becauseSchema = z.strictObject({
-  /** Code of the finding; null for a condition or a threshold. */
+  /** Code of a finding; null for a condition or a threshold. */
   code: z.string().nullable(),
   text: z.string(),
-  /** Whether it explains the others. */
+  /** Whether it explains the other reasons. */
   isCause: z.boolean(),
 });
 
 const runSchema = seriesRunSchema.extend({
   level: positive,
-  /** `again`: repeats a level that broke once. `control`: repeats a level that held, to check whether the deployment has recovered. */
+  /**
+   * Purpose of a run. `again` repeats a level that broke once. `control` repeats a level that held, to check that the
+   * deployment has recovered.
+   */
   purpose: z.enum(['step', 'bisect', 'again', 'control', 'confirm']),
   outcome: outcomeSchema,
-  /** Owner of the limit that the run reached; null if the level held. */
+  /** Cause of a failed run; null if the level held. */
   blame: blameSchema.nullable(),
-  /** Reasons, most important first; for a level that held, doubts that do not affect the answer. */
+  /**
+   * Reasons for the outcome, the most important first. If the level held, these are doubts that do not affect the
+   * answer.
+   */
   because: z.array(becauseSchema),
 });
 
 const endSchema = z.enum([
-  /** The answer is within the tolerance. */
+  /** The search found an answer within the tolerance. */
   'found',
   /** `to` held. */
   'highest',
   /** No level held. */
   'none',
-  /** Levels that had held broke: repeatedly after a break, or at more and more levels. */
+  /** Levels that had held broke later: repeatedly after a break, or at more and more levels. */
   'recovery',
-  /** The machine or the running stack allows no higher level. */
+  /** The doctor allows no higher level on this machine or with the running stack. */
   'doctor',
   'generator',
   'machine',
@@ -87,26 +99,29 @@ const endSchema = z.enum([
 
 const wallSchema = z.strictObject({
   name: z.enum(['held', 'memory', 'cpu']),
-  /** Most connections of a machine, without headroom; null if unknown. */
+  /** Maximum number of connections of a machine, without headroom. Null if unknown. */
   max: count.nullable(),
-  /** Basis of the computation, or why it is unknown. */
+  /** Basis of the number, or the reason why it is unknown. */
   assumption: z.string(),
 });
 
 const sizingSchema = z.strictObject({
-  /** Whether fewer machines could be enough, because nothing broke, or not because of the number of connections. */
+  /**
+   * Whether fewer machines could be sufficient. This is the case if no level broke, or if a level broke for another
+   * reason than the number of connections.
+   */
   atMost: z.boolean(),
   walls: z.array(wallSchema),
-  /** Name of the lowest limit, which determines `perMachine`. */
+  /** Name of the lowest limit. It determines `perMachine`. */
   decides: wallSchema.shape.name,
   perMachine: count,
   rows: rowsOf({
     users: count,
     machines: count,
-    /** Memory of each machine; null if unknown. */
+    /** Memory of each machine in use; null if unknown. */
     memoryBytes: z.number().nullable(),
     idleCores: z.number().nullable(),
-    /** Time in which all users of a machine reconnect, with the CPU that the headroom allows. */
+    /** Seconds in which all users of a machine can reconnect, with the CPU that the headroom allows. */
     reconnectSeconds: z.number().nullable(),
   }),
 });
@@ -118,22 +133,25 @@ export const searchSchema = z.strictObject({
   runs: z.array(runSchema),
   answer: z.strictObject({
     sentence: z.string(),
-    /** Null while the search is not finished. */
+    /** Reason for the end of the search; null while it runs. */
     end: endSchema.nullable(),
-    /** Highest level that held below all that broke; null if none held. */
+    /** Highest level that held below all broken levels; null if no level held. */
     held: positive.nullable(),
-    /** Number of runs at that level that held. */
+    /** Number of runs at this level that held. */
     heldRuns: count,
-    /** Number of runs at that level, without controls that broke. */
+    /** Number of runs at this level. Broken control runs are not counted. */
     runs: count,
-    /** Lowest level that broke, or the level of the generator's limit; null if there is none. */
+    /** Lowest level that broke, or the level at which the generator reached its limit; null if there is none. */
     broke: positive.nullable(),
-    /** Explanations, strongest first: from the result of the broken level, or why the search ended there. */
+    /** Explanations, the strongest first: findings at the broken level, or the reason why the search ended. */
     evidence: z.array(becauseSchema),
   }),
-  /** The limit that ended the search before a run; null otherwise. */
+  /** Limit that ended the search before a run; null if there was none. */
   limit: z.strictObject({ name: z.string(), max: count, raise: z.string() }).nullable(),
-  /** Null if no level with connections held, or if something else was varied. */
+  /**
+   * Number of machines for a number of users. Null if no level held connections, or if something other than connections
+   * was varied.
+   */
   sizing: sizingSchema.nullable(),
 });
 

@@ -4,7 +4,7 @@ import { EXIT_CODES, STOPPED } from '../codes/exit-codes.ts';
 
 const statusSchema = z.enum(['VALID', 'SUSPECT', 'INVALID']);
 
-/** The spread of a figure over several runs. */
+/** Spread of a figure over several runs. */
 export const spreadSchema = z.strictObject({
   runs: z.number().int().nonnegative(),
   mean: z.number(),
@@ -17,18 +17,18 @@ export const spreadSchema = z.strictObject({
   high95: z.number().nullable(),
 });
 
-/** A started run, with any outcome. */
+/** Run of a series, with any outcome. */
 export const seriesRunSchema = z.strictObject({
-  /** Number in chronological order, from 1. */
+  /** Number of the run in chronological order, from 1. */
   number: z.number().int().positive(),
   startedAt: z.string(),
   seconds: z.number().nonnegative(),
-  /** Exit code of `artillery run`, or `refused` if the run was refused without a result; see `endingOf`. */
+  /** Exit code of `artillery run`. If the run was refused without a result, it is that of `refused`; see `endingOf`. */
   exitCode: z.number().int(),
-  /** Path of its result.json, relative to this file's folder; null if there is none. */
+  /** Path of the run's result.json, relative to the folder of this file; null if there is none. */
   result: z.string().nullable(),
   status: statusSchema.nullable(),
-  /** Why its figures are not used; null if they are. */
+  /** Reason why the run's figures are not used; null if they are used. */
   problem: z.string().nullable(),
 });
 
@@ -38,8 +38,8 @@ export type Spread = z.infer<typeof spreadSchema>;
 export type Ending = 'measured' | 'refused' | 'stopped' | 'crashed';
 
 /**
- * Counts the runs of a side that crashed or were refused, so that they have no result. 0 if all were refused or stopped, for example
- * because a package is missing.
+ * Returns the number of runs that ended without a result, by a crash or a refusal. It is 0 if all runs were refused or
+ * stopped, for example because a package is missing.
  */
 export function lostAmong(exitCodes: number[]): number {
   const endings = exitCodes.map(endingOf);
@@ -47,7 +47,7 @@ export function lostAmong(exitCodes: number[]): number {
   return endings.filter((ending) => ending === 'refused' || ending === 'crashed').length;
 }
 
-/** Returns how a run ended, by its exit code: `measured` if it completed, with any verdict. */
+/** Returns how a run ended, from its exit code. `measured` means that it completed, with any verdict. */
 export function endingOf(exitCode: number): Ending {
   const { worse, refused, suspect, invalid } = EXIT_CODES;
   if ([0, worse, suspect, invalid].includes(exitCode)) return 'measured';

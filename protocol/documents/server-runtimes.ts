@@ -1,10 +1,13 @@
-/** Runtimes of servers, and the words for each. */
+/** Runtimes of servers, and the texts for each of them. */
 
-/** Runtimes that a run recognises by their programs. `node` includes Deno. */
+/** Runtimes that a run recognises by the name of the program. `node` includes Deno. */
 export const RUNTIMES = ['node', 'jvm', 'go', 'bun', 'python', 'other'] as const;
 export type Runtime = (typeof RUNTIMES)[number];
 
-/** Runtimes whose memory at rest a run reads from outside (`workers.inspect`). `by`: what collects the garbage and reads the memory. `counted`: what the figure contains. */
+/**
+ * Runtimes whose memory at rest can be read from outside the process (`workers.inspect`). `by`: the tool that collects
+ * garbage and reads the memory. `counted`: what the figure includes.
+ */
 export const INSPECTED = {
   v8: { by: 'Node’s inspector', counted: 'V8 counts' },
   jvm: { by: 'the JVM’s attach protocol', counted: 'the JVM counts in its heap, without direct buffers' },

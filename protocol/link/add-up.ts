@@ -1,4 +1,7 @@
-/** Sums over fleet processes, engines and hosts: counts are added, histograms are merged, nothing is averaged. */
+/**
+ * Adds up figures of generator processes, engines and hosts. Counts are added and histograms are merged. Nothing is
+ * averaged.
+ */
 
 import { mergeEncoded } from '../base/histogram.ts';
 import { ownValue } from '../base/sum-counts.ts';
@@ -13,12 +16,12 @@ interface Values {
   [key: string]: Value;
 }
 
-/** Key whose values are combined by their maximum. */
+/** Key whose values are combined by maximum instead of sum. */
 const MAXIMUM_KEY = 'loopLateMs';
 
 /**
- * Adds numbers, merges histograms and time series, key by key in objects.
- * @param zero determines the keys; by default, all occurring keys
+ * Adds numbers, and merges histograms and time series. Objects are added key by key.
+ * @param zero object with the keys to add; default: all keys that occur
  */
 export function addUp<T extends object>(all: Iterable<T>, zero = {} as T): T {
   return sumOf([...all] as object[] as Values[], zero as object as Values) as object as T;
@@ -44,7 +47,10 @@ function combined(key: string, zero: Value | undefined, values: Value[]): Value 
   return sumOf(values as Values[], (zero as Values | undefined) ?? {});
 }
 
-/** Adds the series on a common grid with the longest of their intervals, because each series widens its intervals independently. */
+/**
+ * Adds series with different interval lengths. Each series can have lengthened its intervals independently, so the
+ * longest interval is used for all.
+ */
 function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
   const { startedAtUs, intervalUs } = addSeries(all.flatMap((series) => Object.values(series)));
   const grid = { startedAtUs, intervalUs, counts: [] };
@@ -59,10 +65,10 @@ function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
   };
 }
 
-/** Limits memory if a start time is wrong by years. */
+/** Maximum number of intervals. It limits the memory if a start time is wrong by years. */
 const MAX_INTERVALS = 1_000_000;
 
-/** Adds series with different start times, on the grid of the earliest and with the longest of their intervals. */
+/** Adds series with different start times. The sum starts with the earliest series and has the longest interval. */
 export function addSeries(all: TimeSeries[], combine = (a: number, b: number) => a + b): TimeSeries {
   const startedAtUs = Math.min(...all.map((series) => series.startedAtUs));
   const endedAtUs = Math.max(...all.map((series) => series.startedAtUs + series.counts.length * series.intervalUs));
@@ -72,7 +78,7 @@ export function addSeries(all: TimeSeries[], combine = (a: number, b: number) =>
   for (const series of all) {
     const shiftUs = series.startedAtUs - startedAtUs;
     series.counts.forEach((value, index) => {
-      // Rounds to the nearest interval, because series with equal intervals can start anywhere within one.
+      // Rounds to the nearest interval, because a series can start anywhere within an interval.
       const at = Math.round((shiftUs + index * series.intervalUs) / series.intervalUs) * series.intervalUs;
       const interval = Math.floor(at / intervalUs);
       while (counts.length <= interval) counts.push(0);
@@ -82,14 +88,14 @@ export function addSeries(all: TimeSeries[], combine = (a: number, b: number) =>
   return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };
 }
 
-/** Sums the snapshots of a fleet's processes or a run's engines. */
+/** Totals of the snapshots of generator processes or engines. */
 export type FleetTotals = Omit<FleetSnapshot, 'processes' | 'still' | 'engineLoop' | 'failureExamples'>;
 
 type Summand = Partial<FleetTotals> & Pick<FleetTotals, 'ends' | 'openings' | 'connecting'>;
 
 const NO_TIMES = { sent: 0, acknowledged: 0, ackUs: mergeEncoded([]), sendDelayUs: mergeEncoded([]) };
 
-/** Zero values of all fields that `addUp` sums. */
+/** Zero values of all fields that are added up. */
 const ZERO = {
   accounts: { asked: 0, pending: 0, alive: 0, peak: 0, failed: {}, ended: {}, returned: 0 },
   connected: 0,

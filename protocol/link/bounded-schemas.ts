@@ -1,36 +1,36 @@
 /**
- * Building blocks of the link's message schemas. Messages between hosts are parsed by their schemas, which bound all numbers and lengths,
- * because another host's messages are untrusted.
+ * Building blocks for schemas of messages between a run and its engines. Messages from another host are untrusted, so
+ * the schemas limit all numbers and lengths.
  */
 import { z } from 'zod';
 import type { InstantUs } from '../base/clock/instants.ts';
 
-/** Limit of bytes, times and counts of other programs. Kernels write "no limit" as a larger number. */
+/** Maximum of bytes, times and counts that other programs report. Kernels write "no limit" as a larger number. */
 export const LARGEST_FIGURE = 2 ** 63;
-/** Limit of counts, small enough that sums over all hosts are exact. */
+/** Maximum of counts. Sums over all hosts are then still exact. */
 const LARGEST = 2 ** 46;
-/** Limit of entries in a list or record, several times those of any run. */
+/** Maximum number of entries in a list or record, several times that of any run. */
 const MAX_ENTRIES = 100_000;
 
-/** Checks ranges only; the verdict checks that sums agree. */
+/** Count within a range. The schema does not check that sums agree; the verdict does. */
 export const count = z.number().gte(-LARGEST).lte(LARGEST);
-/** A number that code loops or allocates by, such as that of a phase. */
+/** Number of a phase or similar number. It is small, because code loops or allocates memory with it. */
 export const index = z.int().nonnegative().lte(10_000);
-/** Microseconds; monotonic clocks of different hosts can be years apart. */
+/** Point in time in microseconds. The monotonic clocks of two hosts can be years apart. */
 export const instant: z.ZodType<InstantUs> = z
   .number()
   .gte(-(2 ** 53))
   .lte(2 ** 53);
 export const name = z.string().max(1000);
-/** One or several sentences, such as the mistakes in a scenario. */
+/** Text of one or several sentences, such as a list of mistakes in a scenario. */
 export const sentence = z.string().max(2 ** 16);
 export const list = <T extends z.ZodType>(of: T) => z.array(of).max(MAX_ENTRIES);
-/** A record by cause, worker or other name. */
+/** Record with a limited number of names, such as causes or workers. */
 export const byName = <T extends z.ZodType>(of: T) =>
   z.record(name, of).refine((all) => Object.keys(all).length <= MAX_ENTRIES, 'too many names');
 export const counts = byName(count);
 
-/** Returns an object schema with a field for each name. */
+/** Returns the schema of an object with one field for each name. */
 export function each<const Name extends string, T extends z.ZodType>(names: readonly Name[], of: T) {
   return z.object(Object.fromEntries(names.map((field) => [field, of])) as Record<Name, T>);
 }

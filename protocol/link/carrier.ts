@@ -1,19 +1,22 @@
 /**
- * Transports the messages between a run and its engines, here between threads of a process. Every carrier delivers each message completely
- * to all other participants, in the sender's order, and not back to the sender.
+ * Carriers of messages between a run and its engines. The carrier in this file connects threads of a process. Every
+ * carrier delivers each message completely and in order to all other participants, but not to the sender.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 
 export interface Carrier<Sent, Received> {
-  /** Called for each message; set it right after opening the carrier, before a message can arrive. */
+  /** Called for each message. It must be set directly after the carrier is opened, before a message can arrive. */
   onMessage: (message: Received) => void;
-  /** Does nothing on a closed carrier. */
+  /** Sends a message; does nothing if the carrier is closed. */
   send(message: Sent): void;
-  /** Idempotent. Nothing is received afterwards. */
+  /** Closes the carrier. Nothing is received afterwards. A second call does nothing. */
   close(): void;
 }
 
-/** Opens a carrier between threads of a process. Does not keep the process running. @param runId distinguishes several runs in a process */
+/**
+ * Opens a carrier between threads of a process. It does not keep the process running.
+ * @param runId distinguishes several runs in the same process
+ */
 export function openThreadCarrier<Sent, Received>(runId: string): Carrier<Sent, Received> {
   const channel = new BroadcastChannel(`socketio-capacity:${runId}`);
   let isOpen = true;
@@ -28,7 +31,7 @@ export function openThreadCarrier<Sent, Received>(runId: string): Carrier<Sent, 
     },
   };
   channel.onmessage = (event) => carrier.onMessage((event as { data: Received }).data);
-  // Missing in Node's types.
+  // The method is missing in Node's types.
   (channel as unknown as { unref(): void }).unref();
   return carrier;
 }

@@ -4,17 +4,21 @@ import { count, counts, each } from './bounded-schemas.ts';
 import { histogram } from './histogram-schema.ts';
 
 /**
- * `measure`: messages due from now on belong to the measured window. `rest`: they do not, as before the window. `stop`: no more are sent.
+ * Stage of the messages that clients send repeatedly. `measure`: messages that are due from now on belong to the
+ * measured window. `rest`: they do not belong to it. `stop`: no more messages are sent.
  */
 export const messageStageSchema = z.enum(['measure', 'rest', 'stop']);
 export type MessageStage = z.infer<typeof messageStageSchema>;
 
-/** Counts of repeated messages so far. */
+/** Counts of repeated messages until now. */
 export const messageCountsSchema = z.object({
   sent: count,
-  /** Messages on open connections whose requested acknowledgement has not arrived. */
+  /** Number of messages on open connections whose acknowledgement has not yet arrived. */
   unanswered: count,
-  /** Part of `unanswered`: a newer message of the same connection was acknowledged, or none ever was. */
+  /**
+   * Messages of `unanswered` that were probably lost: a newer message of the connection was acknowledged, or none ever
+   * was.
+   */
   passedOver: count,
 });
 export type MessageCounts = z.infer<typeof messageCountsSchema>;
@@ -23,39 +27,45 @@ export const NO_MESSAGES: MessageCounts = { sent: 0, unanswered: 0, passedOver: 
 const messageTimesSchema = z.object({
   sent: count,
   acknowledged: count,
-  /** HDR histograms in microseconds, compressed base64, from the intended send: to the acknowledgement, and to the send. */
+  /**
+   * HDR histograms in microseconds, as compressed base64. Times from the intended send to the acknowledgement, and to
+   * the actual send.
+   */
   ackUs: histogram,
   sendDelayUs: histogram,
 });
 export type MessageTimes = z.infer<typeof messageTimesSchema>;
 
-/** `missed`: the process was late by a whole period, so the next message was already due. `disconnected`: there was no connection. */
+/**
+ * Reason why a message was not sent. `missed`: the process was late by a whole period, so the next message was already
+ * due. `disconnected`: there was no connection.
+ */
 type MessageLoss = 'missed' | 'disconnected';
 
 /**
- * Totals of repeated messages. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`. All counts are kept
- * independently, so that these sums can be checked.
+ * Totals of repeated messages. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`. Every
+ * count is kept separately, so that these sums can be checked.
  */
 export const messageTotalsSchema = z.object({
-  /** Connections that have begun to send, counted once for each of their steps. */
+  /** Connections that have started to send. A connection with two such steps counts twice. */
   connections: count,
-  /** Messages due on the schedule, from each connection's begin to its end. */
+  /** Messages that were due by schedule, from the start of each connection's step to its end. */
   due: count,
   sent: count,
-  /** Unsent messages by cause. */
+  /** Messages that were not sent, by cause. */
   notSent: each<MessageLoss, typeof count>(['missed', 'disconnected'], count),
-  /** Sent without requesting an acknowledgement. */
+  /** Messages sent without a request for an acknowledgement. */
   unasked: count,
   acknowledged: count,
-  /** Unacknowledged messages of open connections. */
+  /** Messages on open connections without an acknowledgement. */
   unanswered: count,
-  /** Open connections with such messages. */
+  /** Open connections with unacknowledged messages. */
   waitingConnections: count,
-  /** Part of `unanswered` as in `messageCountsSchema`, by event. */
+  /** Probably lost messages by event, as in `messageCountsSchema`. */
   passedOver: counts,
-  /** Unacknowledged messages of closed connections. */
+  /** Messages without an acknowledgement whose connection has closed. */
   lost: count,
-  /** Messages due in the measured window, and all others. */
+  /** Times of the messages that were due in the measured window, and of all others. */
   measured: messageTimesSchema,
   outside: messageTimesSchema,
 });

@@ -1,8 +1,8 @@
-/** Connections that ended without being closed by their virtual users, grouped by kind of end. */
+/** Connections that closed although their virtual user had not closed them, grouped by the kind of close. */
 import { z } from 'zod';
 import { count, list, name, sentence } from './bounded-schemas.ts';
 
-/** Values of the server's Engine.IO handshake; 0 if missing. */
+/** Values that the server announced in the Engine.IO handshake; 0 if missing. */
 const announcedSchema = z.object({ maxPayloadBytes: count, pingIntervalMs: count, pingTimeoutMs: count });
 export type Announced = z.infer<typeof announcedSchema>;
 
@@ -11,26 +11,29 @@ export const NOTHING_ANNOUNCED: Announced = { maxPayloadBytes: 0, pingIntervalMs
 export const endKindSchema = z.object({
   /** Socket.IO's reason. */
   reason: name,
-  /** More specific code of `failure-codes.ts`, such as `closed_1009`; empty if unknown. */
+  /** More specific failure code, such as `closed_1009`; empty if unknown. */
   cause: name,
-  /** Name of the last event received before; empty if there was none. */
+  /** Name of the last event that the connection received; empty if there was none. */
   event: name,
-  /** Printable examples: the text of the close frame or HTTP answer, and the arguments of the event. */
+  /** Examples, made printable: the text of the close frame or of the HTTP response, and the arguments of the event. */
   words: sentence,
   text: sentence,
   count,
   announced: announcedSchema,
-  /** Samples of these connections: age in ms, messages sent, messages received, bytes of the largest message sent. */
+  /**
+   * Samples of these connections: age in ms, number of messages sent, number received, bytes of the largest message
+   * sent.
+   */
   samples: list(z.tuple([count, count, count, count])),
 });
 export type EndKind = z.infer<typeof endKindSchema>;
 
-/** Limit of kinds; further ones are counted as `other`. */
+/** Maximum number of kinds. Further kinds are counted as `other`. */
 const MAX_KINDS = 50;
 const MAX_SAMPLES = 200;
 const OTHERS = { reason: 'other', cause: '', event: '', words: '', text: '' };
 
-/** Adds an end to a list of kinds. */
+/** Adds the close of a connection to the list of kinds. */
 export function addEnd(kinds: EndKind[], end: EndKind): void {
   const isSame = (kind: EndKind) => kind.reason === end.reason && kind.cause === end.cause && kind.event === end.event;
   const known = kinds.find(isSame);
@@ -47,7 +50,8 @@ export function addEnds(all: EndKind[][]): EndKind[] {
 }
 
 function join(kind: EndKind, end: EndKind): void {
-  // Keeps the first samples, then replaces them in turn by every second end, so that both early and late ones remain.
+  // Keeps the first samples. After that, every second close replaces a sample, so that both early and late samples
+  // remain.
   for (const sample of end.samples) {
     if (kind.samples.length < MAX_SAMPLES) kind.samples.push(sample);
     else if (kind.count % 2 === 0) kind.samples[(kind.count / 2) % MAX_SAMPLES] = sample;

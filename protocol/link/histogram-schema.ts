@@ -1,8 +1,11 @@
-/** Apart from the other bounds: servers parse those too, and have no histogram library. */
+/**
+ * Schema of a histogram. It is separate from the other schemas, because servers also load those, and servers have no
+ * histogram library.
+ */
 import { z } from 'zod';
 import { isEncodedHistogram } from '../base/histogram.ts';
 
-/** An HDR histogram, compressed base64. */
+/** HDR histogram as compressed base64. */
 export const histogram = z
   .string()
   .max(2 ** 17)

@@ -1,6 +1,7 @@
 /**
- * The messages between a run and its engines (one per Artillery worker thread), the only connection between plugin and engines during a
- * run, also after Ctrl-C. Only sums are sent: ledger rows and encoded histograms, never single receipts. A `Carrier` transports them.
+ * Messages between a run and its engines. Each Artillery worker thread has an engine. Plugin and engines use no other
+ * connection during a run, not even after Ctrl-C. Only sums are sent, such as ledger rows and encoded histograms. A
+ * `Carrier` transports the messages.
  */
 import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode } from '../codes/error-codes.ts';
@@ -11,16 +12,16 @@ import { freezeOrderSchema, frozenBroadcastSchema, sightingsSchema } from './led
 import { fleetSnapshotSchema, fleetStatusSchema } from './snapshot.ts';
 import { eventCountsSchema } from './time-series.ts';
 
-/** Identifies the reporting engine and its host. Its fleet's processes are numbered within it. */
+/** Identifies an engine and its host. Generator processes are numbered within their engine. */
 const engineIdentitySchema = z.object({
-  /** Same as `Host.kernel`. */
+  /** Id of the kernel, as in `Host.kernel`. */
   host: name,
-  /** Artillery's id of the worker. */
+  /** Id that Artillery gave the worker. */
   engine: name,
 });
 export type EngineIdentity = z.infer<typeof engineIdentitySchema>;
 
-/** Order to each engine for short connections before the load; not included in later counts. */
+/** Order for short connections before the load, which warm up the server. Later counts exclude them. */
 const warmUpOrderSchema = z.object({
   connections: count,
   /** Number of concurrent connections. */
@@ -30,7 +31,7 @@ const warmUpOrderSchema = z.object({
 });
 export type WarmUpOrder = z.infer<typeof warmUpOrderSchema>;
 
-/** An error for the user. */
+/** Error for the user. */
 export const failureSchema = z.object({
   code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
   message: sentence,
@@ -43,27 +44,27 @@ const message = <const Type extends string, Shape extends z.ZodRawShape>(type: T
 
 /** Messages from the run to all engines. */
 export const runMessageSchema = z.discriminatedUnion('type', [
-  /** Arrivals can begin, because the target is up and the baseline is measured; on several hosts, all begin at `atUs`. */
+  /** Arrivals can begin: the target is up and the baseline is measured. With several hosts, all start at `atUs`. */
   message('start', { atUs: instant.optional() }),
   message('warm-up', { requestId, order: warmUpOrderSchema }),
   message('snapshot', { requestId }),
   message('freeze', { requestId, broadcasts: list(freezeOrderSchema) }),
   /**
-   * Requests the sightings of the user's own event so far. `watch`: whether ids that appear from now on are counted; `outside`: ids that
-   * are not the run's.
+   * Requests the user's own events that were received so far. `watch`: whether ids that appear from now on are counted.
+   * `outside`: ids of broadcasts that the run did not send.
    */
   message('sight', { requestId, watch: z.boolean(), outside: list(sentence) }),
-  /** Changes the stage of repeated messages, and requests their counts. */
+  /** Sets the stage of repeated messages and requests their counts. */
   message('messages', { requestId, stage: messageStageSchema }),
-  /** Requests the copies of events without ids since the last request. */
+  /** Requests the number of copies of events without ids since the last request. */
   message('events', { requestId }),
-  /** Begins or ends the counts of a planned fault. */
+  /** Starts or ends the counts of a planned fault. */
   message('fault', { requestId, order: faultOrderSchema }),
-  /** Closes held connections, staggered. */
+  /** Closes held connections, spread over time. */
   message('release', {}),
-  /** The residual memory is measured, so held virtual users can end. */
+  /** Virtual users in a hold can end, because the residual memory is measured. */
   message('finish', {}),
-  /** Ends the run (also after Ctrl-C): engines close everything and reply. */
+  /** Ends the run, also after Ctrl-C. Engines close everything and reply. */
   message('close', { requestId }),
 ]);
 export type RunMessage = z.infer<typeof runMessageSchema>;
@@ -73,12 +74,12 @@ const report = <const Type extends string, Shape extends z.ZodRawShape>(type: Ty
 
 /** Messages from an engine to the run. */
 export const engineMessageSchema = z.discriminatedUnion('type', [
-  /** `engines`: number of engines on this host, including this one. */
+  /** The engine is ready. `engines`: number of engines on this host, including this engine. */
   report('ready', { engines: index }),
-  /** Start of the arrivals; on several hosts, the start time that the run ordered. */
+  /** Arrivals have started. With several hosts, the time is the ordered start time. */
   report('began', { beganAtUs: instant }),
   report('status', { status: fleetStatusSchema }),
-  /** All short connections are closed; `failure` is the message of the first failure. */
+  /** All warm-up connections are closed. `failure` is the message of the first failure. */
   report('warmed', { requestId, failure: sentence.optional() }),
   report('snapshot', { requestId, snapshot: fleetSnapshotSchema }),
   report('frozen', { requestId, rows: list(frozenBroadcastSchema) }),
@@ -87,7 +88,7 @@ export const engineMessageSchema = z.discriminatedUnion('type', [
   report('events', { requestId, events: list(eventCountsSchema) }),
   report('faulted', { requestId }),
   report('closed', { requestId }),
-  /** The engine's host is lost; no more reports will follow. */
+  /** Contact with the engine's host was lost. No more reports will arrive. */
   report('gone', {}),
   report('failed', failureSchema.shape),
 ]);

@@ -1,4 +1,7 @@
-/** Snapshot of an engine's whole fleet: cumulative counters and histograms, the health of its processes, and its status between snapshots. */
+/**
+ * Snapshot of an engine's generator processes: counters and histograms since the start, and the state of the processes.
+ * Shorter status messages are sent between snapshots.
+ */
 import { z } from 'zod';
 import { CONNECT_STAGES, type ConnectStage } from '../wire/connection.ts';
 import { byName, count, counts, each, index, list, sentence } from './bounded-schemas.ts';
@@ -9,65 +12,77 @@ import { histogram } from './histogram-schema.ts';
 import { receiptTotalsSchema } from './ledger-messages.ts';
 import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
 
-/** Event loop since the previous snapshot. The delay is the lateness of timers. */
+/** State of an event loop since the previous snapshot. The delay is that of timers. */
 const eventLoopHealthSchema = z.object({
-  /** 0 to 1; at 1, the loop is always busy, and its measured times include its own queue. */
+  /** Utilization from 0 to 1. At 1, the loop is always busy, and measured times include the time in its queue. */
   utilization: count,
   delayP50Ms: count,
   delayP99Ms: count,
   delayMaxMs: count,
-  /** Share of the thread's runnable time in which it waited for a CPU; null except on Linux. */
+  /** Share of its runnable time that the thread waited for a CPU. Null on other systems than Linux. */
   cpuWaitShare: count.nullable(),
 });
 export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;
 
 const fleetProcessHealthSchema = z.object({
   pid: z.int().positive(),
-  /** Number of the process within its engine's fleet. */
+  /** Number of the generator process within its engine. */
   index,
-  /** False once the process has died; its connections count as disconnected. */
+  /** False after the process has died. Its connections then count as disconnected. */
   alive: z.boolean(),
-  /** False if it did not answer this time, because it has died or stalled; its figures are then outdated. */
+  /**
+   * False if the process did not reply to the last request, because it has died or stalled. Its figures are then
+   * outdated.
+   */
   answers: z.boolean(),
   connections: count,
   eventLoop: eventLoopHealthSchema,
 });
 
-/** Account of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
+/** Counts of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
 const connectionAccountsSchema = z.object({
   asked: count,
   pending: count,
   alive: count,
-  /** Peak of concurrent connections; of several engines, the sum of their peaks. */
+  /** Peak of concurrent connections. Over several engines, it is the sum of their peaks. */
   peak: count,
-  /** Never opened, by cause. */
+  /** Connections that never opened, by cause. */
   failed: counts,
-  /** Opened and closed again, by Socket.IO's reason; `io client disconnect` is our own disconnect. */
+  /**
+   * Connections that opened and closed, by Socket.IO's reason. The reason `io client disconnect` is a disconnect by the
+   * generator.
+   */
   ended: counts,
-  /** Number of drops after which the connection was reestablished. */
+  /** Number of drops after which the client reconnected. */
   returned: count,
 });
 
-/** Drops of connections that should reconnect: dropped = returned + gaveUp + left + away. A connection that drops twice counts twice. */
+/**
+ * Drops of connections that reconnect by themselves: dropped = returned + gaveUp + left + away. A connection that drops
+ * twice counts twice.
+ */
 const returnCountsSchema = z.object({
   dropped: count,
   returned: count,
   /** Reconnected with a restored session. */
   recovered: count,
-  /** Given up after the last attempt. */
+  /** Connections that did not reconnect after the last attempt. */
   gaveUp: count,
-  /** Closed by their virtual users while disconnected. */
+  /** Connections that their virtual users closed while they were disconnected. */
   left: count,
-  /** Disconnected at present. */
+  /** Connections that are disconnected now. */
   away: count,
-  /** Attempts after the first one of each drop. */
+  /** Number of reconnect attempts beyond the first attempt of each drop. */
   retries: count,
-  /** HDR histogram of the time from drop to reconnect, in microseconds, compressed base64. */
+  /** HDR histogram, compressed base64: microseconds from drop to reconnect. */
   awayUs: histogram,
 });
 export type ReturnCounts = z.infer<typeof returnCountsSchema>;
 
-/** Each opened connection is in exactly one count; `upgraded` began with polling and changed to WebSocket. */
+/**
+ * Opened connections by transport. Each connection counts once. `upgraded` connections started with polling and changed
+ * to WebSocket.
+ */
 const transportCountsSchema = z.object({
   websocket: count,
   upgraded: count,
@@ -75,99 +90,112 @@ const transportCountsSchema = z.object({
 });
 export type TransportCounts = z.infer<typeof transportCountsSchema>;
 
-/** Cumulative counters and histograms of one engine's fleet. */
+/** Counters and histograms of an engine's generator processes since the start. */
 export const fleetSnapshotSchema = z.object({
   processes: list(fleetProcessHealthSchema),
   accounts: connectionAccountsSchema,
-  /** Whether no connection opened or closed while the processes answered one after the other, so that their counts are consistent. */
+  /** Whether no connection opened or closed while the processes replied. Their counts are then consistent. */
   still: z.boolean(),
   /** Event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
   connected: count,
-  /** Virtual users that finally failed, but not by a lost connection, by cause. */
+  /** Virtual users that failed, by cause. Lost connections are not included. */
   failures: counts,
-  /** Printable error text of the first failure of each cause. */
+  /** Printable error text of the first failure for each cause. */
   failureExamples: byName(sentence),
-  /** Virtual users of other engines in the same run; failures by error. */
+  /** Virtual users of other engines in the same run. Failures are counted by error. */
   otherUsers: z.object({ started: count, ended: count, failures: counts }),
-  /** requests = Σ responses (by status) + Σ failures (by error) + pending */
+  /** HTTP requests: requests = Σ responses (by status) + Σ failures (by error) + pending. */
   http: z.object({ requests: count, pending: count, responses: counts, failures: counts }),
-  /** Counts of functions: received events, failed calls, events dropped because the functions were too slow, and their own counters. */
+  /**
+   * Counts of functions: received events, failed calls, events dropped because functions were too slow, and counters of
+   * the functions.
+   */
   functions: z.object({ received: count, failures: counts, dropped: count, counters: counts }),
-  /** Events that a fleet process dropped, because functions were too slow. */
+  /** Events that a generator process dropped because functions were too slow. */
   eventsDropped: count,
-  /** Repeated attempts, of first connections and of reconnects. */
+  /** Repeated connection attempts, for the first connection and for reconnects. */
   retries: count,
-  /** Connections that ended, by Socket.IO's reason. */
+  /** Closed connections, by Socket.IO's reason. */
   disconnects: counts,
-  /** Ends not requested by a virtual user, also of connections that reconnected, by kind. */
+  /**
+   * Connections that closed although their virtual user had not closed them, by kind. Includes connections that
+   * reconnected.
+   */
   ends: list(endKindSchema),
   returns: returnCountsSchema,
-  /** All opened connections, by current or last transport. */
+  /** All opened connections, by their last transport. */
   transports: transportCountsSchema,
-  /** Connections to which the server granted compression. */
+  /** Connections for which the server accepted compression. */
   compressed: count,
-  /** Connections that stayed on polling although the options include WebSocket, by cause. */
+  /** Connections that stayed on polling although WebSocket is allowed, by cause. */
   upgradeFailures: counts,
-  /** Open connections, by the worker in the join's acknowledgement. */
+  /** Open connections by worker, from the acknowledgement of the join. */
   perWorker: counts,
   /**
-   * Open connections without a worker from a join, by the first part of the session id, which is the worker's name only on bundled servers.
+   * Open connections whose worker is unknown, by the first part of the session id. Only bundled servers put the
+   * worker's name there.
    */
   perSessionPrefix: counts,
-  /** HDR histograms in microseconds, compressed base64. */
+  /** HDR histograms in microseconds, as compressed base64. */
   connectUs: each<ConnectStage, typeof histogram>(CONNECT_STAGES, histogram),
   /** Connections whose TLS handshake resumed an earlier session. */
   tlsResumed: count,
-  /** Connections opened per interval since the start, from which the achieved rate is computed. */
+  /** Connections opened in each interval since the start. The achieved rate is computed from them. */
   openings: timeSeriesSchema,
   connecting: connectingOverTimeSchema,
-  /** Set once a planned fault has begun. */
+  /** Counts of a planned fault, after it has begun. */
   fault: faultCountsSchema.optional(),
   receipts: receiptTotalsSchema,
   messages: messageTotalsSchema,
-  /** Connections that have ended, and the time for which they were open in all, in ms. */
+  /** Closed connections, and the sum of the times for which they were open, in ms. */
   ended: z.object({ connections: count, openMs: count }),
-  /** Acknowledgements that match no message, and repeated ones. */
+  /** Acknowledgements that match no message, or that were repeated. */
   unknownAcks: count,
   acks: count,
-  /** Acknowledgements with an error object, by its text; further texts are counted under an empty one. */
+  /**
+   * Acknowledgements that contain an error object, by its text. After a limit, further texts are counted under the
+   * empty text.
+   */
   ackErrors: counts,
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
 
-/** Counts of an engine's fleet, sent several times a second for the live line, and to detect the end of traffic. */
+/**
+ * Current counts of an engine's generator processes. They are sent several times a second, for the live line and to
+ * detect the end of traffic.
+ */
 export const fleetStatusSchema = z.object({
   /** Virtual users that have started. */
   started: count,
-  /** Virtual users of other engines that have started. */
+  /** Started virtual users of other engines. */
   others: count,
   connecting: count,
   connected: count,
-  /** Connections with an acknowledged join. */
+  /** Connections whose join was acknowledged. */
   joined: count,
-  /** Virtual users parked in `hold`. */
+  /** Virtual users in the step `hold`. */
   holding: count,
   failed: count,
-  /** Connections opened so far, including reconnects. */
+  /** Opened connections so far, including reconnects. */
   opened: count,
   /** Failed connection attempts so far. */
   failedAttempts: count,
-  /** Virtual users that failed, but not by a lost connection, by cause. */
+  /** Virtual users that failed, by cause. Lost connections are not included. */
   failures: counts,
-  /** Connections closed by either side, by reason. */
+  /** Connections that either side has closed, by reason. */
   ended: counts,
-  /** Broadcast receipts since the start, duplicates included. */
+  /** Received copies since the start, including duplicates. */
   received: count,
-  /** First copies per connection and broadcast, part of `received`. */
+  /** Received copies without duplicates, a part of `received`. */
   reached: count,
-  /** Joins sent and not yet acknowledged. */
+  /** Joins without an acknowledgement so far. */
   joining: count,
-  /** Connected by polling, with an upgrade to WebSocket under way. */
+  /** Connections on polling that are upgrading to WebSocket. */
   upgrading: count,
-  /** Dropped, with a reconnect under way. */
+  /** Dropped connections that are reconnecting. */
   away: count,
-  /** Largest lateness of a timer in the slowest event loop during the last second. Combined by maximum, not by sum. */
+  /** Maximum timer delay of the slowest event loop in the last second. Combined by maximum, not by sum. */
   loopLateMs: count,
 });
 export type FleetStatus = z.infer<typeof fleetStatusSchema>;

@@ -1,8 +1,8 @@
-/** Counts over time, and between two readings. */
+/** Time series of counts, and counts between two readings. */
 import { z } from 'zod';
 import { count, instant, list, name } from './bounded-schemas.ts';
 
-/** Events per interval. */
+/** Number of events in each interval. */
 export const timeSeriesSchema = z.object({
   startedAtUs: instant,
   intervalUs: z.number().positive(),
@@ -10,35 +10,35 @@ export const timeSeriesSchema = z.object({
 });
 export type TimeSeries = z.infer<typeof timeSeriesSchema>;
 
-/** Connection events over time, all on the same intervals. */
+/** Connection events over time. All series have the same intervals. */
 export const connectingOverTimeSchema = z.object({
   /** First connections. */
   opened: timeSeriesSchema,
-  /** Sum and maximum of their connect times. */
+  /** Sum and maximum of the connect times in each interval. */
   connectUs: timeSeriesSchema,
   slowestUs: timeSeriesSchema,
   /** Failed attempts. */
   failed: timeSeriesSchema,
-  /** Connections that ended without being closed by their virtual users. */
+  /** Connections that closed although their virtual user had not closed them. */
   ended: timeSeriesSchema,
 });
 export type ConnectingOverTime = z.infer<typeof connectingOverTimeSchema>;
 
-/** An event whose copies are counted, and what its copies are compared with. */
+/** Event whose copies are counted, and the count to compare them with. */
 export interface CountedEvent {
   event: string;
-  /** Event of the connections from which the server makes it. */
+  /** Event of clients that causes the server to send this event. */
   from?: string | undefined;
-  /** The server's counter of such messages. */
+  /** Name of the server's counter for the clients' event. */
   counter?: string | undefined;
 }
 
-/** Copies of events without ids, between two readings. */
+/** Copies of events without ids, counted between two readings. */
 export const eventCountsSchema = z.object({
   event: name,
-  /** Messages of the open connections, from which the server makes the copies. */
+  /** Messages of open connections that cause the copies. */
   sent: count,
-  /** Copies and messages of a connection, and the number of such connections. */
+  /** Number of copies and of messages per connection, with the number of such connections. */
   byCount: list(z.tuple([count, count, count])),
 });
 export type EventCounts = z.infer<typeof eventCountsSchema>;

@@ -1,10 +1,10 @@
 /**
- * Runs V8's heap or CPU profiler in an inspector session inside the process. Workers with a control port call this function; in other
- * processes, the run evaluates its source text.
+ * Runs V8's heap or CPU profiler in an inspector session inside the process. A worker with a control port calls this
+ * function. In other processes, the run evaluates the function's source text.
  */
 import type { PROFILE_LIMITS, Profile, ProfileKind } from './profile-schema.ts';
 
-/** Inspector session of the own process, which calls back before `post` returns. */
+/** Inspector session of the same process. It calls back before `post` returns. */
 interface Session {
   connect(): void;
   disconnect(): void;
@@ -25,15 +25,16 @@ interface ProfileModules {
   fs: { readFileSync(path: string, encoding: 'utf8'): string; readdirSync(path: string): string[] };
 }
 
-/** Source text of an expression for these modules, for ES modules and CommonJS. */
+/** Source text of an expression that loads these modules. It works in ES modules and in CommonJS. */
 export const MODULES = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs') }))(process)`;
 
 export type ProfileAction = 'start' | 'take' | 'end';
 
 /**
- * `start` replaces a running profile, `take` returns and ends it, `end` discards it. The function refers to nothing outside itself, because
- * its source text is evaluated in other processes, also on Node 18.
- * @returns the profile, or why the process cannot be profiled
+ * Starts, takes or discards a profile. `start` replaces a running profile, `take` ends and returns it, `end` discards
+ * it. The function uses nothing outside itself, because its source text is also evaluated in other processes, even on
+ * Node 18.
+ * @returns the profile, or the reason why the process cannot be profiled
  */
 export function profileProcess(
   { inspector, fs }: ProfileModules,
@@ -43,7 +44,7 @@ export function profileProcess(
 ): { profile?: Profile; failure?: string } {
   const KEY = Symbol.for('socketio-capacity.profile');
   const slot = process as unknown as { [KEY]?: Running | undefined };
-  /** Returns a thread's CPU time, if the kernel reports it. */
+  /** Returns the CPU time of a thread; undefined if the kernel does not report it. */
   const threadUs = (thread = 'thread-self') => {
     try {
       return Number(fs.readFileSync(`/proc/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
@@ -51,7 +52,10 @@ export function profileProcess(
       return undefined;
     }
   };
-  /** CPU time of V8's threads that wake the profiled one, busy or not. */
+  /**
+   * Returns the CPU time of V8's threads that sample the profiled thread. They use CPU even if the profiled thread is
+   * idle.
+   */
   const profilerUs = () => {
     let sum = 0;
     try {
@@ -125,7 +129,7 @@ export function profileProcess(
     let lastUs = startTime;
     const sampled = samples.map((id: number, index: number) => {
       lastUs += timeDeltas[index];
-      // A sample counts for the time until the next one.
+      // A sample lasts until the next sample.
       const us = Math.max(0, index + 1 < samples.length ? timeDeltas[index + 1] : endTime - lastUs);
       return { id, us, isIdle: byId.get(id).callFrame.functionName === '(idle)' };
     }) as { id: number; us: number; isIdle: boolean }[];
@@ -154,7 +158,7 @@ export function profileProcess(
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Flattens the call tree, callers before callees. Nodes beyond the limits are left out. */
+  /** Flattens the call tree. Callers come before callees. Nodes beyond the limits are omitted. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Profile {
     const cut = (text: unknown) => String(text).slice(0, limits.text);
@@ -172,7 +176,7 @@ export function profileProcess(
     return { kind, folder: cut(process.cwd()), nodes };
   }
 
-  // Inspector sessions of the own process crash Deno (2.9.6).
+  // Deno 2.9.6 crashes if a process opens an inspector session to itself.
   if ('Deno' in globalThis || 'Bun' in globalThis) return { failure: 'only Node can be profiled' };
   const running = slot[KEY];
   try {

@@ -1,14 +1,17 @@
-/** Profiles of a process as a list of call frames, with the bytes that each allocated and the process still keeps, or with CPU time. */
+/**
+ * Profile of a process as a list of call frames. Each frame has the allocated bytes that are still in use, or its CPU
+ * time.
+ */
 import { z } from 'zod';
 import { LARGEST_FIGURE } from '../link/bounded-schemas.ts';
 
-/** `interval`: mean distance between two samples, in bytes for the heap and in microseconds for the CPU. */
+/** `interval`: mean distance between two samples, in bytes (heap) or microseconds (CPU). */
 export const PROFILE_LIMITS = {
   interval: { heap: 2048, cpu: 250 },
-  /** Time limit after which a process ends a profile by itself. */
+  /** Time after which a process ends a profile by itself. */
   longestMs: { heap: 30 * 60_000, cpu: 60_000 },
   nodes: 30_000,
-  /** Limits of the characters of names and files: in total, and each. */
+  /** Maximum number of characters in names and files: in total, and for each of them. */
   allText: 1_000_000,
   text: 1000,
 };
@@ -21,11 +24,11 @@ export const profileKindSchema = z.enum(['heap', 'cpu']);
 const nodeSchema = z.object({
   /** Name of the function; empty if anonymous. */
   name: text,
-  /** URL of its file; empty for native code. */
+  /** URL of the function's file; empty for native code. */
   url: text,
-  /** Line at which the function begins. */
+  /** Line on which the function begins. */
   line: z.int().nonnegative(),
-  /** Own bytes or microseconds, without called functions. */
+  /** Bytes or microseconds of the function itself, without the functions that it calls. */
   self: figure,
   /** Index of the caller; −1 for the root. */
   parent: z.int().gte(-1),
@@ -34,10 +37,13 @@ const nodeSchema = z.object({
 const profileSchema = z
   .object({
     kind: profileKindSchema,
-    /** The working directory of the process. */
+    /** Working directory of the process. */
     folder: text,
     nodes: z.array(nodeSchema).min(1).max(PROFILE_LIMITS.nodes),
-    /** CPU time during the profile, of the process without V8's profiling thread, and of the JavaScript thread if the kernel reports it. */
+    /**
+     * CPU time during the profile: of the process without V8's profiling thread, and of the JavaScript thread if the
+     * kernel reports it.
+     */
     cpu: z.object({ processUs: figure, threadUs: figure.optional() }).optional(),
   })
   .refine(
@@ -45,7 +51,7 @@ const profileSchema = z
     'a caller comes after the function that it called',
   );
 
-/** Reply of a process: the profile after `take`, or the reason for a failure. */
+/** Reply of a process: the profile, or the reason for a failure. */
 export const takenSchema = z.object({ profile: profileSchema.optional(), failure: z.string().max(1000).optional() });
 
 export type Profile = z.infer<typeof profileSchema>;

@@ -1,4 +1,7 @@
-/** The answer of a run: the lines and figures that every report shows first. Stored, so that all reports show the same. */
+/**
+ * Answer of a run: the lines and figures at the top of every report. It is stored, so that all reports show the same
+ * answer.
+ */
 import { z } from 'zod';
 import { amountSchema } from './figure.ts';
 import { object, rowsOf } from './shared-schemas.ts';
@@ -30,7 +33,7 @@ export const answerSchema = object({
 export type AnswerLine = z.infer<typeof lineSchema>;
 export type RunAnswer = z.infer<typeof answerSchema>;
 
-/** The outcome of the deployment under test, as opposed to the verdict on the measurement. */
+/** Outcome of the deployment. The verdict, in contrast, rates the measurement. */
 export const outcomeSchema = object({
   status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']).describe('`UNKNOWN`: the measurement is INVALID'),
   thresholds: rowsOf({

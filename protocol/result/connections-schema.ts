@@ -1,4 +1,4 @@
-/** The sections of the result document on connections, and on virtual users besides them. */
+/** Sections of the result document on connections, and on other activities of virtual users. */
 import { z } from 'zod';
 import { TRANSPORTS, type TransportsName } from '../wire/connection.ts';
 import { figure } from './figure.ts';
@@ -7,7 +7,7 @@ import { byName, count, object, objectOrNull, orNull, rowsOf, summary, summarySc
 const perSecond = z.number().nullable();
 const byReason = byName(count);
 const connections = { quantity: 'count', noun: 'connections', answers: ['connections'] } as const;
-/** Declaration of a count that counts connections missing from the target as faults. */
+/** Declaration of a count of connections. Connections missing from the target are faults. */
 const reached = {
   ...connections,
   better: 'higher',
@@ -112,7 +112,7 @@ export const connectionsSchema = object({
   }),
   rampSeconds: z.number().nullable().describe('duration of the ramps, without pauses'),
   connectMs: figure(summary, 'from the first attempt to the CONNECT answer', {
-    // Depends on the generator's clock and event loops, too.
+    // The connect time also depends on the clock and event loops of the generator.
     ...{ title: 'Connect time', quantity: 'milliseconds', answers: ['connections', 'latency'], follows: 'load' },
     ...{ threshold: 'connections.connect_time', compared: { p50: 'secondary', p99: 'primary' } },
   }),
@@ -150,7 +150,7 @@ export const connectionsSchema = object({
   perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
 });
 
-/** HTTP requests, functions, and users of other engines, besides the connections. */
+/** HTTP requests, functions, and virtual users of other engines. */
 export const httpSchema = z
   ._default(
     objectOrNull({

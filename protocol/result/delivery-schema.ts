@@ -1,4 +1,4 @@
-/** The section `delivery` of the result document. Every frame with the broadcast event is in exactly one column. */
+/** Section `delivery` of the result document. Every frame with the broadcast event is counted in exactly one column. */
 import { z } from 'zod';
 import { ROOM_ORDERS } from '../wire/rooms.ts';
 import { figure } from './figure.ts';
@@ -7,7 +7,7 @@ import { count, object, objectOrNull, orNull, rowsOf, time } from './shared-sche
 const receipts = { quantity: 'count', noun: 'receipts', answers: ['delivery'], threshold: true } as const;
 const share = { quantity: 'share', answers: ['delivery'], threshold: true } as const;
 
-/** Receipts of one broadcast, or of all together. */
+/** Counts of received copies, for one broadcast or for all. */
 const receiptShape = {
   expected: figure(count, 'receipts expected: members of the room at the send', {
     ...receipts,
@@ -19,7 +19,7 @@ const receiptShape = {
   }),
   lostConnected: figure(count, 'not received, although the connection stayed open', receipts),
   lostDisconnected: figure(count, 'not received, and the connection ended after the send', receipts),
-  // No answer invalidates it: a duplicate is certain, even if other counts are in doubt.
+  // No finding invalidates duplicates. A duplicate is certain even if other counts are in doubt.
   duplicates: figure(count, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),
@@ -39,12 +39,12 @@ const receiptShape = {
   ),
   missed: count.describe('expected, but disconnected at the send; the server restored their session'),
   resent: count.describe('missed, and received after the reconnect; part of `received`'),
-  // Includes the run's own receivers that left without a copy.
+  // Includes receivers of the run that left before they received a copy.
   justJoined: orNull(count).describe('members that joined between order and send'),
   justLeft: orNull(count).describe('members that left between order and send, or while copies were under way'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
-/** Counts that are summed over fleet processes and broadcasts. */
+/** Counts that are added up over generator processes and broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 export const NO_COPIES = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0])) as Record<ReceiptCount, number>;
 
@@ -68,7 +68,7 @@ const batchSchema = object({
   earlyByMs: latency.describe('by how much the earliest receipt preceded the send'),
 });
 
-/** Null for external engines, which keep no ledger. */
+/** Section on delivered copies. Null for external engines, which do not count copies. */
 export const deliverySchema = object({
   source: z.enum(['contract', 'own event']).describe('which broadcasts were counted'),
   event: z.string().describe('name of the event'),

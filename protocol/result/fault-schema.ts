@@ -1,4 +1,4 @@
-/** The section `fault` of the result document: effect of a planned fault on the connections that were open then. */
+/** Section `fault` of the result document: effect of a planned fault on the connections that were open at its start. */
 import { z } from 'zod';
 import { FAULT_KINDS } from '../wire/fault-kinds.ts';
 import { figure } from './figure.ts';
@@ -6,7 +6,7 @@ import { byName, count, layers, time as moment, object, rowsOf } from './shared-
 
 const byCause = byName(count);
 const connections = { quantity: 'count', noun: 'connections', answers: ['connections'], threshold: true } as const;
-/** Depends on the generator’s clock and event loops, too. */
+/** The time also depends on the clock and event loops of the generator. */
 const time = { quantity: 'milliseconds', answers: ['connections', 'latency'], follows: 'load' } as const;
 const ms = z.number().nullable();
 

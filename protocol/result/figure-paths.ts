@@ -1,11 +1,11 @@
-/** The declared figures of the result document, found by walking its schema. */
+/** Figures of the result document. They are found by a walk through its schema. */
 import type { z } from 'zod';
 import { type Declaration, declarationOf } from './figure.ts';
 import { generatorSchema } from './machine-schema.ts';
 import { resultSchema } from './result.ts';
 import { sampleSchema } from './samples.ts';
 
-/** Placeholder for any name in a key, such as that of a layer. */
+/** Placeholder in a key for any name, such as that of a layer. */
 export const ANY = '<name>';
 
 export interface Figure extends Declaration {
@@ -15,7 +15,7 @@ export interface Figure extends Declaration {
   kind: 'number' | 'counts' | 'distribution';
 }
 
-/** A key of the document, with its type and figure. */
+/** Key of the document, with its type and its figure. */
 interface Place {
   path: string;
   type: string;
@@ -30,10 +30,10 @@ interface Def {
   valueType?: z.ZodType;
 }
 
-/** All keys that are not in lists, in the order of the document. */
+/** All keys of the document that are not in lists, in order. */
 export const PLACES: readonly Place[] = walk(resultSchema, []);
 
-/** Keys in lists that the live view shows: the newest sample, and the event loops. */
+/** Keys in lists that the live view shows: the newest sample, and event loops of the generator. */
 const LIVE_PLACES = [...walk(sampleSchema, ['samples']), ...walk(generatorSchema.element, ['generator'])];
 
 export const FIGURES: readonly Figure[] = [...PLACES, ...LIVE_PLACES].flatMap(({ figure }) => figure ?? []);
@@ -56,15 +56,15 @@ function kindOf(type: string): Figure['kind'] {
   return type === 'number' || type === 'distribution' ? type : 'counts';
 }
 
-/** Returns the first and the last key of a path, such as `memory` and `slope`. */
+/** Returns the first and the last part of a key, such as `memory` and `slope`. */
 export function ends(path: string): [first: string, last: string] {
   const keys = path.split('.');
   return [keys[0] as string, keys.at(-1) as string];
 }
 
 /**
- * Matches a path with a pattern, in which `<name>` stands for any key.
- * @returns that key, empty if the pattern has none; undefined without a match
+ * Matches a key with a pattern, in which `<name>` stands for any part.
+ * @returns the part that matches `<name>`; empty if the pattern has no placeholder; undefined without a match
  */
 export function matches(pattern: string, path: string): string | undefined {
   const [known, given] = [pattern.split('.'), path.split('.')];
@@ -113,7 +113,7 @@ function figureBelow(
   );
 }
 
-/** Units of the document's numbers. Counts and rates have the figure's noun instead. */
+/** Units of numbers in the document. The unit of a count or rate is the figure's noun. */
 const UNITS: Partial<Record<Figure['quantity'], string>> = {
   kilobytes: 'bytes',
   megabytes: 'bytes',
@@ -127,7 +127,7 @@ const UNITS: Partial<Record<Figure['quantity'], string>> = {
   share: '0 to 1',
 };
 
-/** Returns the unit of the figure in the document: `bytes`, `ms`, `receipts`, `connections/s`. */
+/** Returns the unit of a figure: `bytes`, `ms`, `receipts`, `connections/s`. */
 export function unitOf({ quantity, noun = '' }: Figure): string {
   return UNITS[quantity] ?? (quantity === 'perSecond' ? `${noun}/s` : noun);
 }

@@ -1,12 +1,12 @@
 /**
- * Figures as data, and their declaration at their keys in the result document's schema. Key and description come from the schema; comparisons, thresholds,
- * Prometheus series, invalidation and the reference are derived from the declaration.
+ * Declarations of figures at their keys in the schema of the result document. Key and description come from the schema.
+ * Comparisons, thresholds, Prometheus series, invalidation and the reference use the declarations.
  */
 import { z } from 'zod';
 import type { AnsweredQuestion } from './findings.ts';
 import { interval, object } from './shared-schemas.ts';
 
-/** Quantities in the units of the result document: memory in bytes, CPU in seconds or percent of a core. */
+/** Quantities in the units of the result document: memory in bytes, CPU in seconds or in percent of a core. */
 const QUANTITY_NAMES = [
   'count',
   'kilobytes',
@@ -35,50 +35,62 @@ export const amountSchema = object({
 
 export type Amount = z.infer<typeof amountSchema>;
 
-/** `primary`: one of the few figures that decide a comparison. `insteadOf`: compared only if that name has no figure. */
+/**
+ * `primary`: one of the few figures that decide a comparison. `insteadOf`: compared only if the named figure is
+ * missing.
+ */
 type Compared = 'primary' | 'secondary' | { insteadOf: string };
 
 export interface Declaration {
-  /** Title in tables. For a figure by layer, the part after the layer's title; for a distribution, the part before `p99`. */
+  /**
+   * Title in tables. If the figure exists for each layer, it follows the layer's title. If the figure is a
+   * distribution, the percentile follows.
+   */
   title?: string;
   quantity: QuantityName;
-  /** Noun of a count, such as `receipts`. */
+  /** Noun for the counted things, such as `receipts`. */
   noun?: string;
-  /** Direction of improvement; `lower` by default. */
+  /** Direction that counts as better; default: `lower`. */
   better?: 'lower' | 'higher';
-  /** Findings that invalidate any of these answers also invalidate the figure. */
+  /** Parts of the answer that contain the figure. A finding that invalidates one of them invalidates the figure. */
   answers: readonly AnsweredQuestion[];
-  /** Artillery metric; `true` for a name derived from the key. A star stands for the layer's name. */
+  /** Name of the Artillery metric; `true` derives it from the key. A star stands for the name of the layer. */
   threshold?: string | true;
-  /** Prometheus series during a run, without its prefix. */
+  /** Prometheus series during a run. */
   live?: Live;
-  /** How it is compared, by percentile or layer if it has several. Each compared figure widens the intervals of all. */
+  /**
+   * Role in comparisons. If the figure has several percentiles or layers, there is a role for each. Each additional
+   * figure widens the intervals of all figures.
+   */
   compared?: Compared | Record<string, Compared>;
   /**
-   * Setting on which it depends. A figure that depends on `load` is compared only between runs of the same load. `target` and `rate` are
-   * set by the scenario, so a study does not compare such figures between levels that set them differently.
+   * Setting that the figure depends on. A figure that depends on `load` is compared only between runs with the same
+   * load. A scenario sets `target` and `rate`, so a study does not compare such figures if its levels set them
+   * differently.
    */
   follows?: 'load' | 'target' | 'rate';
-  /** Source of the noise estimate within a run: the fit of a line, or the broadcasts. */
+  /** Source of the noise estimate within a run: the fitted line or the spread between broadcasts. */
   noise?: 'fit' | 'broadcasts';
-  /** Computes the faults that the figure counts (missing or excess ones) from its section. Default: the value itself. */
+  /**
+   * Computes the number of faults (missing or excess things) from the figure's section. Default: the figure's value.
+   */
   faults?(section: never): number;
 }
 
 export interface Live {
-  /** Name of the series: a counter if it ends with `_total`, else a gauge. */
+  /** Name of the series without its prefix. A name that ends with `_total` is a counter, any other is a gauge. */
   series: string;
-  /** Label with the names in the key, or the names of the counts, as values. */
+  /** Label whose values are the names in the key or the names of the counts. */
   label?: string;
-  /** Further, constant labels. */
+  /** Additional labels with constant values. */
   labels?: Record<string, string>;
-  /** Description, if that of the result does not fit. */
+  /** Description, if that of the result document does not fit. */
   help?: string;
 }
 
 const DECLARATIONS = z.registry<Declaration>();
 
-/** Returns the schema, described and declared as a figure of the result. */
+/** Returns the schema with a description and a declaration as a figure. */
 export function figure<S extends z.ZodType>(schema: S, description: string, declaration: Declaration): S {
   const described = schema.describe(description);
   DECLARATIONS.add(described, declaration);

@@ -1,4 +1,4 @@
-/** The findings of a run, derived once from the measurements. Reports and commands read this list. */
+/** Findings of a run. They are derived once from the measurements, and all reports and commands read this list. */
 import { z } from 'zod';
 import { EXPECTATION_NAMES } from '../codes/expectations.ts';
 import { object, rowsOf } from './shared-schemas.ts';
@@ -6,7 +6,7 @@ import { object, rowsOf } from './shared-schemas.ts';
 const ABOUT = ['measurement', 'generator', 'machine', 'deployment', 'application'] as const;
 export type About = (typeof ABOUT)[number];
 
-/** The answers of a run, and `run` for all of them. */
+/** Parts of the answer that a finding can invalidate. `run` stands for all of them. */
 const INVALIDATED = ['connections', 'memory', 'delivery', 'latency', 'cpu', 'run'] as const;
 export type Invalidated = (typeof INVALIDATED)[number];
 export type AnsweredQuestion = Exclude<Invalidated, 'run'>;
@@ -35,7 +35,10 @@ export const findingSchema = object({
 export type Finding = z.infer<typeof findingSchema>;
 export type FindingValue = z.infer<typeof valueSchema>;
 
-/** Returns the known numbers by name. @param unit unit of all numbers; empty for counts */
+/**
+ * Returns the numbers with their names. Unknown numbers are omitted.
+ * @param unit unit of all numbers; empty for counts
+ */
 export function valuesOf(named: Record<string, number | null | undefined>, unit = ''): FindingValue[] {
   return Object.entries(named).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [{ name, value, unit, low95: null, high95: null }],

@@ -1,4 +1,4 @@
-/** The section `latency` of the result document. */
+/** Section `latency` of the result document. */
 import { z } from 'zod';
 import { figure } from './figure.ts';
 import { byName, count, intervals, object, objectOrNull, rowsOf, summary } from './shared-schemas.ts';
@@ -7,8 +7,9 @@ const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' }
 const ofBroadcasts = { ...time, noise: 'broadcasts' } as const;
 
 /**
- * Start of latencies: the contract's send time; for the user's own event, the time in its payload, otherwise its publisher's emit,
- * otherwise the first receipt, so that latency is only the spread.
+ * Time from which latencies are counted: the send time of the contract. For the user's own event, it is the time in the
+ * payload. If there is none, it is the publisher's emit. If that is unknown, it is the first receipt, so that latencies
+ * show only the spread.
  */
 const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as const;
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
@@ -63,7 +64,7 @@ export const latencySchema = object({
     offsetUs: z.number().describe('how far it is ahead'),
     uncertaintyUs: z.number().describe('largest error of the offset at any of the broadcasts'),
     driftUs: z.number().describe('change of the offset during the broadcasts'),
-    // Only a moved or suspended machine explains a jump.
+    // A jump occurs only if a machine was moved or suspended.
     jumpUs: z.number().describe('sum of its jumps during the run'),
   }).describe('each worker’s clock against the generator’s; removed from the latencies'),
   histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),

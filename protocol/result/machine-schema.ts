@@ -1,4 +1,4 @@
-/** The sections of the result document on CPU, event loops and the machine. */
+/** Sections of the result document on CPU, event loops and the machine. */
 import { z } from 'zod';
 import { type Declaration, figure } from './figure.ts';
 import { byName, count, interval, object, objectOrNull, orNull, rowsOf, summary } from './shared-schemas.ts';
@@ -7,12 +7,12 @@ const percent = z.number().nullable();
 const share = z.number().min(0).max(1);
 export const windowPercents = object({ ramp: percent, messages: percent, broadcasts: percent });
 
-/** Least number of broadcasts, and of parts of their window with copies, for an interval of the CPU per message. */
+/** Minimum number of broadcasts, and of parts of their window with copies, for an interval of the CPU per message. */
 export const MIN_BROADCAST_PARTS = 5;
 
 /**
- * CPU figures that are compared. Redis is not in them, because its CPU is compared for broadcasts only, and the whole machine is not,
- * because it includes the generator and all other programs.
+ * CPU figures that are compared. Redis is left out, because its CPU is compared only for broadcasts. The whole machine
+ * is left out, because it includes the generator and other programs.
  */
 const ofCpu = { answers: ['cpu'], compared: { worker: 'primary', nginx: 'secondary' } } satisfies Partial<Declaration>;
 const doesNotDecide = {
@@ -58,7 +58,7 @@ export const cpuSchema = z.record(
 );
 
 /**
- * Event loops of the load generator during the ramps, the hold (if messages are sent in it) and the broadcasts; empty with external
+ * Event loops of the load generator during ramps, broadcasts and, if messages are sent, the hold. Empty for external
  * engines.
  */
 export const generatorSchema = rowsOf({
@@ -86,7 +86,7 @@ export const generatorSchema = rowsOf({
   cpuWaitShare: orNull(z.number()).describe('0 to 1: share of its runnable time in which it waited for a CPU'),
 });
 
-/** Effect of a CPU quota in the part of the window with the most throttling; null without a quota. */
+/** Effect of a CPU quota, in the part of the window with the most throttling. Null if there is no quota. */
 const throttled = orNull(
   object({
     cores: z.number().describe('cores that the quota is worth'),
@@ -100,8 +100,9 @@ export const throttledSchema = objectOrNull({ ramp: throttled, messages: throttl
 );
 
 /**
- * Use of the CPUs of the generator's machine in a window, in cores (seconds of CPU time per second). busy = ours + others + steal + kernel,
- * except for processes that are not visible. In a container, only the CPUs that it is allowed to run on.
+ * Use of the CPUs of the generator's machine in a window. The unit is cores: seconds of CPU time per second. busy =
+ * ours + others + steal + kernel, apart from processes that are not visible. In a container, only its allowed CPUs
+ * count.
  */
 export const machineSharesSchema = object({
   seconds: z.number(),
@@ -115,7 +116,7 @@ export const machineSharesSchema = object({
   pressure: objectOrNull({ cpu: share, memory: share, io: share }).describe(
     '0 to 1: share of the time in which some process of the machine waited for each (PSI); null if the kernel does not report it',
   ),
-  // Names are chosen by the programs themselves and can contain any characters.
+  // Names of programs. A program can choose its own name, so it can contain any characters.
   programs: rowsOf({ name: z.string().max(200), cores: z.number() })
     .max(20)
     .describe('the largest of the other programs'),
@@ -132,9 +133,12 @@ const windowSharesSchema = z.array(
 export type Throttled = NonNullable<z.infer<typeof throttled>>;
 export type MachineShares = z.infer<typeof machineSharesSchema>;
 
-/** The generator's machine, which can be the deployment's, too. With several, the one with the least idle CPU. */
+/**
+ * Machine of the generator. The deployment can run on it as well. With several generator hosts, it is the host with the
+ * least idle CPU.
+ */
 export const machineSchema = objectOrNull({
-  /** `ramp` is the ramp with the least idle CPU. */
+  /** The value `ramp` is from the ramp with the least idle CPU. */
   cpuIdlePercent: figure(
     windowPercents,
     'idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts',
@@ -158,7 +162,7 @@ export const samplingSchema = objectOrNull({
   failures: byName(count).describe('failed readings by source; `row` for a whole row'),
 });
 
-/** The section of the result document on several generator hosts. */
+/** Section of the result document on several generator hosts. */
 export const generatorsSchema = rowsOf({
   host: z.string().describe('its name, and its index if it has one'),
   cores: count.describe('CPU cores that it may use'),
@@ -181,7 +185,7 @@ export const generatorsSchema = rowsOf({
   loops: object({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() })
     .nullable()
     .describe('the worst of its event loops, as in `generator`'),
-  // Measured on the host's first engine.
+  // Measured at the first engine of the host.
   startSkewMs: z.number().nullable().describe('how much later than on the first host its arrivals began'),
   oneWayMs: summary.describe('latency of the receipts on this host; null for an own event'),
   clock: object({

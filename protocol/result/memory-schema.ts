@@ -1,11 +1,11 @@
-/** The section `memory` of the result document: bytes by layer. */
+/** Section `memory` of the result document: bytes by layer. */
 import { z } from 'zod';
 import { INSPECTED_RUNTIMES } from '../documents/server-runtimes.ts';
 import { type Declaration, figure } from './figure.ts';
 import { memoryPlacesSchema } from './places-schema.ts';
 import { byName, count, layers, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
 
-/** Memory while clients connect and disconnect. */
+/** Memory at a time while clients connect and disconnect. */
 const momentSchema = object({
   t: time,
   connections: z.number().describe('connections at that time'),
@@ -70,7 +70,7 @@ const overTimeSchema = object({
   readings: z
     .array(momentSchema)
     .describe('the readings of the line; older ones are means of neighbours in a long run'),
-  // Readings before as many connections had closed as were ever open at the same time.
+  // Readings before the number of closed connections reached the peak of open connections.
   warmUpReadings: count.describe('readings at the beginning that the line leaves out'),
   counts: z
     .array(countSchema)
@@ -194,7 +194,7 @@ export const memorySchema = object({
     }),
   ).describe('memory at rest, by layer'),
   inService: objectOrNull({
-    // From the readings before the collections, or from `peakBytes` per connection if that is larger.
+    // Slope in service. It uses the readings before the collections, or `peakBytes` per connection if that is larger.
     perConnectionBytes: byName(
       slopeSchema.omit({ naive: true }).extend({
         slope: figure(z.number(), SLOPE, {

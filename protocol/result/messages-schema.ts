@@ -1,4 +1,4 @@
-/** The section `messages` of the result document: messages that connections send repeatedly, by the step `every`. */
+/** Section `messages` of the result document: messages that clients send repeatedly (step `every`). */
 import { z } from 'zod';
 import { figure } from './figure.ts';
 import { byName, count, object, objectOrNull, rowsOf, summary } from './shared-schemas.ts';

@@ -1,8 +1,8 @@
-/** Memory and CPU of a connection or a copy in the workers, by package and function. */
+/** Memory and CPU per connection or per copy in the workers, by package and function. */
 import { z } from 'zod';
 import { count, object, rowsOf } from './shared-schemas.ts';
 
-/** Number of functions in each list, which has the largest. */
+/** Maximum number of functions in each list. The largest functions are listed. */
 export const MOST_FUNCTIONS = 20;
 
 const ERROR = z.number().describe('half of its 95 % interval, which covers the sampling');

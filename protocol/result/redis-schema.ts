@@ -1,11 +1,14 @@
-/** The section `redis` of the result document: the adapter's Redis during the broadcasts. Its memory over the run is in the layers. */
+/**
+ * Section `redis` of the result document: the adapter's Redis during the broadcasts. Its memory over time is in the
+ * layers.
+ */
 import { z } from 'zod';
 import { figure } from './figure.ts';
 import { count, object, orNull } from './shared-schemas.ts';
 
 const perCopy = { quantity: 'bytes', answers: ['delivery'], compared: 'secondary' } as const;
 
-/** A node of a Redis Cluster during the broadcasts, with the same keys as the sum of all nodes. */
+/** Node of a Redis Cluster during the broadcasts. The keys are those of the sum over all nodes. */
 const nodeSchema = object({
   node: z.string().describe('`host:port`'),
   inBytes: count.describe('received for the broadcasts'),

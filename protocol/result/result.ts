@@ -1,7 +1,7 @@
 /**
- * The result document, `results/<run id>/result.json`. Keys are never renamed, because scripts use them. Layers are named after component
- * and unit, such as `workerRss`, `nginxPss`, `redisUsedMemory`; `memory.layers` describes them, and docs/method/memory.md#layers defines
- * how each is measured.
+ * Schema of the result document, `results/<run id>/result.json`. Keys are never renamed, because scripts use them.
+ * Names of layers consist of component and unit, such as `workerRss`, `nginxPss`, `redisUsedMemory`. `memory.layers`
+ * describes the layers, and docs/method/memory.md#layers defines how they are measured.
  */
 import { z } from 'zod';
 import { answerSchema, outcomeSchema } from './answer-schema.ts';

@@ -1,4 +1,4 @@
-/** A row of `samples`, the time series of the result document. */
+/** Row of `samples`, the time series of the result document. */
 import { z } from 'zod';
 import { type Declaration, figure } from './figure.ts';
 import { count } from './shared-schemas.ts';

@@ -1,10 +1,13 @@
-/** The sections of the result document on the measured server: its options, its workers with their machines, and its processes. */
+/**
+ * Sections of the result document on the measured server: its options, its workers with their machines, and its
+ * processes.
+ */
 import { z } from 'zod';
 import { RUNTIMES } from '../documents/server-runtimes.ts';
 import { throttledSchema, windowPercents } from './machine-schema.ts';
 import { byName, count, object, orNull, rowsOf } from './shared-schemas.ts';
 
-/** Differences from a plain Socket.IO server, as far as `instrument(io)` can read them. */
+/** Differences from a default Socket.IO server, as far as `instrument(io)` can read them. */
 export const serverSchema = object({
   kind: z
     .enum(['tuned', 'untuned', 'plain', 'own'])
@@ -17,9 +20,7 @@ export const serverSchema = object({
 
 export type ServerDescription = z.infer<typeof serverSchema>;
 
-/**
- * The sections of the result document about the workers' limits and machines, as reported by the workers, and about each worker over time.
- */
+/** Sections of the result document on each worker: its limits, its machine, and its figures over time. */
 export const workersSchema = rowsOf({
   worker: z.string().describe('its name'),
   machine: count.describe('its place in `workerMachines`, from 0'),
@@ -45,7 +46,7 @@ export const workerMachinesSchema = rowsOf({
 
 const values = z.array(z.number());
 
-/** Times are on the time axis of the samples. */
+/** Times use the same time axis as the samples. */
 export const workersOverTimeSchema = rowsOf({
   worker: z.string().describe('its name, or `process <id>`'),
   process: object({ t: values, rssBytes: values, cpuPercent: z.array(z.number().nullable()) })
@@ -56,7 +57,7 @@ export const workersOverTimeSchema = rowsOf({
     .describe('largest delays of its event loop'),
 });
 
-/** The section `processes` of the result document: the processes whose memory and CPU are measured. */
+/** Section `processes` of the result document: the processes whose memory and CPU are measured. */
 const identity = {
   pid: count.describe('its process id'),
   command: z.string().describe('its command line, without credentials'),
@@ -89,7 +90,7 @@ export const processesSchema = orNull(
 export type MeasuredProcesses = NonNullable<z.infer<typeof processesSchema>>;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
-/** Limits of `processesLine`. */
+/** Limits of a line by `processesLine`: number of processes, and characters of a command. */
 const MAX_NAMED = 3;
 const MAX_COMMAND = 60;
 

@@ -1,6 +1,12 @@
-/** Converts user info in a URL to a header, because Node's `fetch` rejects such URLs and Socket.IO's client ignores the user info. */
+/**
+ * Converts user info in a URL to a header. Node's `fetch` rejects URLs with user info, and Socket.IO's client ignores
+ * user info.
+ */
 
-/** Returns the URL without user info, and a Basic Authorization header if it had any. @param text a valid URL */
+/**
+ * Returns the URL without user info, and the user info as a Basic Authorization header.
+ * @param text a valid URL
+ */
 export function splitUserInfo(text: string | URL): { url: string; headers: Record<string, string> } {
   const url = new URL(text);
   const { username, password } = url;
@@ -9,19 +15,22 @@ export function splitUserInfo(text: string | URL): { url: string; headers: Recor
   return { url: url.href, headers: { Authorization: `Basic ${basicToken(username, password)}` } };
 }
 
-/** @param username percent-encoded as in a URL, like `password` */
+/**
+ * @param username percent-encoded like in a URL
+ * @param password percent-encoded as well
+ */
 export function basicToken(username: string, password: string): string {
   return Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
 }
 
-/** Merges headers; later ones replace earlier ones, ignoring the case of names. */
+/** Merges headers. A later header replaces an earlier header with the same name. The case of names is ignored. */
 export function mergeHeaders(...layers: Record<string, string>[]): Record<string, string> {
   const byName = new Map<string, [string, string]>();
   for (const [name, value] of layers.flatMap(Object.entries<string>)) byName.set(name.toLowerCase(), [name, value]);
   return Object.fromEntries(byName.values());
 }
 
-/** Decodes percent-encoding; returns the text unchanged if its escapes are invalid. */
+/** Decodes percent-encoding. A text with invalid escapes is returned unchanged. */
 export function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -1,4 +1,7 @@
-/** Schemas of a worker's replies to control requests. Replies are parsed, because any server can be at a control address. */
+/**
+ * Schemas of a worker's replies to control requests. Replies are validated, because any server can be behind a control
+ * address.
+ */
 import { z } from 'zod';
 import { byName, LARGEST_FIGURE, list, name, sentence } from '../link/bounded-schemas.ts';
 import { takenSchema } from '../profiles/profile-schema.ts';
@@ -10,37 +13,39 @@ const worker = name.min(1);
 const eventLoop = z.object({ utilization: figure, delayP50Ms: figure, delayP99Ms: figure, delayMaxMs: figure });
 
 const hostSchema = z.object({
-  /** Equal for all processes of a kernel, including containers, which share clock, memory and sockets. */
+  /** Id of the kernel. Processes with the same kernel, including containers, share clock, memory and sockets. */
   kernel: name,
-  /** Equal for all processes that share process ids; a container has its own. */
+  /** Id of the namespace of process ids. A container has its own namespace. */
   pidNamespace: name,
 });
 
 const limitSchema = z.object({
   max: figure,
   used: figure,
-  /** Equal for all processes of a kernel that share the limit. */
+  /** Id of a group that shares the limit, for processes of the same kernel. */
   group: sentence,
 });
 
-/** A CPU quota, with its use since the group was created, if readable. */
+/** CPU quota, and its use since the group was created if that can be read. */
 const quotaSchema = z.object({
   /** Cores that the quota allows: quota ÷ period. */
   cores: figure.gt(0),
-  /** Periods in which the group had something to run. */
+  /** Number of periods in which the group had something to run. */
   periods: figure.optional(),
-  /** Periods in which the group used up its quota and was stopped until the next one. */
+  /** Number of periods in which the group used up its quota and was stopped until the next period. */
   throttledPeriods: figure.optional(),
   throttledUs: figure.optional(),
   group: limitSchema.shape.group,
 });
 
-/** Limits by group, the process's own group first; a list is empty without a limit. */
+/** Limits of control groups. The process's own group comes first. A list without limits is empty. */
 const cgroupSchema = z.object({
   cpu: list(quotaSchema),
-  /** Bytes. `used` excludes file cache that the kernel can drop; missing if not readable. */
+  /**
+   * Memory limits in bytes. `used` excludes file cache that the kernel can drop, and is missing if it cannot be read.
+   */
   memory: list(limitSchema.partial({ used: true })),
-  /** Number of processes and threads. */
+  /** Limits on the number of processes and threads. */
   tasks: list(limitSchema),
 });
 
@@ -49,24 +54,24 @@ const cpuSchema = z.object({
   /** User, system, interrupt and steal time. */
   busyUs: figure,
   idleUs: figure,
-  /** Part of the busy time in which the hypervisor ran other machines. */
+  /** Part of the busy time in which the hypervisor ran other virtual machines. */
   stealUs: figure,
-  /** Part of the busy time in which the kernel handled interrupts, not attributed to a process. */
+  /** Part of the busy time in which the kernel handled interrupts. No process is charged for it. */
   interruptUs: figure,
 });
 
-/** The machine of the worker's process; in a container, its host machine. */
+/** Machine of the worker's process. For a container, it is the host machine. */
 const machineSchema = z.object({
   hostname: name,
-  /** Same as `Host.kernel`; two workers with the same kernel are on the same machine. */
+  /** Id of the kernel, as in `Host.kernel`. Two workers with the same id are on the same machine. */
   kernel: name,
   /** CPU model. */
   model: name.optional(),
-  /** Kernel with its release, as in `MachineKind`. */
+  /** Kernel with its release, such as `Linux 6.18.44`. */
   system: name.optional(),
   cores: total,
   memoryBytes: figure,
-  /** Memory that is neither free nor in caches that the kernel can drop. */
+  /** Memory that is neither free nor in a cache that the kernel can drop. */
   usedBytes: figure.optional(),
   /** TCP buffers of the whole machine. */
   tcpBytes: figure.optional(),
@@ -79,95 +84,95 @@ export const REPLIES = {
     seq: total,
     sentAtUs: figure,
     worker,
-    /** Members of the room on all workers, counted just before sending; null with `count: false`. */
+    /** Members of the room on all workers, counted directly before the send. Null with `count: false`. */
     expected: total.nullable(),
-    /** Number of other workers with members; undefined with `count: false`. */
+    /** Number of other workers with members in the room. Undefined with `count: false`. */
     otherWorkers: total.optional(),
   }),
   /** Members of a room on all workers. */
   members: z.object({ worker, members: total }),
-  /** Servers that the cluster adapter counts, including this one. */
+  /** Number of servers that the cluster adapter counts, including this server. */
   servers: z.object({ worker, servers: total }),
-  /** Sent when a full garbage collection is done. */
+  /** Sent after a full garbage collection has finished. */
   gc: z.object({ worker, durationMs: figure }),
-  /** Statistics of the worker; memory after a `gc` if one was requested. */
+  /** Statistics of the worker. If a collection was requested, memory is read after it. */
   stats: z.object({
     worker,
-    /** New for each call of `instrument(io)`, because names and process ids can repeat. */
+    /** Random id for each call of `instrument(io)`. Names and process ids can occur twice. */
     instance: name,
     /** Version of the instrumenting package. */
     version: name,
     pid: total,
     host: hostSchema,
     uptimeSeconds: figure,
-    /** Engine.IO connections, without those to the control namespace. */
+    /** Number of Engine.IO connections, without connections to the control namespace. */
     connections: total,
-    /** Connections accepted so far, including closed ones. */
+    /** Number of connections accepted so far, including closed ones. */
     accepted: total,
     rooms: total,
-    /** Existing namespaces; missing for servers without namespaces. */
+    /** Number of existing namespaces. Missing for servers without namespaces. */
     namespaces: total.optional(),
     broadcasts: total,
     rssBytes: figure,
     heapUsedBytes: figure,
-    /** V8's `external`, which includes ArrayBuffers. */
+    /** V8's `external` memory, which includes ArrayBuffers. */
     externalBytes: figure,
     cpuUserUs: figure,
     cpuSystemUs: figure,
-    /** Window since the previous `stats`. */
+    /** Event loop since the previous `stats`. */
     eventLoop,
     versions: z.object({ node: name, socketIo: name, adapter: name, webSocketEngine: name }),
-    /** Full garbage collections of the process so far, forced or not. */
+    /** Number of full garbage collections of the process so far, whether they were forced or not. */
     collections: total,
     server: serverSchema.extend({ tunings: byName(name), options: byName(sentence) }),
-    /** Key of the Redis stream that its adapter writes to, if any. */
+    /** Key of the Redis stream that the adapter writes to, if there is one. */
     stream: name.optional(),
   }),
   /**
-   * Use and limits of the process's resources, and its machine. Values that the system does not provide are missing. Takes some
-   * milliseconds.
+   * Use and limits of the process's resources, and its machine. A value that the system does not provide is missing.
+   * The request takes some milliseconds.
    */
   resources: z
     .object({
       worker,
-      /** Proportional set size. */
+      /** Proportional set size of the process (PSS). */
       pssBytes: figure.optional(),
-      /** Heap of `malloc`; missing if the process has another allocator than glibc's. */
+      /** Allocated bytes in the heap of `malloc`. Missing if the allocator is not glibc's. */
       mallocBytes: figure.optional(),
       /** Number of open files and sockets. */
       openFiles: total.optional(),
-      /** Limit of open files; null without a limit. */
+      /** Limit of open files; null if there is none. */
       openFilesLimit: figure.nullable(),
       cgroup: cgroupSchema,
-      /** Cores that it can use, limited by a quota. */
+      /** Number of cores that the process can use. A quota can limit it. */
       usableCores: figure.gt(0),
       machine: machineSchema,
     })
     .refine(({ usableCores, machine }) => usableCores <= Math.max(1, machine.cores), 'more cores than there are'),
-  /** Handling of event batches since the previous request. */
+  /** Batches of events that the server has handled since the previous request. */
   batches: z.object({
     worker,
     batches: total,
-    /** Batches taken by the server's own handler. */
+    /** Number of batches handled by the server's own handler. */
     ownHandler: total,
     events: total,
-    /** Time from the call of the handler to its acknowledgement; null without batches. */
+    /** Time from the call of the handler to its acknowledgement. Null if there were no batches. */
     handlerMs: z.object({ p50: figure, p95: figure, max: figure }).nullable(),
-    /** Event loop, whose delay is the time for which arrived messages waited. */
+    /** State of the event loop. Its delay is the time for which received messages waited. */
     eventLoop,
   }),
-  /** Event loop from the request that began the recording to the one that ended it. */
+  /** State of the event loop between two requests, the start and the end of a recording. */
   eventLoop: z.object({
     worker,
-    /** Ends of the intervals, in seconds since the start; intervals are merged in long recordings. */
+    /** End of each interval, in seconds since the start. A long recording has longer intervals. */
     seconds: list(figure),
-    /** Highest value of each interval. */
+    /** Maximum in each interval. */
     delayP99Ms: list(figure),
     delayMaxMs: list(figure),
   }),
-  /** Heap or CPU profile of the worker; contains the profile after `take`. */
+  /** Heap or CPU profile of the worker. The reply to `take` contains the profile. */
   profile: takenSchema.extend({ worker }),
-  /** The server's clock, for estimating the offset between two hosts. */
+  /** Clock of the server, for estimating the offset between two hosts. */
   time: z.object({ monotonicUs: figure }),
 };
 

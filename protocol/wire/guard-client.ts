@@ -1,11 +1,11 @@
 /**
- * Makes `socket.io-client` report invalid data by its events. The library itself throws on data that it cannot read, such as a handshake
- * that is not JSON, where no caller can catch it, which crashes the process.
+ * Makes `socket.io-client` report invalid data by its events. The library throws an error on data that it cannot read,
+ * such as a handshake that is not JSON. No caller can catch this error, so the process would crash.
  */
 import type { Manager } from 'socket.io-client';
 import { z } from 'zod';
 
-/** The fields that the library uses without checking them. */
+/** Fields of the handshake that the library uses without checks. */
 const handshakeSchema = z.looseObject({
   sid: z.string().min(1),
   upgrades: z.array(z.string()).max(100),
@@ -27,7 +27,7 @@ interface EnginePrivates {
 }
 
 interface ManagerPrivates {
-  /** Engine of the latest attempt; undefined before the first. */
+  /** Engine of the latest attempt; undefined before the first attempt. */
   engine?: EnginePrivates;
   open(...args: unknown[]): unknown;
   ondecoded(packet: { data?: unknown }): void;
@@ -35,18 +35,24 @@ interface ManagerPrivates {
 }
 
 interface Guards {
-  /** Called with each packet's data. @throws Error to reject the packet */
+  /**
+   * Called with the data of each packet.
+   * @throws Error to reject the packet
+   */
   inspect?(data: unknown): void;
-  /** Called with the error; by default, the client handles it as an error of its transport. */
+  /** Called with the error. By default, the client handles it like an error of its transport. */
   onUnreadable?(error: Error): void;
 }
 
-/** Guards a client, so that it does not throw on invalid data. @returns the same client */
+/**
+ * Prevents a client from throwing an error on invalid data.
+ * @returns the same client
+ */
 export function guardClient(manager: Manager, { inspect, onUnreadable }: Guards = {}): Manager {
   const client = manager as unknown as ManagerPrivates;
   const report = onUnreadable ?? (({ message }) => client.engine?.transport.onError(`${UNREADABLE}: ${message}`));
   const { open } = client;
-  // Each attempt has a new engine; a client that connects at once already has one.
+  // Guards the engine of each attempt. A client that connects at once already has an engine.
   client.open = (...args) => {
     open.apply(client, args);
     guardEngine(client.engine, report);
@@ -58,7 +64,7 @@ export function guardClient(manager: Manager, { inspect, onUnreadable }: Guards 
       inspect?.(packet.data);
       client.emitReserved('packet', packet);
     };
-    // Deferred as in the library.
+    // Reads the handshake in the next tick, like the library.
     process.nextTick(() => guarded(read, report));
   };
   return manager;

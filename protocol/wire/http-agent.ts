@@ -1,4 +1,4 @@
-/** Connection options of Node's HTTP clients, so that all connections of a run interpret the TLS options in the same way. */
+/** Connection options for Node's HTTP clients. All connections of a run interpret the TLS options in the same way. */
 import type { LookupAddress } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
@@ -8,7 +8,7 @@ export function secureContextOptions({ ca, cert, key }: TlsOptions): Pick<TlsOpt
   return { ca, cert, key };
 }
 
-/** Returns Node's TLS options without undefined ones, which would override Node's own defaults. */
+/** Returns TLS options for Node. Undefined options are removed, because they would override Node's defaults. */
 export function tlsConnectOptions(tls: TlsOptions): Omit<TlsOptions, 'resume'> {
   const { rejectUnauthorized, servername } = tls;
   const all = { ...secureContextOptions(tls), rejectUnauthorized, servername };
@@ -19,13 +19,13 @@ export function speaksTls(url: string | URL): boolean {
   return /^(https|wss):/.test(String(url));
 }
 
-/** Source and destination address; by default chosen by the kernel and by the lookup. */
+/** Source and destination address. By default, the kernel chooses the source, and the destination is looked up. */
 interface Addresses {
   localAddress?: string | undefined;
   address?: LookupAddress | undefined;
 }
 
-/** Returns an agent for this URL; the caller must destroy it if it keeps connections alive. */
+/** Returns an agent for this URL. The caller must destroy it if it keeps connections alive. */
 export function agentTo(url: string | URL, tls: TlsOptions, { localAddress, address }: Addresses = {}): http.Agent {
   const ends = { ...(localAddress && { localAddress }), ...(address && { lookup: lookupOf(address) }) };
   return speaksTls(url) ? new https.Agent({ ...tlsConnectOptions(tls), ...ends }) : new http.Agent(ends);
@@ -33,7 +33,10 @@ export function agentTo(url: string | URL, tls: TlsOptions, { localAddress, addr
 
 type Found = (error: null, address: string | LookupAddress[], family?: number) => void;
 
-/** Returns a `lookup` that always returns this address, so that host name and certificate check stay those of the URL. */
+/**
+ * Returns a `lookup` function that always returns this address. The host name and the certificate check stay those of
+ * the URL.
+ */
 export function lookupOf(address: LookupAddress) {
   return (_name: string, { all }: { all?: boolean }, found: Found) =>
     all ? found(null, [address]) : found(null, address.address, address.family);

@@ -1,35 +1,37 @@
 /**
- * Assigns connections and broadcasts to several rooms, and names the rooms in which broadcasts are counted. Assignments are computed from
- * numbers only, so that generator and run agree without communication.
+ * Assigns connections and broadcasts to several rooms, and names these rooms. Assignments are computed from numbers
+ * only, so generator and run get the same result without communication.
  */
 
-/** Order in which broadcasts go to the rooms. */
+/** Order in which rooms receive broadcasts. */
 export const ROOM_ORDERS = ['turn', 'random'] as const;
 
-/** Placeholder for a room: all receivers of the user's own event, if all its broadcasts go to the same ones. */
+/**
+ * Placeholder for a room: all receivers of the user's own event. It is used if all broadcasts go to the same receivers.
+ */
 export const AUDIENCE = '';
 
 export interface RoomPlan {
-  /** Name of the room, or the prefix of several. */
+  /** Name of the room, or prefix of the names of several rooms. */
   name: string;
   /** Number of rooms, at least 1. */
   count: number;
-  /** Rooms that each connection joins, up to `count`. */
+  /** Number of rooms that each connection joins, at most `count`. */
   perConnection: number;
   order: (typeof ROOM_ORDERS)[number];
   /** Seed of the random order. */
   seed: number;
 }
 
-/** @param index from 0 */
+/** @param index index of the room, from 0 */
 export function roomName({ name, count }: RoomPlan, index: number): string {
   return count === 1 ? name : `${name}:${index}`;
 }
 
 /**
- * Returns the indices of the rooms that a connection joins, all different. Of `count` consecutive connections, each room gets
- * `perConnection`. Each such group starts at another room, because a proxy that assigns connections to workers in turn would otherwise put
- * all members of a room on the same workers.
+ * Returns the indices of the rooms that a connection joins, without repetition. Of `count` consecutive connections,
+ * each room gets `perConnection`. Each group of `count` connections starts with another room. A proxy that assigns
+ * connections to workers in turn would otherwise put all members of a room on the same workers.
  * @param connection number of the connection in the run, from 0
  */
 export function roomsOf({ count, perConnection }: RoomPlan, connection: number): number[] {
@@ -37,7 +39,7 @@ export function roomsOf({ count, perConnection }: RoomPlan, connection: number):
   return Array.from({ length: perConnection }, (_, index) => (first + index) % count);
 }
 
-/** Returns the number of members of each room for the first `connections` connections. */
+/** Returns the number of members of each room, for the first `connections` connections. */
 export function plannedMembers(plan: RoomPlan, connections: number): number[] {
   const members = new Array<number>(plan.count).fill(0);
   for (let connection = 0; connection < connections; connection++) {
@@ -47,8 +49,8 @@ export function plannedMembers(plan: RoomPlan, connections: number): number[] {
 }
 
 /**
- * Returns the indices of a broadcast's room and of its publishing worker. Workers take turns, also for each room, so that no worker's
- * members are always local.
+ * Returns the index of a broadcast's room and the index of its publishing worker. Workers take turns, also within each
+ * room, so that every worker publishes to every room.
  * @param broadcast number of the broadcast, from 0
  */
 export function destinationOf(
@@ -61,7 +63,7 @@ export function destinationOf(
   return { room, via: (turn + Math.floor(broadcast / count)) % workers };
 }
 
-/** MurmurHash3's finalizer: maps consecutive numbers to pseudo-random 32-bit numbers; 0 stays 0. */
+/** Finalizer of MurmurHash3. It maps consecutive numbers to pseudo-random 32-bit numbers; 0 stays 0. */
 function scrambled(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);
@@ -69,15 +71,15 @@ function scrambled(value: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** Escape character: marks a composite key and ends its length prefix. */
+/** Escape character. It marks a composite key and ends the key's length prefix. */
 const MARK = '\0';
 const MAX_NAMESPACE_LENGTH = 200;
 
-/** A room in a namespace: the destination of a broadcast. */
+/** Room in a namespace: the destination of a broadcast. */
 interface Place {
-  /** Contains no comma, which ends the namespace in a packet. */
+  /** Name of the namespace. It contains no comma, because a comma ends the namespace in a packet. */
   namespace: string;
-  /** `AUDIENCE` for all receivers in the namespace. */
+  /** Name of the room. `AUDIENCE` stands for all receivers in the namespace. */
   room: string;
 }
 
@@ -85,7 +87,7 @@ interface OwnBroadcast extends Place {
   id: string;
 }
 
-/** Returns a key for the place; in the main namespace, it is the room's name. */
+/** Returns a key for a room in a namespace. In the main namespace, the key is the name of the room. */
 export function placeOf({ namespace, room }: Place): string {
   if (namespace === '/' && !room.startsWith(MARK)) return room;
   return `${MARK}${namespace.slice(0, MAX_NAMESPACE_LENGTH)},${room}`;
@@ -98,7 +100,10 @@ export function readPlace(place: string): Place {
   return { namespace: place.slice(MARK.length, comma), room: place.slice(comma + 1) };
 }
 
-/** Returns the key under which a broadcast of the user's own event is counted, because each namespace and room can have its own ids. */
+/**
+ * Returns the key under which a broadcast of the user's own event is counted. It includes namespace and room, because
+ * they can use the same ids.
+ */
 export function countedAs({ id, ...where }: OwnBroadcast): string {
   const place = placeOf(where);
   if (place === AUDIENCE && !id.startsWith(MARK)) return id;

@@ -1,42 +1,50 @@
 /**
- * Offset of another host's monotonic clock over a whole run, measured repeatedly by round trips. The quickest reading of each interval is
- * kept, and linear interpolation between these gives the offset at any time. If readings differ by more than their errors and the largest
- * drift allow, the other clock has jumped, and a new line begins.
+ * Offset of another host's monotonic clock during a run, measured repeatedly by round trips. Only the quickest reading
+ * of each interval is kept. The offset at any time is interpolated linearly between these readings. If two readings
+ * differ by more than their errors and the maximum drift, the other clock has jumped, and a new line begins.
  */
 import type { ClockReading } from './clock.ts';
 import { errorOf, offsetOn, quickerReading, segmentAt, toOurTime, uncoveredUs } from './clock-segments.ts';
 
 const INTERVAL_US = 10_000_000;
 /**
- * Largest offset at which a process of the same kernel counts as having the same clock. Time namespaces and snapshots of virtual machines
- * move clocks by more.
+ * Offsets up to this limit, in microseconds, count as 0 if the process runs on the same kernel. Time namespaces and
+ * snapshots of virtual machines shift clocks by more.
  */
 export const SAME_CLOCK_US = 1000;
-/** Largest drift between the clocks of two hosts. */
+/** Maximum drift between the clocks of two hosts, as a ratio. */
 const MAX_DRIFT = 500e-6;
 
-/** A jump of the other clock between two readings; times on our clock. */
+/** Jump of the other clock between two readings. Its time is known only as a range on this process's clock. */
 interface Jump {
   afterUs: number;
   beforeUs: number;
-  /** Largest possible size, forwards or backwards. */
+  /** Maximum size of the jump, in either direction. */
   byUs: number;
 }
 
 export class ClockLine {
   readonly #sharesKernel: boolean;
-  /** Quickest readings of each interval, in order; a new line begins after each jump. */
+  /** Quickest readings of each interval, in order. Each jump starts a new line. */
   readonly #lines: ClockReading[][] = [];
   readonly #jumps: Jump[] = [];
-  /** Possible offsets according to all readings so far; `atUs` is the time of the last reading that narrowed them. */
+  /**
+   * Possible range of the offset after all readings so far. `atUs` is the time of the last reading that narrowed it.
+   */
   #range = { lowUs: Number.NEGATIVE_INFINITY, highUs: Number.POSITIVE_INFINITY, atUs: 0 };
   #lastAtUs = Number.NEGATIVE_INFINITY;
   #intervalEndsUs = Number.NEGATIVE_INFINITY;
-  /** Quickest reading of the current interval, not yet in the line: a slow reading would be worse than extrapolation. */
+  /**
+   * Quickest reading of the current interval. It is not yet part of the line, because a slow reading would be worse
+   * than extrapolation.
+   */
   #candidate: { sinceUs: number; reading: ClockReading } | undefined;
   #isNextKept = false;
 
-  /** @param sharesKernel whether the other process runs on this kernel, so that a small offset is only the reading's error */
+  /**
+   * @param sharesKernel whether the other process runs on this kernel, so that a small offset can only be a measurement
+   * error
+   */
   constructor(sharesKernel: boolean) {
     this.#sharesKernel = sharesKernel;
   }
@@ -68,14 +76,17 @@ export class ClockLine {
     this.#grow(line);
   }
 
-  /** Begins a new interval with the next reading; its quickest reading is kept even if the interval is short. */
+  /**
+   * Starts a new interval with the next reading. The quickest reading of the old interval is kept even if the interval
+   * was short.
+   */
   separate(): void {
     this.#intervalEndsUs = Number.NEGATIVE_INFINITY;
     this.#candidate = undefined;
     this.#isNextKept = true;
   }
 
-  /** Whether all readings show that the other clock is our own. */
+  /** Whether all readings show that the other clock is this process's clock. */
   get isOurs(): boolean {
     return this.#lines.length > 0 && this.#lines.flat().every(({ uncertaintyUs }) => uncertaintyUs === 0);
   }
@@ -93,15 +104,19 @@ export class ClockLine {
     return first ? toOurTime(first, theirUs) : theirUs;
   }
 
-  /** Returns how far the other clock is ahead at a time of our clock, in microseconds; 0 without readings. */
+  /**
+   * Returns the offset of the other clock at a time of this process's clock, in microseconds. Positive if the other
+   * clock is ahead; 0 without readings.
+   */
   offsetAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);
     return line ? offsetOn(line, ourUs) : 0;
   }
 
   /**
-   * Returns the largest possible error of a time converted at this time: half a round trip, the bend of the line, and drift beyond the
-   * line's ends. Adds the size of a nearby jump, because its exact time is unknown.
+   * Returns the maximum error of a time that is converted at this moment. It includes half a round trip, the bend of
+   * the line, and drift beyond the ends of the line. Near a jump, it includes the size of the jump, because its exact
+   * time is unknown.
    */
   boundAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);
@@ -110,21 +125,21 @@ export class ClockLine {
     return errorOf(line, segmentAt(line, ourUs)) + driftUs + this.jumpUs(ourUs, ourUs);
   }
 
-  /** Largest `boundAt` of any time. */
+  /** Maximum of `boundAt` over all times. */
   get boundUs(): number {
     if (this.#lines.length === 0) return Number.POSITIVE_INFINITY;
     const errorsUs = this.#lines.flatMap((line) => line.map((_, index) => errorOf(line, index)));
     return errorsUs.reduce((a, b) => Math.max(a, b)) + this.jumpUs();
   }
 
-  /** Returns the error if the clock has drifted at the largest rate since its nearest reading. */
+  /** Returns the error if the clock has drifted at the maximum rate since the nearest reading. */
   worstAt(ourUs: number): number {
     const line = this.#lineAt(ourUs) ?? [];
     const errorsUs = line.map(({ atUs, uncertaintyUs }) => uncertaintyUs + Math.abs(ourUs - atUs) * MAX_DRIFT);
     return this.isOurs ? 0 : errorsUs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   }
 
-  /** Returns the sum of the jumps that can affect times in this range. */
+  /** Returns the sum of all jumps that can affect times in this range. */
   jumpUs(fromUs = Number.NEGATIVE_INFINITY, toUs = Number.POSITIVE_INFINITY): number {
     return this.#jumps
       .filter(({ afterUs, beforeUs, byUs }) => fromUs <= beforeUs + byUs && toUs >= afterUs - byUs)
@@ -137,7 +152,7 @@ export class ClockLine {
     this.#isNextKept = false;
   }
 
-  /** Adds the candidate to the line, once its interval is half over or if it is as quick as the previous reading. */
+  /** Adds the candidate to the line if half of its interval is over, or if it is as quick as the previous reading. */
   #grow(line: ClockReading[]): void {
     if (!this.#candidate) return;
     const { sinceUs, reading } = this.#candidate;
@@ -147,7 +162,10 @@ export class ClockLine {
     this.#candidate = undefined;
   }
 
-  /** Narrows the possible offsets. @returns true if the reading is outside of them, so the clock has jumped */
+  /**
+   * Narrows the range of possible offsets.
+   * @returns true if the reading is outside the range, so the clock has jumped
+   */
   #narrow({ atUs, offsetUs, uncertaintyUs }: ClockReading): boolean {
     const [lowUs, highUs] = [offsetUs - uncertaintyUs, offsetUs + uncertaintyUs];
     const { atUs: narrowedAtUs, ...previous } = this.#range;
@@ -169,7 +187,10 @@ export class ClockLine {
     return false;
   }
 
-  /** Returns the line at this time; a new line begins half-way between the readings before and after a jump. */
+  /**
+   * Returns the line that covers this time. After a jump, the new line begins half-way between the readings around the
+   * jump.
+   */
   #lineAt(ourUs: number): ClockReading[] | undefined {
     const jump = this.#jumps.findLastIndex(({ afterUs, beforeUs }) => (afterUs + beforeUs) / 2 <= ourUs);
     return this.#lines[jump + 1];
@@ -181,12 +202,15 @@ export class ConvertingClock {
   readonly #line: ClockLine;
   #appliedBoundUs = 0;
 
-  /** @param line line that still grows */
+  /** @param line line of readings, which still grows */
   constructor(line: ClockLine) {
     this.#line = line;
   }
 
-  /** Largest possible error of all times converted so far, and of one converted now. Later readings cannot correct converted times. */
+  /**
+   * Maximum error of all converted times so far, and of a time converted now. Later readings cannot correct a converted
+   * time.
+   */
   get boundUs(): number {
     return Math.max(this.#appliedBoundUs, this.#line.boundUs);
   }
@@ -195,7 +219,7 @@ export class ConvertingClock {
     return this.#line.offsetAt(Number.POSITIVE_INFINITY);
   }
 
-  /** @param atUs on our clock */
+  /** @param atUs time on this process's clock */
   toTheirs(atUs: number): number {
     this.#note(atUs);
     return this.#line.toTheirs(atUs);

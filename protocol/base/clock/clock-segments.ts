@@ -1,17 +1,20 @@
-/** Linear interpolation between readings of another clock. A line has at least one reading, in order of time. */
+/**
+ * Linear interpolation between readings of another clock. A line has at least one reading; readings are in order of
+ * time.
+ */
 import type { ClockReading } from './clock.ts';
 
 export function quickerReading(a: ClockReading, b: ClockReading): ClockReading {
   return b.uncertaintyUs < a.uncertaintyUs ? b : a;
 }
 
-/** Converts a time of the other clock to ours. */
+/** Converts a time of the other clock to this process's clock. */
 export function toOurTime(line: ClockReading[], theirUs: number): number {
   const roughUs = theirUs - (line[0] as ClockReading).offsetUs;
   return theirUs - offsetOn(line, theirUs - offsetOn(line, roughUs));
 }
 
-/** Returns the offset at a time. Extrapolates beyond the ends only as far as earlier or later readings support it. */
+/** Returns the offset at a time. Beyond its ends, the line is extrapolated only as far as readings support it. */
 export function offsetOn(line: ClockReading[], atUs: number): number {
   const segment = segmentAt(line, atUs);
   const [a, b = a] = [line[segment] as ClockReading, line[segment + 1]];
@@ -20,20 +23,25 @@ export function offsetOn(line: ClockReading[], atUs: number): number {
   return interpolate(a, b, atUs);
 }
 
-/** Returns the index of the segment's first reading; the first or last segment for a time outside the line. */
+/**
+ * Returns the index of the segment's first reading. For a time outside the line, it is the first or the last segment.
+ */
 export function segmentAt(line: ClockReading[], atUs: number): number {
   const before = line.findLastIndex((reading) => reading.atUs <= atUs);
   return Math.max(0, Math.min(before, line.length - 2));
 }
 
-/** Returns how far a time is outside the line; 0 if extrapolation covers it. */
+/** Returns how far a time is outside the line. 0 if extrapolation covers the time. */
 export function uncoveredUs(line: ClockReading[], atUs: number): number {
   const [first, last] = [line[0] as ClockReading, line.at(-1) as ClockReading];
   if (atUs < first.atUs) return extrapolate(line, 0, 1, atUs) === undefined ? first.atUs - atUs : 0;
   return extrapolate(line, line.length - 1, -1, atUs) === undefined ? atUs - last.atUs : 0;
 }
 
-/** Returns the error of a segment: the error of its worse reading, plus its bend, which is 0 if it continues a neighbouring segment. */
+/**
+ * Returns the error of a segment: the error of its worse reading plus the bend. The bend is 0 if the segment continues
+ * a neighbouring segment in a straight line.
+ */
 export function errorOf(line: ClockReading[], segment: number): number {
   const [a, b] = [line[segment] as ClockReading, line[segment + 1]];
   if (!b) return a.uncertaintyUs;
@@ -46,9 +54,9 @@ export function errorOf(line: ClockReading[], segment: number): number {
 }
 
 /**
- * Extrapolates the line beyond a reading. Starts at the nearest reading that is at least as far on the other side, so that the error does
- * not grow; undefined if there is none.
- * @param step direction of those readings: 1 for later ones
+ * Extrapolates the line beyond a reading. The extrapolation uses a reading on the other side that is at least as far
+ * away, so that the error does not grow. Undefined if there is no such reading.
+ * @param step direction in which readings are searched: 1 for later readings
  */
 function extrapolate(line: ClockReading[], index: number, step: 1 | -1, atUs: number): number | undefined {
   const end = line[index] as ClockReading;

@@ -1,7 +1,7 @@
 /**
- * CLOCK_MONOTONIC in microseconds, the clock of the wire contract: all processes of a host share it, and NTP cannot step it.
- * `performance.now()` is several times faster than `process.hrtime.bigint()`, but starts at 0 in each thread, so its offset is measured
- * when this module loads.
+ * Clock of the wire contract: CLOCK_MONOTONIC in microseconds. All processes of a host share it, and NTP cannot set it.
+ * `performance.now()` is several times faster than `process.hrtime.bigint()`, but it starts at 0 in each thread. This
+ * module therefore measures the offset when it loads.
  */
 const offsetUs = measureOffsetUs();
 
@@ -10,7 +10,10 @@ export function monotonicUs(): number {
   return Math.floor(performance.now() * 1000 + offsetUs);
 }
 
-/** Measures the offset. Uses the narrowest of several brackets around a reading, so that a preemption does not shift the clock. */
+/**
+ * Measures the offset between both clocks. A reading of one clock is taken between two readings of the other. The
+ * narrowest of several attempts is used, so that a preemption does not shift the clock.
+ */
 function measureOffsetUs(): number {
   let best = { widthNs: Number.POSITIVE_INFINITY, offsetUs: 0 };
   for (let attempt = 0; attempt < 20; attempt++) {
@@ -23,16 +26,20 @@ function measureOffsetUs(): number {
   return best.offsetUs;
 }
 
-/** A reading of another clock: how far it is ahead of this process, and the largest possible error. */
+/** Reading of another clock: its offset from this process's clock, and the maximum error. */
 export interface ClockReading {
-  /** Time of the reading on our clock: the middle of the round trip. */
+  /** Time of the reading on this process's clock: the middle of the round trip. */
   atUs: number;
   offsetUs: number;
-  /** Half of the round trip. */
+  /** Maximum error: half of the round trip. */
   uncertaintyUs: number;
 }
 
-/** @param ask performs a round trip @throws errors of `ask` */
+/**
+ * Reads another clock by a round trip.
+ * @param ask performs the round trip
+ * @throws errors of `ask`
+ */
 export async function readClock(ask: () => Promise<{ monotonicUs: number }>): Promise<ClockReading> {
   const beforeUs = monotonicUs();
   const { monotonicUs: theirUs } = await ask();
@@ -45,13 +52,11 @@ interface Readings {
   add(reading: ClockReading): void;
 }
 
-/** Adds a reading; ignores a failed one. Never rejects. */
+/** Adds a reading of another clock. A failed reading is ignored. */
 export async function addReading(clock: Readings, read: () => Promise<ClockReading>): Promise<void> {
   try {
     clock.add(await read());
-  } catch {
-    // Ignored, because the next reading follows soon.
-  }
+  } catch {}
 }
 
 /** Reads the clock periodically. @returns a function that stops it */

@@ -1,12 +1,14 @@
-/** Converts the points in time in messages between hosts. */
+/** Converts times in messages between hosts. */
 
 /**
- * A point in time on the run's CLOCK_MONOTONIC, in microseconds. In messages of the link, its name is `atUs` or ends in `AtUs`, by which a
- * carrier between hosts finds and converts it. All other times are durations.
+ * Point in time on the run's CLOCK_MONOTONIC, in microseconds. In messages between run and engines, its key is `atUs`
+ * or ends in `AtUs`, so that messages between hosts can be converted. Other times are durations.
  */
 export type InstantUs = number;
 
-/** Returns a copy of the message in which `convert` has replaced each number named `atUs`, or with a name that ends in `AtUs`. */
+/**
+ * Returns a copy of the message with converted times. Each number whose key is `atUs` or ends in `AtUs` is converted.
+ */
 export function withInstants<T>(message: T, convert: (atUs: number) => number): T {
   if (typeof message !== 'object' || message === null) return message;
   if (Array.isArray(message)) return message.map((item) => withInstants(item, convert)) as T;

@@ -1,6 +1,6 @@
 /**
- * Limits of Linux control groups, version 1 and 2, as for containers and services. Includes the limits of parent groups, if they are
- * visible in the namespace.
+ * Limits of Linux control groups, version 1 and 2, which containers and services have. Includes the limits of parent
+ * groups if they are visible.
  */
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -9,17 +9,20 @@ import { attempt } from '../attempt.ts';
 
 type Controller = 'cpu' | 'memory' | 'pids';
 
-/** Location of a controller's files for a group. */
+/** Folder with a controller's files for a group. */
 interface Level {
   version: 1 | 2;
   folder: string;
   group: string;
 }
 
-/** Version 1 writes "no limit" as the largest number of pages. */
+/** Values from here on mean "no limit" in version 1, which writes the largest number of pages. */
 const NO_LIMIT = 2 ** 60;
 
-/** Returns the limits of this process; none except on Linux. @param root root of the file system, for tests */
+/**
+ * Returns the limits of this process. Empty on other systems than Linux.
+ * @param root root of the file system, for tests
+ */
 export function readCgroup(root = '/'): Cgroup {
   const levelsOf = levelsIn(root);
   return {
@@ -34,7 +37,7 @@ function cpuQuota({ version, folder, group }: Level): CpuQuota[] {
     version === 2
       ? (read(folder, 'cpu.max') ?? '').split(' ').map(Number)
       : [number(folder, 'cpu.cfs_quota_us'), number(folder, 'cpu.cfs_period_us')];
-  // Version 2 has "max" in place of the quota, version 1 has -1.
+  // Without a quota, version 2 has the text "max", and version 1 has -1.
   if (!quota || !period || quota < 0) return [];
   const stat = read(folder, 'cpu.stat') ?? '';
   const [periods, throttledPeriods] = [field(stat, 'nr_periods'), field(stat, 'nr_throttled')];
@@ -71,14 +74,17 @@ function taskFiles({ folder }: Level): Limit {
   return [number(folder, 'pids.max'), number(folder, 'pids.current')];
 }
 
-/** Returns a function from a controller to the groups of this process, from its own up to the topmost visible one. */
+/**
+ * Returns a function that lists this process's groups for a controller, from its own group up to the topmost visible
+ * group.
+ */
 function levelsIn(root: string): (controller: Controller) => Level[] {
   const memberships = lines(root, 'proc/self/cgroup').map((line) => {
     const [, controllers = '', path = '/'] = /^\d+:([^:]*):(.*)$/.exec(line) ?? [];
     return { controllers: controllers.split(','), path };
   });
   const mounts = lines(root, 'proc/self/mountinfo').flatMap(toMount);
-  // Paths of two containers can be the same, each in its own namespace.
+  // Includes the namespace, because containers in different namespaces can have the same path.
   const namespace = attempt(() => readlinkSync(join(root, 'proc/self/ns/cgroup'))) ?? '';
   return (controller) => {
     const first = memberships.find(({ controllers }) => controllers.includes(controller));
@@ -98,7 +104,10 @@ function levelsIn(root: string): (controller: Controller) => Level[] {
   };
 }
 
-/** `36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory`: parses which part of the hierarchy is mounted where. */
+/**
+ * Parses the part of the hierarchy and the place where it is mounted: `36 31 0:33 / /sys/fs/cgroup/memory rw,relatime -
+ * cgroup cgroup rw,memory`.
+ */
 function toMount(line: string) {
   const [before = '', after = ''] = line.split(' - ');
   const [, , , shows = '/', at = '/'] = before.split(' ').map(unescaped);
@@ -109,7 +118,8 @@ function toMount(line: string) {
 }
 
 /**
- * Returns the path relative to the mounted part: a container without its own namespace has its group as the top, but with the full path.
+ * Returns the path of a group relative to the mounted part. In a container without its own namespace, the group is
+ * mounted at the top, but its path is the full path.
  */
 function within(shows: string, path: string): string {
   if (shows === '/') return path;
@@ -121,7 +131,7 @@ function ancestors(path: string): string[] {
   return [...parts, ''].map((_, index) => `/${parts.slice(0, parts.length - index).join('/')}`);
 }
 
-/** Decodes octal escapes, such as those of spaces, in mountinfo. */
+/** Decodes octal escapes in mountinfo, such as `\040` for a space. */
 function unescaped(text: string): string {
   return text.replace(/\\([0-7]{3})/g, (_, code) => String.fromCharCode(Number.parseInt(code, 8)));
 }
@@ -132,7 +142,7 @@ function field(text: string, name: string): number | undefined {
   return found === undefined ? undefined : Number(found);
 }
 
-/** Returns undefined for `max` and anything else that is not a number. */
+/** Reads a number from a file. Returns undefined for `max` and other texts. */
 function number(folder: string, file: string): number | undefined {
   const text = read(folder, file);
   return text !== undefined && /^-?\d+$/.test(text) ? Number(text) : undefined;

@@ -1,31 +1,37 @@
-/** Resources that the load generator uses of its machine. The engine plans with them, and the doctor checks them. */
+/**
+ * Resources of the machine that the load generator needs. Used by the engine for planning, and by the doctor for
+ * checks.
+ */
 import type { ClientKind } from '../../wire/connection.ts';
 
-/** File descriptors of a fleet process besides its connections: pipes, epoll, module files. */
+/** File descriptors of a generator process that are not connections: pipes, epoll, module files. */
 export const FLEET_RESERVED_FILES = 200;
-/** Limit of fleet processes, whose own memory would be larger than that of any realistic number of connections. */
+/**
+ * Maximum number of generator processes. The processes' own memory would exceed that of any realistic number of
+ * connections.
+ */
 export const MAX_FLEET_PROCESSES = 64;
 
 /**
- * Connections per source address, far below its 28,232 ephemeral ports: once more than half are taken, the kernel's search for a free one
- * gets slower with each connection.
+ * Connections per source address. The limit is far below the 28,232 ephemeral ports of an address: once more than half
+ * of them are used, the kernel's search for a free port gets slower with each connection.
  */
 export const CONNECTIONS_PER_LOOPBACK_ADDRESS = 10_000;
 
 /**
- * Source ports that the light client uses in turn on each source address. They are below the ephemeral range, because the kernel does not
- * give explicitly bound ports to a proxy's outgoing connections, on any address.
+ * Source ports that the light client binds on each source address. They are below the ephemeral range, because the
+ * kernel does not use explicitly bound ports for outgoing connections of a proxy, on any address.
  */
 export const SOURCE_PORTS = { first: 2000, last: 32_767 };
 
 /**
- * Limit of connections per process. Each connection of the official client takes 17 KB of V8's heap without messages, and the heap is
- * limited to 2 GB (4 GB on machines with 15 GB or more). This leaves more than half for messages.
+ * Maximum number of connections per process. A connection of the official client takes 17 KB of V8's heap. The heap is
+ * limited to 2 GB, or 4 GB on machines with at least 15 GB. More than half of it stays free for messages.
  */
 const MAX_PER_PROCESS: Record<ClientKind, number> = { light: Number.POSITIVE_INFINITY, official: 50_000 };
 
 /**
- * Returns the number of fleet processes for these connections of an Artillery worker, at least 1.
+ * Returns the number of generator processes that an Artillery worker needs for these connections, at least 1.
  * @param fdLimit limit of open files per process
  */
 export function fleetProcesses(connections: number, fdLimit: number, client: ClientKind): number {

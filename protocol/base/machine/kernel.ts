@@ -1,6 +1,7 @@
 /**
- * Reads what the Linux kernel reports about the machine and its processes: TCP, slab memory, free memory, CPU, swap. Each file is read
- * separately, in well under a millisecond, so that a missing or unreadable one (slabinfo is for root only) affects only its own figures.
+ * Reads the Linux kernel's figures of the machine and its processes: TCP, slab memory, free memory, CPU, swap. Each
+ * file is read separately in well under a millisecond. A missing or unreadable file affects only its own figures;
+ * slabinfo, for example, requires root.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,19 +12,22 @@ import { sumCounts } from '../sum-counts.ts';
 type MemoryReading = ReturnType<typeof parseMeminfo>;
 
 /**
- * Returns the bytes of socket buffers, in whole pages.
- * @throws Error with the reason why the figure is missing, like the next three functions
+ * Returns the bytes of socket buffers, counted in whole pages.
+ * @throws Error with the reason why the figure is missing; the next three functions do the same
  */
 export function readTcpBytes(): number {
   return parseSockstat(proc('net/sockstat'));
 }
 
-/** Returns the number of TCP sockets in this network namespace, without TIME_WAIT. */
+/** Returns the number of TCP sockets in this network namespace. Excludes sockets in TIME_WAIT. */
 export function readTcpSockets(): number {
   return Number(line(proc('net/sockstat'), /^TCP: .*\balloc (\d+)/m, NO_TCP));
 }
 
-/** Returns the bytes of the slab caches for sockets. The slowest of these files, because the kernel counts objects at each read. */
+/**
+ * Returns the bytes of the slab caches for sockets. It is the slowest reading, because the kernel counts the objects
+ * each time.
+ */
 export function readSlabBytes(): number {
   return parseSlabinfo(proc('slabinfo'));
 }
@@ -32,7 +36,10 @@ export function readMemory(): MemoryReading {
   return parseMeminfo(proc('meminfo'));
 }
 
-/** @param cpus CPUs to sum; default: all @param root root of the file system, for tests */
+/**
+ * @param cpus CPUs to add up; default: all CPUs
+ * @param root root of the file system, for tests
+ */
 export function readCpu(cpus?: number[], root = '/'): CpuReading {
   const stat = proc('stat', root);
   return cpus ? (sumCounts(cpus.map((cpu) => parseCpu(stat, `cpu${cpu}`))) as CpuReading) : parseCpu(stat);
@@ -41,8 +48,8 @@ export function readCpu(cpus?: number[], root = '/'): CpuReading {
 export type PressureReading = NonNullable<ReturnType<typeof readPressure>>;
 
 /**
- * Returns the time since boot in which at least one process waited for a CPU, memory or a disk (PSI); undefined if the kernel does not
- * report it.
+ * Returns the time since boot during which at least one process waited for CPU, memory or disk (PSI). Undefined if the
+ * kernel does not report it.
  */
 export function readPressure(root = '/') {
   const us = (what: string) =>
@@ -52,25 +59,26 @@ export function readPressure(root = '/') {
 
 export type SwapReading = ReturnType<typeof parseVmstat>;
 
-/** Returns swapped bytes since boot; undefined if the kernel does not report them. */
+/** Returns the bytes swapped since boot. Undefined if the kernel does not report them. */
 export function readSwap(): SwapReading | undefined {
   return attempt(() => parseVmstat(proc('vmstat')));
 }
 
 const NO_TCP = '/proc/net/sockstat has no TCP line';
 
-/** Returns bytes. The line includes IPv6 sockets. */
+/** Returns the bytes of TCP buffers. They include IPv6 sockets. */
 export function parseSockstat(text: string): number {
   return Number(line(text, /^TCP: .*\bmem (\d+)/m, NO_TCP)) * PAGE_SIZE_BYTES;
 }
 
 /**
- * Caches with an object for each open TCP socket. Other caches also change for other reasons: `tw_sock_TCP` keeps closed connections for a
- * minute, some share their slabs with caches of the same size (`eventpoll_epi`), or depend on the file system (`dentry`).
+ * Caches with one object for each open TCP socket. Other caches are unsuitable: `tw_sock_TCP` keeps closed connections
+ * for a minute, `eventpoll_epi` and others share slabs with caches of the same size, and `dentry` depends on the file
+ * system.
  */
 const SOCKET_CACHES = /^(TCP|TCPv6|MPTCP|MPTCPv6|sock_inode_cache|filp)$/;
 
-/** Counts whole slabs including free objects, which is the memory that the kernel has allocated. */
+/** Returns the bytes of whole slabs, including free objects. The kernel has allocated all of them. */
 export function parseSlabinfo(text: string): number {
   let pages = 0;
   for (const row of text.split('\n')) {
@@ -86,18 +94,21 @@ export function parseMeminfo(text: string) {
   const bytes = (key: string) =>
     Number(line(text, new RegExp(`^${key}:\\s+(\\d+) kB$`, 'm'), `/proc/meminfo has no ${key}`)) * 1024;
   return {
-    /** Memory that is neither free nor in caches that the kernel can drop. */
+    /** Memory that is neither free nor in a cache that the kernel can drop. */
     usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
     /**
-     * Memory that is neither free nor file cache. Not from MemAvailable, which counts all reclaimable slabs as available, although they
-     * include the inodes of open sockets. Includes shared memory, which the kernel counts as file cache but cannot drop.
+     * Memory that is neither free nor file cache. MemAvailable is unsuitable, because it counts the inodes of open
+     * sockets as available. Shared memory is added, because the kernel counts it as file cache but cannot drop it.
      */
     heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached') + bytes('Shmem'),
-    /** Memory of all programs that is neither shared memory nor a copy of a file. */
+    /** Memory of programs, without shared memory and copies of files. */
     anonymousBytes: bytes('AnonPages'),
     /** Files in memory (/dev/shm, tmpfs), System V shared memory, memfd, shared anonymous mappings. */
     sharedBytes: bytes('Shmem'),
-    /** Unreclaimable memory of the kernel, without page tables and TCP buffers, which have their own figures. */
+    /**
+     * Kernel memory that cannot be reclaimed. Page tables and TCP buffers are not included; they have their own
+     * figures.
+     */
     get kernelBytes() {
       return bytes('SUnreclaim') + bytes('KernelStack');
     },
@@ -105,7 +116,9 @@ export function parseMeminfo(text: string) {
   };
 }
 
-/** Counts compressed swap in memory (zswap) like swap on a disk, because processes wait for their pages in both cases. */
+/**
+ * Counts swap that is compressed in memory (zswap) like swap on a disk. Processes wait for their pages in both cases.
+ */
 export function parseVmstat(text: string) {
   const bytes = (direction: 'in' | 'out') => {
     line(text, new RegExp(`^(pswp${direction}) `, 'm'), `/proc/vmstat has no pswp${direction}`);
@@ -115,12 +128,13 @@ export function parseVmstat(text: string) {
   return { inBytes: bytes('in'), outBytes: bytes('out') };
 }
 
-/** @param name `cpu` for the sum of all CPUs */
+/** @param name `cpu` for the sum of all CPUs, `cpu0` for the first */
 export function parseCpu(text: string, name = 'cpu'): CpuReading {
   const ticks = line(text, new RegExp(`^${name} +(.*)$`, 'm'), `/proc/stat has no ${name} line`)
     .split(' ')
     .map(Number);
-  // user nice system idle iowait irq softirq steal. The guest times that follow are included in user.
+  // Order of the fields: user nice system idle iowait irq softirq steal. The guest times that follow are already
+  // included in user.
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
   return {
     busyUs: (user + nice + system + irq + softirq + steal) * TICK_US,
@@ -131,10 +145,10 @@ export function parseCpu(text: string, name = 'cpu'): CpuReading {
 }
 
 export interface SmapsRollup {
-  /** Exact, unlike in /proc/<pid>/stat, which lags by some pages per CPU. */
+  /** Exact value. The value in /proc/<pid>/stat lags by some pages per CPU. */
   rssBytes: number;
   pssBytes: number;
-  /** Parts of PSS that are not file-backed; since Linux 5.4. */
+  /** Parts of PSS that are not backed by files. Available since Linux 5.4. */
   anonymousBytes?: number;
   sharedBytes?: number;
 }
@@ -172,15 +186,16 @@ function explain({ code, path, message }: NodeJS.ErrnoException): string {
 }
 
 /**
- * Two kernel constants that Node does not expose, from the process's auxiliary vector: (type, value) pairs of machine words. Reads only
- * 64-bit little-endian words, as on nearly every Linux with Node 22; falls back to the values of x86-64.
+ * Page size and clock tick of the kernel, which Node does not expose. They are read from the process's auxiliary
+ * vector: pairs of type and value, each a machine word. Only 64-bit little-endian words are supported; other machines
+ * get the values of x86-64.
  */
 const AT_PAGESZ = 6n;
 const AT_CLKTCK = 17n;
 
 const vector = readAuxiliaryVector();
 
-/** Bytes of a memory page; 16 or 64 KiB on some ARM machines. */
+/** Bytes of a memory page. It is 16 or 64 KiB on some ARM machines. */
 export const PAGE_SIZE_BYTES = Number(vector.get(AT_PAGESZ) ?? 4096n);
 
 /** Microseconds of one clock tick, the unit of CPU times in /proc. */

@@ -3,7 +3,7 @@ export function isLoopback(hostname: string): boolean {
   return hostname === '[::1]' || rotatesLoopback(hostname);
 }
 
-/** Returns whether this host name can be reached from many source addresses of 127.0.0.0/8. */
+/** Returns whether this host name can be reached from many source addresses in 127.0.0.0/8. */
 export function rotatesLoopback(hostname: string): boolean {
   return hostname === 'localhost' || /^127(\.\d+){3}$/.test(hostname);
 }

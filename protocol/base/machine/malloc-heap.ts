@@ -3,10 +3,11 @@ import type * as fileSystem from 'node:fs';
 type Files = Pick<typeof fileSystem, 'readFileSync' | 'openSync' | 'readSync' | 'closeSync'>;
 
 /**
- * Counts what `malloc` of glibc has handed out in this process: chunk by chunk through its main heap, `[heap]` in /proc/self/maps, in which
- * the first thread allocates, as Node's event loop does. Not counted are chunks of 128 KB and more, and the heaps of other threads. The
- * function refers to nothing outside itself, because its source text is evaluated in other processes, too.
- * @returns bytes; undefined if the process has another allocator, or more than 256 MB to look at
+ * Counts the bytes that glibc's `malloc` has allocated in this process. It walks through the chunks of the main heap,
+ * `[heap]` in /proc/self/maps, which the first thread uses for Node's event loop. Chunks of 128 KB and more, and heaps
+ * of other threads, are not counted. The function uses nothing outside itself, because its source text is also
+ * evaluated in other processes.
+ * @returns bytes; undefined if the process has another allocator, or if the heap exceeds 256 MB
  */
 export function allocatedBytes(files: Files): number | undefined {
   const readMaps = () => {
@@ -23,7 +24,7 @@ export function allocatedBytes(files: Files): number | undefined {
   if (!(end - begin <= 256 * 1024 ** 2)) return undefined;
   const memory = files.openSync('/proc/self/mem', 'r');
   try {
-    // It is in the heap, too, so it is small.
+    // The buffer is small, because it can be part of the counted heap.
     const window = Buffer.alloc(8192);
     let [at, read, used, previous] = [0, 0, 0, 0];
     for (let chunk = begin; ; ) {
@@ -34,14 +35,14 @@ export function allocatedBytes(files: Files): number | undefined {
         } catch {
           read = 0;
         }
-        // Meanwhile, malloc may have given back the end of the heap.
+        // If the read fails, malloc may have returned the end of the heap to the kernel. The count is valid only then.
         if (read < 16) return chunk === readMaps()[1] ? used : undefined;
       }
       const low = window.readUInt32LE(chunk - at + 8);
       const size = low - (low % 8) + 2 ** 32 * window.readUInt32LE(chunk - at + 12);
-      // The lowest bit says whether the previous chunk is in use.
+      // The lowest bit of a chunk's size is set if the previous chunk is in use.
       if (low % 2 === 1) used += previous;
-      // The last chunk is the free rest. The heap may have grown meanwhile.
+      // The last chunk is free. The heap may have grown during the count.
       if (chunk + size >= end) return used;
       if (size < 32) return undefined;
       previous = size;

@@ -1,15 +1,15 @@
-/** Reads the limit of open files of a process; every connection counts against it. */
+/** Reads the limit of open files of a process. Each connection uses one file. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { attempt } from '../attempt.ts';
 
-/** `Infinity` without a limit. */
+/** `Infinity` if there is no limit. */
 interface OpenFileLimits {
   soft: number;
   hard: number;
 }
 
-/** Returns the limits of this process. Node has raised the soft limit to the hard one, also for child processes. */
+/** Returns the limits of this process. Node raises the soft limit to the hard limit, also for child processes. */
 export function openFileLimits(): OpenFileLimits {
   const found = limitsOfProcess('self');
   if (found) return found;
@@ -17,7 +17,7 @@ export function openFileLimits(): OpenFileLimits {
   return { soft: limit, hard: limit };
 }
 
-/** Returns undefined if the limits are not readable, as on all systems but Linux. */
+/** Returns undefined if the limits cannot be read. They can be read only on Linux. */
 export function limitsOfProcess(pid: number | 'self'): OpenFileLimits | undefined {
   const limits = attempt(() => readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? '';
   const found = /Max open files\s+(\S+)\s+(\S+)/.exec(limits);

@@ -1,4 +1,7 @@
-/** Lists the TCP sockets of this network namespace, and the processes that hold them or listen on a port. Linux only. */
+/**
+ * Lists the TCP sockets of this network namespace, and finds the processes that own them or listen on a port. Linux
+ * only.
+ */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
@@ -7,28 +10,28 @@ import { printable, printableCommand } from '../printable.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-/** The kernel's states, in hexadecimal. */
+/** States of TCP sockets as the kernel writes them, in hexadecimal. */
 export const [ESTABLISHED, LISTEN] = ['01', '0A'];
 
 interface KernelSocket {
-  /** Address and port in hexadecimal: `0100007F:0BB8`, or the last 4 bytes of an IPv6 address. */
+  /** End of the address with the port, in hexadecimal: `0100007F:0BB8`. For IPv6, the last 4 bytes of the address. */
   local: string;
   remote: string;
   /** Complete local address in hexadecimal, 8 or 32 digits. */
   localAddress: string;
   state: string;
   uid: number;
-  /** `socket:[<inode>]`, the link target of a process's file descriptors. */
+  /** `socket:[<inode>]`. File descriptors of a process are links with this target. */
   link: string;
 }
 
 /**
- * Length of the compared end of an address. An IPv4-mapped IPv6 address ends with the IPv4 address, and either form can be listed for a
- * connection.
+ * Length of the compared part of an address. An IPv4-mapped IPv6 address ends with the IPv4 address, and the kernel can
+ * list a connection in either form.
  */
 const END_LENGTH = '0100007F:0BB8'.length;
 
-/** Returns undefined if the kernel has no such list. */
+/** Lists the sockets; undefined if the kernel has no such list. */
 export async function listSockets(tables = TABLES): Promise<KernelSocket[] | undefined> {
   const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
   const known = texts.filter((text) => text !== undefined);
@@ -41,7 +44,10 @@ export function parseSockets(text: string): KernelSocket[] {
   return text.trim().split('\n').slice(1).map(parseRow);
 }
 
-/** Parses a row: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. */
+/**
+ * Parses a row of the table: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout
+ * inode`.
+ */
 function parseRow(row: string): KernelSocket {
   const [, local = '', remote = '', state = '', , , , uid, , inode] = row.trim().split(/\s+/);
   return {
@@ -54,7 +60,10 @@ function parseRow(row: string): KernelSocket {
   };
 }
 
-/** Returns, for example, `127.0.0.1` or `[::1]`. @param hex address as listed by the kernel, in 32-bit words in the machine's byte order */
+/**
+ * Converts an address of a kernel table to text, such as `127.0.0.1` or `[::1]`.
+ * @param hex address in 32-bit words, in the machine's byte order
+ */
 export function hostOf(hex: string): string {
   const bytes = [...(hex.match(/.{8}/g) ?? [])].flatMap((word) => [...Buffer.from(word, 'hex')].reverse());
   if (bytes.length === 4) return bytes.join('.');
@@ -62,12 +71,15 @@ export function hostOf(hex: string): string {
   return new URL(`http://[${groups.join(':')}]`).hostname;
 }
 
-/** @param end value of `KernelSocket.local` */
+/** @param end value of `KernelSocket.local`, such as `0100007F:0BB8` */
 export function portOfEnd(end: string): number {
   return Number.parseInt(end.slice(-4), 16);
 }
 
-/** Returns the link targets of the process's first `most` file descriptors; empty if it belongs to another user or has ended. */
+/**
+ * Returns the link targets of up to `most` file descriptors of a process. Empty if the process has ended or belongs to
+ * another user.
+ */
 export function descriptorsOf(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
   const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return new Set(
@@ -75,21 +87,23 @@ export function descriptorsOf(pid: number | 'self', most = Number.POSITIVE_INFIN
   );
 }
 
-/** Returns whether the process holds any of the sockets. Stops at the first match, because a server has many. */
+/**
+ * Returns whether the process owns any of the sockets. Stops at the first match, because a server can own many sockets.
+ */
 export function holdsOneOf(pid: number, links: ReadonlySet<string>): boolean {
   const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return descriptors.some((fd) => links.has(attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''));
 }
 
-/** Addresses whose listeners accept connections to 127.0.0.1: 127.0.0.1, 0.0.0.0, `::`, and 127.0.0.1 as an IPv6 address. */
+/** Addresses whose listeners accept connections to 127.0.0.1: 127.0.0.1, 0.0.0.0, `::`, and 127.0.0.1 in IPv6 form. */
 const REACHED_BY_LOOPBACK = new Set(['0100007F', '00000000', '0'.repeat(32), '0000000000000000FFFF00000100007F']);
 const MAX_NAME_LENGTH = 80;
 
 interface SocketHolders {
-  /** In this network namespace. */
+  /** Sockets in this network namespace. */
   sockets: KernelSocket[];
   pids: number[];
-  /** Whether the processes of all sockets are visible to this user. */
+  /** Whether this user could see the processes of all sockets. */
   areAllSeen: boolean;
 }
 
@@ -112,12 +126,15 @@ function isListener({ state, local }: KernelSocket, port: number): boolean {
   return state === LISTEN && portOfEnd(local) === port;
 }
 
-/** Describes the program on the port of 127.0.0.1, such as `node server.js (pid 4711)`. Never rejects. */
+/** Describes the program that listens on the port of 127.0.0.1, such as `node server.js (pid 4711)`. Never rejects. */
 export async function describeListeners(port: number): Promise<string> {
   return describe(await findHolders((one) => isListener(one, port) && REACHED_BY_LOOPBACK.has(one.localAddress)));
 }
 
-/** Describes the program that is connected to the port of this machine, likewise. Never rejects. */
+/**
+ * Describes the program that is connected to the port of this machine, such as `node client.js (pid 4711)`. Never
+ * rejects.
+ */
 export async function describeClients(port: number): Promise<string> {
   return describe(await findHolders(({ state, remote }) => state === ESTABLISHED && portOfEnd(remote) === port));
 }

@@ -1,4 +1,4 @@
-/** Identifies the host of this process. Comparing it with the workers' hosts shows what they share. */
+/** Identifies the host of this process. A comparison with the workers' hosts shows which resources they share. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { cpus, hostname, release, totalmem, type } from 'node:os';
 import type { Host } from '../../wire/control-replies.ts';
@@ -12,7 +12,6 @@ export function thisHost(): Host {
 }
 
 export interface MachineKind {
-  /** Model name of the CPU. */
   model: string;
   /** Kernel with its release: `Linux 6.18.44`. */
   system: string;
@@ -20,7 +19,7 @@ export interface MachineKind {
   memoryBytes: number;
 }
 
-/** Returns the whole machine, regardless of a container's limits. */
+/** Describes the whole machine. Limits of a container are ignored. */
 export function thisMachine(): MachineKind {
   return {
     model: cpus()[0]?.model.trim() || 'unknown CPU',

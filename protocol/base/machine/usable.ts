@@ -1,4 +1,4 @@
-/** Determines the resources that this process can use, including a container's limits. */
+/** Determines the resources that this process can use. Limits of a container are included. */
 import { readFileSync } from 'node:fs';
 import { cpus, freemem } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import type { Cgroup } from '../../wire/control-replies.ts';
 import { attempt } from '../attempt.ts';
 import { readCgroup } from './cgroup.ts';
 
-/** Returns the CPUs that this process is allowed to run on: all, or those of its cpuset or affinity. */
+/** Returns the CPUs that this process may use. A cpuset or an affinity can exclude some. */
 export function allowedCpus(root = '/'): number[] {
   const status = attempt(() => readFileSync(join(root, 'proc/self/status'), 'utf8')) ?? '';
   const list = /^Cpus_allowed_list:\s+(\S+)/m.exec(status)?.[1];
@@ -17,23 +17,23 @@ export function allowedCpus(root = '/'): number[] {
   });
 }
 
-/** Returns the number of cores, which a quota, cpuset or affinity can reduce, also to a fraction. */
+/** Returns the number of usable cores. A quota can make it a fraction. */
 export function usableCores(root = '/'): number {
   return Math.min(allowedCpus(root).length, lowestQuota(readCgroup(root)) ?? Number.POSITIVE_INFINITY);
 }
 
-/** Returns the lowest CPU quota in cores; undefined without any. */
+/** Returns the lowest CPU quota, in cores; undefined if there is no quota. */
 export function lowestQuota({ cpu }: Pick<Cgroup, 'cpu'>): number | undefined {
   return cpu.length === 0 ? undefined : Math.min(...cpu.map(({ cores }) => cores));
 }
 
-/** Returns the lowest limit; undefined without any, or if it is not below the machine's. */
+/** Returns the lowest limit; undefined if there is none below the machine's own limit. */
 export function lowestLimit<L extends { max: number }>(limits: L[], ofMachine: number): L | undefined {
   const [lowest] = [...limits].sort((a, b) => a.max - b.max);
   return lowest !== undefined && lowest.max < ofMachine ? lowest : undefined;
 }
 
-/** Returns the bytes that can still be allocated without swapping, and which limit determines them. */
+/** Returns the bytes that can be allocated without swapping, and the limit that determines them. */
 export function availableMemory(
   { memory }: Pick<Cgroup, 'memory'>,
   ofMachineBytes = freemem(),

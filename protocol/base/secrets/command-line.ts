@@ -1,20 +1,23 @@
-/** Masks secrets in command lines for reports and messages. */
+/** Masks secrets in command lines, for reports and messages. */
 import { isSecretName, MASK, maskText } from './secret-text.ts';
 
-/** Options whose argument is program text, which can contain secrets. */
+/** Options whose argument is program text. The text can contain secrets. */
 const PROGRAM_TEXT = /^(-e|--eval|-p|--print|-pe)$/;
-/** Options with a credential whose names do not show it: `redis-cli -a`, `curl -u`. */
+/** Options of programs that take a credential but have no secret name: `redis-cli -a`, `curl -u`. */
 const CREDENTIAL_OPTIONS: Record<string, RegExp> = { 'redis-cli': /^(-a|--pass|-u)$/, curl: /^(-u|--user|-b|-U)$/ };
 
-/** Masks a command line as `maskArguments` does. @returns the arguments, joined by spaces */
+/**
+ * Masks a command line like `maskArguments`.
+ * @returns the arguments, joined by spaces
+ */
 export function maskCommandLine(line: string | readonly string[]): string {
   return maskArguments(typeof line === 'string' ? line.split(' ') : line).join(' ');
 }
 
 /**
- * Masks values of options with a secret name (`--password=x`, `--password x`, `TOKEN=x`), credentials in URLs and headers, and program
- * texts (`node -e …`).
- * @param args arguments, beginning with the program
+ * Masks values of options with a secret name (`--password=x`, `--password x`, `TOKEN=x`), credentials in URLs and
+ * headers, and program texts (`node -e …`).
+ * @param args program and arguments
  */
 export function maskArguments(args: readonly string[]): string[] {
   const program = args[0]?.split('/').at(-1) ?? '';

@@ -1,22 +1,28 @@
 /**
- * Removes the secret values that this thread knows from all text that it writes or shows. Each thread and process collects them from its
- * own copy of the script.
+ * Removes known secret values from all text that this thread writes or shows. Each thread and process collects the
+ * values from its own copy of the script.
  */
 import { MASK, maskText, maskUrls } from './secret-text.ts';
 
 export interface SecretValues {
-  /** Passwords, tokens and keys, removed from any text. */
+  /** Passwords, tokens and keys. They are removed from every text. */
   credentials: Iterable<string>;
-  /** Other values that are sent to servers, removed from text that a server wrote. */
+  /** Other values that the script sends. They are removed only from a server's text. */
   values: Iterable<string>;
 }
 
-/** Limit of the pattern, for speed. Values of single virtual users are removed where their text is kept. */
+/**
+ * Maximum number of values in the pattern, for speed. Secrets of single virtual users are not in the pattern; they are
+ * removed separately from texts about that user.
+ */
 const MAX_KNOWN = 2000;
 const MIN_LENGTH = 3;
-/** Shorter values are removed only as whole words. */
+/** Values shorter than this are removed only as whole words. */
 const WORD_LENGTH = 8;
-/** Longer values are found by their beginning and removed with all text that follows, because the size of a pattern is limited. */
+/**
+ * Limit for the whole value, because patterns are limited in size. A longer value is found by its beginning, and the
+ * text after it is removed as well.
+ */
 const LONGEST_FORM = 1000;
 const BEGINNING_LENGTH = 200;
 const NO_SECRET = /^(\d{1,3}|true|false|null|undefined|none|\*+.*)$/i;
@@ -24,13 +30,13 @@ const NO_SECRET = /^(\d{1,3}|true|false|null|undefined|none|\*+.*)$/i;
 let currentSecrets: SecretValues = { credentials: [], values: [] };
 let patterns = patternsOf(currentSecrets);
 
-/** Replaces the known secrets by those of another script. */
+/** Replaces the known secrets with the secrets of another script. */
 export function knowSecrets(secrets: SecretValues): void {
   currentSecrets = secrets;
   patterns = patternsOf(secrets);
 }
 
-/** Returns the known secrets, for a child process that shortens texts itself. */
+/** Returns the known secrets, so that a child process can remove them before it shortens texts. */
 export function knownSecrets() {
   return { credentials: [...currentSecrets.credentials], values: [...currentSecrets.values] };
 }
@@ -40,18 +46,22 @@ export function withoutCredentials(text: string): string {
   return maskUrls(replaced(text, patterns.credentials));
 }
 
-/** Removes all known secrets. @param text text of a server or another program @param own values of the virtual user concerned */
+/**
+ * Removes all known secrets.
+ * @param text text of a server or another program
+ * @param own secrets of the virtual user that the text is about
+ */
 export function withoutSecrets(text: string, own: Iterable<string> = []): string {
   return maskText(replaced(replaced(withoutValues(text, own), patterns.credentials), patterns.values));
 }
 
-/** Removes these values; fast if the text contains none of them. */
+/** Removes these values from the text. Fast if the text contains none of them. */
 export function withoutValues(text: string, values: Iterable<string>): string {
   const present = [...values].filter((value) => formsOf(value).some((form) => text.includes(form)));
   return present.length === 0 ? text : replaced(text, patternOf(present));
 }
 
-/** Returns a copy of the value in which `change` has replaced every text. */
+/** Returns a copy of the value in which every text is replaced by `change`. */
 export function mapTexts<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return change(value) as T;
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change)) as T;
@@ -61,7 +71,7 @@ export function mapTexts<T>(value: T, change: (text: string) => string): T {
 
 function patternsOf({ credentials, values }: SecretValues) {
   const all = [...credentials];
-  // A password that is a common word is removed only from a server's text, because it can be a word of any report.
+  // A password that is a common word is removed only from text of servers, because the word can occur in any report.
   const distinct = all.filter((value) => value.length >= 16 || (value.length >= 6 && !/^[a-z-]+$/i.test(value)));
   return { credentials: patternOf(distinct), values: patternOf([...all, ...values]) };
 }
@@ -78,7 +88,7 @@ function patternOf(values: Iterable<string>): RegExp | undefined {
   return new RegExp(longestFirst.map(sourceOf).join('|'), 'g');
 }
 
-/** Returns the value as written in text, in a URL and in JSON. */
+/** Returns the forms of a value: plain, in a URL, and in JSON. */
 function formsOf(value: string): string[] {
   return [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)];
 }

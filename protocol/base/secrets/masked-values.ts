@@ -1,9 +1,11 @@
-/** Determines by the names of keys which values of a script are secret. Masks them in settings, and collects them. */
+/**
+ * Finds the secret values of a script by the names of their keys. Masks them in displayed settings, and collects them.
+ */
 import { basicToken, decoded } from '../../wire/basic-auth.ts';
 import type { SecretValues } from './known-secrets.ts';
 import { isSecretName, isSecretPlace, MASK, maskText } from './secret-text.ts';
 
-/** `content` is data that users send or compare; only its shape is shown. */
+/** How a value is displayed. `content` is data that users send or compare; only its shape is displayed. */
 type Treatment = 'shown' | 'secret' | 'content';
 
 interface Place {
@@ -11,14 +13,14 @@ interface Place {
   /** Key of the parent object or list. */
   parent: string;
   treatment: Treatment;
-  /** Whether it is in a flow, where only texts of known keys are shown, because steps can have any keys. */
+  /** Whether the value is in a flow. Steps can have any keys, so only texts of known keys are displayed there. */
   inFlow: boolean;
 }
 
 const CONTENT = new Set([
   ...['args', 'body', 'data', 'form', 'formdata', 'iftrue', 'json', 'log', 'over', 'regexp', 'value', 'variables'],
 ]);
-/** Keys of scenarios and steps whose texts are names, paths or numbers, and so are shown. */
+/** Keys of scenarios and steps whose texts are displayed. They contain names, paths or numbers. */
 const SHOWN_IN_FLOW = new Set([
   ...['name', 'engine', 'weight', 'event', 'on', 'channel', 'namespace', 'connect', 'waitFor', 'path', 'url', 'uri'],
   ...['function', 'whileTrue', 'beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'],
@@ -28,7 +30,7 @@ const WHOLE_TEMPLATE = /^\s*\{\{\s*[$\w.[\]]+\s*\}\}\s*$/;
 const VARIABLE = /^[\w$.-]+$/;
 const MAX_ITEMS = 20;
 
-/** Returns the settings with secrets masked and contents replaced by their shapes. Idempotent. */
+/** Returns the settings with masked secrets. Contents are replaced by their shapes. Masking twice changes nothing. */
 export function maskedSettings(settings: Record<string, unknown>): Record<string, unknown> {
   return masked(settings, { key: '', parent: '', treatment: 'shown', inFlow: false }) as Record<string, unknown>;
 }
@@ -58,7 +60,7 @@ function memberOf(place: Place, key: string, value: unknown): Place {
 function treatmentOf({ key: parent, treatment }: Place, key: string, value: unknown, inFlow: boolean): Treatment {
   if (treatment === 'secret' || isSecretPlace(key)) return 'secret';
   if (treatment === 'content') return 'content';
-  // Elsewhere than in a request, `json` is a path, or an option with paths.
+  // The key `json` has content only in a request. In other places, it is a path or an option.
   const isOption = !inFlow && parent !== '';
   if (key === 'json' && (isOption || ['capture', 'match'].includes(parent))) return 'shown';
   if (key === 'over' && typeof value === 'string' && VARIABLE.test(value)) return 'shown';
@@ -67,7 +69,7 @@ function treatmentOf({ key: parent, treatment }: Place, key: string, value: unkn
   return inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key) ? 'content' : 'shown';
 }
 
-/** Handles list items; in `emit: [event, argument, …]`, only the arguments are content. */
+/** Returns the treatment of a list item. In `emit: [event, argument, …]`, only the arguments are content. */
 function itemOf(place: Place, index: number, value: unknown): Place {
   const { key, treatment, inFlow } = place;
   const isUnknown = inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key);
@@ -77,8 +79,8 @@ function itemOf(place: Place, index: number, value: unknown): Place {
 
 /**
  * Collects the secrets of a script.
- * @param script `config` and `scenarios`, or any part of them
- * @param env environment for the templates
+ * @param script `config` and `scenarios`, or a part of them
+ * @param env environment variables for the templates
  */
 export function secretsIn(
   script: object,
@@ -89,7 +91,7 @@ export function secretsIn(
   return found;
 }
 
-/** Returns all secrets of a connection or virtual user. */
+/** Returns all secrets in the settings of a connection or virtual user. */
 export function allSecretsIn(value: object): string[] {
   const { credentials, values } = secretsIn(value);
   return [...credentials, ...values];
@@ -127,7 +129,7 @@ function add(found: Found, { credentials, values }: SecretValues): void {
   for (const value of values) found.values.add(value);
 }
 
-/** Returns the secret parts of a header, cookie, query or key. */
+/** Returns the secret parts of a header, a cookie, a query or another text. */
 function partsOf(text: string, key: string): string[] {
   const [, scheme = '', token = ''] = /^(\w+) +(\S+)$/.exec(text) ?? [];
   const credentials = /^basic$/i.test(scheme) ? Buffer.from(token, 'base64').toString().split(':').slice(-1) : [];
@@ -138,7 +140,7 @@ function partsOf(text: string, key: string): string[] {
   return [token, ...credentials, ...pairs, ...pairs.map(decoded), ...lines].filter((part) => part !== '');
 }
 
-/** Returns user info and query values of all URLs in the text. */
+/** Returns user info and query values of all URLs in a text. */
 function urlSecrets(text: string): { credentials: string[]; values: string[] } {
   const found = { credentials: [] as string[], values: [] as string[] };
   for (const [, user = '', password = ''] of text.matchAll(

@@ -1,16 +1,19 @@
-/** Recognizes and masks credentials: by the name of an option, header or variable, and by their form in URLs, assignments and keys. */
+/**
+ * Recognizes and masks credentials. They are recognized by the name of an option, header or variable, or by their form
+ * in URLs, assignments and keys.
+ */
 
-/** A name with one of these words is secret: `x-api-key`, `sessionId`, `DB_PASSWORD`. */
+/** Words that make a name secret: `x-api-key`, `sessionId`, `DB_PASSWORD`. */
 const SECRET_WORDS = new Set([
   ...['auth', 'authentication', 'authorization', 'bearer', 'cookie', 'credential', 'csrf', 'jwt', 'key', 'otp', 'pass'],
   ...['passcode', 'passphrase', 'passwd', 'password', 'pin', 'psk', 'pw', 'pwd', 'secret', 'session', 'sid', 'sig'],
   ...['signature', 'token', 'totp', 'xsrf'],
 ]);
-/** Parts of names written without separators: `authtoken`, `apikey`, `sessionid`. */
+/** Parts that make a name without separators secret: `authtoken`, `apikey`, `sessionid`. */
 const SECRET_PARTS =
   /auth$|token|passw|passphrase|pwd|secret|cookie|credential|jwt|apikey|accesskey|privatekey|sessionid/;
 
-/** Returns whether a value of this name is a credential. Ignores case and separators. */
+/** Returns whether a value with this name is a credential. Case and separators are ignored. */
 export function isSecretName(name: string): boolean {
   const words = name
     .replace(/([a-z\d])([A-Z])/g, '$1 $2')
@@ -20,37 +23,37 @@ export function isSecretName(name: string): boolean {
   return SECRET_PARTS.test(words.join(''));
 }
 
-/** Keys below which every value can be a credential. */
+/** Keys whose nested values can all be credentials. */
 const SECRET_PLACES = new Set(['auth', 'headers', 'extraheaders', 'cookie', 'cookies', 'tls', 'query', 'qs']);
 
-/** Returns whether all values below this key are hidden. */
+/** Returns whether all values below this key are masked. */
 export function isSecretPlace(key: string): boolean {
   return SECRET_PLACES.has(key.toLowerCase()) || isSecretName(key);
 }
 
-/** Replacement of secrets in all shown text. */
+/** Text that replaces a secret wherever it is displayed. */
 export const MASK = '***';
 
-/** Values that are not masked: a template, an example's ellipsis, or an already masked value. */
+/** Values that are not masked: templates, an ellipsis in an example, and masked values. */
 const UNMASKED = /^["']?(\{\{[^{}]*\}\}|…|\*\*\*|\$\{?\w+\}?)?["']?$/;
 const TEMPLATE = String.raw`\{\{[^{}]*\}\}`;
 
 const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END [A-Z ]*-----|$)/g;
 const JSON_WEB_TOKEN = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
-/** The last `@` before the path ends the user info. */
+/** User info ends at the last `@` before the path. */
 const USER_INFO = /\b([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/"'<>]+@/gi;
 const QUERY_VALUE = new RegExp(String.raw`([?&](?:amp;)?[\w.~%[\]-]+)=((?:${TEMPLATE}|[^&\s"'<>#])+)`, 'g');
 const BARE_QUERY = /\b([a-z][a-z\d+.-]{0,30}:\/\/[^\s?"'<>]{0,500}\?)([^=&\s"'<>#]+)(?=[&\s"'<>#]|$)/gi;
 const FRAGMENT_VALUE = /(#[\w-]+)=([^&\s"'<>]+)/g;
 
-/** The value can be a string that was cut off. */
+/** The value can be an unterminated string, because the text was shortened. */
 const JSON_MEMBER =
   /(["'])([\w.-]+)\1(\s*:\s*)("(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\{[^{}]*\}|\[[^[\]]*\]|[^\s,{}[\]"']+)/g;
 const ASSIGNMENT = /(?<![\w.-])([\w.-]+)=("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
 const SCHEME = /\b(bearer|basic|digest|negotiate)\s+([\w.~+/=-]+)/gi;
 const HEADER = /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]+)(\s*:\s*)([^"'\r\n]+)/gi;
 
-/** Masks credentials in any text: user info and query values of URLs, private keys, and JSON web tokens. */
+/** Masks credentials in a text: user info and query values of URLs, private keys, JSON web tokens. */
 export function maskUrls(text: string): string {
   return text
     .replace(PRIVATE_KEY, `-----BEGIN $1----- ${MASK}`)
@@ -61,7 +64,7 @@ export function maskUrls(text: string): string {
     .replace(FRAGMENT_VALUE, (whole, name, value) => (isSecretName(name) ? `${name}=${maskValue(value)}` : whole));
 }
 
-/** Also masks values next to a secret name, for text from servers and other programs. */
+/** Masks credentials as `maskUrls` does, and values next to a secret name. For text from servers and other programs. */
 export function maskText(text: string): string {
   return maskUrls(text)
     .replace(HEADER, (whole, name, colon, value) => (isSecretName(name) ? `${name}${colon}${maskValue(value)}` : whole))
@@ -81,7 +84,7 @@ function maskQuoted(value: string): string {
   return UNMASKED.test(value) ? value : /["']/.test(quote) ? `${quote}${MASK}${quote}` : MASK;
 }
 
-/** Distinguishes credentials from words, as in "Basic authentication". */
+/** Returns whether the value looks like a credential. "Basic authentication", for example, does not. */
 function isToken(value: string): boolean {
   return value.length >= 6 && /\d|[A-Z].*[a-z]|=$/.test(value);
 }
