@@ -1,22 +1,26 @@
-/** Reasons why a reading is absent, and their texts and fixes. */
+/** Reasons why a figure could not be read, with texts and suggested fixes. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { describeError } from '../../protocol/codes/errors.ts';
 
 /**
- * `refused`: the run is not permitted to read the source. `gone`: the source no longer exists. `unanswered`: it does not answer, or
- * says that it cannot answer now. `unsupported`: its answer does not have the figure.
+ * `refused`: the run is not permitted to read the source. `gone`: the source no longer exists. `unanswered`: the source
+ * does not answer, or reports that it cannot answer now. `unsupported`: the source's answer does not contain the
+ * figure.
  */
 type AbsenceReason = 'refused' | 'gone' | 'unanswered' | 'unsupported';
 
 export interface Absence {
   reason: AbsenceReason;
   detail: string;
-  /** Time of the first failed reading, on CLOCK_MONOTONIC; undefined for a source that has never answered. */
+  /** Time of the first failed reading, on CLOCK_MONOTONIC. Undefined for a source that has never answered. */
   sinceUs: number | undefined;
   fix: string;
 }
 
-/** Reasons by HTTP status and by the error codes of the system, this project and Redis. Any other failure is `unsupported`. */
+/**
+ * Reasons by HTTP status and by error codes of the operating system, this project and Redis. Errors with other codes
+ * count as `unsupported`.
+ */
 const REASONS: Record<string, AbsenceReason> = {
   ...Object.fromEntries(['EACCES', 'EPERM', 'HTTP 401', 'HTTP 403', 'HTTP 407'].map((code) => [code, 'refused'])),
   ...Object.fromEntries(['BAD_TOKEN', 'NOPERM', 'NOAUTH', 'WRONGPASS'].map((code) => [code, 'refused'])),
@@ -36,7 +40,7 @@ export class Absent extends Error {
   readonly reason: AbsenceReason;
   readonly known: Partial<Absence>;
 
-  /** @param known time and fix, if they differ from the reason's */
+  /** @param known time and fix, if they differ from the default of the reason */
   constructor(reason: AbsenceReason, message: string, known: Partial<Absence> = {}) {
     super(message);
     this.reason = reason;
@@ -44,7 +48,10 @@ export class Absent extends Error {
   }
 }
 
-/** The run does not have this source. The reason of another source of the same figure takes precedence. */
+/**
+ * Error for a source that this run does not have. If another source of the same figure fails, the run reports that
+ * source's reason.
+ */
 export class NotInRun extends Absent {
   constructor(message: string) {
     super('unsupported', message);
@@ -58,14 +65,17 @@ export function reasonOf(error: unknown): AbsenceReason {
   return REASONS[code] ?? (UNANSWERED.test(code) ? 'unanswered' : 'unsupported');
 }
 
-/** @param error the reason why a source gave no value */
+/**
+ * Describes why a source gave no value.
+ * @param error error of the source
+ */
 export function absenceOf(error: unknown): Absence {
   const reason = reasonOf(error);
   const { sinceUs, fix = FIXES[reason] } = error instanceof Absent ? error.known : {};
   return { reason, detail: describeError(error).split('\n')[0] as string, sinceUs, fix };
 }
 
-/** Returns a code such as `HTTP 403`, `ECONNREFUSED` or `NOPERM`; empty for an error without one. */
+/** Returns an error's code such as `HTTP 403`, `ECONNREFUSED` or `NOPERM`; empty for an error without a code. */
 export function codeOf(error: unknown): string {
   const { code, cause, message = '' } = (error ?? {}) as Error & { code?: unknown };
   if (typeof code === 'string') return code;
@@ -74,7 +84,7 @@ export function codeOf(error: unknown): string {
   return first ?? (cause ? codeOf(cause) : '');
 }
 
-/** Availability of a source: whether it answers, and since when it does not. */
+/** Tracks whether a source answers, and since when it does not. */
 export class Availability {
   absence: Absence | undefined;
   #hasAnswered = false;
@@ -85,8 +95,9 @@ export class Availability {
   }
 
   /**
+   * Records a failed reading.
    * @param detail by default the error's message
-   * @param fix by default the reason's fix
+   * @param fix by default the fix of the reason
    */
   fail(error: unknown, detail = (error as Error).message, fix?: string): Absence {
     const reason = reasonOf(error);
@@ -103,7 +114,11 @@ const WORDS: Record<AbsenceReason, [never: string, later: string]> = {
   unsupported: ['has no usable figures', 'has no usable figures'],
 };
 
-/** @param source name of the source @param beganAtUs start of the run's time; without it, the text has no time */
+/**
+ * Returns a text about a source that could not be read.
+ * @param source name of the source
+ * @param beganAtUs start of the run's time; without it, the text has no time
+ */
 export function describeAbsence(
   source: string,
   { reason, detail, sinceUs }: Pick<Absence, 'reason' | 'detail' | 'sinceUs'>,
@@ -115,7 +130,10 @@ export function describeAbsence(
   return `${source} ${later}${seconds === undefined ? '' : ` since ${seconds.toFixed(1)} s`}: ${detail}`;
 }
 
-/** Returns seconds from the start of the run's time to the beginning of the absence; undefined if either is unknown. */
+/**
+ * Returns the seconds from the start of the run's time to the first failed reading; undefined if either time is
+ * unknown.
+ */
 export function absentSinceSeconds(
   { sinceUs }: Pick<Absence, 'sinceUs'>,
   beganAtUs: number | undefined,

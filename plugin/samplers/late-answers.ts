@@ -1,4 +1,4 @@
-/** Limits the time and size of other programs' answers. */
+/** Limits the time and the size of other programs' answers. */
 
 import { Absent } from './absence.ts';
 
@@ -8,16 +8,22 @@ interface Destroyable {
   once(event: 'close', listener: () => void): unknown;
 }
 
-/** Destroys a request with `ETIMEDOUT` unless it is complete in time: an idle timeout would allow a byte each second forever. */
+/**
+ * Destroys a request with `ETIMEDOUT` if it is not complete in time. An idle timeout would not suffice, because an
+ * answer may send a byte every second forever.
+ */
 export function limitTime(request: Destroyable, timeoutMs: number): void {
   const late = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
   const timer = setTimeout(() => request.destroy(late), timeoutMs);
   request.once('close', () => clearTimeout(timer));
-  // The error would be uncaught if the caller no longer listens.
+  // If the caller no longer listens, the error would be uncaught.
   request.on('error', () => {});
 }
 
-/** Returns the first bytes of a body as text; fewer if it breaks off. Never rejects. */
+/**
+ * Returns the first bytes of a body as text. If the connection breaks, returns the bytes received so far. Never
+ * rejects.
+ */
 export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -28,7 +34,7 @@ export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes
       if (size >= maxBytes) break;
     }
   } catch {
-    // A body that breaks off is used as far as it was received.
+    // If the connection breaks, the received part of the body is used.
   }
   return Buffer.concat(chunks).toString('utf8', 0, maxBytes);
 }
@@ -39,7 +45,10 @@ export class Late extends Absent {
   }
 }
 
-/** @throws Late if the promise does not settle in time; its later result or error is ignored */
+/**
+ * Waits for a promise with a time limit.
+ * @throws Late after the time limit; a later result or error is ignored
+ */
 export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => reject(new Late(timeoutMs)), timeoutMs);

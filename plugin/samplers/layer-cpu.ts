@@ -1,4 +1,4 @@
-/** Measures the CPU time of all layers: the total so far, and the percentage since the previous sample. */
+/** Measures the CPU time of all layers, in total and as a percentage since the previous sample. */
 
 import type { CpuReading } from '../../protocol/wire/events.ts';
 import type { Layer } from './layers/layer.ts';
@@ -8,19 +8,19 @@ import type { LayerPids } from './processes/process-memory.ts';
 import { readMeasure, valuesOf } from './reading.ts';
 import type { Inputs } from './sampler-inputs.ts';
 
-/** CPU time of a layer; with `idleUs` if it has cores of its own, such as the whole machine. */
+/** CPU time of a layer, and `idleUs` if the layer has its own cores, such as the whole machine. */
 type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 export interface CpuPoint {
   atMs: number;
-  /** CPU time by layer; unread layers are missing. */
+  /** CPU time by layer; layers that could not be read are missing. */
   uses: Record<string, CpuUse>;
 }
 
 export class LayerCpu {
   readonly #layers: readonly Layer[];
   readonly #increments = new CpuIncrements();
-  /** Total of each layer whose processes have been read. */
+  /** Total CPU time of each layer whose processes have been read. */
   readonly #totalUs = new Map<string, number>();
   /** Layers with a process that the run is not permitted to read. */
   readonly incomplete = new Set<string>();
@@ -43,7 +43,7 @@ export class LayerCpu {
     }
   }
 
-  /** Returns CPU time by layer; for processes, the total over all `add` calls. Never rejects. */
+  /** Returns the CPU time by layer. For processes, this is the total of all `add` calls. Never rejects. */
   async uses(inputs: Inputs): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const layer of this.#layers) {
@@ -59,14 +59,14 @@ export class LayerCpu {
 }
 
 /**
- * Returns percentage since the sample before, where 100 is one core, or all cores of a layer that has its own; empty for the first sample
- * of a layer.
+ * Returns the CPU percentage since the previous sample: 100 is one core, or all cores of a layer with its own cores.
+ * Empty for the first sample of a layer.
  */
 export function cpuPercent(layer: string, before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
   const [from, to] = [before?.uses[layer], now.uses[layer]];
   if (before === undefined || from === undefined || to === undefined) return {};
   const busyUs = to.busyUs - from.busyUs;
-  // Less CPU time than before shows that the process was replaced.
+  // A CPU time below the previous value shows that the process was replaced.
   if (busyUs < 0) return {};
   const wholeUs =
     to.idleUs === undefined || from.idleUs === undefined

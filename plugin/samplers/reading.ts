@@ -1,4 +1,4 @@
-/** Readings of layers: each is a value with its source, or the reason of its absence. */
+/** Readings of layers. Each reading is a value with its source, or the reason why the value is absent. */
 import { type Absence, absenceOf, NotInRun } from './absence.ts';
 import type { Layer } from './layers/layer.ts';
 import type { Inputs } from './sampler-inputs.ts';
@@ -10,8 +10,8 @@ export type Reading = { value: number; source: string } | { absent: Absence };
 export type Readings = Record<string, Reading>;
 
 /**
- * Reads a measure from the first source of the layer that has it. Never rejects.
- * @returns if none has it, the reason of the last source that is part of the run, or else of the first source
+ * Reads a measure from the first source of the layer that can read it. Never rejects.
+ * @returns the value; without any, the reason of the last source that is part of the run, or else of the first source
  */
 export async function readMeasure({ sources }: Layer, measure: string, inputs: Inputs): Promise<Reading> {
   const reasons: unknown[] = [];
@@ -26,7 +26,10 @@ export async function readMeasure({ sources }: Layer, measure: string, inputs: I
   return { absent: absenceOf(reasons.findLast((reason) => !(reason instanceof NotInRun)) ?? reasons[0]) };
 }
 
-/** Returns the layer's values in a sample row, all from one source; empty if no source has any. Never rejects. */
+/**
+ * Returns the layer's values for a row of the time series, all from one source; empty if no source has any. Never
+ * rejects.
+ */
 export async function readSample({ sources, sampled = [] }: Layer, inputs: Inputs): Promise<Record<string, number>> {
   for (const { measures } of sources) {
     const read = sampled.map(async (key) => [key, await measures[key]?.(inputs)] as const);

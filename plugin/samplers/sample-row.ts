@@ -1,17 +1,20 @@
 /** A row of the time series, and how neighbouring rows are merged. */
 
 /**
- * Figures of a layer in a row. Processes have `rssBytes`; `pssBytes` or, in most rows, `derivedPssBytes` (see `PSS_SHARE`); and,
- * from the second row on, `cpuPercent` since the row before, where 100 is one core. The whole machine has `usedBytes`, and
- * `cpuPercent` of all its cores. `others` and `steal` are only in rows for which all programs were read: `cpuPercent` of other
- * programs and of the hypervisor since the reading before, where 100 is one core.
+ * Figures of a layer in a row. Processes have `rssBytes`; `pssBytes` or, in most rows, the estimate `derivedPssBytes`
+ * (see `PSS_SHARE`); and, from the second row on, `cpuPercent` since the previous row, where 100 is one core. The whole
+ * machine has `usedBytes`, and `cpuPercent` of all its cores. Rows for which all programs were read also have `others`
+ * and `steal`: `cpuPercent` of other programs and of the hypervisor, where 100 is one core.
  */
 export type LayerSample = Record<string, number>;
 
-/** A row: `t` is in seconds since the start. Layers that could not be read are missing. */
+/** A row. `t` is the time in seconds since the start. Layers that could not be read are missing. */
 export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
-/** Merges two rows: the later time, the most connections, the highest memory, so that no peak is lost, and the mean CPU. */
+/**
+ * Merges two rows: keeps the later time, the most connections, the highest memory so that no peak is lost, and the mean
+ * CPU.
+ */
 export function mergeRows(older: SampleRow, newer: SampleRow): SampleRow {
   const row: Record<string, number | LayerSample | undefined> = { ...older, ...newer };
   row.connections = Math.max(older.connections, newer.connections);
@@ -31,7 +34,7 @@ function mergeSamples(older: LayerSample, newer: LayerSample): LayerSample {
   const cpuPercent = before === undefined || after === undefined ? (before ?? after) : (before + after) / 2;
   if (cpuPercent !== undefined) merged.cpuPercent = cpuPercent;
   const { pssBytes, derivedPssBytes } = merged;
-  // A row has only one of them: the higher one.
+  // A row has only one of the two PSS figures; the higher figure is kept.
   if (pssBytes !== undefined && derivedPssBytes !== undefined) {
     delete merged[pssBytes >= derivedPssBytes ? 'derivedPssBytes' : 'pssBytes'];
   }

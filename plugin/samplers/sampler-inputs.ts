@@ -1,4 +1,6 @@
-/** Answers that all sources of one reading share. Each is requested at most once, when a source first needs it. */
+/**
+ * Answers that all sources of one reading share. Each answer is requested at most once, when a source first needs it.
+ */
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import type { InspectedRuntime } from '../../protocol/documents/server-runtimes.ts';
 import { Absent, describeAbsence, NotInRun } from './absence.ts';
@@ -9,7 +11,7 @@ import type { LayerPids } from './processes/process-memory.ts';
 import type { PageTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis-sampler.ts';
 
-/** Connections from which a run reads figures. Their owner closes them. */
+/** Connections through which a run reads figures. Their owner closes them. */
 export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
@@ -21,7 +23,7 @@ export interface Readers {
 export type Inputs = ReturnType<typeof openInputs>;
 
 /**
- * Returns the answers as functions. Each rejects with the reason why the answer is missing.
+ * Returns functions that request the answers. Each function rejects with the reason if the answer is missing.
  * @param pids processes by layer
  * @param processes readings of all these processes
  */
@@ -45,14 +47,17 @@ export function openInputs(
       throw new Absent(absence.reason, describeAbsence(reader.name, absence), absence);
     }),
     stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
-    /** @param runtime required runtime of the processes */
+    /**
+     * Reads processes through their runtime.
+     * @param runtime required runtime of the processes
+     */
     inspected: async (runtime: InspectedRuntime) => {
       const reader = given(inspectors, 'no inspector in this run');
       if (reader.runtime !== runtime) throw new NotInRun('its processes have another runtime');
       return inspected();
     },
     resources: onlyOnce(async () => given(workers, NO_CONTROL).resources()),
-    /** Sums over the metrics pages of a layer. */
+    /** Sums the figures of a layer's metrics pages. */
     pages: async (layer: string) => given(pages[layer], 'no metrics pages of this layer')(),
   };
 }

@@ -1,6 +1,6 @@
 /**
- * Samples all layers: a row each second for the time series; full readings and CPU times on request. In long runs, rows are merged,
- * so that memory stays bounded.
+ * Samples all layers: one row each second for the time series, and full readings and CPU times on request. In long
+ * runs, rows are merged, so that memory stays bounded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { BoundedSeries } from '../../protocol/base/bounded-series.ts';
@@ -23,13 +23,13 @@ import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { type Inputs, openInputs, type Readers } from './sampler-inputs.ts';
 
 export interface SamplerSources extends Readers {
-  /** Called for every sample, since workers restart and fleet processes may start late. */
+  /** Called for every sample, because workers restart and fleet processes may start late. */
   pids(): LayerPids | Promise<LayerPids>;
-  /** Called with each row. */
+  /** Called with each new row. */
   machine?: Pick<MachineWatch, 'tick'>;
-  /** Number of connections that are open now. */
+  /** Returns the number of connections that are open now. */
   connections(): number;
-  /** Why figures of this machine do not include the deployment, if it runs elsewhere. */
+  /** Why figures of this machine do not include the deployment; undefined if the deployment runs on this machine. */
   notShared?: string | undefined;
   intervalMs?: number;
   layers?: readonly Layer[];
@@ -38,13 +38,13 @@ export interface SamplerSources extends Readers {
 type Pages = NonNullable<Readers['prometheus']>[string];
 type SamplerHealth = NonNullable<Result['sampling']>;
 
-/** Share of the time that reading PSS may take: the larger the processes, the less often it is read. */
+/** Maximum share of the time that reading PSS may take. The PSS of larger processes is read less often. */
 const PSS_SHARE = 0.002;
 
-/** Share of the interval within which metrics pages must answer. */
+/** Share of the sample interval in which metrics pages must answer. */
 const PAGE_SHARE = 0.9;
 
-/** Rows of an hour. In a longer run, rows are merged. */
+/** Number of rows in an hour. In a longer run, rows are merged. */
 const MAX_ROWS = 3600;
 
 export class Sampler {
@@ -58,7 +58,7 @@ export class Sampler {
   readonly #stop = new AbortController();
   readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0, prometheus: 0 };
-  /** Pending requests of metrics pages, by layer. */
+  /** Pending requests to metrics pages, by layer. */
   readonly #pages = new Map<string, Promise<PagesReading>>();
   #swapAtStart: SwapReading | undefined;
   #startMs = 0;
@@ -66,7 +66,7 @@ export class Sampler {
   #before: CpuPoint | undefined;
   #pssDueMs = 0;
 
-  /** Does not close the readers in `sources`: they belong to the caller. */
+  /** Does not close the readers in `sources`, which belong to the caller. */
   constructor(sources: SamplerSources) {
     this.#sources = sources;
     this.#intervalMs = sources.intervalMs ?? 1000;
@@ -74,29 +74,29 @@ export class Sampler {
     this.#cpu = new LayerCpu(this.layers);
   }
 
-  /** The time series so far. In a run of more than an hour, each row is merged from several (see `mergeRows`). */
+  /** The time series so far. In a run of more than an hour, each row is merged from several rows (see `mergeRows`). */
   get samples(): SampleRow[] {
     return this.#series.rows;
   }
 
-  /** Each worker's process on this machine over time. */
+  /** Time series of each worker process on this machine. */
   workers(): ReturnType<ProcessSeries['read']> {
     return this.#workers.read();
   }
 
-  /** Begins the time series with a row now. */
+  /** Starts the time series with a first row. */
   start(): void {
     this.#startMs = performance.now();
     this.#swapAtStart = readSwap();
     this.#running ??= this.#run();
   }
 
-  /** Seconds since `start`, the time of the series. */
+  /** Seconds since the start of the time series. */
   seconds(): number {
     return Math.round(performance.now() - this.#startMs) / 1000;
   }
 
-  /** Reads all figures in bytes. The PSS of large processes takes some ms. Never rejects. */
+  /** Reads all memory figures. Reading the PSS of large processes takes some milliseconds. Never rejects. */
   async reading(): Promise<Readings> {
     const { pids, processes } = await this.#readProcesses(true);
     const inputs = openInputs(pids, processes, this.#sources);
@@ -112,7 +112,7 @@ export class Sampler {
     return readings;
   }
 
-  /** Returns the layers' current counts by id; unknown ones are missing. Never rejects. */
+  /** Returns the layers' current object counts by id; unknown counts are missing. Never rejects. */
   async counts(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#readProcesses(false);
     const all = this.layers.flatMap((layer) => (layer.counts ?? []).map((count) => ({ layer, ...count })));
@@ -130,8 +130,8 @@ export class Sampler {
   }
 
   /**
-   * Reads the CPU time of each layer in microseconds, in steps of 10 ms; `system` is the whole machine. Only differences between
-   * two calls are meaningful.
+   * Reads the CPU time of each layer in microseconds, in steps of 10 ms; `system` is the whole machine. Only
+   * differences between two calls are meaningful.
    */
   async cpu(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#readProcesses(false);
@@ -139,7 +139,7 @@ export class Sampler {
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
-  /** Layers whose CPU time is a lower bound, because some of their processes cannot be read. */
+  /** Layers whose CPU time is too low, because some of their processes cannot be read. */
   get incompleteCpu(): ReadonlySet<string> {
     return this.#cpu.incomplete;
   }
@@ -159,19 +159,22 @@ export class Sampler {
     };
   }
 
-  /** Bytes that the machine swapped in and out since the start; undefined if the kernel does not report them. */
+  /**
+   * Returns the bytes that the machine has swapped in and out since the start of the series; undefined if the kernel
+   * does not report them.
+   */
   swapped(): SwapReading | undefined {
     const [before, now] = [this.#swapAtStart, readSwap()];
     return before && now && { inBytes: now.inBytes - before.inBytes, outBytes: now.outBytes - before.outBytes };
   }
 
-  /** Resolves when the current row is complete. Idempotent. */
+  /** Ends the time series. Resolves when the current row is complete. Idempotent. */
   async close(): Promise<void> {
     this.#stop.abort();
     await this.#running;
   }
 
-  /** Adds rows at multiples of the interval since the start, so that a late row does not delay the next. */
+  /** Adds rows at fixed times, so that a late row does not delay the next row. */
   async #run(): Promise<void> {
     const { signal } = this.#stop;
     let index = 0;
@@ -221,7 +224,9 @@ export class Sampler {
     return row as SampleRow;
   }
 
-  /** Readers that answer within the interval: a slow one is missing in the row, and does not delay it. */
+  /**
+   * Sources for a row. A source that does not answer within the interval is missing in the row, and does not delay it.
+   */
   #timelyReaders(): Readers {
     const { workers, prometheus = {} } = this.#sources;
     const pages = Object.entries(prometheus).map(([layer, targets]) => {
@@ -229,20 +234,20 @@ export class Sampler {
     });
     return {
       ...this.#sources,
-      // Otherwise, the inspector would be open all the time.
+      // Inspectors are not part of the rows, because they would have to stay open all the time.
       inspectors: undefined,
       workers: workers && { resources: () => workers.resources(), stats: () => workers.stats(this.#intervalMs / 2) },
       prometheus: Object.fromEntries(pages),
     };
   }
 
-  /** Reads a page, and shares the request while one is pending. */
+  /** Requests a page. If a request to the page is pending, waits for that request. */
   async #pageInTime(layer: string, pages: Pages): Promise<PagesReading> {
     const reading = getOrAdd(this.#pages, layer, () => pages.read().finally(() => this.#pages.delete(layer)));
     try {
       return await within(reading, this.#intervalMs * PAGE_SHARE);
     } catch (error) {
-      // Other failures are counted by the reader.
+      // The reader itself counts other failures.
       if (error instanceof Late) this.#failures.prometheus++;
       throw error;
     }
@@ -255,7 +260,10 @@ export class Sampler {
     if (derived !== undefined) sample.derivedPssBytes = derived;
   }
 
-  /** Reads all processes, and again if one exits during the reading: short-lived children of a worker exit at any time. */
+  /**
+   * Reads all processes. Reads them again if a process exits meanwhile, because short-lived children of a worker can
+   * exit at any time.
+   */
   async #readProcesses(pss: boolean) {
     const first = await this.#readAll(pss);
     const isComplete = Object.values(first.pids).every((pids) => pids.every((pid) => first.processes.has(pid)));
@@ -281,7 +289,7 @@ export class Sampler {
   }
 }
 
-/** CPU that other programs and the hypervisor used. */
+/** CPU use of other programs and of the hypervisor. */
 function otherCpuSamples(shares: MachineShares | undefined): Record<string, LayerSample> {
   if (!shares) return {};
   const { othersCores, stealCores } = shares;

@@ -1,4 +1,6 @@
-/** A connection to the control namespace of one worker. It reconnects by itself; requests have a timeout. */
+/**
+ * A connection to the control namespace of one worker. It reconnects automatically, and its requests have a timeout.
+ */
 import { io, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { TlsOptions } from '../../../protocol/wire/connection.ts';
@@ -18,15 +20,18 @@ import {
 import { replyTo } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
-/** Time to wait for a refusal, enough for several attempts to reconnect. */
+/** Time to wait for a refusal, in milliseconds. It is enough for several attempts to reconnect. */
 const REFUSAL_TIMEOUT_MS = 1000;
 const CLOSED = 'ECONNREFUSED';
-/** Maximum size of a reply: several times the largest legitimate one, an event loop's record of a day. Parsing blocks the run. */
+/**
+ * Maximum size of a reply in bytes. It is several times the largest reply of a worker, which is an event loop's record
+ * of a day. A larger reply would block the run while it is parsed.
+ */
 const MAX_REPLY_BYTES = 8 * 1024 ** 2;
 
 export interface ControlOptions {
   tls?: TlsOptions;
-  /** Timeout of connecting, and of every request but `gc`. */
+  /** Timeout of the connect, and of every request except `gc`. */
   timeoutMs?: number;
   look?: LookupAll;
 }
@@ -38,7 +43,7 @@ export class ControlConnection {
   readonly #timeoutMs: number;
   #failure: string | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Why the last attempt to connect failed; undefined while it is connected. */
+  /** Why the last attempt to connect failed; undefined while the connection is open. */
   #connectError: CapacityError | undefined;
 
   constructor({ url, address }: ControlEndpoint, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {
@@ -48,10 +53,10 @@ export class ControlConnection {
       extraHeaders: { authorization: `Bearer ${token}` },
       transports: ['websocket'],
       ...({ agent: agentTo(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
-      // Otherwise, socket.io-client would share one connection per URL.
+      // Without this option, socket.io-client shares one connection per URL.
       forceNew: true,
       timeout: timeoutMs,
-      // The delay is short, as a restarted worker is needed for publishing and statistics.
+      // The delay is short, because the run needs a restarted worker for publishing and statistics.
       reconnectionDelay: 100,
       reconnectionDelayMax: 200,
     });
@@ -66,7 +71,7 @@ export class ControlConnection {
     });
     const connecting = new Promise<void>((resolve, reject) => {
       const fail = (reason: string) => reject(unreachable(this.url, reason));
-      // The client's own timeout covers only the Engine.IO handshake.
+      // socket.io-client's own timeout covers only the Engine.IO handshake.
       this.#timer = setTimeout(fail, timeoutMs, `no answer within ${timeoutMs} ms`);
       this.#socket.once('connect', resolve);
       this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
@@ -75,7 +80,7 @@ export class ControlConnection {
       );
     });
     this.connected = connecting.finally(() => clearTimeout(this.#timer));
-    // Awaited later, so a rejection must not count as unhandled until then.
+    // The promise is awaited later. The handler prevents an unhandled rejection until then.
     this.connected.catch(() => {});
   }
 
@@ -88,8 +93,8 @@ export class ControlConnection {
   }
 
   /**
-   * Waits until the connection is open. Attempts that time out are repeated, as the worker may be blocked.
-   * @returns false if the port is closed, if it refuses the run, or after `timeoutMs`
+   * Waits until the connection is open. Repeats attempts that time out, because the worker may be blocked.
+   * @returns false if the port is closed, if the worker refuses the run, or after `timeoutMs`
    */
   async reconnected(timeoutMs: number): Promise<boolean> {
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -103,7 +108,10 @@ export class ControlConnection {
     return this.isConnected;
   }
 
-  /** Returns why the worker refuses the run; undefined if it does not, or does not answer within a second. */
+  /**
+   * Returns why the worker refuses the run; undefined if the worker accepts the run, or does not answer within a
+   * second.
+   */
   async refusal(): Promise<CapacityError | undefined> {
     const isOpen = await this.reconnected(REFUSAL_TIMEOUT_MS);
     return !isOpen && this.#isRefused ? this.#connectError : undefined;
@@ -151,9 +159,10 @@ export class ControlConnection {
 }
 
 /**
- * Calls `onClosed` once, when the socket's connection closes or the server disconnects the socket.
- * @param socket socket that is connecting
- * @param onClosed gets Socket.IO's reason and the transport's details, such as a WebSocket's CloseEvent as `context`
+ * Calls `onClosed` once, when the connection closes or the server disconnects the socket.
+ * @param socket a socket that is connecting
+ * @param onClosed receives Socket.IO's reason and the transport's details, such as a WebSocket's CloseEvent as
+ * `context`
  */
 function onceClosed(socket: Socket, onClosed: (reason: string, details: unknown) => void): void {
   let isCalled = false;
@@ -162,8 +171,8 @@ function onceClosed(socket: Socket, onClosed: (reason: string, details: unknown)
     isCalled = true;
   };
   socket.once('disconnect', call);
-  // While connecting, the Manager does not report a close without an error. Once connected, its reason is better and is reported in the
-  // same turn, so it gets precedence.
+  // While connecting, socket.io-client does not report a close without an error, so the transport's event is needed.
+  // After the connect, the reason of `disconnect` is better, so the transport's event is deferred until after it.
   const { engine } = socket.io as { engine?: typeof socket.io.engine };
   engine?.once('close', (reason, details) => process.nextTick(call, reason, details));
 }

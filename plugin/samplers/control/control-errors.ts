@@ -1,4 +1,4 @@
-/** Errors of control ports that cannot be reached, with fixes. */
+/** Errors of control ports that the run cannot reach, with suggested fixes. */
 
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
@@ -18,20 +18,20 @@ const CERTIFICATE_PROBLEM = /CERT|ISSUER|ALTNAME|VERIFY/;
 const TRUST =
   "name the certificate of its authority in the plugin's control.tls.ca (or NODE_EXTRA_CA_CERTS=/path/ca.pem), and the name that it is for in control.tls.servername";
 
-/** The request was sent, but not validly answered: the worker may have carried it out. */
+/** The worker did not answer a request, or sent an invalid answer. It may have carried out the request. */
 export class UnansweredRequest extends CapacityError {}
 
-/** Error of socket.io-client. */
+/** A connect error of socket.io-client. */
 type ConnectError = Error & { type?: string; description?: unknown };
 
-/** Returns the system error code, such as ECONNREFUSED, or the message. */
+/** Returns the system error code of a failed connect, such as ECONNREFUSED; without a code, the error's message. */
 export function connectFailure(error: ConnectError): string {
   const { error: cause } = (error.description ?? {}) as { error?: NodeJS.ErrnoException };
   return cause?.code ?? cause?.message ?? error.message;
 }
 
 export function connectError(url: string, error: ConnectError): CapacityError {
-  // Transport errors have a type; the server's refusal has none. `timeout` is socket.io-client's own error.
+  // Transport errors have a type; the server's refusal has none. `timeout` is an error of socket.io-client itself.
   if (error.type !== undefined || error.message === 'timeout') {
     const reason = connectFailure(error);
     const status = / (401|403|407)$/.exec(reason)?.[1];
@@ -58,25 +58,31 @@ function fixOf(url: string, reason: string): string {
   return reason === 'ECONNREFUSED' && !DEFAULT_HOSTS.includes(hostname) ? OTHER_HOST : START;
 }
 
-/** Resolves control URLs: a host name can stand for a control port at each of its addresses, such as a headless service's pods. */
+/**
+ * A control port to connect to. A URL stands for several ports if its host name has several addresses, for example of a
+ * headless service's pods.
+ */
 export interface ControlEndpoint {
   url: string;
-  /** Address to connect to; undefined if the host name has only one. */
+  /** Address to connect to; undefined if the host name has only one address. */
   address: LookupAddress | undefined;
 }
 
-/** Looks up all addresses of a host name. Rejects if it has none. */
+/** Looks up all addresses of a host name. Rejects if the name has no address. */
 export type LookupAll = (hostname: string) => Promise<LookupAddress[]>;
 
-/** Returns an endpoint for each address; the URL alone if its host has one address, is an address, or cannot be looked up. */
+/**
+ * Returns an endpoint for each address of the URL's host. Returns the URL alone if the host has one address, is an IP
+ * address, or cannot be looked up.
+ */
 export async function endpointsOf(url: string, look?: LookupAll): Promise<ControlEndpoint[]> {
   const addresses = await addressesOf(url, look);
   return addresses.length > 1 ? addresses.map((address) => ({ url, address })) : [{ url, address: undefined }];
 }
 
 /**
- * Returns addresses of one family, IPv4 if there are any: a host with an IPv4 and an IPv6 address is one host. Empty if the URL has an
- * address in place of a name, or if the lookup fails.
+ * Returns the host's addresses of one family: IPv4 if there are any, because an IPv4 and an IPv6 address of a name
+ * usually belong to the same host. Empty if the URL contains an IP address, or if the lookup fails.
  */
 export async function addressesOf(
   url: string,

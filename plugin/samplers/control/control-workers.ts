@@ -1,4 +1,7 @@
-/** Sends requests to the control ports of all Socket.IO workers: statistics, clock, garbage collections, broadcasts. */
+/**
+ * Sends requests to the control ports of all Socket.IO workers, such as statistics, clock, garbage collections and
+ * broadcasts.
+ */
 import { type ClockReading, readClock } from '../../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
@@ -13,16 +16,16 @@ import type {
 import { ControlConnection, type ControlOptions } from './control-connection.ts';
 import { addressesOf, endpointsOf, type LookupAll } from './control-errors.ts';
 
-/** Timeout of a collection: a full collection of a heap of some GB takes seconds. */
+/** Timeout of a garbage collection in milliseconds. A full collection of a heap of some GB takes seconds. */
 const GC_TIMEOUT_MS = 60_000;
 const CLOCK_READINGS = 16;
 
 export type EachControl = { url: string; control: ControlClients } | { url: string; error: CapacityError };
 
 /**
- * Control connections to all workers, which reconnect in the background. Requests reject with a CapacityError that names the
- * worker: SOURCE_UNREACHABLE if its connection is down, UnansweredRequest if it did not validly answer, or the worker's own code if
- * it refused.
+ * Control connections to all workers, which reconnect automatically. Requests reject with a CapacityError that names
+ * the worker: SOURCE_UNREACHABLE if its connection is closed, UnansweredRequest without a valid answer, or the worker's
+ * own code if the worker refused.
  */
 export class ControlClients {
   readonly #workers: ControlConnection[];
@@ -36,7 +39,9 @@ export class ControlClients {
   }
 
   /**
-   * @param urls http(s)://host:port of each worker's control port; a host name with several addresses means one at each
+   * Connects to all workers.
+   * @param urls http(s)://host:port of each worker's control port; a host name with several addresses stands for a
+   * control port at each address
    * @throws CapacityError SOURCE_UNREACHABLE, CONTROL_MISSING or BAD_TOKEN, after closing all connections
    */
   static async connect(urls: string[], token: string, options: ControlOptions = {}): Promise<ControlClients> {
@@ -51,7 +56,7 @@ export class ControlClients {
     }
   }
 
-  /** Connects to each control port separately, so that all failures are known. The caller closes the clients. */
+  /** Connects to each control port separately, to learn all failures. The caller closes the clients. */
   static async connectEach(urls: string[], token: string, options: ControlOptions = {}): Promise<EachControl[]> {
     const workers = await openEach(urls, token, options);
     return Promise.all(
@@ -72,25 +77,28 @@ export class ControlClients {
     return this.#workers.length;
   }
 
-  /** Returns statistics in the order of the URLs. */
+  /** Returns each worker's statistics, in the order of the URLs. */
   stats(timeoutMs?: number): Promise<WorkerStats[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('stats', [], timeoutMs)));
   }
 
   /**
-   * Returns as `stats`, with undefined for a worker whose connection is down.
+   * Returns each worker's statistics, in the order of the URLs; undefined for a worker whose connection is closed.
    * @throws CapacityError of a connected worker
    */
   statsOfUp(): Promise<(WorkerStats | undefined)[]> {
     return Promise.all(this.#workers.map(async (worker) => (worker.isConnected ? worker.request('stats') : undefined)));
   }
 
-  /** Returns for each worker, why the last attempt to reconnect failed, such as ECONNREFUSED; undefined if none has failed. */
+  /**
+   * Returns why the last attempt to reconnect to each worker failed, such as ECONNREFUSED; undefined if no attempt has
+   * failed.
+   */
   failures(): (string | undefined)[] {
     return this.#workers.map(({ failure }) => failure);
   }
 
-  /** Returns counts since the last call. */
+  /** Returns each worker's message counts since the last call. */
   batches(timeoutMs?: number): Promise<WorkerBatches[]> {
     return Promise.all(this.#workers.map((worker) => worker.request('batches', [], timeoutMs)));
   }
@@ -99,13 +107,16 @@ export class ControlClients {
     return Promise.all(this.#workers.map((worker) => worker.request('resources', [], timeoutMs)));
   }
 
-  /** Begins or ends recording every worker's event loop. Workers that fail are left out. */
+  /** Starts or stops recording every worker's event loop. Workers that fail are missing in the answer. */
   async eventLoops(record: boolean): Promise<WorkerEventLoop[]> {
     const asked = this.#workers.map((worker) => worker.request('eventLoop', [record]).catch(() => undefined));
     return (await Promise.all(asked)).filter((answer) => answer !== undefined);
   }
 
-  /** Forces a full collection in every worker, one after the other, as parallel collections would stall a machine with few cores. */
+  /**
+   * Forces a full garbage collection in every worker, one after the other, because parallel collections would slow down
+   * a machine with few cores.
+   */
   async gc(timeoutMs = 0): Promise<void> {
     for (const worker of this.#workers) await worker.request('gc', [], Math.max(timeoutMs, GC_TIMEOUT_MS));
   }
@@ -133,7 +144,10 @@ export class ControlClients {
     return all;
   }
 
-  /** Returns number of servers in the cluster, as one worker's adapter counts them; undefined if it cannot. */
+  /**
+   * Returns the number of servers in the cluster, as counted by one worker's adapter; undefined if the adapter cannot
+   * count them.
+   */
   async servers(timeoutMs?: number): Promise<number | undefined> {
     try {
       return (await this.#worker(0).request('servers', [], timeoutMs)).servers;
@@ -144,8 +158,8 @@ export class ControlClients {
   }
 
   /**
-   * Looks up the host names of the URLs again: new addresses mean that workers were replaced. Never rejects.
-   * @returns addresses by host name, without names that cannot be looked up
+   * Looks up the host names of the URLs again. New addresses mean that workers were replaced. Never rejects.
+   * @returns addresses by host name; names that cannot be looked up are missing
    */
   async addresses(): Promise<Record<string, string>> {
     const found = await Promise.all(
@@ -157,29 +171,41 @@ export class ControlClients {
     return Object.fromEntries(found.filter(([, addresses]) => addresses !== ''));
   }
 
-  /** @param via index of the worker that counts, over all servers @returns number of members of the room */
+  /**
+   * Counts the members of a room on all servers of the cluster.
+   * @param via index of the worker that counts
+   */
   async members(room: string, via: number, timeoutMs?: number): Promise<number> {
     return (await this.#worker(via).request('members', [room], timeoutMs)).members;
   }
 
-  /** Returns index of the first connected worker from `via` on; `via` if none is connected. */
+  /** Returns the index of the first connected worker, searching from `via`; `via` if no worker is connected. */
   reachable(via: number): number {
     const from = (step: number) => (via + step) % this.#workers.length;
     const step = this.#workers.findIndex((_, index) => this.#worker(from(index)).isConnected);
     return step < 0 ? via : from(step);
   }
 
-  /** @param via index of the worker that publishes */
+  /**
+   * Orders a broadcast.
+   * @param via index of the worker that publishes the broadcast
+   */
   async broadcast(order: BroadcastOrder, via: number, timeoutMs?: number): Promise<BroadcastSent> {
     return this.#worker(via).request('broadcast', [order], timeoutMs);
   }
 
-  /** Reads a worker's clock by one round trip. @param via index of the worker */
+  /**
+   * Reads a worker's clock with one round trip.
+   * @param via index of the worker
+   */
   clock(via: number, timeoutMs?: number): Promise<ClockReading> {
     return readClock(() => this.#worker(via).request('time', [], timeoutMs));
   }
 
-  /** Reads each worker's clock by the quickest of several round trips. @returns readings in the order of the URLs */
+  /**
+   * Reads each worker's clock with several round trips, and keeps the reading of the shortest round trip.
+   * @returns readings in the order of the URLs
+   */
   time(): Promise<ClockReading[]> {
     return Promise.all(
       this.#workers.map(async (_, via) => {
@@ -193,13 +219,16 @@ export class ControlClients {
     );
   }
 
-  /** Waits until every connection is open. @returns false if a port is closed, if it refuses the run, or after `timeoutMs` */
+  /**
+   * Waits until every connection is open.
+   * @returns false if a port is closed, if a worker refuses the run, or after `timeoutMs`
+   */
   async reconnected(timeoutMs: number): Promise<boolean> {
     const all = await Promise.all(this.#workers.map((worker) => worker.reconnected(timeoutMs)));
     return all.every(Boolean);
   }
 
-  /** Returns why a worker refuses to let the run reconnect; undefined if none refuses. Never rejects. */
+  /** Returns why a worker refuses a reconnect of the run; undefined if no worker refuses. Never rejects. */
   async refusal(): Promise<CapacityError | undefined> {
     const all = await Promise.all(this.#workers.map((worker) => worker.refusal()));
     return all.find((refusal) => refusal !== undefined);

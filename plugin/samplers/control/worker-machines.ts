@@ -1,4 +1,4 @@
-/** Lists the machines and containers of the workers, each once. */
+/** Lists the machines and containers on which workers run. */
 
 import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
@@ -16,9 +16,9 @@ export function workerMachines(resources: WorkerResources[]): { machine: WorkerM
 }
 
 /**
- * Returns the memory limits of the workers' containers. Empty unless every worker has a limit below its machine's memory, or if the
- * generator is in one of these containers.
- * @throws Absent if a container does not report its use
+ * Returns the memory limits of the workers' containers. Empty if a worker has no limit below its machine's memory, or
+ * if the generator is in one of the containers.
+ * @throws Absent if a container does not report its memory use
  */
 export function workerContainers(resources: WorkerResources[]): GroupLimit[] {
   const own = new Set(readCgroup().memory.map(({ group }) => group));

@@ -1,6 +1,7 @@
 /**
- * Memory of a Go server by its pages of `net/http/pprof`: the text of a heap profile ends with the figures of `runtime.MemStats`. The
- * stacks of goroutines count, since a Go server needs at least one for each connection. Memory of C code and of mmap is not counted.
+ * Reads the memory of a Go server from its `net/http/pprof` pages: the text of a heap profile ends with the figures of
+ * `runtime.MemStats`. The figure includes the stacks of goroutines, because a Go server needs at least one goroutine
+ * per connection. It excludes memory of C code and of mmap.
  */
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -9,24 +10,27 @@ import { Absent } from '../absence.ts';
 import { ListeningPorts } from '../processes/listeners.ts';
 import { bytesSchema, COLLECTIONS, GC_TIMEOUT_MS, type Inspected, type InspectedMemory } from './inspected.ts';
 
-/** Paths of Node's inspector, which has no TLS. Any other path belongs to a pprof page. */
+/** Paths of Node's inspector, which does not support TLS. A URL with another path belongs to a pprof page. */
 const INSPECTOR_PATH = /^\/(json(\/.*)?)?$/;
-/** Time limit of a reading without a collection, which Go answers at once. */
+/** Time limit of a reading without a garbage collection. Go answers such a request at once. */
 const READ_TIMEOUT_MS = 10_000;
 const FIND_TIMEOUT_MS = 2000;
 const LOOPBACK = ['127.0.0.1', '[::1]'];
-/** Maximum size of a profile: a program with 10,000 places of allocation has some MB. */
+/** Maximum size of a profile in bytes. The profile of a program with 10,000 allocation sites has some MB. */
 const MAX_BYTES = 32 * 1024 ** 2;
 const FIX =
   'serve `net/http/pprof` in the server, and name the URL of its pages, such as http://127.0.0.1:6060/debug/pprof';
 const FIX_PROCESS = 'let each URL lead to one process, which stays the same during the run';
 const FIRST_LINE = /^heap profile: \d+: \d+ \[\d+: \d+\] @ heap\/\d+$/;
 const STATS = '\n# runtime.MemStats\n';
-/** Number of collections whose times Go keeps. */
+/** Number of garbage collections whose times Go keeps. */
 const TIMES = 256;
 
 const count = z.coerce.number().int().nonnegative();
-/** `PauseNs` and `PauseEnd` are rings in which collection `n` has the index `(n + 255) % 256`. Times are too large for numbers. */
+/**
+ * `PauseNs` and `PauseEnd` are ring buffers; collection `n` has the index `(n + 255) % 256`. The times exceed the exact
+ * range of JavaScript numbers.
+ */
 const times = z.array(z.string().regex(/^\d+$/)).length(TIMES);
 const memStatsSchema = z.object({
   HeapAlloc: z.coerce.number().pipe(bytesSchema),
@@ -49,10 +53,13 @@ export class GoServer implements Inspected {
   readonly #credentials: Record<string, string>;
   readonly #readTimeoutMs: number;
   readonly #closing = new AbortController();
-  /** The previous answer. */
+  /** The previous answer of the page. */
   #last: MemStats | undefined;
 
-  /** @param pages URL of all pages, or of the heap profile @param readTimeoutMs of a reading without a collection */
+  /**
+   * @param pages URL of the pprof index, or of the heap profile
+   * @param readTimeoutMs time limit of a reading without a collection
+   */
   constructor(pages: URL, readTimeoutMs = READ_TIMEOUT_MS) {
     this.#readTimeoutMs = readTimeoutMs;
     const { url, headers } = splitUserInfo(pages);
@@ -94,14 +101,18 @@ export class GoServer implements Inspected {
     return now;
   }
 
-  /** @throws CapacityError SOURCE_UNREACHABLE */
+  /**
+   * Requests a page.
+   * @throws CapacityError SOURCE_UNREACHABLE
+   */
   async #request(collect: boolean): Promise<MemStats> {
     const timeoutMs = collect ? GC_TIMEOUT_MS : this.#readTimeoutMs;
     const url = new URL(this.#url);
     url.searchParams.set('debug', '1');
     url.searchParams.set('gc', collect ? '1' : '0');
     try {
-      // A new connection each time: a persistent one would always reach the same of several processes.
+      // Opens a new connection each time. A persistent connection would always reach the same process if several share
+      // the address.
       const headers = { ...this.#credentials, connection: 'close' };
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
       return memStatsIn(await textOf(await fetch(url, { headers, redirect: 'manual', signal })));
@@ -111,13 +122,16 @@ export class GoServer implements Inspected {
     }
   }
 
-  /** URL without its query, which can contain a token. */
+  /** The URL without its query, because a query can contain a token. */
   get #shown(): string {
     return `${this.#url.origin}${this.#url.pathname}`;
   }
 }
 
-/** Returns the URL of the pages that a process of this machine serves at their usual path, on any of its ports; undefined without one. */
+/**
+ * Returns the URL of the pprof pages of a local process: at the usual path, on any of its ports; undefined if the
+ * process serves none.
+ */
 export async function findPprof(pid: number): Promise<string | undefined> {
   for (const port of new ListeningPorts().of(pid) ?? []) {
     for (const host of LOOPBACK) {
@@ -137,7 +151,11 @@ function memoryOf({ HeapAlloc, StackInuse, NumGC, PauseNs }: MemStats): Inspecte
   };
 }
 
-/** @param text of a heap profile with `debug=1` @throws Error if it is not one, or not complete */
+/**
+ * Parses the memory figures of a heap profile.
+ * @param text heap profile in the format `debug=1`
+ * @throws Error if the text is another page or incomplete
+ */
 export function memStatsIn(text: string): MemStats {
   if (!FIRST_LINE.test(text.slice(0, text.indexOf('\n'))))
     throw new Error('the answer is not the text of a heap profile');
@@ -150,7 +168,7 @@ export function memStatsIn(text: string): MemStats {
 
 /**
  * Reads the text of an answer.
- * @throws Error for any other status, or for an answer that is too large or late
+ * @throws Error for a status other than 200, or for an answer that is too large or too late
  */
 async function textOf(response: Response): Promise<string> {
   if (!response.ok) {

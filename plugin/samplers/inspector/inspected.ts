@@ -1,4 +1,7 @@
-/** Common parts of all ways to read the memory of a process from outside, and the way that its runtime supports. */
+/**
+ * Types that all ways of reading a process's memory from outside share, and the choice of the way by the runtime of the
+ * process.
+ */
 
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
@@ -8,23 +11,26 @@ import type { InspectedRuntime, Runtime } from '../../../protocol/documents/serv
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
 
-/** Timeout of a collection: a full collection of a heap of some GB takes seconds. */
+/** Timeout of a garbage collection in milliseconds. A full collection of a heap of some GB takes seconds. */
 export const GC_TIMEOUT_MS = 60_000;
-/** Number of collections: finalizers of the first one free memory that only the second one counts. */
+/**
+ * Number of garbage collections before a reading: memory that finalizers free after the first collection is only
+ * reclaimed by the second collection.
+ */
 export const COLLECTIONS = 2;
 
 export const bytesSchema = z.number().nonnegative().lte(LARGEST_FIGURE);
 
 export interface InspectedMemory {
-  /** All memory that the runtime counts: the heap, and the memory beside it that it knows of. */
+  /** All memory that the runtime counts: the heap, and memory outside the heap that belongs to its objects. */
   keptBytes: number;
   heapUsedBytes: number;
-  /** Resident memory; undefined, like `externalBytes`, if the runtime does not report it. */
+  /** Resident memory of the process; undefined if the runtime does not report it. */
   rssBytes?: number;
   externalBytes?: number;
-  /** Memory that `malloc` has handed out on the main thread. */
+  /** Memory that `malloc` has allocated on the main thread. */
   mallocBytes?: number;
-  /** Longest pause of the process by this reading and the collections before it. */
+  /** Longest pause of the process that this reading and its garbage collections caused. */
   pauseMs: number;
 }
 
@@ -33,37 +39,41 @@ export interface Inspected {
   name: string;
   runtime: InspectedRuntime;
   /**
-   * @param collect whether to force a full collection before the reading
+   * Reads the memory of the process.
+   * @param collect whether to force a full garbage collection before the reading
    * @throws CapacityError or Absent
    */
   read(collect: boolean): Promise<InspectedMemory>;
-  /** Takes profiles; undefined if this project reads none of the runtime. */
+  /** Takes profiles of the process; undefined if profiles of its runtime are not supported. */
   profiles?: InspectedProfiles;
-  /** Idempotent; never rejects. */
+  /** Closes the connection to the process. Idempotent; never rejects. */
   close(): Promise<void>;
 }
 
-/** Profiles of a process. Each function throws CapacityError or Absent. */
+/** Profiles of a process. Each function can throw a CapacityError or Absent. */
 export interface InspectedProfiles {
   start(kind: ProfileKind): Promise<void>;
   take(): Promise<Profile>;
-  /** Idempotent; never rejects. */
+  /** Stops profiling. Idempotent; never rejects. */
   end(): Promise<void>;
 }
 
-/** Runtimes, each with a pattern of its programs. */
+/** Runtimes, with patterns of their programs' names. */
 const PROGRAMS: [Runtime, RegExp][] = [
   ['node', /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?$/],
   ['jvm', /^java$/],
   ['bun', /^bunx?(-\w+)*(\.exe)?$/],
   ['python', /^(python|pypy)[\d.]*t?$/],
 ];
-/** ELF note with the build id of a Go program: the note's type and owner. */
+/** Header of the ELF note that contains the build id of a Go program: type and owner of the note. */
 const GO_NOTE = Buffer.from('\x04\0\0\0Go\0\0', 'latin1');
-/** Number of bytes to search for notes: linkers put them at the beginning. */
+/** Number of bytes in which to search for the ELF note. Linkers place notes at the beginning of a program. */
 const NOTES_BYTES = 64 * 1024;
 
-/** Returns undefined for a process that has ended, or whose program this user cannot see. */
+/**
+ * Returns the runtime of a process; undefined if the process has ended, or if the user of the run cannot read its
+ * program.
+ */
 export function runtimeOf(pid: number): Runtime | undefined {
   const path = attempt(() => readlinkSync(`/proc/${pid}/exe`));
   if (path === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** A client of the inspector protocol of Node and Deno: requests and their answers over one WebSocket. */
+/** Sends requests of the inspector protocol to Node and Deno over one WebSocket. */
 import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
@@ -9,7 +9,7 @@ import { beginningOf, within } from '../late-answers.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 const REQUEST_TIMEOUT_MS = 5000;
 const CLOSE_TIMEOUT_MS = 2000;
-/** Maximum size of an answer: a heap profile with 100,000 call frames has about 20 MB. */
+/** Maximum size of an answer in bytes. A heap profile with 100,000 call frames has about 20 MB. */
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
 const MAX_LIST_BYTES = 64 * 1024;
 
@@ -19,7 +19,9 @@ const answerSchema = z.object({
   result: z.unknown().optional(),
   error: z.object({ message: z.string() }).optional(),
 });
-/** Events of a thread: it starts to answer (`workerInfo`), answers (`message`), or ends. */
+/**
+ * Events of a worker thread: its inspector is available (`workerInfo`), it sends an answer (`message`), or it exits.
+ */
 const eventSchema = z.object({
   method: z.string().startsWith('NodeWorker.'),
   params: z.object({
@@ -36,9 +38,10 @@ const evaluatedSchema = z.object({
 type Evaluated = z.infer<typeof evaluatedSchema>['result'];
 
 /**
- * @param base `http://127.0.0.1:9229`
- * @returns the WebSocket URL of its first target, on the host and port of `base`
- * @throws an error of the system if nothing listens there; Absent if the answer is not that of an inspector
+ * Requests the WebSocket URL of an inspector.
+ * @param base address such as `http://127.0.0.1:9229`
+ * @returns the WebSocket URL of the first target, with the host and port of `base`
+ * @throws a system error if nothing listens there; Absent if the answer does not come from an inspector
  */
 export async function debuggerUrl(base: URL, timeoutMs = CONNECT_TIMEOUT_MS): Promise<string> {
   const response = await fetch(new URL('/json/list', base), {
@@ -51,19 +54,25 @@ export async function debuggerUrl(base: URL, timeoutMs = CONNECT_TIMEOUT_MS): Pr
   return `ws://${base.host}${new URL(target.webSocketDebuggerUrl).pathname}`;
 }
 
-/** Requests to one thread. Each rejects with `Absent` after its timeout, or when the connection closes. */
+/** Requests to one thread. Each request rejects with `Absent` after its timeout, or when the connection closes. */
 abstract class Requests {
   readonly #open = new Map<number, PromiseWithResolvers<unknown>>();
   #count = 0;
 
-  /** @throws Absent if the connection is closed */
+  /**
+   * Throws if the connection is closed.
+   * @throws Absent
+   */
   protected abstract send(text: string): void;
 
-  /** Returns the answer's `result`, which the caller parses. */
+  /**
+   * Sends a request.
+   * @returns the unparsed `result` of the answer
+   */
   async request(method: string, params: object = {}, timeoutMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
     const id = ++this.#count;
     const answer = Promise.withResolvers<unknown>();
-    // The answer rejects when the connection closes, perhaps after the timeout.
+    // The answer rejects when the connection closes, even if the request has already timed out.
     answer.promise.catch(() => {});
     this.send(JSON.stringify({ id, method, params }));
     this.#open.set(id, answer);
@@ -74,7 +83,10 @@ abstract class Requests {
     }
   }
 
-  /** @param expression in the global scope of the thread @returns its value, or the id of the object */
+  /**
+   * Evaluates an expression in the global scope of the thread.
+   * @returns the value of the expression, or the id of the object
+   */
   async evaluate(expression: string, { byValue = true, timeoutMs = REQUEST_TIMEOUT_MS } = {}): Promise<Evaluated> {
     const params = { expression, returnByValue: byValue, includeCommandLineAPI: true, silent: true };
     const answer = await this.request('Runtime.evaluate', params, timeoutMs);
@@ -83,7 +95,7 @@ abstract class Requests {
     return result;
   }
 
-  /** Settles the request that the text answers. */
+  /** Settles the request to which the text is the answer. */
   receive(text: string): void {
     const { data } = answerSchema.safeParse(parsed(text));
     const waiting = data && this.#open.get(data.id);
@@ -97,9 +109,9 @@ abstract class Requests {
   }
 }
 
-/** A thread of `node:worker_threads`, reached through the session of the main thread. */
+/** A thread of `node:worker_threads`. Its requests go through the session of the main thread. */
 export class ThreadSession extends Requests {
-  /** Id of the thread, the same in each session of the process. */
+  /** Id of the thread. It is the same in each session of the process. */
   readonly threadId: string;
   readonly #main: InspectorSession;
   readonly #sessionId: string;
@@ -117,7 +129,7 @@ export class ThreadSession extends Requests {
   }
 }
 
-/** Session with the main thread of a process. */
+/** A session with the main thread of a process. */
 export class InspectorSession extends Requests {
   readonly #socket: WebSocket;
   readonly #closed: Promise<unknown>;
@@ -134,7 +146,11 @@ export class InspectorSession extends Requests {
     });
   }
 
-  /** @param url of the WebSocket @throws CapacityError SOURCE_UNREACHABLE */
+  /**
+   * Opens a session.
+   * @param url URL of the inspector's WebSocket
+   * @throws CapacityError SOURCE_UNREACHABLE
+   */
   static async connect(url: string): Promise<InspectorSession> {
     const socket = new WebSocket(url, {
       handshakeTimeout: CONNECT_TIMEOUT_MS,
@@ -151,13 +167,15 @@ export class InspectorSession extends Requests {
     }
   }
 
-  /** Returns the threads that the main thread has started; empty in Deno, whose inspector does not list them. */
+  /**
+   * Returns the threads that the main thread has started. Empty in Deno, because its inspector does not list threads.
+   */
   async threads(): Promise<ThreadSession[]> {
     await this.request('NodeWorker.enable', { waitForDebuggerOnStart: false }).catch(() => {});
     return [...this.#threads.values()];
   }
 
-  /** Resolves when the other side has closed the connection, or after a time limit. */
+  /** Closes the session. Resolves when the process has closed the connection, or after a time limit. */
   async ended(timeoutMs = CLOSE_TIMEOUT_MS): Promise<void> {
     await within(this.#closed, timeoutMs).catch(() => {});
   }

@@ -1,16 +1,22 @@
-/** Lets the runs of one machine open inspectors one after the other, since processes share the port of their inspectors. */
+/**
+ * Lets several runs on one machine open inspectors one after the other, because all processes use the same port for
+ * their inspectors.
+ */
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
-/** Time to wait for a turn. A reading takes less, except of a heap of some GB. Afterwards, the attempt to open shows the obstacle. */
+/**
+ * Time to wait for the other runs. A reading takes less, except of a heap of some GB. After this time, the run tries to
+ * open the inspector nevertheless.
+ */
 const WAIT_MS = 10_000;
 
 /**
- * Waits until no other run uses the resource `name`. The turn is an abstract Unix socket: it belongs to the network namespace, as ports do,
- * and the kernel removes it when the process ends.
- * @returns a function that ends the turn; idempotent
+ * Waits until no other run uses the resource `name`, and reserves it. The reservation is an abstract Unix socket: like
+ * a port, it belongs to the network namespace, and the kernel removes it when the process ends.
+ * @returns a function that ends the reservation; idempotent
  */
 export async function takeTurn(name: string): Promise<() => void> {
   const deadlineMs = performance.now() + WAIT_MS;

@@ -1,6 +1,7 @@
 /**
- * Reads memory of unmodified servers: of Node and Deno through their inspectors, of JVMs by their attach protocol, of Go by the pages of
- * its pprof. One process at a time is read, since inspectors of one machine share a port.
+ * Reads the memory of unmodified servers: of Node and Deno through their inspectors, of JVMs through the attach
+ * protocol, of Go through pprof pages. Reads one process at a time, because all inspectors of a machine use the same
+ * port.
  */
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
@@ -13,51 +14,57 @@ import { JvmProcess, mayAttach } from './jvm.ts';
 import { requireInspectable, withoutPrimaries } from './may-open.ts';
 import { NodeProcess } from './node.ts';
 
-/** Maximum age of a collection at the reading that follows it. */
+/** Maximum age of a garbage collection, in milliseconds, whose memory reading can be used. */
 const COLLECTED_AGE_MS = 2000;
-/** Runtimes to try. An unknown runtime is tried, too: the attempt shows why the process cannot be read. */
+/**
+ * Runtimes that the run tries to read. An unknown runtime is included, because the attempt shows why the process cannot
+ * be read.
+ */
 const READABLE: (Runtime | undefined)[] = ['node', 'jvm', undefined];
 
 interface InspectorSources {
-  /** Processes on this machine. Go processes count only if there are no processes of Node, Deno or a JVM. Other programs never count. */
+  /**
+   * Processes on this machine. Go processes are read only if there are no processes of Node, Deno or a JVM. Processes
+   * of other runtimes are ignored.
+   */
   pids?: () => Promise<number[]>;
-  /** `http:` or `ws:` URLs of inspectors that are open, or of the pages of Go's pprof. */
+  /** URLs of open inspectors (`http:` or `ws:`), or of pprof pages. */
   urls?: string[];
 }
 
 export class Inspectors {
   readonly #sources: InspectorSources;
   readonly #known = new Map<number | string, Inspected>();
-  /** URLs of the pages of Go processes, by process id. */
+  /** URLs of the pprof pages of Go processes, by process id. */
   readonly #pprof = new Map<number, Promise<string | undefined>>();
-  /** Processes of the last request. */
+  /** Processes that the last request reached. */
   #current: Inspected[] = [];
   readonly #collections = new Map<Inspected, number>();
-  /** Errors of the last collection. */
+  /** Errors of the last garbage collection. */
   readonly #failures = new Map<Inspected, Error>();
-  /** Result of the last collection, for the reading that follows it. */
+  /** Memory reading of the last garbage collection, for a call of `read` soon afterwards. */
   #collected: { memory: InspectedMemory[] | Error; atMs: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #isClosing = false;
-  /** Longest pause of a process by one collection. */
+  /** Longest pause of a process that one garbage collection caused. */
   longestPauseMs = 0;
 
   private constructor(sources: InspectorSources) {
     this.#sources = sources;
   }
 
-  /** Processes at the last request. */
+  /** Number of processes at the last request. */
   get size(): number {
     return this.#current.length;
   }
 
-  /** Runtime of the processes of the last request; of several runtimes, the first that is not V8. */
+  /** Runtime of the processes at the last request. If there are several runtimes, the first runtime other than V8. */
   get runtime(): InspectedRuntime {
     return this.#current.find(({ runtime }) => runtime !== 'v8')?.runtime ?? 'v8';
   }
 
   /**
-   * Reads each process once.
+   * Reads each process once, to check that this works.
    * @throws CapacityError of the first process that cannot be inspected, or INSPECTOR_UNSUITABLE
    */
   static async connect(sources: InspectorSources): Promise<Inspectors> {
@@ -71,7 +78,10 @@ export class Inspectors {
     }
   }
 
-  /** Forces a full collection in every process. `stats` shows the reason if a process is unavailable. */
+  /**
+   * Forces a full garbage collection in every process. Does not throw: `stats` contains the reason if a process is
+   * unavailable.
+   */
   async gc(): Promise<void> {
     this.#collected = undefined;
     this.#failures.clear();
@@ -93,7 +103,10 @@ export class Inspectors {
     }
   }
 
-  /** Counts of the collections so far, without a request to the processes. `failure`: why the last one is missing. */
+  /**
+   * Returns the number of garbage collections so far, without a request to the processes. `failure`: why the last
+   * collection is missing.
+   */
   async stats(): Promise<{ worker: string; collections: number; failure?: string | undefined }[]> {
     return this.#current.map((one) => ({
       worker: one.name,
@@ -107,7 +120,7 @@ export class Inspectors {
   }
 
   /**
-   * Reads the memory of each process. If `gc` was called right before, it is the memory directly after the collection.
+   * Reads the memory of each process. Right after `gc`, returns the memory directly after that garbage collection.
    * @throws CapacityError or Absent if a process is unavailable, or could not collect its garbage
    */
   async memory(): Promise<InspectedMemory[]> {
@@ -123,8 +136,8 @@ export class Inspectors {
   }
 
   /**
-   * Starts profiles: from now on, the processes record where they allocate or use CPU.
-   * @throws CapacityError or Absent if a process cannot
+   * Starts profiles: the processes record where they allocate memory or use CPU.
+   * @throws CapacityError or Absent if a process cannot be profiled
    */
   async startProfiles(kind: ProfileKind): Promise<void> {
     await this.#each(await this.#all(), (one) => profilesOf(one).start(kind));
@@ -133,13 +146,13 @@ export class Inspectors {
   /**
    * Ends the profiles.
    * @returns the profile of each process
-   * @throws as `startProfiles`
+   * @throws CapacityError or Absent if a process cannot be profiled
    */
   async takeProfiles(): Promise<Profile[]> {
     return this.#each(await this.#all(), (one) => profilesOf(one).take());
   }
 
-  /** Closes what this run has opened. Idempotent; never rejects. */
+  /** Closes all inspectors that this run has opened. Idempotent; never rejects. */
   async close(): Promise<void> {
     this.#isClosing = true;
     const all = [...this.#known.values()];
@@ -163,7 +176,9 @@ export class Inspectors {
     return next;
   }
 
-  /** Returns URLs of the pages that Go processes serve; `go run` and helpers serve none. */
+  /**
+   * Returns the URLs of the pprof pages that Go processes serve. Processes such as `go run` and helpers serve no pages.
+   */
   async #pprofOf(pids: number[]): Promise<string[]> {
     const go = pids.filter((pid) => runtimeOf(pid) === 'go');
     const urls = await Promise.all(go.map((pid) => getOrAdd(this.#pprof, pid, () => findPprof(pid))));
@@ -182,7 +197,10 @@ export class Inspectors {
   }
 }
 
-/** Returns whether `inspect: true` can probably read the process. Sends no signal; asks the ports of a Go process for its pprof. */
+/**
+ * Returns whether `inspect: true` can probably read the process. Sends no signal. Requests the pprof page from the
+ * ports of a Go process.
+ */
 export async function isInspectable(pid: number): Promise<boolean> {
   const runtime = runtimeOf(pid);
   if (runtime === 'jvm') return mayAttach(pid);
@@ -190,12 +208,15 @@ export async function isInspectable(pid: number): Promise<boolean> {
   return attempt(() => requireInspectable(pid)) !== undefined;
 }
 
-/** Returns the process with the most informative refusal, such as a server rather than the shell that started it. */
+/** Returns the process whose refusal tells most, for example the server and not the shell that started it. */
 function mostTelling(pids: number[]): number[] {
   return pids.toSorted((a, b) => Number(runtimeOf(a) === 'other') - Number(runtimeOf(b) === 'other')).slice(0, 1);
 }
 
-/** @param target process id, or a URL of `InspectorSources` */
+/**
+ * Creates the reader of one process.
+ * @param target process id, or a URL of `InspectorSources`
+ */
 function inspected(target: number | string): Inspected {
   if (typeof target === 'number') return runtimeOf(target) === 'jvm' ? new JvmProcess(target) : new NodeProcess(target);
   const url = new URL(target);

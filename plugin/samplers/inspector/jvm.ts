@@ -1,6 +1,7 @@
 /**
- * The heap of a JVM, by the attach protocol that `jcmd` speaks, without a JDK: SIGQUIT and a file make the JVM listen on a Unix socket in
- * its /tmp, for processes of its user and root only. Memory outside the heap, such as direct buffers, is not counted.
+ * Reads the heap of a JVM with the attach protocol that `jcmd` uses, without a JDK. SIGQUIT and a file make the JVM
+ * listen on a Unix socket in its /tmp; only its own user and root may connect. The figure excludes memory outside the
+ * heap, such as direct buffers.
  */
 import { once } from 'node:events';
 import { closeSync, existsSync, fchownSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -31,7 +32,11 @@ export class JvmProcess implements Inspected {
     this.name = `process ${pid}`;
   }
 
-  /** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _OFF or _SILENT; Absent if it refuses the command */
+  /**
+   * Reads the used bytes of the heap.
+   * @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _OFF or _SILENT; Absent if the JVM refuses the
+   * command
+   */
   async read(collect: boolean): Promise<InspectedMemory> {
     const socket = await openSocket(this.#pid);
     const beganMs = performance.now();
@@ -42,13 +47,14 @@ export class JvmProcess implements Inspected {
     return { keptBytes: used, heapUsedBytes: used, pauseMs };
   }
 
-  /** Does nothing: no connection is open between readings. */
+  /** Does nothing, because no connection stays open between readings. */
   async close(): Promise<void> {}
 }
 
 /**
- * Adds up the used bytes of a heap's spaces, for any collector.
- * @param text such as ` garbage-first heap total 262144K, used 5321K [0x…)`; further lines are parts of it, or Metaspace
+ * Adds up the used bytes of the heap, for any garbage collector.
+ * @param text output such as ` garbage-first heap total 262144K, used 5321K [0x…)`; the following lines describe parts
+ * of the heap, or Metaspace
  */
 export function usedBytes(text: string): number | undefined {
   const heap = text.split('\n').filter((line) => !/metaspace|class space|^\s{2,}/i.test(line));
@@ -59,13 +65,16 @@ export function usedBytes(text: string): number | undefined {
   return sizes.length === 0 ? undefined : sizes.reduce((sum, size) => sum + size, 0);
 }
 
-/** Returns whether this user may attach to the JVM without ending it. Only an attempt shows whether the JVM forbids it. */
+/**
+ * Returns whether this user may attach to the JVM, so that the signal does not end the JVM. Only an attempt shows
+ * whether the JVM itself forbids attaching.
+ */
 export function mayAttach(pid: number): boolean {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   return status !== undefined && maySignal(status) && catchesSignal(status, SIGQUIT);
 }
 
-/** Returns the path of the socket on which the JVM listens, which stays open. */
+/** Returns the path of the Unix socket on which the JVM listens. The socket stays open afterwards. */
 async function openSocket(pid: number): Promise<string> {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   if (!livingStat(pid) || status === undefined)
@@ -97,8 +106,9 @@ async function openSocket(pid: number): Promise<string> {
 }
 
 /**
- * Creates the file that makes the JVM listen. All users can write to /tmp: the call follows no symbolic link and changes no existing file.
- * @returns false if the file exists, such as that of another program which attaches now
+ * Creates the file that makes the JVM listen. All users can write to /tmp, so the call follows no symbolic link and
+ * changes no existing file.
+ * @returns false if the file exists, for example because another program attaches at the same time
  */
 function createMarker(path: string, uid: number | undefined): boolean {
   let file: number;

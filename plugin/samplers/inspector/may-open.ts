@@ -1,6 +1,6 @@
 /**
- * Checks that SIGUSR1 opens the inspector of a process and has no other effect. The signal ends a process that does not catch it, and
- * another program can use it for something else.
+ * Checks that SIGUSR1 opens the inspector of a process and has no other effect. The signal ends a process that does not
+ * handle it, and a program may use the signal for another purpose.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -11,13 +11,13 @@ import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
 import { runtimeOf } from './inspected.ts';
 
-/** Facts about a process that a signal can reach. */
+/** Facts about a process that determine the effect of a signal. */
 export interface Inspectable {
   pid: number;
   startedAtUs: number;
-  /** Pid of the process in its own namespace. */
+  /** Pid of the process in its own pid namespace. */
   ownPid: number;
-  /** Port of its inspector; 0 if the kernel chooses one. */
+  /** Port of the process's inspector; 0 if the kernel chooses the port. */
   port: number;
 }
 
@@ -26,7 +26,7 @@ const SIGUSR1 = 10;
 const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
 
 const WITHOUT = 'leave `inspect` out: memory is then that of the processes';
-/** Runtimes whose memory cannot be read from outside, with the reason. Their processes get no signal. */
+/** Runtimes whose memory cannot be read from outside, with the reason. The run sends no signal to their processes. */
 const UNSUITABLE: { [runtime in Runtime]?: { what: string; fix: string } } = {
   bun: {
     what: 'runs in Bun, which opens no inspector and which SIGUSR1 would end',
@@ -46,7 +46,10 @@ const UNSUITABLE: { [runtime in Runtime]?: { what: string; fix: string } } = {
   },
 };
 
-/** @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _UNSUITABLE, _OFF, _EXPOSED or _HIDDEN */
+/**
+ * Checks that the signal may be sent.
+ * @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _UNSUITABLE, _OFF, _EXPOSED or _HIDDEN
+ */
 export function requireInspectable(pid: number): Inspectable {
   const stat = livingStat(pid);
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
@@ -77,8 +80,8 @@ export function requireInspectable(pid: number): Inspectable {
 }
 
 /**
- * Returns the processes without primaries of Node's `cluster`. These pass the signal on: all their workers would open their inspectors at
- * once.
+ * Removes the primary processes of Node's `cluster`. A primary forwards the signal, and all its workers would open
+ * their inspectors at once.
  */
 export function withoutPrimaries(pids: number[]): number[] {
   const isWorker = (pid: number) => variablesOf(pid).some((one) => one.startsWith('NODE_UNIQUE_ID='));
@@ -86,7 +89,10 @@ export function withoutPrimaries(pids: number[]): number[] {
   return pids.filter((pid) => !primaries.has(pid));
 }
 
-/** Must be called right before the signal is sent: the pid may belong to another process by then. */
+/**
+ * Returns whether the process still runs and handles the signal. Must be called right before the signal is sent,
+ * because the pid may belong to another process by then.
+ */
 export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
   const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';
   return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
@@ -103,8 +109,8 @@ export function catchesSignal(status: string, signal = SIGUSR1): boolean {
 }
 
 /**
- * Returns whether this process may send a signal. The kernel compares the sender's real and effective user with the real and saved user of
- * the process.
+ * Returns whether this process may send a signal to the other process. The kernel compares the sender's real and
+ * effective user with the receiver's real and saved user.
  */
 export function maySignal(status: string): boolean {
   const [real, , saved] = (statusField(status, 'Uid') ?? '').split(/\s+/).map(Number);
@@ -117,7 +123,7 @@ function sharesNetwork(pid: number): boolean {
   return namespace(pid) === namespace('self');
 }
 
-/** Returns the address of the inspector. Options of the command line replace options of NODE_OPTIONS. */
+/** Returns the address of the process's inspector. Options of the command line override options of NODE_OPTIONS. */
 function inspectorAddress(pid: number): { host: string | undefined; port: number } {
   const variable = variablesOf(pid).findLast((one) => one.startsWith('NODE_OPTIONS=')) ?? '';
   const options = [...variable.slice('NODE_OPTIONS='.length).split(/\s+/), ...wordsOf(pid, 'cmdline')];

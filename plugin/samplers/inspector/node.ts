@@ -1,4 +1,4 @@
-/** Reads memory and profiles of one Node or Deno process by its inspector, which is open only during a reading. */
+/** Reads memory and profiles of one Node or Deno process through its inspector, which is open only during a reading. */
 import { z } from 'zod';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
@@ -29,16 +29,22 @@ const memorySchema = z.object({
   external: bytesSchema,
   mallocBytes: bytesSchema.optional(),
 });
-/** Code to evaluate in the process. `mallocBytes` is undefined without /proc. */
+/** Code to evaluate in the measured process. `mallocBytes` is undefined if the process has no /proc. */
 const MEMORY = `(() => {
   const memory = process.memoryUsage();
   try { memory.mallocBytes = (${allocatedBytes})(${MODULES}.fs); } catch {}
   return memory;
 })()`;
 
-/** Timeout of a thread. A thread that serves connections answers sooner; a thread that waits for work with `Atomics.wait` never answers. */
+/**
+ * Timeout of a request to a thread. A thread that serves connections answers sooner; a thread that waits with
+ * `Atomics.wait` never answers.
+ */
 const THREAD_TIMEOUT_MS = 2000;
-/** Number of readings until V8 has compiled their code, which takes 0.2 MB in the process. Fewer if each takes long. */
+/**
+ * Number of readings after which V8 has compiled their code, which takes 0.2 MB in the measured process. If readings
+ * are slow, fewer are made.
+ */
 const WARM_UP = { readings: 20, longestMs: 1000 };
 
 export class NodeProcess implements Inspected, InspectedProfiles {
@@ -48,14 +54,14 @@ export class NodeProcess implements Inspected, InspectedProfiles {
   readonly #target: number | URL;
   #opening: Promise<OpenInspector> | undefined;
   #isWarm = false;
-  /** Whether each thread serves connections, by its id. */
+  /** Whether each thread serves connections, by the thread's id. */
   readonly #threads = new Map<string, Promise<boolean>>();
-  /** Process that got the signal, until its inspector is closed. */
+  /** The process that got the signal; undefined again after its inspector is closed. */
   #signalled: Inspectable | undefined;
-  /** Kind of the running profile. */
+  /** Kind of the profile that is being taken. */
   #profiled: ProfileKind | undefined;
 
-  /** @param target process id, or the URL of an inspector that is open */
+  /** @param target process id, or the URL of an open inspector */
   constructor(target: number | URL) {
     this.#target = target;
     this.name = typeof target === 'number' ? `process ${target}` : target.host;
@@ -94,10 +100,7 @@ export class NodeProcess implements Inspected, InspectedProfiles {
     });
   }
 
-  /**
-   * Finds threads that serve connections, with one request to each thread.
-   * @returns the serving threads
-   */
+  /** Finds the threads that serve connections, with one request to each thread. */
   async #servingThreads(session: InspectorSession): Promise<ThreadSession[]> {
     const all = await session.threads();
     const serve = await Promise.all(all.map((one) => getOrAdd(this.#threads, one.threadId, () => serves(one))));
@@ -133,7 +136,7 @@ export class NodeProcess implements Inspected, InspectedProfiles {
   }
 
   /**
-   * Runs `work` with an open inspector.
+   * Runs `work` while the inspector is open.
    * @throws CapacityError or Absent, after the inspector is closed
    */
   async #inspect<T>(work: (session: InspectorSession) => Promise<T>): Promise<T> {

@@ -1,4 +1,4 @@
-/** Opens the inspector of a process and closes it again. An inspector that was already open stays open. */
+/** Opens the inspector of a process and closes it again. An inspector that was already open before stays open. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -21,32 +21,37 @@ import { type Inspectable, isStillSafe } from './may-open.ts';
 const LOOPBACK = '127.0.0.1';
 const POLL_MS = 20;
 /**
- * Time limit of opening. Node opens its inspector within 0.2 s, even while its event loop is busy; a call into native code can delay that.
+ * Time limit for the inspector to open. Node opens it within 0.2 s, even while the event loop is busy; only native code
+ * delays it.
  */
 const OPEN_TIMEOUT_MS = 5000;
-/** Time limit of an answer; an inspector answers quickly, as it has its own thread. */
+/** Time limit of an answer. An inspector answers quickly, because it has its own thread. */
 const ANSWER_TIMEOUT_MS = 1000;
-/** Time to wait until another program has closed the inspector on the same port. */
+/** Time limit for another program to close the inspector on the same port. */
 const FREE_TIMEOUT_MS = 3000;
-/** Time limit of a connect: accepting a connection on loopback takes longer only if the program is stopped. */
+/** Time limit of a connect on loopback. It takes longer only if the program is stopped. */
 const ACCEPT_TIMEOUT_MS = 1000;
-/** Time after which the process closes its inspector by itself, if this run ends without doing so. */
+/** Time after which the process closes its inspector by itself, in case this run ends without closing it. */
 const LONGEST_OPEN_MS = 90_000;
 
-/** Code to evaluate in the process. Deno's timers are numbers. */
+/** Code to evaluate in the measured process. Timers are numbers in Deno. */
 const CLOSE_LATER = `((timer) => {
   if (timer.unref) timer.unref(); else globalThis.Deno?.unrefTimer?.(timer);
   return { timer };
 })(setTimeout(() => { try { process._debugEnd(); } catch {} }, ${LONGEST_OPEN_MS}))`;
 const CLOSE_NOW = 'function () { clearTimeout(this.timer); process._debugEnd(); }';
 
-/** A session, and a function that ends it. `close` is idempotent and never rejects. */
+/** An inspector session, and a function that ends it. `close` is idempotent and never rejects. */
 export interface OpenInspector {
   session: InspectorSession;
   close(): Promise<void>;
 }
 
-/** @param url of an inspector that is open and stays open @throws CapacityError SOURCE_UNREACHABLE */
+/**
+ * Connects to an open inspector, and does not close it later.
+ * @param url URL of the inspector
+ * @throws CapacityError SOURCE_UNREACHABLE
+ */
 export async function attach(url: URL): Promise<OpenInspector> {
   const found = url.protocol === 'ws:' ? url.href : await debuggerUrl(url).catch((error) => noInspector(url, error));
   const session = await InspectorSession.connect(found);
@@ -54,6 +59,7 @@ export async function attach(url: URL): Promise<OpenInspector> {
 }
 
 /**
+ * Opens the inspector of a process with a signal.
  * @param onSignal called right before the signal is sent
  * @throws CapacityError INSPECTOR_BUSY, INSPECTOR_OFF or INSPECTOR_SILENT
  */
@@ -89,14 +95,14 @@ async function openInTurn(target: Inspectable, onSignal: () => void): Promise<Op
   }
 }
 
-/** Closes an inspector that opened only after `open` had stopped waiting for it. Never rejects. */
+/** Closes an inspector that opened after `open` had timed out. Never rejects. */
 export async function closeLate(target: Inspectable): Promise<void> {
   try {
     if (target.port === 0 || !(await holds(target))) return;
     const session = await InspectorSession.connect(await debuggerUrl(baseOf(target.port)));
     await closeOpened(session, undefined);
   } catch {
-    // The inspector is closed, or the process has ended.
+    // On an error, the inspector is already closed, or the process has ended.
   }
 }
 
@@ -104,15 +110,15 @@ async function closeOpened(session: InspectorSession, timer: string | undefined)
   const ending = timer
     ? session.request('Runtime.callFunctionOn', { objectId: timer, functionDeclaration: CLOSE_NOW })
     : session.evaluate('process._debugEnd()');
-  // The connection closes before it receives an answer.
+  // The inspector closes the connection before it answers, so the error is expected.
   ending.catch(() => {});
   await session.ended();
   await session.close();
 }
 
 /**
- * Waits until the port is free.
- * @returns whether the process itself uses it
+ * Waits until the inspector's port is free, or until the measured process itself uses it.
+ * @returns whether the measured process uses the port
  * @throws CapacityError INSPECTOR_BUSY
  */
 async function isOpen(target: Inspectable): Promise<boolean> {
@@ -146,13 +152,16 @@ async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
   );
 }
 
-/** @param before ports of the process before the signal, if the kernel chooses the inspector's port */
+/**
+ * Waits until the inspector has opened, and connects to it.
+ * @param before ports of the process before the signal, if the kernel chooses the inspector's port
+ */
 async function connectTo(target: Inspectable, before: number[]): Promise<InspectorSession> {
   const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
   while (performance.now() < deadlineMs) {
     await delay(POLL_MS);
     const ports = target.port === 0 ? portsOf(target.pid).filter((port) => !before.includes(port)) : [target.port];
-    // A new port may belong to the server itself, and may never answer.
+    // A new port may belong to the server itself, and may never answer a request.
     const asked = ports.map((port) => debuggerUrl(baseOf(port), ANSWER_TIMEOUT_MS));
     const url = await Promise.any(asked).catch(() => undefined);
     if (url !== undefined) return InspectorSession.connect(url);

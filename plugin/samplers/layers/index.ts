@@ -1,4 +1,7 @@
-/** The table of layers: each layer's figures and alternative sources, in the order of reports. */
+/**
+ * Table of all layers: their figures and sources, in the order of reports. A layer is a part of the deployment or of
+ * the machine, such as the workers or the kernel.
+ */
 import {
   LAYER_NAMES,
   type LayerName,
@@ -26,13 +29,16 @@ type Shown = Pick<Figure, 'main' | 'metric'>;
 interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses' | 'sampled'> {
   pss?: Shown;
   rss?: Shown;
-  /** Figures and sources in addition to the figures of its processes on this machine. */
+  /** Figures and sources of a layer, in addition to those of its processes on this machine. */
   figures?: Figure[];
   sources?: Layer['sources'];
   sampled?: string[];
 }
 
-/** Returns a layer with CPU time, `<id>Pss` and `<id>Rss`. Both are sampled; PSS is part of the sum. */
+/**
+ * Returns a layer of processes, with CPU time, `<id>Pss` and `<id>Rss`. The time series contains both. PSS is part of
+ * the machine's sum.
+ */
 export function processLayer({ pss, rss, figures = [], sources = [], sampled = [], ...layer }: ProcessLayer): Layer {
   const { id, title } = layer;
   return {
@@ -48,7 +54,7 @@ export function processLayer({ pss, rss, figures = [], sources = [], sampled = [
   };
 }
 
-/** Returns figures that node_exporter reports for the hosts of a layer. */
+/** Returns the figures that node_exporter reports for the hosts of a layer. */
 function hostFigures(id: string, title: string): Figure[] {
   const onlyMetrics = true;
   return [
@@ -57,7 +63,7 @@ function hostFigures(id: string, title: string): Figure[] {
   ];
 }
 
-/** The Socket.IO workers. Their sources are tried in this order. */
+/** The Socket.IO workers. The run tries their sources in this order. */
 const worker = processLayer({
   id: 'worker',
   title: WORKERS_TITLE,
@@ -96,7 +102,7 @@ const worker = processLayer({
   sampled: ['workingSetBytes', 'hostUsedBytes'],
 });
 
-/** Special figures and sources of layers that settings can name. */
+/** Special figures and sources of layers that the user's settings can name. */
 const SPECIAL: { [name in LayerName]?: Partial<ProcessLayer> } = {
   nginx: { pss: { main: true, metric: 'nginx' } },
   haproxy: {
@@ -177,7 +183,7 @@ const system: Layer = {
   sampled: ['usedBytes'],
 };
 
-/** Layers of every run, and layers that settings can name. */
+/** Layers of every run, and layers that the user's settings can name. */
 export const LAYERS: readonly Layer[] = [
   worker,
   ...nameable,
@@ -190,7 +196,7 @@ export const LAYERS: readonly Layer[] = [
 ];
 
 export const FURTHER_LAYERS = {
-  /** Container of the generator, with all programs in it; only if its memory is limited. */
+  /** Container of the generator, with all programs in it. Only in a run whose container has a memory limit. */
   container: {
     id: 'container',
     title: 'Container of the generator',
@@ -199,7 +205,7 @@ export const FURTHER_LAYERS = {
     figures: [{ id: 'containerUsed', title: 'Container of the generator', measure: 'usedBytes' }],
     sampled: ['usedBytes'],
   },
-  /** Other machines that run workers, with all programs on them. */
+  /** Other machines that run workers, with all programs on these machines. */
   workerMachines: {
     id: 'workerMachines',
     title: "Workers' machines",
@@ -214,8 +220,8 @@ export const FURTHER_LAYERS = {
 } satisfies Record<string, Layer>;
 
 /**
+ * Returns the layers and figures that the run can read.
  * @param named layers for which the settings name processes or metrics pages
- * @returns the layers and figures that the run can have
  */
 export function layersFor(named: Record<string, { prometheus?: unknown }>): readonly Layer[] {
   return LAYERS.filter(({ id, onlyNamed }) => !onlyNamed || id in named).map((layer) => ({

@@ -15,7 +15,7 @@ import { METRICS, type PageFigure } from '../prometheus/page-figures.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 import type { Measure, Source } from './layer.ts';
 
-/** Returns the source that reads the layer's processes on this machine. */
+/** Returns the source for the layer's processes on this machine. */
 export function processesOf(layer: string): Source {
   return {
     name: process.platform === 'linux' ? '/proc of its processes' : 'ps',
@@ -26,7 +26,7 @@ export function processesOf(layer: string): Source {
   };
 }
 
-/** Further figures of the workers' processes. PSS of their children is part of the workers' PSS. */
+/** Additional figures of the workers' processes. The PSS of the workers includes that of their children. */
 export const workerProcesses: Source = {
   name: '/proc of its processes',
   measures: {
@@ -39,7 +39,7 @@ export const workerProcesses: Source = {
   },
 };
 
-/** Returns the source that reads the layer's metrics pages, of any exporter. */
+/** Returns the source for the layer's metrics pages, of any exporter. */
 export function metricsOf(layer: string): Source {
   const keys = Object.keys(METRICS) as PageFigure[];
   const nameOf = (measure: string) => METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PageFigure)].at(-1);
@@ -74,7 +74,10 @@ export const workerStats: Source = {
   ),
 };
 
-/** Figures that runtimes report to this run from outside. In Node, the main thread and the worker threads that serve connections count. */
+/**
+ * Figures that runtimes report through inspectors, the attach protocol or pprof. In Node, they cover the main thread
+ * and the worker threads that serve connections.
+ */
 export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
   name: INSPECTED[runtime].by,
   measures: sums(
@@ -90,7 +93,10 @@ export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
   ),
 }));
 
-/** Figures that the workers read of their own processes. Not part of the samples, as the readings take too long. */
+/**
+ * Figures that the workers read of their own processes. They are not part of the time series, because reading takes too
+ * long.
+ */
 export const workerPages: Source = {
   name: 'control port',
   measures: sums(
@@ -100,7 +106,10 @@ export const workerPages: Source = {
   ),
 };
 
-/** Working set of the workers' containers with a memory limit, unless the generator is in one of them. */
+/**
+ * Working set of the workers' containers that have a memory limit. Absent if the generator is in one of these
+ * containers.
+ */
 export const containersOfWorkers: Source = {
   name: 'control groups of the workers',
   measures: sums(
@@ -119,7 +128,7 @@ export const machinesOfWorkers: Source = {
   ),
 };
 
-/** Figures that Redis reports about itself, wherever it runs. */
+/** Figures that Redis reports about itself, on any host. */
 export const redisItself: Source = {
   name: 'INFO and CLIENT LIST of Redis',
   measures: sums(
@@ -165,7 +174,7 @@ export const machineSources: Source[] = [
   { name: '/proc/stat', measures: { cpuUs: () => readCpu().busyUs, idleUs: () => readCpu().idleUs } },
 ];
 
-/** Memory of the generator's control group with the lowest limit. */
+/** Memory of the generator's control group, taken from the group with the lowest limit. */
 export const controlGroup: Source = {
   name: 'its control group',
   measures: sums(
@@ -176,8 +185,8 @@ export const controlGroup: Source = {
 };
 
 /**
- * @param why reason if a part of the answer lacks the measure: a sum over the remaining parts would be too low
- * @returns measures that are sums over the parts of an answer
+ * Returns measures that sum a value over the parts of an answer.
+ * @param why reason if a part lacks the value: a sum over the other parts would be too low
  */
 function sums<T>(
   partsOf: (inputs: Inputs) => T[] | Promise<T[]>,

@@ -1,55 +1,69 @@
-/** Types of the table of layers: a layer has figures, and alternative sources that read them. */
+/** Types of the table of layers. A layer has figures, and alternative sources that read them. */
 import type { LayerDescription } from '../../../protocol/result/memory-schema.ts';
 import type { Inputs } from '../sampler-inputs.ts';
 
-/** Reads bytes, CPU time in microseconds, or a count. Throws or rejects with the reason if that is unknown. */
+/** Reads bytes, microseconds of CPU time, or a count. Throws or rejects with the reason if the value is unavailable. */
 export type Measure = (inputs: Inputs) => number | Promise<number>;
 
 export interface Source {
   name: string;
-  /** The measures that it can read, by the names that figures use, such as `rssBytes`. */
+  /** The measures that the source can read, by name, such as `rssBytes`. */
   measures: Record<string, Measure>;
 }
 
-/** A layer: an entry in `index.ts`, from which all code that measures or shows layers takes it. */
+/**
+ * A layer: a part of the deployment or of the machine, such as the workers or the kernel. All code that measures or
+ * shows layers uses the table in `index.ts`.
+ */
 export interface Layer {
-  /** Key among the CPU figures and in the samples of the result document. */
+  /** Key of the layer among the CPU figures and in the samples of the result document. */
   id: string;
   title: string;
-  /** `machine`: read from this machine's kernel, so absent if the deployment runs elsewhere. */
+  /** `machine`: read from this machine's kernel, so unavailable if the deployment runs on another machine. */
   belongsTo: LayerDescription['belongsTo'];
-  /** The layer consists of processes; CPU time and memory of its processes on this machine are summed. */
+  /** Whether the layer consists of processes. CPU time and memory of its processes on this machine are summed. */
   isProcesses?: true;
-  /** The layer is not a process, but its sources have `cpuUs`, and `idleUs` if it has its own cores. */
+  /**
+   * Whether the layer has CPU time without being a process: its sources have `cpuUs`, and `idleUs` if it has its own
+   * cores.
+   */
   hasCpu?: true;
-  /** Part of a run only if the settings name its processes or metrics pages. */
+  /** Whether the layer is part of a run only if the settings name its processes or metrics pages. */
   onlyNamed?: true;
-  /** Its memory includes the workers, with their garbage. */
+  /** Whether the layer's memory includes the workers with their garbage. */
   containsWorkers?: true;
-  /** Each figure is read from the first source that has its measure and can read it. */
+  /** Sources in the order in which a run tries them. Each figure has the first source that can read it. */
   sources: Source[];
-  /** Figures in the order of tables; the main figure is the first. */
+  /** Figures in the order of tables, with the main figure first. */
   figures: Figure[];
-  /** Counts of open or stored items, which must not grow while connections open and close. */
+  /** Numbers of open or stored items. They must not grow while connections open and close. */
   counts?: Pick<Figure, 'id' | 'title' | 'measure'>[];
-  /** Measures in bytes of each sample row, all read from the first source that can read any of them. */
+  /**
+   * Measures in bytes that each row of the time series contains, all from the first source that can read any of them.
+   */
   sampled?: string[];
 }
 
-/** A memory figure of a layer, in bytes, for which a run computes a slope per connection. */
+/** A memory figure of a layer, in bytes. A run computes its slope per connection. */
 export interface Figure {
-  /** Key among the memory figures of the result document, such as `workerRss`. Reports group by its first word, the layer. */
+  /**
+   * Key among the memory figures of the result document, such as `workerRss`. Its first word is the layer, by which
+   * reports group figures.
+   */
   id: string;
   title: string;
-  /** Key in the measures of the layer's sources, and in its sample rows. */
+  /** Key among the measures of the layer's sources, and in the rows of the time series. */
   measure: string;
-  /** Part of the sum that is compared with the whole machine: no other figure of the sum includes its bytes. */
+  /**
+   * Whether the figure is part of the sum that is compared with the whole machine. The figures of this sum do not
+   * overlap.
+   */
   inSum?: boolean;
-  /** Part of a run only if the layer has metrics pages. */
+  /** Whether the figure is part of a run only if the layer has metrics pages. */
   onlyMetrics?: true;
-  /** Shown in places with room for only a few figures. */
+  /** Whether reports show the figure where they have space for only a few. */
   main?: boolean;
-  /** Name in the Artillery metric of the slope, such as `worker_pss`. */
+  /** Name of the figure in the Artillery metric of its slope, such as `worker_pss`. */
   metric?: string;
 }
 

@@ -1,23 +1,26 @@
-/** Computes which programs used this machine's CPUs between two readings, in cores: seconds of CPU time per second; and watches them. */
+/**
+ * Computes which programs used this machine's CPUs between two readings. The unit is cores: seconds of CPU time per
+ * second.
+ */
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import { MachineTime, type MachineTotals } from './machine-time.ts';
 
-/** Number of programs to list, the largest first. */
+/** Number of programs to list, with the largest CPU use first. */
 const MAX_PROGRAMS = 5;
 const MIN_CORES = 0.005;
 /**
- * Maximum error of the sum of all processes against the busy time, which the kernel counts separately. On a saturated machine with
- * two cores and many short-lived programs, it was at most 4 % of the cores.
+ * Maximum difference between the sum of all processes and the busy time, as a share of the cores. The kernel counts the
+ * two separately. On a saturated machine with two cores and many short-lived programs, the difference was at most 4 %.
  */
 const ERROR_SHARE = 0.05;
 
-/** Returns undefined if no time has passed between the readings. */
+/** Returns the CPU use between two readings; undefined if no time has passed. */
 export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineShares | undefined {
   const wallMs = to.atMs - from.atMs;
   if (wallMs <= 0) return undefined;
   const cores = (us: number) => us / 1000 / wallMs;
   const interruptCores = cores(to.interruptUs - from.interruptUs);
-  // The kernel counts in ticks, so a short window can seem to have more time than it had.
+  // The kernel counts in ticks, so a short window can contain more CPU time than its length.
   const busyCores = Math.min(to.cores, cores(to.busyUs - from.busyUs));
   const stealCores = cores(to.stealUs - from.stealUs);
   return {
@@ -25,14 +28,14 @@ export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineSh
     ...{ cores: to.cores, busyCores, stealCores },
     pressure: pressureBetween(from, to, wallMs),
     ...withinBusy(processShares(from, to, cores, interruptCores), busyCores - stealCores),
-    // Some kernels also add the time of interrupts to the interrupted process.
+    // Some kernels count the time of an interrupt also for the interrupted process.
     errorCores: ERROR_SHARE * to.cores + interruptCores,
   };
 }
 
 function pressureBetween({ pressure: from }: MachineTotals, { pressure: to }: MachineTotals, wallMs: number): Pressure {
   if (!from || !to) return null;
-  // The kernel's clock may differ slightly from this process's.
+  // The kernel's clock may differ slightly from the clock of this process.
   const share = (us: number) => Math.min(1, Math.max(0, us / 1000 / wallMs));
   return {
     cpu: share(to.cpuUs - from.cpuUs),
@@ -63,7 +66,10 @@ function processShares(
   };
 }
 
-/** Limits the share of other programs to the rest of the busy time: the processes are read one after the other, not at the same moment. */
+/**
+ * Limits the CPU use of other programs to the remaining busy time. The processes are read one after the other, so their
+ * sum can be too high.
+ */
 function withinBusy(shares: ProcessShares, busyCores: number): ProcessShares {
   const { oursCores, kernelCores, othersCores } = shares;
   if (!othersCores) return shares;
@@ -73,7 +79,10 @@ function withinBusy(shares: ProcessShares, busyCores: number): ProcessShares {
   return { ...shares, othersCores: othersCores * share, programs: largest(programs) };
 }
 
-/** @param some one or more windows of one machine @returns their mean, weighted by their length */
+/**
+ * Returns the mean CPU use, weighted by the length of the windows.
+ * @param some windows of one machine, at least one
+ */
 export function meanShares(some: MachineShares[]): MachineShares {
   const seconds = some.reduce((sum, shares) => sum + shares.seconds, 0);
   const mean = (of: (shares: MachineShares) => number) =>
@@ -104,7 +113,7 @@ function largest(programs: MachineShares['programs']): MachineShares['programs']
     .slice(0, MAX_PROGRAMS);
 }
 
-/** Share of the time that reading all processes of the machine may take. */
+/** Maximum share of the time that reading all processes of the machine may take. */
 const SHARE = 0.01;
 const MAX_INTERVAL_MS = 5000;
 
@@ -115,19 +124,22 @@ export class MachineWatch {
   #latest: MachineTotals | undefined;
   #taken: MachineTotals | undefined;
 
-  /** @param roots see `MachineTime.read` */
+  /** @param roots processes of generator and deployment, see `MachineTime.read` */
   constructor(roots: () => Promise<number[] | undefined>, time: Pick<MachineTime, 'read'> = new MachineTime()) {
     this.#roots = roots;
     this.#time = time;
   }
 
-  /** Returns undefined if the kernel does not report it. Never rejects. */
+  /** Reads the totals; undefined if the kernel does not report them. Never rejects. */
   async totals(): Promise<MachineTotals | undefined> {
     const roots = await this.#roots().catch(() => undefined);
     return this.#time.read(roots).catch(() => undefined);
   }
 
-  /** Makes a reading if one is due. Never rejects. @returns shares since the reading before; undefined if it made none */
+  /**
+   * Reads the totals if a reading is due. Never rejects.
+   * @returns CPU use since the previous reading; undefined if no reading was due
+   */
   async tick(): Promise<MachineShares | undefined> {
     const beganMs = performance.now();
     if (beganMs < this.#dueMs) return undefined;
@@ -139,7 +151,7 @@ export class MachineWatch {
     return before && now && sharesBetween(before, now);
   }
 
-  /** Returns shares between the readings at the last call and now; undefined without a new reading. */
+  /** Returns the CPU use between the readings at the previous call and now; undefined if there is no new reading. */
   takeShares(): MachineShares | undefined {
     const [from, to] = [this.#taken, this.#latest];
     this.#taken = to;

@@ -1,6 +1,6 @@
 /**
- * Measures the CPU time of deployment and generator, of other programs, of the kernel, and the steal time of the hypervisor. Their
- * sum is the busy time, except for programs too short-lived to appear in the process table.
+ * Measures the CPU time of the deployment and the generator, of other programs, of the kernel, and the time stolen by
+ * the hypervisor. Together, they are the busy time, except for programs that exit before the process table is read.
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,12 +16,12 @@ import {
   withDescendants,
 } from '../processes/process-table.ts';
 
-/** Totals of the CPUs that this process may run on. Only differences between two readings are meaningful. */
+/** Totals of the CPUs that this process may use. Only differences between two readings are meaningful. */
 export interface MachineTotals {
   atMs: number;
   cores: number;
   busyUs: number;
-  /** Time that the hypervisor gave to other machines. */
+  /** Time that the hypervisor gave to other virtual machines. */
   stealUs: number;
   interruptUs: number;
   pressure: PressureReading | undefined;
@@ -30,19 +30,19 @@ export interface MachineTotals {
 }
 
 interface ProcessTotals {
-  /** CPU time of generator and deployment. */
+  /** CPU time of the generator and the deployment. */
   oursUs: number;
-  /** CPU time of the kernel's own threads. */
+  /** CPU time of the kernel's threads. */
   kernelUs: number;
   othersUs: number;
   programsUs: ReadonlyMap<string, number>;
 }
 
-/** Pid of the parent of the kernel's threads. */
+/** Pid of the kernel thread that is the parent of all kernel threads. */
 const KTHREADD = 2;
-/** Threads whose time is already part of the interrupts. */
+/** Names of kernel threads whose CPU time is already part of the interrupt time. */
 const SOFT_INTERRUPTS = /^ksoftirqd\//;
-/** Number of program names to keep; further programs are counted as `NAMELESS`. */
+/** Maximum number of program names. CPU time of further programs is counted under `NAMELESS`. */
 const MAX_NAMES = 200;
 const NAMELESS = 'others';
 
@@ -54,28 +54,28 @@ export class MachineTime {
   readonly #cpus: number[];
   readonly #areAll: boolean;
   readonly #increments = new CpuIncrements();
-  /** Processes of deployment and generator, by pid and start time. */
+  /** Processes of the deployment and the generator, identified by pid and start time. */
   #ours = new Set<string>();
   /** Names of other programs, by pid and start time. */
   #names = new Map<string, string>();
   #isFirst = true;
   readonly #us: Record<Owner, number> = { ours: 0, kernel: 0, others: 0 };
   readonly #programsUs = new Map<string, number>();
-  /** Chains readings, so that only one is made at a time. */
+  /** The previous reading. Each reading waits for it, so that two readings never overlap. */
   #previous: Promise<unknown> = Promise.resolve();
 
-  /** @param root root of the file system, for tests */
+  /** @param root root folder of the file system; tests use another folder */
   constructor(root = '/') {
     this.#root = root;
-    // Caches the table for other readers.
+    // Uses the cached process table, which other readers share.
     this.#readTable = root === '/' ? () => processTable(0) : () => readProcessTableInSlices(root);
     this.#cpus = allowedCpus(root);
     this.#areAll = this.#cpus.length >= cpusIn(root);
   }
 
   /**
-   * Reads the totals; takes some milliseconds for hundreds of processes.
-   * @param roots processes of generator and deployment, which include their children; undefined if unknown
+   * Reads the totals, which takes some milliseconds for hundreds of processes.
+   * @param roots processes of generator and deployment, without their children; undefined if unknown
    * @throws Error with the reason if the kernel does not report CPU time
    */
   read(roots: number[] | undefined): Promise<MachineTotals> {
@@ -92,7 +92,7 @@ export class MachineTime {
     const { ours: oursUs, kernel: kernelUs, others: othersUs } = this.#us;
     return {
       cores: this.#cpus.length,
-      // A full machine reads its processes slowly: their mean time is half-way.
+      // A busy machine reads its processes slowly, so the totals are taken from the middle of the reading.
       ...{ atMs: half(before.atMs, after.atMs), busyUs: half(before.busyUs, after.busyUs) },
       ...{ stealUs: half(before.stealUs, after.stealUs), interruptUs: half(before.interruptUs, after.interruptUs) },
       pressure: readPressure(this.#root),
@@ -104,7 +104,10 @@ export class MachineTime {
     return { ...readCpu(this.#areAll ? undefined : this.#cpus, this.#root), atMs: performance.now() };
   }
 
-  /** Adds CPU time since the last reading. A process still counts for generator and deployment after its parent has exited. */
+  /**
+   * Adds the CPU time since the last reading. A process still counts for the generator or the deployment after its
+   * parent has exited.
+   */
   #note(table: ProcessTable, ours: Set<number>): void {
     const increments = this.#increments.add(table, () => true);
     const allOurs = [...table.values()].filter((stat) => ours.has(stat.pid) || this.#ours.has(keyOf(stat)));
@@ -114,7 +117,7 @@ export class MachineTime {
       const us = increments.get(stat.pid) ?? 0;
       const owner = this.#ownerOf(stat);
       const known = this.#names.get(keyOf(stat));
-      // The first reading only sets the starting points.
+      // The first reading only sets the starting values.
       const counts = us > 0 && !this.#isFirst && (this.#areAll || this.#cpus.includes(stat.lastCpu));
       if (counts && owner) this.#us[owner] += us;
       if (owner !== 'others' || !(counts || known)) continue;
@@ -131,7 +134,7 @@ export class MachineTime {
     this.#programsUs.set(key, (this.#programsUs.get(key) ?? 0) + us);
   }
 
-  /** Returns undefined for threads whose time is counted as interrupts. */
+  /** Returns the owner of a process's CPU time; undefined for kernel threads whose time counts as interrupts. */
   #ownerOf(stat: ProcessStat): Owner | undefined {
     if (this.#ours.has(keyOf(stat))) return 'ours';
     if (stat.pid !== KTHREADD && stat.parent !== KTHREADD) return 'others';
@@ -150,22 +153,22 @@ function cpusIn(root: string): number {
   return stat?.match(/^cpu\d/gm)?.length ?? 0;
 }
 
-/** Matches interpreters. Node renames its main thread, which is the name of its process. */
+/** Pattern of interpreters. `MainThread` stands for Node, which renames its main thread and with it the process. */
 const INTERPRETER = /^((node-)?MainThread|node|deno|bun|python[\d.]*|ruby|perl|java|php|bash|sh)$/;
-/** Options with which an interpreter runs code in place of a script. */
+/** Options with which an interpreter runs code from the command line instead of a script. */
 const CODE = /^(-[cep]|--eval|--print)$/;
 const MAX_LENGTH = 40;
 
 /**
- * Names a program, with the script of an interpreter. Further arguments are left out, as they may be secret.
- * @returns such as `chromium` or `node tsc`
+ * Returns the name of a program such as `chromium`, or of an interpreter with its script such as `node tsc`. Leaves out
+ * further arguments, because they may be secret.
  */
 export function programName({ pid, name }: Pick<ProcessStat, 'pid' | 'name'>, root: string): string {
   if (!INTERPRETER.test(name)) return name.slice(0, MAX_LENGTH).trim();
   const commandLine = attempt(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
   const [program = '', ...args] = commandLine.split('\0');
   const code = args.findIndex((arg) => CODE.test(arg));
-  // Arguments before the script are the interpreter's options; arguments after it are left out.
+  // Arguments before the script are options of the interpreter. Arguments after the script are left out.
   const script = args.find((arg, index) => !arg.startsWith('-') && (code < 0 || index < code)) ?? '';
   return [basename(program) || name, basename(script)].join(' ').slice(0, MAX_LENGTH).trim();
 }

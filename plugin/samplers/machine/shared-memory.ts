@@ -1,11 +1,11 @@
-/** Reads the shared memory of this machine: each tmpfs, and System V segments. Linux only. */
+/** Reads the shared memory of this machine: files on each tmpfs, and System V segments. Linux only. */
 import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 
 interface SharedMemory {
-  /** Place of the memory, which completes "64 KB in …". */
+  /** Location of the memory, as the end of a text such as "64 KB in …". */
   place: string;
   bytes: number;
 }
@@ -13,7 +13,7 @@ interface SharedMemory {
 const MAX_MOUNTS = 30;
 const MAX_LENGTH = 100;
 
-/** Reads all shared memory. Never rejects. */
+/** Reads all shared memory of the machine. Never rejects. */
 export async function readSharedMemory(): Promise<SharedMemory[]> {
   const points = tmpfsIn(textOf('/proc/self/mountinfo')).slice(0, MAX_MOUNTS);
   const mounts = points.map(async (path): Promise<SharedMemory[]> => {
@@ -28,7 +28,8 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
 export function tmpfsIn(mountinfo: string): string[] {
   const byDevice = new Map<string, string>();
   for (const row of mountinfo.split('\n')) {
-    // Format by proc_pid_mountinfo(5): two ids, device, root and mount point; the type follows a dash.
+    // Line format of mountinfo (proc_pid_mountinfo(5)): two ids, device, root and mount point; the file system type
+    // follows a dash.
     const [mount = '', type = ''] = row.split(' - ');
     const [, , device, , point] = mount.split(' ');
     if (type.startsWith('tmpfs ') && device && point && !byDevice.has(device)) byDevice.set(device, point);
@@ -39,7 +40,7 @@ export function tmpfsIn(mountinfo: string): string[] {
   return [...new Set(paths)];
 }
 
-/** Returns resident bytes of all segments; the last two columns are `rss` and `swap`. */
+/** Returns the resident bytes of all System V segments. The last two columns of the list are `rss` and `swap`. */
 export function systemVBytes(text: string): number {
   const rows = text.trim().split('\n').slice(1);
   return rows.reduce((sum, row) => sum + (Number(row.trim().split(/\s+/).at(-2)) || 0), 0);

@@ -1,7 +1,9 @@
-/** Counts connections to a port of this machine from the kernel's list of sockets. */
+/** Counts the connections to a port of this machine, with the kernel's list of sockets. */
 import { descriptorsOf, ESTABLISHED, listSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
 
-/** Returns established connections of all clients except this process; undefined if the kernel has no list of sockets. */
+/**
+ * Returns the number of established connections from other processes; undefined if the kernel has no list of sockets.
+ */
 export async function connectionsTo(port: number, tables?: string[]): Promise<number | undefined> {
   const sockets = await listSockets(tables);
   if (!sockets) return undefined;
@@ -12,27 +14,32 @@ export async function connectionsTo(port: number, tables?: string[]): Promise<nu
   return established.filter(({ local, remote }) => portOfEnd(local) === port && !ownEnds.has(remote)).length;
 }
 
-/** A process with connections of clients. */
+/** A process that holds connections of clients. */
 export interface Holding {
   pid: number;
   connections: number;
-  /** The process also has about as many outgoing connections, as a proxy has. */
+  /** Whether the process has about as many outgoing connections as incoming connections, like a proxy. */
   passesOn: boolean;
 }
 
-/** Maximum length of a chain of proxies. */
+/** Maximum number of proxies in a chain. */
 const MAX_HOPS = 4;
-/** Share of outgoing connections from which a process counts as a proxy. A server has few, such as to a database. */
+/**
+ * Ratio of outgoing to incoming connections from which a process counts as a proxy. A server has few outgoing
+ * connections, for example to a database.
+ */
 const MIN_PASSED_ON = 0.5;
-/** Sockets that any process may have, such as its output. */
+/** Number of sockets that any process may have, for example for its output. */
 const USUAL_SOCKETS = 4;
-/** Minimum number of a proxy's connections to a port that counts as the next hop. */
+/** Minimum number of a proxy's connections to a port for the port to count as the next hop. */
 const MIN_TO_SERVER = 2;
 
 /**
- * Finds the processes that hold the connections to a port, then the processes that hold the connections that these pass on, and so on.
- * @param mostFiles limit of files to read for each process, above which `connections` is too low
- * @returns a list for each hop; the last has the servers, if they are among `pids`; undefined if the kernel has no list of sockets
+ * Finds the processes that hold the connections to a port. If these are proxies, also finds the processes to which they
+ * forward the connections, and so on.
+ * @param mostFiles maximum number of open files to read of each process; above it, `connections` is too low
+ * @returns a list of processes for each hop; the last list contains the servers, if they are among `pids`; undefined if
+ * the kernel has no list of sockets
  */
 export async function holdingsOf(
   pids: Iterable<number>,

@@ -1,23 +1,29 @@
 /**
- * Computes the CPU time that processes used between readings, and counts every microsecond once. When a process exits, the kernel
- * adds its whole CPU time to its parent, so the part that was already counted is subtracted there.
+ * Computes the CPU time that processes used between readings, and counts every microsecond once. When a process exits,
+ * the kernel adds its whole CPU time to its parent, so the part that was already counted is subtracted from the parent.
  */
 import type { ProcessReading } from './proc.ts';
 
-/** `ps` reports start times to the second; a pid is not reused that quickly. */
+/**
+ * Allowed difference of start times that still mean the same process. `ps` reports start times in seconds, and the
+ * kernel does not reuse a pid that quickly.
+ */
 const SAME_START_US = 2_000_000;
 
 export class CpuIncrements {
   readonly #known = new Map<number, ProcessReading>();
-  /** CPU time of exited children that is already counted and that the kernel has yet to add to their parent, by parent. */
+  /**
+   * CPU time of exited children, by parent. It was counted for the children, and the kernel will add it to the parent.
+   */
   readonly #countedUs = new Map<number, number>();
   /**
-   * Counted CPU time of children that exited together with their parent. An ancestor or another process reaps them, before this reading or
-   * the next.
+   * Counted CPU time of children that exited together with their parent. The kernel adds it to an ancestor or to
+   * another process, before this reading or before the next reading.
    */
   #orphanedUs = { before: 0, now: 0 };
 
   /**
+   * Adds a reading of all processes.
    * @param readings current readings; a new process counts from its start
    * @param hasEnded called for known processes that are not among the readings
    * @returns microseconds since the last reading, for each process in the readings
@@ -36,7 +42,10 @@ export class CpuIncrements {
     return new Map([...readings].map(([pid, now]) => [pid, this.#since(pid, now)]));
   }
 
-  /** Returns 0 for an older reading: concurrent readings can complete in the wrong order. */
+  /**
+   * Returns the CPU time since the last reading; 0 for a reading that is older than the last, because concurrent
+   * readings can finish in any order.
+   */
   #since(pid: number, now: ProcessReading): number {
     const before = this.#known.get(pid);
     const ownUs = now.cpuUs - (before?.cpuUs ?? 0);
@@ -55,7 +64,7 @@ export class CpuIncrements {
     return reapedUs - first - second;
   }
 
-  /** Moves the counted time of an exited process to its nearest living ancestor. */
+  /** Moves the counted CPU time of an exited process to its nearest living ancestor. */
   #passToAncestor(
     [pid, { parent, cpuUs, reapedUs = 0 }]: [number, ProcessReading],
     ended: ReadonlyMap<number, ProcessReading>,

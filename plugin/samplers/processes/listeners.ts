@@ -1,4 +1,4 @@
-/** Finds processes of this machine that listen on TCP ports, as far as this process can see them. */
+/** Finds the processes of this machine that listen on TCP ports, as far as the user of the run may see them. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import {
@@ -10,15 +10,15 @@ import {
 } from '../../../protocol/base/machine/sockets.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
-/** The processes that listen on a port, or why they cannot be seen. */
+/** The processes that listen on a port, or the reason why they are not visible. */
 export type Listening = { pids: number[] } | { unseen: string };
 
-/** Programs that listen for a container, in which another process answers. */
+/** Names of programs that listen on behalf of a container. Another process in the container answers. */
 const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
-/** Pid of init, which opens sockets for services, and is the ancestor of every process. */
+/** Pid of init. It is the ancestor of every process, and opens sockets for services. */
 const INIT = 1;
 
-/** Returns the listeners, without the generator's own processes. */
+/** Returns the listening processes, except the generator's own. */
 export async function whoListens(port: number): Promise<Listening> {
   const listeners = await findListeners(port);
   if (!listeners) return { unseen: 'only Linux lists the sockets of processes' };
@@ -34,17 +34,20 @@ export async function whoListens(port: number): Promise<Listening> {
   return { pids: pids.length > 1 ? pids.filter((pid) => pid !== INIT) : pids };
 }
 
-/** Returns ids of the processes that listen on the port; undefined if they cannot be seen. */
+/** Returns the ids of the processes that listen on the port; undefined if they are not visible. */
 export async function listenersOn(port: number): Promise<number[] | undefined> {
   const listening = await whoListens(port);
   return 'pids' in listening ? listening.pids : undefined;
 }
 
-/** Finds the TCP ports on which a process listens, in its own network namespace. */
+/** Finds the TCP ports on which a process listens, within its network namespace. */
 export class ListeningPorts {
   readonly #byNamespace = new Map<string, Map<string, number>>();
 
-  /** Returns sorted ports; undefined if its open files cannot be read, for example of another user's process. */
+  /**
+   * Returns the sorted ports of a process; undefined if its open files cannot be read, for example because it belongs
+   * to another user.
+   */
   of(pid: number): number[] | undefined {
     if (attempt(() => readdirSync(`/proc/${pid}/fd`)) === undefined) return undefined;
     const ports = this.#portsIn(pid);
@@ -52,7 +55,7 @@ export class ListeningPorts {
     return [...new Set(found)].sort((a, b) => a - b);
   }
 
-  /** Returns port of each listening socket in the process's network namespace. */
+  /** Returns the port of each listening socket in the network namespace of the process. */
   #portsIn(pid: number): Map<string, number> {
     const namespace = attempt(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
     const known = this.#byNamespace.get(namespace);

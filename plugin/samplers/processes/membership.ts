@@ -1,7 +1,8 @@
 /**
- * Decides which processes that a query finds belong to the server. At the start, the listeners on the target's port show which
- * processes only look like the server. Later, a process belongs to the server if one of its processes started it, if it listens on
- * the target's port, or if it replaces one that has exited.
+ * Decides which of the processes that match a query belong to the server. At the start, the listening processes of the
+ * target's port show which processes only resemble the server. During the run, a process belongs to the server if a
+ * process of the server started it, if it listens on the target's port, or if it replaces an exited process of the
+ * server.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -16,19 +17,23 @@ export interface Member {
   pid: number;
   startedAtUs: number;
   parent: number;
-  /** TCP ports on which it listens; undefined if unknown. */
+  /** TCP ports on which the process listens; undefined if unknown. */
   ports: number[] | undefined;
   program: string;
 }
 
 const INIT = 1;
 
-/** Returns how the process relates to the listeners on the target's port; `unknown` if these cannot be seen. */
+/**
+ * Returns how the process is related to the processes that listen on the target's port; `unknown` if these are not
+ * visible.
+ */
 export function roleOf(pid: number, listening: Listening, table: ProcessTable): ProcessRole {
   if ('unseen' in listening) return 'unknown';
   const { pids } = listening;
   if (pids.includes(pid)) return 'listens';
-  // Every process is a descendant of init. Only in a container is init the server itself.
+  // Every process is a descendant of init, so a listening init does not count. In a container, init may be the server
+  // itself.
   const ancestors = pids.filter((listener) => listener !== INIT || pids.length === 1);
   if (withDescendants(ancestors, table).has(pid)) return 'started by a listener';
   const descendants = withDescendants([pid], table);
@@ -36,8 +41,8 @@ export function roleOf(pid: number, listening: Listening, table: ProcessTable): 
 }
 
 /**
- * Finds processes that match the pattern but are not the server. A process that is unrelated to the listeners may still be behind
- * them: if it is another program that listens elsewhere, or if the listeners are a proxy.
+ * Finds processes that match the pattern but are not the server. A process that is unrelated to the listening processes
+ * may still be the server: if it is another program that listens elsewhere, or if the listening processes are a proxy.
  * @param roots processes that match the pattern
  */
 export function lookAlikes(roots: number[], listening: Listening, table: ProcessTable): number[] {
@@ -56,9 +61,9 @@ export function lookAlikes(roots: number[], listening: Listening, table: Process
 }
 
 /**
- * @param ended exited members without a replacement
- * @returns the member that the process replaces: one with the same parent, as under PM2, nodemon and systemd, or with the same port;
- *   if no member is left, also one with the same program
+ * Finds the exited process that a new process replaces: a process with the same parent, as under PM2, nodemon and
+ * systemd, or with the same port. If no process of the server is left, the same program is enough.
+ * @param ended exited processes of the server without a replacement
  */
 export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Member | undefined {
   return (
@@ -68,7 +73,7 @@ export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Me
   );
 }
 
-/** Returns undefined for a process that has exited, or that belongs to another user. */
+/** Returns the path of the process's program; undefined if the process has exited, or belongs to another user. */
 export function executableOf(pid: number): string | undefined {
   return attempt(() => readlinkSync(`/proc/${pid}/exe`));
 }

@@ -1,4 +1,7 @@
-/** Reads memory and CPU time of processes: on Linux from /proc; elsewhere RSS and CPU time by `pidusage`, which runs `ps`. */
+/**
+ * Reads memory and CPU time of processes, on Linux from /proc. On other systems, reads RSS and CPU time with
+ * `pidusage`, which runs `ps`.
+ */
 import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -7,40 +10,47 @@ import { attempt } from '../../../protocol/base/attempt.ts';
 import { PAGE_SIZE_BYTES, parseSmapsRollup, type SmapsRollup, TICK_US } from '../../../protocol/base/machine/kernel.ts';
 
 /**
- * Memory and CPU time of a process. PSS (proportional set size), read on Linux if requested, divides each shared page between the
- * processes that use it, so that it can be summed.
+ * Memory and CPU time of a process. PSS (proportional set size) divides each shared page between the processes that use
+ * it, so PSS values can be summed. It is only read on Linux, on request.
  */
 export interface ProcessReading extends Partial<SmapsRollup> {
   rssBytes: number;
   /** User and system time of all threads since the start of the process, in steps of one clock tick (10 ms). */
   cpuUs: number;
-  /** Microseconds since boot; not on Linux: since 1970, to the second. Increases when a pid is reused. */
+  /**
+   * Start time in microseconds since boot; on systems other than Linux, since 1970 in steps of a second. It shows
+   * whether a pid was reused.
+   */
   startedAtUs: number;
-  /** Pid of the parent, on Linux. */
+  /** Pid of the parent process. Linux only. */
   parent?: number;
-  /** CPU time of exited descendants for which the process has waited, on Linux. */
+  /** CPU time of exited descendants that the process has waited for. Linux only. */
   reapedUs?: number;
 }
 
-/** Process states of proc_pid_stat(5) in which the kernel does not run a process. */
+/** Process states of proc_pid_stat(5) in which the kernel does not run the process. */
 const HALTED = ['T', 't', 'D'] as const;
 export type HaltedState = (typeof HALTED)[number];
 
 export interface ProcessStat extends Required<Omit<ProcessReading, 'pssBytes' | 'anonymousBytes' | 'sharedBytes'>> {
   pid: number;
-  /** Name of the program: at most 15 arbitrary characters. */
+  /** Name of the program, which can be any text of at most 15 characters. */
   name: string;
   lastCpu: number;
-  /** It has exited, but its parent has not waited for it: it has no memory left. */
+  /** Whether the process is a zombie: it has exited and has no memory, but its parent has not waited for it. */
   isZombie: boolean;
-  /** State in which it does not run: stopped by a signal or a debugger, or waiting for a device. */
+  /**
+   * Why the process does not run: stopped by a signal or a debugger, or waiting for a device. Undefined for a running
+   * process.
+   */
   halted?: HaltedState;
 }
 
 /**
- * @param options.pss also read the PSS, for which the kernel walks the page tables: about 5 ms for every 500 MB, during which the
- *   process cannot map memory. Without it, a reading takes 0.02 ms
- * @returns a reading of each running process; never rejects
+ * Reads each running process. Without PSS, a reading takes 0.02 ms.
+ * @param options.pss also reads the PSS; the kernel then reads the page tables, which takes about 5 ms for every 500
+ * MB, during which the process cannot map memory
+ * @returns the readings by pid; never rejects
  */
 export async function readProcesses(pids: number[], options: { pss: boolean }): Promise<Map<number, ProcessReading>> {
   const unique = [...new Set(pids)];
@@ -56,24 +66,24 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
   return { ...stat, ...rollup };
 }
 
-/** Synchronous, as the file never blocks, and a read by the thread pool takes longer. */
+/** Synchronous, because the file never blocks, and a read through the thread pool takes longer. */
 export function statOf(pid: number, root = '/'): ProcessStat | undefined {
   return attempt(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
-/** Returns undefined for a process that has exited, or that `isHidden`. */
+/** Returns the status of a process; undefined if it has exited, or if /proc hides it from this user. */
 export function livingStat(pid: number): ProcessStat | undefined {
   const stat = statOf(pid);
   return stat?.isZombie ? undefined : stat;
 }
 
-/** Returns whether the process still exists, even if it can no longer be read. */
+/** Returns whether the process still exists, even if this user can no longer read it. */
 export function isAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
   const stat = statOf(pid);
   return stat ? !stat.isZombie && stat.startedAtUs === startedAtUs : isHidden(pid);
 }
 
-/** Returns whether the process exists, but /proc does not show it to this user. */
+/** Returns whether the process exists although /proc does not show it to this user. */
 export function isHidden(pid: number): boolean {
   if (statOf(pid)) return false;
   try {
@@ -84,13 +94,13 @@ export function isHidden(pid: number): boolean {
   }
 }
 
-/** Number of the first field after the state, the parent; field numbers are those of proc_pid_stat(5). */
+/** Number of the first field after the state, which is the parent. Field numbers are those of proc_pid_stat(5). */
 const FIRST_FIELD = 4;
 const LAST_CPU = 39;
 
-/** Returns undefined for anything that is not a stat line. */
+/** Parses a line of /proc/PID/stat; undefined for any other text. */
 export function parseStat(line: string): ProcessStat | undefined {
-  // The name is in parentheses, and may itself contain spaces and parentheses.
+  // The name is enclosed in parentheses, and may itself contain spaces and parentheses.
   const [open, close] = [line.indexOf('('), line.lastIndexOf(')')];
   const [state = '', ...fields] = line.slice(close + 2).split(' ');
   const at = (field: number) => Number(fields[field - FIRST_FIELD]);

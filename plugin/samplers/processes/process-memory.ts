@@ -1,4 +1,4 @@
-/** Sums the memory of a layer's processes, and derives its PSS between the rare readings of PSS. */
+/** Sums the memory of a layer's processes. Between the rare readings of PSS, estimates PSS from RSS. */
 import { readdirSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import type { SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
@@ -13,10 +13,13 @@ export const PSS_UNREADABLE =
     ? '/proc/<pid>/smaps is readable only by its user and by root'
     : 'available on Linux only';
 
-/** Why `/proc` does not show an existing process. */
+/** Why `/proc` does not show an existing process to the user of the run. */
 export const HIDDEN = 'another user owns them, and /proc hides them (mount option hidepid)';
 
-/** @throws Absent if the figure of a process is missing, as a sum over the rest would be too low */
+/**
+ * Sums a figure of a layer's processes.
+ * @throws Absent if the figure of a process is missing, because a sum over the other processes would be too low
+ */
 export function sumOver(
   pids: number[] = [],
   processes: Map<number, ProcessReading>,
@@ -37,17 +40,20 @@ export function sumOver(
   }, 0);
 }
 
-/** @throws Error if one of the processes has exited, or belongs to another user */
+/**
+ * Returns the number of open files of the processes.
+ * @throws Error if one of the processes has exited, or belongs to another user
+ */
 export function openFilesOf(pids: number[] = []): number {
   if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
   return pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0);
 }
 
-/** Derives PSS between its readings: the current RSS, less the difference of RSS and PSS at the last reading. */
+/** Estimates PSS between its readings: the current RSS, less the difference between RSS and PSS at the last reading. */
 export class SharedPages {
   readonly #bytes = new Map<string, { pids: string; shared: number }>();
 
-  /** Takes a reading with PSS. Layers for which it is incomplete keep their previous difference. */
+  /** Records a reading with PSS. If the PSS of a process is missing, its layer keeps the previous difference. */
   note(layerPids: LayerPids, processes: Map<number, ProcessReading>): void {
     for (const [layer, pids] of Object.entries(layerPids)) {
       const of = (bytes: 'rssBytes' | 'pssBytes') => sumOver(pids, processes, bytes);
@@ -56,13 +62,13 @@ export class SharedPages {
     }
   }
 
-  /** Takes figures that processes on other machines report themselves. */
+  /** Records figures of processes on other machines, as these processes report them. */
   noteReported(layer: string, rssBytes: number | undefined, pssBytes: number | undefined): void {
     if (rssBytes === undefined || pssBytes === undefined) return;
     this.#bytes.set(layer, { pids: '', shared: rssBytes - pssBytes });
   }
 
-  /** Returns undefined if PSS was not read for exactly these processes. */
+  /** Returns the estimated PSS; undefined if the last reading of PSS was of other processes. */
   derive(layer: string, pids: number[], rssBytes: number): number | undefined {
     const known = this.#bytes.get(layer);
     return known?.pids === pids.join() ? Math.max(0, rssBytes - known.shared) : undefined;

@@ -1,4 +1,4 @@
-/** Reads command lines of processes, to find a server and to show them in reports. */
+/** Reads the command lines of processes, to find a server and to show the processes in reports. */
 import { readFileSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printableCommand } from '../../../protocol/base/printable.ts';
@@ -6,17 +6,22 @@ import { printableCommand } from '../../../protocol/base/printable.ts';
 const MAX_LENGTH = 160;
 const MAX_WORDS = 4;
 
-/** Returns words separated by single spaces; empty for an exited process and for a kernel thread. */
+/**
+ * Returns the words of a command line, separated by single spaces; empty for an exited process and for a kernel thread.
+ */
 export function commandLine(pid: number): string {
   return argumentsOf(pid).join(' ').replace(/\s+/g, ' ').trim();
 }
 
-/** Returns the command on one line, without credentials, at most 160 characters long. */
+/** Returns the command line on one line, without credentials, with at most 160 characters. */
 export function shownCommand(pid: number): string {
   return printableCommand(argumentsOf(pid), MAX_LENGTH);
 }
 
-/** Returns the words up to the script, such as `node --inspect server.js`; undefined without a script among the first words. */
+/**
+ * Returns the words up to the script, such as `node --inspect server.js`; undefined if the first words contain no
+ * script.
+ */
 export function programWords(pid: number): string[] | undefined {
   const words = commandLine(pid).split(' ');
   const script = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));

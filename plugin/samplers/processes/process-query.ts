@@ -1,4 +1,4 @@
-/** Finds the processes that settings name: by pids, by a pattern of command lines, or by a control group. */
+/** Finds the processes that the settings describe: by pids, by a pattern of command lines, or by a control group. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -11,31 +11,31 @@ import { type ProcessTable, readProcessTable, withDescendants } from './process-
 
 export interface ProcessQuery {
   pids?: number[] | undefined;
-  /** Regular expression for command lines. */
+  /** Regular expression that matches command lines. */
   match?: string | undefined;
   cgroup?: string | undefined;
 }
 
-/** Matches names of proxies, whose figures are not those of the server behind them. */
+/** Pattern of proxies' names. The figures of a proxy do not describe the server behind it. */
 export const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
 const CGROUPS = '/sys/fs/cgroup';
 
-/** Returns running processes that the query names, without their children. */
+/** Returns the running processes that match the query, without their children. */
 export function rootsOf(query: ProcessQuery, table: ProcessTable): number[] {
   const roots = query.cgroup === undefined ? matching(query, table) : inCgroup(query.cgroup);
   const own = withDescendants([process.pid], table);
   return roots.filter((pid) => table.has(pid) && !own.has(pid));
 }
 
-/** Returns the roots and their descendants, sorted, without the generator, which may be among them. */
+/** Returns the processes and their descendants, sorted, except the generator's own. */
 export function treesOf(roots: number[], table: ProcessTable): number[] {
   const own = withDescendants([process.pid], table);
   return [...withDescendants(roots, table)].filter((pid) => !own.has(pid)).sort((a, b) => a - b);
 }
 
 /**
- * Suggests a value of the option `workers` for the processes that listen for a server: the beginning of their command line up to the
- * script, if that is unique, or else their pids. Further arguments are left out, as they may be secret.
+ * Suggests a value of the option `workers`: the beginning of the command line of the listening processes up to the
+ * script, or their pids if that text is not unique. Leaves out further arguments, because they may be secret.
  * @returns undefined without processes, and for a proxy
  */
 export function queryFor(pids: number[]): { match: string } | { pids: number[] } | undefined {
@@ -56,7 +56,10 @@ function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] 
   return [...table.keys()].filter((pid) => !own.has(pid) && pattern.test(commandLine(pid)));
 }
 
-/** This process, its ancestors and descendants. Their command lines name the scenario, which may match the server's pattern. */
+/**
+ * This process, its ancestors and its descendants. Their command lines contain the scenario's name, which may match the
+ * pattern of the server.
+ */
 function generator(table: ProcessTable): Set<number> {
   const own = withDescendants([process.pid], table);
   for (let pid = table.get(process.pid)?.parent; pid !== undefined && pid > 1; pid = table.get(pid)?.parent)

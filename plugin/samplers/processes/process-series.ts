@@ -1,4 +1,4 @@
-/** Records memory and CPU time of each process of a layer over time. */
+/** Records the memory and the CPU time of each process of a layer over time. */
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import type { ProcessReading } from './proc.ts';
 
@@ -8,7 +8,7 @@ interface Row {
 }
 
 const MAX_ROWS = 200;
-/** Maximum number of processes: a chart with more curves would be unreadable. */
+/** Maximum number of processes. A chart with more curves would be unreadable. */
 const MAX_PROCESSES = 32;
 
 export class ProcessSeries {
@@ -22,7 +22,10 @@ export class ProcessSeries {
     this.#rows.add({ t, processes: new Map(processes) });
   }
 
-  /** Returns series of the first `MAX_PROCESSES`: `t` in seconds; `cpuPercent` of one core since the value before, at first null. */
+  /**
+   * Returns the time series of the first `MAX_PROCESSES` processes: `t` in seconds; `cpuPercent` of one core since the
+   * previous value, null at first.
+   */
   read() {
     const { rows } = this.#rows;
     const pids = [...new Set(rows.flatMap(({ processes }) => [...processes.keys()]))].slice(0, MAX_PROCESSES);
@@ -44,7 +47,7 @@ export class ProcessSeries {
   }
 }
 
-/** Merges two rows: the highest memory, so that no peak is lost, and the later CPU time, which only grows. */
+/** Merges two rows: keeps the higher memory, so that no peak is lost, and the later CPU time. */
 function mergeRows(older: Row, newer: Row): Row {
   const processes = new Map(newer.processes);
   for (const [pid, before] of older.processes) {

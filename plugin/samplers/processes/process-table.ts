@@ -1,4 +1,4 @@
-/** Reads all processes of this machine that this process can see, with their parents and CPU times. Linux only. */
+/** Reads all processes of this machine that are visible to this user, with their parents and CPU times. Linux only. */
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
@@ -8,17 +8,17 @@ import type { LayerPids } from './process-memory.ts';
 
 export type ProcessTable = Map<number, ProcessStat>;
 
-/** Number of processes read between two turns of the event loop, which takes 0.5 ms. */
+/** Number of processes to read before other events are handled. Reading this many takes 0.5 ms. */
 const SLICE = 25;
 
-/** Returns running processes by pid; empty on systems other than Linux. */
+/** Returns the running processes by pid; empty on systems other than Linux. */
 export function readProcessTable(): ProcessTable {
   return new Map(pidsIn('/').flatMap((pid) => entryOf(livingStat(pid))));
 }
 
 /**
- * Reads the table without blocking the event loop for long.
- * @param root root of the file system, for tests
+ * Reads the process table in slices, so that the event loop is not blocked for long.
+ * @param root root folder of the file system; tests use another folder
  * @returns all processes by pid, zombies included
  */
 export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable> {
@@ -33,7 +33,7 @@ export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable
 
 let last: { readAtMs: number; table: Promise<ProcessTable> } | undefined;
 
-/** Returns a cached table unless it is too old. @returns as `readProcessTableInSlices` */
+/** Returns the cached process table if it is recent enough. Otherwise, reads the table. */
 export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
   const now = performance.now();
   if (last === undefined || now - last.readAtMs > maxAgeMs) last = { readAtMs: now, table: readProcessTableInSlices() };
@@ -43,24 +43,24 @@ export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
 export function withDescendants(roots: Iterable<number>, table: ProcessTable): Set<number> {
   const children = Map.groupBy(table.values(), ({ parent }) => parent);
   const found = new Set(roots);
-  // Iterating over a set also visits elements that are added during the iteration.
+  // Elements that are added during the iteration are also visited.
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   return found;
 }
 
-/** Maximum age of a cached table, as reading all processes takes some milliseconds. */
+/** Maximum age of the cached process table. Reading all processes takes some milliseconds. */
 export const MAX_AGE_MS = 5000;
 
 /**
- * Adds the workers' children, which may hold memory of connections.
- * @returns the layers; `worker` includes the children, which are also in `workerChildren`
+ * Adds the workers' children, which may hold memory for connections.
+ * @returns the layers; `worker` includes the children, and `workerChildren` lists them
  */
 export async function withChildren({ worker = [], ...others }: LayerPids): Promise<LayerPids> {
   const children = await childrenOf(worker);
   return { ...others, worker: [...worker, ...children], workerChildren: children };
 }
 
-/** Returns running descendants of the roots, without the generator, which may be among them. */
+/** Returns the running descendants of the processes, except the generator's own. */
 async function childrenOf(roots: number[]): Promise<number[]> {
   if (roots.length === 0 || process.platform !== 'linux') return [];
   let table = await processTable(MAX_AGE_MS);

@@ -1,4 +1,4 @@
-/** Notices when a process of the deployment exits, with its last count of open files, or is halted. */
+/** Detects when a process of the deployment exits or is halted, and records its open files before the exit. */
 import { readdirSync, statSync } from 'node:fs';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -10,15 +10,15 @@ import { shownCommand } from './process-name.ts';
 
 interface LayerProcess {
   pid: number;
-  /** Id of its layer: `worker`, or one of the named layers. */
+  /** Id of the process's layer: `worker`, or one of the named layers. */
   layer: string;
   command: string;
 }
 
 export interface EndedProcess extends LayerProcess {
-  /** When its exit was noticed, at most `POLL_MS` later. */
+  /** When the exit was detected, at most `POLL_MS` after it. */
   atUs: number;
-  /** Open files and sockets when it was last seen running; undefined if unknown. */
+  /** Number of open files and sockets when the process was last seen running; undefined if unknown. */
   openFiles: number | undefined;
   limit: number | undefined;
 }
@@ -33,7 +33,7 @@ export interface HaltedProcess extends LayerProcess {
 interface Watched extends Omit<EndedProcess, 'atUs'> {
   startedAtUs: number;
   parent: number;
-  /** Its program differs from its parent's, so it may be short-lived. */
+  /** Whether the process runs another program than its parent, and so may be short-lived. */
   isHelper: boolean;
   isFromStart: boolean;
   firstFiles: number;
@@ -46,16 +46,18 @@ const POLL_MS = 200;
 const MAX_WATCHED = 100;
 const MAX_ENDED = 100;
 const MAX_HALTS = 100;
-/** Minimum length of a halt: shorter halts are normal waits for a device. */
+/** Minimum length of a halt. Shorter halts are normal waits for a device. */
 const MIN_HALT_US = 500_000;
 /**
- * Maximum number of open files to count. Before Linux 6.2, `/proc/<pid>/fd` has no size, so its entries are counted, but not of longer
- * lists.
+ * Maximum number of open files to count. Before Linux 6.2, the directory `/proc/<pid>/fd` reports no size, so the run
+ * counts its entries if there are not too many.
  */
 const MAX_COUNTED = 10_000;
-/** Files that a process from during the run must have opened to count as one that held connections. */
+/**
+ * Number of files that a process that was started during the run must have opened to count as a holder of connections.
+ */
 const MIN_GROWTH = 5;
-/** Parent and child that exit within this time count as one exit. */
+/** If parent and child exit within this time, only one exit is reported. */
 const TOGETHER_US = 2e6;
 
 export class ProcessWatch {
@@ -65,7 +67,7 @@ export class ProcessWatch {
   readonly #timer = setInterval(() => this.#poll(), POLL_MS).unref();
   readonly #begun = new Set<string>();
 
-  /** Adds processes by layer. Processes of the first call for a layer count as running before the load. */
+  /** Adds processes by layer. The processes in the first call for a layer count as started before the load. */
   add(layers: LayerPids): void {
     for (const [layer, pids] of Object.entries(layers)) this.#addLayer(layer, pids);
   }
@@ -77,7 +79,7 @@ export class ProcessWatch {
         continue;
       const { parent, startedAtUs } = stat;
       const openFiles = openFilesOf(pid);
-      // Child processes of a proxy are always helpers: it replaces them when it reloads.
+      // Child processes of a proxy always count as short-lived: the proxy replaces them when it reloads.
       const isHelper = pids.includes(parent) && (layer !== 'worker' || executableOf(pid) !== executableOf(parent));
       const limit = limitsOfProcess(pid)?.soft;
       const named = { pid, layer, parent, startedAtUs, command: shownCommand(pid), halt: undefined };
@@ -89,7 +91,10 @@ export class ProcessWatch {
     if (pids.length > 0) this.#begun.add(layer);
   }
 
-  /** Returns exited processes in order; if parent and child exited together, only the one with more open files. */
+  /**
+   * Returns the exited processes in order. If parent and child exited together, returns only the process with more open
+   * files.
+   */
   ended(): EndedProcess[] {
     this.#poll();
     const isSame = (a: Ended, b: Ended) =>
@@ -140,7 +145,10 @@ export class ProcessWatch {
   }
 }
 
-/** @param before the last count: a long list is not read repeatedly @returns undefined if unknown */
+/**
+ * Returns the number of open files; undefined if unknown.
+ * @param before the last count, to avoid counting a long list repeatedly
+ */
 function openFilesOf(pid: number, before = 0): number | undefined {
   const path = `/proc/${pid}/fd`;
   const size = attempt(() => statSync(path).size) ?? 0;

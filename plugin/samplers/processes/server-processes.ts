@@ -1,6 +1,6 @@
 /**
- * Finds the processes of a server without control ports in /proc: by pids, command lines or control group. Their descendants belong
- * to the server, too.
+ * Finds the processes of a server without control ports in /proc, by pids, command lines or control group. Their
+ * descendants count for the server, too.
  */
 import { readdir } from 'node:fs/promises';
 import { limitsOfProcess } from '../../../protocol/base/machine/open-files.ts';
@@ -11,26 +11,26 @@ import { shownCommand } from './process-name.ts';
 import { notFound, type ProcessQuery, rootsOf, treesOf } from './process-query.ts';
 import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
 
-/** A process that the query finds, but that does not belong to the server. */
+/** A process that matches the query but does not belong to the server. */
 export interface Outsider {
   pid: number;
   command: string;
-  /** TCP ports on which it listens; undefined if unknown. */
+  /** TCP ports on which the process listens; undefined if unknown. */
   ports: number[] | undefined;
   why: string;
 }
 
 interface ServerProcessOptions {
-  /** Name of the option that has the query. Default: `workers`. */
+  /** Name of the option that contains the query. Default: `workers`. */
   option?: string;
   /** Port of the target, if the processes hold the connections of the load. */
   port?: number | undefined;
-  /** Listeners on the port. Default: unknown. */
+  /** Processes that listen on the port. Default: unknown. */
   listening?: Listening;
   maxAgeMs?: number;
 }
 
-/** Age from which a process is no short-lived helper. */
+/** Age from which a process does not count as short-lived, in microseconds. */
 const LONG_LIVED_US = 10e6;
 const MAX_OUTSIDERS = 50;
 const UNREADABLE = ['EACCES', 'EPERM'];
@@ -43,14 +43,17 @@ export class ServerProcesses {
   readonly #port: number | undefined;
   readonly #maxAgeMs: number;
   readonly #members = new Map<number, Member>();
-  /** Exited members without a replacement. */
+  /** Exited processes of the server that no new process has replaced. */
   #ended: Member[] = [];
   readonly #outsiders = new Map<string, { outsider: Outsider; isFromStart: boolean; portReads: number }>();
-  /** Start times by pid of the processes that identify the server. */
+  /** Start times of the processes that identify the server, by pid. */
   #watched: Map<number, number> | undefined;
   #foundAtMs = performance.now();
 
-  /** @throws CapacityError PROCESS_NOT_FOUND if the query finds no process, or not all of its pids exist */
+  /**
+   * Finds the processes.
+   * @throws CapacityError PROCESS_NOT_FOUND if no process matches the query, or if one of its pids does not exist
+   */
   constructor(query: ProcessQuery, { option = 'workers', ...options }: ServerProcessOptions = {}) {
     const { port, listening = PORT_UNKNOWN, maxAgeMs = MAX_AGE_MS } = options;
     this.#query = query;
@@ -73,7 +76,10 @@ export class ServerProcesses {
       this.#leaveOut(memberOf(stat, ports.of(stat.pid)), why);
   }
 
-  /** Returns pids of the running processes, and always the pids that the query lists, so that a sum does not lose one unnoticed. */
+  /**
+   * Returns the pids of the running processes. Pids in the query are always included, so that a sum over them fails
+   * after an exit.
+   */
   async pids(): Promise<number[]> {
     if (performance.now() - this.#foundAtMs >= this.#maxAgeMs) {
       this.#foundAtMs = performance.now();
@@ -82,12 +88,15 @@ export class ServerProcesses {
     return [...new Set([...(this.#query.pids ?? []), ...this.#living()])];
   }
 
-  /** Returns processes that the query finds but no figure includes, as they do not belong to the server. */
+  /** Returns processes that match the query but that no figure includes, because they do not belong to the server. */
   outsiders(): Outsider[] {
     return [...this.#outsiders.values()].map(({ outsider }) => outsider);
   }
 
-  /** Returns a text that changes when one of the server's processes exits. Call it once when the run begins. */
+  /**
+   * Returns a text that changes when one of the server's processes exits. The first call must be at the begin of the
+   * run.
+   */
   identity(): string {
     this.#watched ??= this.#withoutHelpers();
     return [...this.#watched]
@@ -96,7 +105,10 @@ export class ServerProcesses {
       .join();
   }
 
-  /** Returns number of open files and sockets of all processes; undefined if they cannot be read, as for other users' processes. */
+  /**
+   * Returns the number of open files and sockets of all processes; undefined if the run may not read them, for example
+   * of other users' processes.
+   */
   async openFiles(): Promise<number | undefined> {
     const counts = await Promise.all(
       (await this.pids()).map((pid) =>
@@ -117,7 +129,8 @@ export class ServerProcesses {
       if (!stat || this.#members.has(pid)) continue;
       const known = this.#outsiders.get(keyOf(stat));
       if (known?.isFromStart) continue;
-      // A process may begin to listen some time after its start. Reads are limited, as the list of sockets is long during a run.
+      // A process may begin to listen some time after its start. The number of attempts is limited, because the list of
+      // sockets is long during a run.
       const portReads = (known?.portReads ?? 0) + 1;
       const ports = portReads > MAX_PORT_READS ? known?.outsider.ports : new ListeningPorts().of(pid);
       const found = memberOf(stat, ports);
@@ -129,7 +142,10 @@ export class ServerProcesses {
     }
   }
 
-  /** Children of members are not kept: their replacements are also children of that member. */
+  /**
+   * Children of the server's processes are not recorded: a new child has the same parent, so it belongs to the server
+   * anyway.
+   */
   #noteEnded(): void {
     const ended = [...this.#members.values()].filter((member) => !isAlive(member));
     this.#ended.push(...ended.filter(({ parent }) => !this.#members.has(parent)));
@@ -164,7 +180,10 @@ export class ServerProcesses {
     this.#outsiders.set(key, { outsider, isFromStart: portReads === undefined, portReads: portReads ?? 0 });
   }
 
-  /** Leaves out short-lived helpers, such as one that resizes an image: their exit is not a restart of the server. */
+  /**
+   * Leaves out short-lived processes, for example for resizing an image, because their exit is not a restart of the
+   * server.
+   */
   #withoutHelpers(): Map<number, number> {
     const nowUs = Number(process.hrtime.bigint() / 1000n);
     const kept = [...this.#members.values()].filter((member) => {
@@ -184,12 +203,18 @@ function keyOf({ pid, startedAtUs }: Pick<Member, 'pid' | 'startedAtUs'>): strin
   return `${pid} ${startedAtUs}`;
 }
 
-/** The process nearest to its limit of open files. A server at that limit refuses connections without an error message. */
+/**
+ * The process that is closest to its limit of open files. At the limit, a server refuses connections without an error
+ * message.
+ */
 export type FullestProcess = NonNullable<Awaited<ReturnType<typeof fullestOf>>>;
 
-/** Returns the process with the highest share of its soft limit in use; undefined if none can be read, or none has a limit. */
+/**
+ * Returns the process with the highest share of its soft limit in use; undefined if no process can be read, or none has
+ * a limit.
+ */
 export async function fullestOf(pids: number[]) {
-  // Includes children: only the primary process of a cluster may be among `pids`.
+  // Children are included, because only the primary process of a cluster may be among `pids`.
   const all = pids.length > 0 ? [...withDescendants(pids, readProcessTable())] : [];
   const found = await Promise.all(
     all.map(async (pid) => {

@@ -1,4 +1,6 @@
-/** Formats profiles as files for Chrome's DevTools and speedscope. The profiles of several processes share one root. */
+/**
+ * Formats profiles as files for Chrome's DevTools and speedscope. The profiles of several processes have a common root.
+ */
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 
 type Node = Profile['nodes'][number];
@@ -6,7 +8,7 @@ type HeapNode = { selfSize: number; children: HeapNode[] };
 
 const ROOT: Node = { name: '(root)', url: '', line: 0, self: 0, parent: -1 };
 
-/** Returns the text of a `.heapprofile`. */
+/** Returns the text of a `.heapprofile` file. */
 export function heapProfileText(profiles: Profile[]): string {
   const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({
@@ -17,7 +19,7 @@ export function heapProfileText(profiles: Profile[]): string {
   return JSON.stringify({ head: tree[0], samples: [] });
 }
 
-/** Returns the text of a `.cpuprofile`, with samples in the order of the call tree, not of time. */
+/** Returns the text of a `.cpuprofile` file. Its samples are in the order of the call tree, not of time. */
 export function cpuProfileText(profiles: Profile[]): string {
   const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({
@@ -25,7 +27,7 @@ export function cpuProfileText(profiles: Profile[]): string {
     children: [] as number[],
   }));
   for (const [index, { parent }] of nodes.entries()) tree[parent]?.children.push(index + 1);
-  // A sample lasts until the next one, so the last one is repeated.
+  // In this format, a sample lasts until the next sample, so the last sample is written twice.
   const samples: number[] = [];
   const timeDeltas = [0];
   for (const open = [1]; open.length > 0; ) {

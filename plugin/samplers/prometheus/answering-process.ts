@@ -1,39 +1,45 @@
-/** Detects whether several processes answer at one URL in turn: each reports only its own figures. */
+/** Detects whether different processes answer at one URL, each with only its own figures. */
 import { type Counters, hasFallen } from './page-counters.ts';
 
 export interface Answer {
-  /** Identifies the process, if the page does. */
+  /** Identity of the process, as far as the page shows it. */
   identity: string;
-  /** CPU time, which never falls within a process. */
+  /** CPU time. It never falls while a process runs. */
   cpuSeconds: number | undefined;
-  /** Other counters, which never fall within a process. */
+  /** Other counters. They never fall while a process runs. */
   counters: Counters;
   /** Maximum number of cores that the process can use; infinite for a page about many processes. */
   maxCores: number;
   atMs: number;
 }
 
-/** Number of requests after a change of process: each shows the former one of two alternating processes with a probability of half. */
+/**
+ * Number of repeated requests after the process behind a URL has changed. If two processes answer in turn, each request
+ * reaches the former process with a probability of 50 %.
+ */
 const REPEATS = 5;
-/** Impossible rises of CPU time, without a fall in between, that mean a wrong unit. Alternating processes would also show falls. */
+/**
+ * Number of impossibly fast rises of CPU time, without a fall in between, from which the unit must be wrong. If
+ * processes answered in turn, CPU time would also fall.
+ */
 const IMPOSSIBLE_RISES = 3;
-/** Tolerance for counting in ticks, and for servers that read their CPU time once a second. */
+/** Tolerance for CPU time in ticks, and for servers that update their CPU time once a second. */
 const MARGIN_SECONDS = 2;
 
 export class AnsweringProcess {
   alternates = false;
-  /** CPU time repeatedly rose faster than possible, so its unit must be wrong. */
+  /** Whether CPU time repeatedly rose faster than possible, so that its unit must be wrong. */
   impossible = false;
-  /** How often only fallen counters showed a new process. Part of the identity. */
+  /** Number of process changes that only a fall of counters showed. It is part of the identity. */
   restarts = 0;
   #impossibleRises = 0;
   #last: Answer | undefined;
   readonly #former = new Set<string>();
 
   /**
-   * Compares an answer with the one before.
-   * @param again requests another answer, to see whether the former process still answers
-   * @returns the last answer; rejects as `again` does
+   * Compares an answer with the previous answer.
+   * @param again requests another answer, to check whether the former process still answers
+   * @returns the last answer; rejects if `again` rejects
    */
   async note<A extends Answer>(answer: A, again: () => Promise<A>): Promise<A> {
     const before = this.#last;
@@ -65,7 +71,7 @@ function isOther(before: Answer, now: Answer): boolean {
 function isBack(before: Answer, between: Answer, now: Answer): boolean {
   if (before.identity !== between.identity) return now.identity === before.identity;
   const high = now.cpuSeconds ?? 0;
-  // If one process could not have used so much since, the former one has answered.
+  // One process cannot have used so much CPU time since then, so the former process has answered.
   return high >= (before.cpuSeconds ?? 0) && usedMoreThanPossible(between, now, 0);
 }
 

@@ -1,4 +1,4 @@
-/** Reads the figures of a JSON page that a server writes about itself. */
+/** Reads figures from a JSON page of the user's server. */
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -17,7 +17,7 @@ export interface JsonQuery {
   pid?: JsonPath | undefined;
 }
 
-/** Formula of `METRICS`, divisor, and the least value of a process, by figure. */
+/** For each figure: its formula in `METRICS`, the divisor of the value in the page, and the lowest plausible value. */
 const FIGURES = {
   rss: { formula: 'process_resident_memory_bytes', divisor: 1, least: 1e6 },
   heapUsed: { formula: 'nodejs_heap_size_used_bytes', divisor: 1, least: 1e5 },
@@ -28,12 +28,17 @@ const MAX_BYTES = 1024 ** 2;
 const MAX_DEPTH = 6;
 const MAX_NUMBERS = 50;
 
-/** Text of a page of limited size. */
+/**
+ * Collects the text of a page, up to a maximum size.
+ */
 export class WholePage {
   readonly #decoder = new TextDecoder();
   #text = '';
 
-  /** @throws Error for a page that is too large */
+  /**
+   * Adds a chunk of the page.
+   * @throws Error if the page becomes too large
+   */
   add(chunk: Uint8Array): void {
     this.#text += this.#decoder.decode(chunk, { stream: true });
     if (this.#text.length > MAX_BYTES) throw new Error(`more than ${MAX_BYTES / 1024 ** 2} MB of JSON`);
@@ -44,7 +49,10 @@ export class WholePage {
   }
 }
 
-/** @throws CapacityError METRICS_MISSING without a number at one of the paths, or with one that cannot be in bytes */
+/**
+ * Reads the figures at the configured paths.
+ * @throws CapacityError METRICS_MISSING if there is no number at a path, or if a number is implausible for bytes
+ */
 export function readJsonPage(text: string, query: JsonQuery) {
   const page = attempt(() => ({ content: JSON.parse(text) as unknown }));
   if (!page) throw missing(query, `is not JSON: it begins with "${printable(text, 40)}"`, 'correct its URL');
@@ -82,7 +90,7 @@ function sumAt(content: unknown, path: JsonPath, least: number, query: JsonQuery
   throw missing(query, `has ${impossible} at ${at}, too little or too much for a process`, 'let the page give bytes');
 }
 
-/** Returns the paths of a page's numbers. A page can have very many. */
+/** Returns paths to numbers in a page. A large page has too many to return them all. */
 function numbersIn(content: unknown, path: string[] = [], found: string[][] = []): string[][] {
   if (typeof content === 'number') found.push(path);
   if (typeof content !== 'object' || content === null || path.length >= MAX_DEPTH) return found;

@@ -1,15 +1,18 @@
-/** Reads the counters of a page that a server writes about itself. They fall only if another process writes the page. */
+/** Reads the counters of a page that a server writes about itself. If they fall, another process writes the page. */
 import { EXPORTER } from './page-figures.ts';
 
 export type Counters = Record<string, number>;
 
-/** Maximum number of counters. A new process begins all of its counters at zero, so these are enough. */
+/** Maximum number of counters to compare. It is enough, because a new process resets all of its counters to zero. */
 const MAX_COUNTERS = 100;
 const COUNTER = /^# TYPE ([\w:]+) counter\s*$/;
 const SAMPLE = /^([\w:]+)(\{[^}]*\})? +([\d.eE+]+)(?: |$)/;
 const OF_PROCESS = /^(process|nodejs)_/;
 
-/** Returns counters by name and labels; empty for the page of an exporter, whose restart is not the server's. */
+/**
+ * Returns the counters by name and labels. Empty for an exporter's page, because a restart of the exporter is not a
+ * restart of the server.
+ */
 export function countersIn(text: string): Counters {
   const names = new Set<string>();
   const found: Counters = {};

@@ -1,8 +1,9 @@
-/** Metric names of common exporters for a layer's figures. */
+/** Metric names in common exporters, by figure. */
 
 /**
- * Formulas by figure; the first that a page has counts. `namedprocess` is process-exporter, `container` is cAdvisor, `node` is
- * node_exporter; `process` and `nodejs` are metrics of the process that serves the page, as of prom-client.
+ * Formulas by figure. The first formula whose metrics a page has is used. Prefixes: `namedprocess` of process-exporter,
+ * `container` of cAdvisor, `node` of node_exporter; `process` and `nodejs` of the process that serves the page, for
+ * example with prom-client.
  */
 export const METRICS = {
   pssBytes: ['namedprocess_namegroup_memory_bytes{memtype="proportionalResident"}'],
@@ -27,7 +28,7 @@ export const METRICS = {
 
 export type PageFigure = keyof typeof METRICS;
 
-/** Metric names of node_exporter for the machine. */
+/** Metric names of node_exporter for the figures of a machine. */
 export const OF_MACHINE = {
   cpu: 'node_cpu_seconds_total',
   memory: 'node_memory_MemTotal_bytes',
@@ -35,13 +36,16 @@ export const OF_MACHINE = {
   name: 'node_uname_info',
 };
 
-/** CPU time of the process that serves the page, which may use a wrong unit. */
+/** CPU time of the process that serves the page. Some servers use a wrong unit. */
 export const OWN_CPU = 'process_cpu_seconds_total';
 
-/** Memory figures; a page must have at least one. */
+/** Memory figures. A page must have at least one of these. */
 export const MEMORY: PageFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
-/** Metrics that change after a restart. For Redis, the labels count: its exporter recomputes the start time each time, with an error. */
+/**
+ * Metrics that change after a restart. For Redis, only the labels are compared, because its exporter recomputes the
+ * start time with an error.
+ */
 export const STARTED = [
   'process_start_time_seconds',
   'container_start_time_seconds',
@@ -50,7 +54,9 @@ export const STARTED = [
   'redis_instance_info',
 ];
 
-/** Metrics that mark the page of an exporter. Metrics of the exporter's own process are not figures of a layer. */
+/**
+ * Metrics by which an exporter's page is recognized. Metrics of the exporter's own process are not figures of a layer.
+ */
 export const EXPORTER = /exporter_build_info$|^cadvisor_version_info$/;
 const OWN_PROCESS = /^(process|nodejs)_/;
 
@@ -58,11 +64,11 @@ export interface Sample {
   name: string;
   value: number;
   labels: Record<string, string>;
-  /** Time at which the exporter read the value, if it reports that. */
+  /** When the exporter read the value, if the page contains that time. */
   atMs: number | undefined;
 }
 
-/** Values of one page by formula of `METRICS`. A formula is missing if one of its metrics is. */
+/** Values of one page, by formula of `METRICS`. A formula is missing if the page lacks one of its metrics. */
 export type PageValues = Record<string, number>;
 
 interface Term {
@@ -84,13 +90,13 @@ export function isWanted(name: string): boolean {
   return NAMES.has(name) || EXPORTER.test(name);
 }
 
-/** Returns the samples, without samples about the exporter itself. */
+/** Returns the samples of a page, without samples about the exporter itself. */
 export function withoutExporter(samples: Sample[]): Sample[] {
   if (!samples.some(({ name }) => EXPORTER.test(name))) return samples;
   return samples.filter(({ name }) => !EXPORTER.test(name) && !OWN_PROCESS.test(name));
 }
 
-/** Computes all formulas, with the sum over all samples of each metric. */
+/** Computes all formulas. Each metric is summed over all of its samples. */
 export function valuesIn(samples: Sample[]): PageValues {
   const found: PageValues = {};
   for (const [formula, terms] of TERMS) {
@@ -106,7 +112,7 @@ export function valuesIn(samples: Sample[]): PageValues {
   return found;
 }
 
-/** Returns sums over all pages; a formula counts only if all pages of its exporter have it. */
+/** Returns sums over all pages. A formula is only included if all pages of its exporter have it. */
 export function figuresOf(pages: PageValues[]): Partial<Record<PageFigure, number>> {
   const sums = Object.entries(METRICS).flatMap(([figure, formulas]) => {
     const formula = formulas.find((candidate) => {
@@ -124,7 +130,7 @@ function exporterOf(formula: string): string {
   return prefix === 'nodejs' ? 'process' : prefix;
 }
 
-/** Returns the first names, and how many more there are. */
+/** Returns the first names as a text, with the number of further names. */
 export function listed(names: string[]): string {
   return `${names.slice(0, 10).join(', ')}${names.length > 10 ? `, and ${names.length - 10} more` : ''}`;
 }

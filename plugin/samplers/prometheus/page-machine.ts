@@ -9,7 +9,10 @@ const MAX_NAME_LENGTH = 253;
 const IDLE = new Set(['idle', 'iowait']);
 const INTERRUPT = new Set(['irq', 'softirq']);
 
-/** Returns undefined for another exporter, and for this machine, which the run reads itself. */
+/**
+ * Returns the machine's figures; undefined for another exporter's page, and for this machine, whose kernel the run
+ * reads directly.
+ */
 export function machineOf(samples: Sample[], url: string): WorkerMachine | undefined {
   const times = samples.filter(({ name }) => name === CPU);
   const bytesOf = (wanted: string) => samples.find(({ name }) => name === wanted)?.value;

@@ -1,4 +1,4 @@
-/** Reads the figures of a metrics page in Prometheus text format, and checks that it has any. */
+/** Reads the figures of a metrics page in Prometheus text format, and checks that the page has any. */
 
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -21,28 +21,31 @@ import { machineOf } from './page-machine.ts';
 export interface PrometheusQuery {
   url: string;
   headers?: Record<string, string> | undefined;
-  /** Labels that a sample must have to count. */
+  /** Labels that a sample must have to be included. */
   labels: Record<string, string>;
 }
 
 export type PageReading = ReturnType<typeof readPage>;
 export type PagesReading = Pick<PageReading, 'figures' | 'identity'> & Partial<Pick<PageReading, 'counters'>>;
 
-/** Maximum age of a sample with a timestamp: cAdvisor reads a container every 10 to 15 s. */
+/** Maximum age of a sample with a timestamp. cAdvisor reads a container every 10 to 15 s. */
 const MAX_AGE_MS = 20_000;
-/** A Socket.IO process cannot use more cores than this. */
+/** Maximum number of cores that one Socket.IO process can use. */
 export const MAX_CORES = 8;
 export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give milliseconds?`;
-/** Tolerance for another host's clock, and for the reported start time of a process. */
+/** Tolerance for the clock of another host, and for the reported start time of a process. */
 const CLOCK_MARGIN_SECONDS = 60;
 
-/** Unwanted lines to keep, for an error message that lists the page's contents. */
+/** Maximum number of ignored lines to keep for error messages. */
 const MAX_OTHER_LINES = 1000;
 const MAX_LINE_LENGTH = 2 ** 16;
-/** Characters of wanted samples, enough for 15,000 of cAdvisor's. Parsing them blocks the run for a third of a second. */
+/**
+ * Maximum number of characters of used samples, enough for 15,000 samples of cAdvisor. Parsing them blocks the run for
+ * a third of a second.
+ */
 const MAX_WANTED = 4 * 1024 ** 2;
 
-/** Filters the lines of a page as it arrives, as parsing all of cAdvisor's megabytes would block the run. */
+/** Filters the lines of a page as they arrive. Parsing all of cAdvisor's megabytes would block the run for too long. */
 export class PageLines {
   readonly #lines: string[] = [];
   readonly #decoder = new TextDecoder();
@@ -50,7 +53,10 @@ export class PageLines {
   #wanted = 0;
   #unfinished = '';
 
-  /** @throws Error for a line that is too long, or too many wanted lines */
+  /**
+   * Adds a line.
+   * @throws Error for a line that is too long, or for too many used lines
+   */
   add(chunk: Uint8Array): void {
     const lines = `${this.#unfinished}${this.#decoder.decode(chunk, { stream: true })}`.split('\n');
     this.#unfinished = lines.pop() ?? '';
@@ -68,7 +74,10 @@ export class PageLines {
   }
 }
 
-/** Parses the wanted lines. @throws Error for old figures and impossible values */
+/**
+ * Parses the used lines.
+ * @throws Error for old figures and impossible values
+ */
 export function readPage(text: string, query: PrometheusQuery) {
   const samples = samplesOf(samplesIn(text), query);
   const broken = samples.find(({ value }) => !(value >= 0 && value <= LARGEST_FIGURE));
@@ -81,7 +90,7 @@ export function readPage(text: string, query: PrometheusQuery) {
   return {
     values,
     figures: figuresOf([values]),
-    /** The host, if the page is node_exporter's. */
+    /** Name of the host, if the page is node_exporter's. */
     machine: machineOf(samples, query.url),
     /** Value that changes when a process starts, restarts or exits. */
     identity: JSON.stringify(starts.sort()),
@@ -115,17 +124,20 @@ function hasLabels(sample: Sample, labels: Record<string, string>): boolean {
   return Object.entries(labels).every(([name, value]) => sample.labels[name] === value);
 }
 
-/** In Kubernetes, cAdvisor's samples without a container are sums over the pod's containers. */
+/** In Kubernetes, cAdvisor's samples without a container label are sums over the pod's containers. */
 function isTotal({ name, labels }: Sample, ofContainers: Set<string>): boolean {
   return name.startsWith('container_') && !labels.container && ofContainers.has(name);
 }
 
-/** An `_info` metric identifies by its labels, any other by its value. */
+/** The labels of an `_info` metric show the identity; for other metrics, the value does. */
 function identityOf({ name, value, labels }: Sample): string {
   return JSON.stringify(name.endsWith('_info') ? Object.entries(labels).sort() : [name, value]);
 }
 
-/** Checks before the load that the page has figures of a layer. @throws CapacityError METRICS_MISSING; Error as `readPage` */
+/**
+ * Checks before the load that the page has figures of a layer.
+ * @throws CapacityError METRICS_MISSING; Error if `readPage` throws
+ */
 export function requireFigures(text: string, query: PrometheusQuery): void {
   const { figures, values } = readPage(text, query);
   const samples = samplesOf(samplesIn(text), query);

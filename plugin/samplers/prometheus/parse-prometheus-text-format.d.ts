@@ -1,4 +1,4 @@
-/** Types of the library, as far as they are used: samples of gauges and counters. */
+/** Types of the library for samples of gauges and counters. */
 declare module 'parse-prometheus-text-format' {
   interface Sample {
     value?: string;

@@ -1,4 +1,4 @@
-/** Requests one page of metrics repeatedly, either the server's own or an exporter's. */
+/** Requests one metrics page repeatedly. The page belongs to the server itself or to an exporter. */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
@@ -18,26 +18,28 @@ import { OWN_CPU } from './page-figures.ts';
 
 export type PageQuery = PrometheusQuery | JsonQuery;
 
-/** Time limit for a complete page. */
+/** Time limit for receiving a complete page. */
 const TIMEOUT_MS = 2000;
-/** Maximum size of a page: a page of cAdvisor has some MB. */
+/** Maximum size of a page in bytes. A page of cAdvisor has some MB. */
 const MAX_BYTES = 64 * 1024 ** 2;
-/** Successive timeouts after which the page is requested less often, as each one delays a reading. */
+/**
+ * Number of successive timeouts after which the page is requested less often, because each timeout delays a reading.
+ */
 const GIVE_UP_AFTER = 2;
 const RETRY_MS = 10_000;
 
 export class PageReader {
   readonly #query: PageQuery;
-  /** Request headers, with basic authorization if the URL has user info. */
+  /** Request headers, with basic authorization if the URL contains a user name. */
   readonly #headers: Record<string, string>;
   readonly #process = new AnsweringProcess();
-  /** Number of failed readings, without refused ones. */
+  /** Number of failed readings, not counting refused readings. */
   failures = 0;
   readonly #availability = new Availability();
   #timedOutInARow = 0;
   #retryAtMs = 0;
   #failure: Error = new Absent('unanswered', 'not read yet');
-  /** Chains readings, so that their order is that of the figures. */
+  /** The previous reading. Each reading waits for it, so that the figures stay in order. */
   #previous: Promise<unknown> = Promise.resolve();
 
   private constructor(query: PageQuery) {
@@ -50,17 +52,21 @@ export class PageReader {
     return this.#query.url;
   }
 
-  /** Why there are no figures now. */
+  /** Why the page has no figures now; undefined if it has. */
   get absence(): Absence | undefined {
     return this.#availability.absence;
   }
 
-  /** Whether several processes answer in turn. */
+  /** Whether different processes answer at the URL. */
   get alternates(): boolean {
     return this.#process.alternates;
   }
 
-  /** @throws CapacityError SOURCE_UNREACHABLE, or METRICS_MISSING without any memory of a process, container or host */
+  /**
+   * Opens a page.
+   * @throws CapacityError SOURCE_UNREACHABLE, or METRICS_MISSING if the page has no memory figure of a process,
+   * container or host
+   */
   static async open(query: PageQuery): Promise<PageReader> {
     const reader = new PageReader(query);
     try {
@@ -79,7 +85,10 @@ export class PageReader {
     return reader;
   }
 
-  /** @throws Error with the reason why there are no figures; without a request, if the page recently timed out twice in a row */
+  /**
+   * Reads the figures of the page. Sends no request if the page recently timed out twice in a row.
+   * @throws Error with the reason why there are no figures
+   */
   read(): Promise<PageReading> {
     const reading = this.#previous.then(() => this.#read());
     this.#previous = reading.catch(() => {});
@@ -122,7 +131,8 @@ export class PageReader {
   }
 
   async #scrape(): Promise<string> {
-    // A new connection each time: a persistent one would always reach the same of several processes.
+    // Opens a new connection each time. A persistent connection would always reach the same process if several share
+    // the address.
     const isText = 'labels' in this.#query;
     const accept = isText ? 'text/plain;version=0.0.4' : 'application/json';
     const headers = { accept, ...this.#headers, connection: 'close' };

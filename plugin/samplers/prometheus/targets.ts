@@ -1,4 +1,4 @@
-/** Reads all metrics pages of one layer: of its processes or hosts, and of different exporters. */
+/** Reads all metrics pages of one layer, for all of its processes or hosts, also of different exporters. */
 
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { type Absence, Absent, describeAbsence } from '../absence.ts';
@@ -10,7 +10,7 @@ export interface TargetReading<Reading = PagesReading> {
   url: string;
   reading: Reading | undefined;
   absence: Absence | undefined;
-  /** Whether several processes answer at the target in turn. */
+  /** Whether different processes answer at the target's URL. */
   alternates: boolean;
 }
 
@@ -21,7 +21,10 @@ export class PageTargets {
     this.#targets = targets;
   }
 
-  /** @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING for a target without figures */
+  /**
+   * Opens all pages.
+   * @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING for a page without figures
+   */
   static async open(queries: PageQuery[]): Promise<PageTargets> {
     return new PageTargets(await Promise.all(queries.map((query) => PageReader.open(query))));
   }
@@ -30,12 +33,12 @@ export class PageTargets {
     return this.#targets.reduce((sum, { failures }) => sum + failures, 0);
   }
 
-  /** Whether several processes answer in turn at one of the targets, so that its figures are not of one process. */
+  /** Whether different processes answer at one of the URLs. Its figures then do not belong to one process. */
   get alternates(): boolean {
     return this.#targets.some((target) => target.alternates);
   }
 
-  /** Returns the readings of all targets, in the order of the options; never rejects. */
+  /** Returns the readings of all pages, in the order of the options. Never rejects. */
   readEach(): Promise<TargetReading<PageReading>[]> {
     return Promise.all(
       this.#targets.map(async (target) => {
@@ -48,7 +51,7 @@ export class PageTargets {
     );
   }
 
-  /** Returns the machines that node_exporter pages report, each once; never rejects. */
+  /** Returns the machines that node_exporter pages report, without repetitions. Never rejects. */
   async machines(): Promise<WorkerMachine[]> {
     const machines = (await this.readEach()).flatMap(({ reading }) => reading?.machine ?? []);
     return [...new Map(machines.map((machine) => [machine.hostname, machine])).values()];
@@ -56,7 +59,7 @@ export class PageTargets {
 
   /**
    * Sums the figures of all pages.
-   * @throws Error with the reason if a page has none, as a sum over the rest would be too low
+   * @throws Error with the reason if a page has no figures, because a sum over the other pages would be too low
    */
   async read(): Promise<PagesReading> {
     const targets = await this.readEach();

@@ -1,4 +1,4 @@
-/** Reads the figures that one Redis node reports, over a connection that reconnects by itself. */
+/** Reads the figures that one Redis node reports, over a connection that reconnects automatically. */
 import { createClient, ErrorReply } from 'redis';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
 import { Absent } from '../absence.ts';
@@ -9,19 +9,19 @@ export type RedisFigures = NodeReading['figures'];
 
 export type RedisTraffic = Awaited<ReturnType<RedisNode['traffic']>>;
 
-/** Timeout of an answer; short, as a silent Redis must not delay a sample. */
+/** Timeout of an answer. It is short, because a Redis without an answer must not delay a sample. */
 const TIMEOUT_MS = 1000;
 
 export class RedisNode {
-  /** Why the last reading failed: an `ErrorReply` of Redis, or an `Absent`. */
+  /** Why the last reading failed: an `ErrorReply` of Redis, or an `Absent` error. */
   lastFailure: Error | undefined;
   /** `host:port` */
   readonly address: string;
   readonly #client;
-  /** Bytes of this reader's own requests and answers so far. */
+  /** Bytes of this reader's own requests and their answers so far. */
   readonly #own = { inBytes: 0, outBytes: 0 };
 
-  /** @param url redis://[[user]:password@]host[:port]; connects in the background after `ready()` */
+  /** @param url redis://[[user]:password@]host[:port]; the connection opens after `ready()` */
   constructor(url: string) {
     this.address = new URL(url).host;
     this.#client = createClient({
@@ -34,21 +34,24 @@ export class RedisNode {
     });
   }
 
-  /** Connects, and waits for the first success or failure. Never rejects. */
+  /** Connects, and waits until the first attempt has succeeded or failed. Never rejects. */
   async ready(): Promise<void> {
     const answered = new Promise<void>((resolve) => {
       this.#client.once('ready', resolve);
       this.#client.once('error', () => resolve());
-      // Rejects only if the client is closed at the same time; connect failures are emitted as `error` and retried.
+      // The promise rejects only if the client is closed at the same time. The client emits connect failures as
+      // `error`, and retries.
       this.#client.connect().catch(() => resolve());
     });
-    // The client itself has no limit once the TCP connection is open.
+    // Redis's client has no time limit after the TCP connection has opened.
     await within(answered, TIMEOUT_MS).catch((error: Late) => {
       this.lastFailure = error;
     });
   }
 
-  /** Returns addresses of all nodes of its cluster that have slots; empty if it is not in a cluster. Never rejects. */
+  /**
+   * Returns the addresses of all cluster nodes that have slots; empty if this node is not in a cluster. Never rejects.
+   */
   async clusterNodes(): Promise<string[]> {
     try {
       const ranges = await within(this.#client.clusterSlots(), TIMEOUT_MS);
@@ -58,7 +61,7 @@ export class RedisNode {
     }
   }
 
-  /** Returns whether it answers, even with a refusal. Never rejects. */
+  /** Returns whether the node answers; a refusal counts as an answer. Never rejects. */
   async answers(): Promise<boolean> {
     try {
       await within(this.#client.sendCommand(['PING']), TIMEOUT_MS);
@@ -69,7 +72,10 @@ export class RedisNode {
     }
   }
 
-  /** @throws Error if it does not answer; `ErrorReply` if it refuses this user */
+  /**
+   * Reads the figures.
+   * @throws Error if the node does not answer; `ErrorReply` if it refuses this user
+   */
   read(): Promise<NodeReading> {
     return this.#noting(async () => {
       const subscribing = this.#ask('CLIENT', 'LIST', 'TYPE', 'PUBSUB').catch(unlessRefused);
@@ -79,19 +85,26 @@ export class RedisNode {
     });
   }
 
-  /** @param stream the adapter's stream, if it has one @throws Error if it does not answer */
+  /**
+   * Reads the counters of traffic.
+   * @param stream key of the adapter's stream, if the adapter uses a stream
+   * @throws Error if the node does not answer
+   */
   traffic(stream?: string) {
     return this.#noting(async () => {
-      /** The entries are null without a stream, or if another node of the cluster has it. */
+      /** The number of entries is null without a stream, or if another node of the cluster holds the stream. */
       const streamEntries = stream === undefined ? null : await within(this.#lengthOf(stream), TIMEOUT_MS);
       const answer = within(this.#ask('INFO'), TIMEOUT_MS);
-      // Redis's counters include this request, but not its answer.
+      // Redis's byte counters include this request, but not its answer.
       const own = { ...this.#own };
       return { /** `host:port` */ node: this.address, ...toTraffic(parseInfo(await answer), own), streamEntries };
     });
   }
 
-  /** Returns null if another node of the cluster has it, or this user may not read it. */
+  /**
+   * Returns the number of entries in the stream; null if another node of the cluster holds the stream, or if this user
+   * may not read it.
+   */
   async #lengthOf(stream: string): Promise<number | null> {
     const command = ['XLEN', stream];
     this.#own.inBytes += sizeOfCommand(command);
@@ -123,12 +136,12 @@ export class RedisNode {
     }
   }
 
-  /** Records the reason of a failure, but keeps an earlier reason while there is no connection. */
+  /** Records why a reading failed. Without a connection, an earlier reason is kept. */
   #note(error: Error): void {
     if (this.#client.isReady || this.lastFailure === undefined) this.lastFailure = asAbsent(error);
   }
 
-  /** Opens a new connection, as a late answer would block all later ones. */
+  /** Opens a new connection, because a missing answer would block all later answers. */
   #reconnect(): void {
     if (!this.#client.isReady) return;
     this.#client.destroy();
@@ -148,14 +161,18 @@ function asAbsent(error: Error): Error {
 }
 
 /**
- * Returns undefined if Redis refuses the command to this user.
+ * Runs a command.
+ * @returns undefined if Redis refuses the command to this user
  * @throws any other error
  */
 function unlessRefused(error: Error): undefined {
   if (!(error instanceof ErrorReply)) throw error;
 }
 
-/** @param subscribers lines of `CLIENT LIST`; undefined if this user is not permitted to list clients */
+/**
+ * Parses the figures.
+ * @param subscribers lines of `CLIENT LIST`; undefined if this user may not list clients
+ */
 function toReading(info: Map<string, string>, subscribers: string | undefined) {
   const total = (field: string) =>
     subscribers === undefined
@@ -165,7 +182,7 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
           0,
         );
   return {
-    /** Value that changes with each start, and when the node becomes a replica. */
+    /** Value that changes with each start of the node, and when the node becomes a replica. */
     runId: `${info.get('run_id')} ${info.get('role')}`,
     figures: {
       usedMemoryBytes: figure(info, 'used_memory'),
@@ -174,9 +191,9 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
       channels: optional(info, 'pubsub_channels') + optional(info, 'pubsubshard_channels'),
       patterns: optional(info, 'pubsub_patterns'),
       clients: optional(info, 'connected_clients'),
-      /** Output buffers of subscribers, which grow when a worker falls behind. */
+      /** Bytes in the output buffers of subscribers. They grow when a worker reads too slowly. */
       pubSubOutputBytes: total('omem'),
-      /** All memory of subscribers, output buffers included. */
+      /** All memory of subscribers, including output buffers. */
       pubSubTotalBytes: total('tot-mem'),
     },
   };
@@ -185,10 +202,10 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
 function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: number }) {
   return {
     version: info.get('redis_version') ?? '',
-    /** Bytes received since its start, without this reader's own traffic; `outBytes`: bytes sent. */
+    /** Bytes that the node has received since its start, without this reader's own traffic; `outBytes`: bytes sent. */
     inBytes: figure(info, 'total_net_input_bytes') - own.inBytes,
     outBytes: figure(info, 'total_net_output_bytes') - own.outBytes,
-    /** CPU time since its start, including this reader's requests. */
+    /** CPU time of the node since its start, including this reader's requests. */
     cpuUs: Math.round((figure(info, 'used_cpu_user') + figure(info, 'used_cpu_sys')) * 1e6),
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
@@ -198,7 +215,10 @@ function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: 
   };
 }
 
-/** @param database such as `keys=12,expires=0,avg_ttl=0` */
+/**
+ * Parses a database line of `INFO`.
+ * @param database text such as `keys=12,expires=0,avg_ttl=0`
+ */
 function keysOf(database: string): number {
   return figureOf(/^keys=(\d+)/.exec(database)?.[1], 'keys');
 }
@@ -211,21 +231,24 @@ function figure(info: Map<string, string>, key: string): number {
   return figureOf(info.get(key), key);
 }
 
-/** @throws Absent unless the text is a possible figure */
+/**
+ * Parses a figure.
+ * @throws Absent if the text is not a plausible figure
+ */
 function figureOf(text: string | undefined, key: string): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
   if (value <= LARGEST_FIGURE) return value;
   throw new Absent('unsupported', `Redis reports no ${key}`);
 }
 
-/** Size of a command on the wire, an array of bulk strings. */
+/** Returns the bytes of a command on the wire, as an array of bulk strings. */
 function sizeOfCommand(command: string[]): number {
   const arrayHead = `*${command.length}\r\n`.length;
   const lengths = command.map((part) => Buffer.byteLength(part));
   return lengths.reduce((sum, length) => sum + `$${length}\r\n`.length + length + 2, arrayHead);
 }
 
-/** Size of an answer on the wire, a verbatim string of RESP3: `=15\r\ntxt:Some string\r\n`. */
+/** Returns the bytes of an answer on the wire, as a verbatim string of RESP3: `=15\r\ntxt:Some string\r\n`. */
 function sizeOfText(text: string): number {
   const length = Buffer.byteLength(text) + 'txt:'.length;
   return `=${length}\r\n`.length + length + 2;

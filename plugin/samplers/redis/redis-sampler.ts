@@ -1,4 +1,4 @@
-/** Reads the figures of the adapter's Redis; of a Redis Cluster, sums over all nodes that have slots. */
+/** Reads the figures of the adapter's Redis. For a Redis Cluster, sums the figures of all nodes that have slots. */
 
 import { CREDENTIAL_FIXES, redisPart } from '../../../protocol/wire/redis-refusals.ts';
 import { type Absence, Availability, codeOf } from '../absence.ts';
@@ -8,20 +8,20 @@ import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts
 export type { RedisTraffic } from './redis-node.ts';
 
 export class RedisReader {
-  /** Number of failed readings after the first answer, without refused ones. */
+  /** Number of failed readings after the first answer, not counting refused readings. */
   failures = 0;
   readonly #availability = new Availability();
   readonly #url: string;
   #nodes: RedisNode[];
   #isCluster = false;
 
-  /** @param url redis://[[user]:password@]host[:port] of any node; connects in the background after `ready()` */
+  /** @param url redis://[[user]:password@]host[:port] of any node; the connection opens after `ready()` */
   constructor(url: string) {
     this.#url = url;
     this.#nodes = [new RedisNode(url)];
   }
 
-  /** Connects to all nodes, and waits for their first success or failure. Never rejects. */
+  /** Connects to all nodes, and waits until each first attempt has succeeded or failed. Never rejects. */
   async ready(): Promise<void> {
     const [first] = this.#nodes;
     await first?.ready();
@@ -32,7 +32,7 @@ export class RedisReader {
       this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
       await Promise.all(this.#nodes.map((node) => node.ready()));
     }
-    // A first reading, so that a refusal shows at the start.
+    // Reads once, so that a refusal is visible at the start.
     await this.read();
   }
 
@@ -44,7 +44,7 @@ export class RedisReader {
     return this.#availability.absence;
   }
 
-  /** Returns whether all nodes answer, even with a refusal. Never rejects. */
+  /** Returns whether all nodes answer; a refusal counts as an answer. Never rejects. */
   async answers(): Promise<boolean> {
     const answers = await Promise.all(this.#nodes.map((node) => node.answers()));
     const silent = this.#nodes[answers.indexOf(false)];
@@ -52,24 +52,30 @@ export class RedisReader {
     return !silent;
   }
 
-  /** Returns sums over all nodes; undefined, and counts a failure, if one of them does not answer. Never throws. */
+  /**
+   * Returns sums over all nodes; undefined if a node does not answer, which counts as a failed reading. Never throws.
+   */
   async read() {
     const readings = await this.#ofAll((node) => node.read());
     if (!readings) return undefined;
     const part = (index: number) => redisPart(this.#isCluster ? this.#nodes[index]?.address : undefined);
     return {
-      /** Identities by part of the deployment, which change with a restart. */
+      /** Identities of the nodes by name, which change with a restart. */
       runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
       ...readings.map(({ figures }) => figures).reduce(sumOf),
     };
   }
 
-  /** @param stream the adapter's stream, if it has one @returns traffic of each node; undefined as for `read` */
+  /**
+   * Reads the traffic of each node.
+   * @param stream key of the adapter's stream, if the adapter uses a stream
+   * @returns undefined if a node does not answer
+   */
   traffic(stream?: string): Promise<RedisTraffic[] | undefined> {
     return this.#ofAll((node) => node.traffic(stream));
   }
 
-  /** Returns undefined if one node does not answer, as a sum over the rest would be too low. */
+  /** Returns undefined if a node does not answer, because a sum over the other nodes would be too low. */
   async #ofAll<T>(read: (node: RedisNode) => Promise<T>): Promise<T[] | undefined> {
     if (this.absence?.reason === 'refused') return undefined;
     const answers = await Promise.allSettled(this.#nodes.map(read));
@@ -114,7 +120,7 @@ const FIXES: Record<string, string> = {
   EPROTO: TLS,
 };
 
-/** Returns undefined if there is no better fix than that of the reason. */
+/** Returns a suggested fix; undefined if the fix of the reason is better. */
 function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
   const code = codeOf(error);
   if (/CERT|ISSUER|ALTNAME|^ERR_(SSL|TLS)/.test(code)) return TLS;
@@ -124,7 +130,10 @@ function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
   return FIXES[code] ?? (/closed unexpectedly/i.test(error?.message ?? '') ? TLS : undefined);
 }
 
-/** Returns the URL with another address; all nodes of a cluster have the same users. */
+/**
+ * Returns the URL with another address and the same user name and password, because all nodes of a cluster have the
+ * same users.
+ */
 function withAddress(url: string, address: string): string {
   const [host, port] = [address.slice(0, address.lastIndexOf(':')), address.slice(address.lastIndexOf(':') + 1)];
   const of = new URL(url);
