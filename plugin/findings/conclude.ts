@@ -1,4 +1,6 @@
-/** Converts measurements to the whole result document: its figures, then the findings, then verdict, outcome and answer. */
+/**
+ * Converts measurements to the whole result document: first its figures, then findings, verdict, outcome and answer.
+ */
 
 import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
@@ -20,7 +22,7 @@ type FigureSources = Parameters<typeof figuresOf> extends [unknown, ...infer Sou
 /** Returns the result with its findings in the order of the answer, and with verdict, outcome and answer. */
 export function conclude(measurements: Measurements, figures: Measured): Result {
   const folded = foldedFindings(findAll(measurements, figures));
-  // A consequence disappears together with its cause, so it has the cause's fix.
+  // The consequence of a finding is solved together with its cause, so it gets the fix of the cause.
   const findings = folded.flatMap(({ cause, consequences }) => [
     cause,
     ...consequences.map((one) => ({ ...one, fix: cause.fix })),
@@ -30,7 +32,7 @@ export function conclude(measurements: Measurements, figures: Measured): Result 
   return mapTexts({ ...decided, answer: answerOf(decided) }, withoutCredentials);
 }
 
-/** Findings about the deployment decide the outcome; only findings that invalidate figures decide the verdict. */
+/** Findings about the deployment decide the outcome. Findings that make figures invalid decide the verdict. */
 export function verdictOf(findings: readonly Finding[]): Result['verdict']['status'] {
   if (findings.some(({ invalidates }) => invalidates.includes('run'))) return 'INVALID';
   return findings.some(({ invalidates }) => invalidates.length > 0) ? 'SUSPECT' : 'VALID';

@@ -1,4 +1,4 @@
-/** Evidence for the causal graph from the run's own counts. */
+/** Checks with the run's own counts whether one finding can be the cause of another. */
 import type { Batch } from '../../protocol/result/delivery-schema.ts';
 import { total } from '../../report/text/format.ts';
 import { unknownWorkers } from '../result/assemble-workers.ts';
@@ -12,16 +12,16 @@ import { holdsConnections, secondsOf } from './checks/server/ended-processes-che
 import { changedWorkers } from './checks/server/ended-workers.ts';
 import { redisWaitedSince } from './checks/server/saturation-checks.ts';
 
-/** The figures that can refute an edge. */
+/** The figures that can disprove a causal edge. */
 export interface Counts {
   result: Measured;
   measurements: Measurements;
 }
 
 const NEARLY_ALL = 0.9;
-/** Minimum share of an equal share of the connections: proxies do not distribute them exactly. */
+/** Minimum share of an equal share of the connections, because proxies do not distribute connections exactly. */
 const MIN_SHARE_OF_WORKER = 0.8;
-/** Maximum time from the send of a copy to an end that lost it in transit. */
+/** Maximum time from the send of a copy to the end of the process that lost the copy. */
 const IN_FLIGHT_SECONDS = 5;
 
 export const noneOther = (counts: Record<string, number>, is: (cause: string) => boolean) =>
@@ -38,7 +38,7 @@ export function allFailuresAreCuts({ result }: Counts): boolean {
   return all(ofDeployment(result.connections.failures), isCutOff);
 }
 
-/** Returns whether all connections closed by drops, refusals and timeouts. */
+/** Returns whether the failure codes of all failed and lost connections mean a drop, a refusal or a timeout. */
 export function onlyCuts({ result: { connections } }: Counts): boolean {
   return noneOther(ofDeployment(connections.lost), isCutOff) && noneOther(ofDeployment(connections.failures), isCutOff);
 }
@@ -51,15 +51,15 @@ export function noneEnded({ measurements }: Counts): boolean {
   return firstEnd(measurements) === Number.POSITIVE_INFINITY;
 }
 
-/** Multiple of the generator's longest loop delay above which a delay has another cause. */
+/** Maximum ratio of a delay to the generator's longest event loop delay. A longer delay has another cause. */
 export const MAX_GROWTH = 4;
 
-/** Returns the longest delay of the generator's event loops; 0 if it does not report any. */
+/** Returns the longest delay of the generator's event loops; 0 if there is no record. */
 export function longestDelayMs({ generator }: Pick<Measured, 'generator'>): number {
   return Math.max(0, ...generator.map(({ delayMaxMs }) => delayMaxMs));
 }
 
-/** Returns whether the publishers' connections closed for the same reasons as lost connections of the run. */
+/** Returns whether the publishers' connections closed for the same reasons as other lost connections of the run. */
 export function publishersWereLost({ result: { connections }, measurements: { unsent } }: Counts): boolean {
   return unsent.length > 0 && unsent.every(({ publisherEnd = '' }) => (connections.lost[publisherEnd] ?? 0) > 0);
 }
@@ -71,13 +71,15 @@ export function lostSinceEnd(counts: Counts): boolean {
   );
 }
 
-/** Returns whether an ended process may have held connections, unlike Redis. */
+/** Returns whether one of the ended processes may have held connections of clients. Redis holds none. */
 export function endedWithConnections({ measurements }: Counts): boolean {
   const ended = measurements.endedProcesses();
   return ended.length === 0 || ended.some(holdsConnections);
 }
 
-/** Returns whether all missing copies belong to broadcasts that were sent while a process was halted, or just before. */
+/**
+ * Returns whether all missing copies belong to broadcasts that were sent while a process was halted, or just before.
+ */
 export function lostWhileHalted(counts: Counts): boolean {
   const halts = counts.measurements
     .haltedProcesses()
@@ -93,12 +95,17 @@ export function lostWhileHalted(counts: Counts): boolean {
   );
 }
 
-/** Returns whether only open connections lack copies, and only since Redis held back output for the workers. */
+/**
+ * Returns whether copies are missing only at open connections, and only since Redis buffered output for the workers.
+ */
 export function lostSinceRedisWaited(counts: Counts): boolean {
   return counts.result.delivery?.lostDisconnected === 0 && lostSince(redisWaitedSince(counts.result), counts);
 }
 
-/** Returns whether as many connections lost copies as a worker holds: a loss in Redis affects all connections of a worker. */
+/**
+ * Returns whether as many connections lost copies as a worker holds, because a loss in Redis affects all connections of
+ * a worker.
+ */
 export function lostByWholeWorker({ result, measurements }: Counts): boolean {
   const { losses } = result.delivery ?? {};
   if (!losses) return true;
@@ -107,14 +114,14 @@ export function lostByWholeWorker({ result, measurements }: Counts): boolean {
   return losses.losers >= (held.length > 0 ? Math.min(...held, losses.members) : share);
 }
 
-/** Returns whether these broadcasts have at least nine in ten of all missing copies. */
+/** Returns whether at least 90 % of all missing copies belong to these broadcasts. */
 export function areMostMissing(rows: Batch[], { result: { delivery } }: Counts): boolean {
   const missing = (some: Batch[]) =>
     sum(some.map(({ lostConnected, lostDisconnected }) => lostConnected + lostDisconnected));
   return missing(rows) >= NEARLY_ALL * missing(delivery?.batches ?? []);
 }
 
-/** Returns whether changed parts explain the missing copies. */
+/** Returns whether changed parts of the deployment explain the missing copies. */
 export function lostSinceChange(counts: Counts): boolean {
   const { observations, silentWorkers } = counts.measurements;
   const isUndated = observations.has('redisSilent') || silentWorkers.length > 0;
@@ -122,7 +129,9 @@ export function lostSinceChange(counts: Counts): boolean {
   return lostSince(isUndated ? Number.NEGATIVE_INFINITY : Math.min(...since), counts);
 }
 
-/** Returns whether open connections lack copies only since that time, and all other connections were dropped. */
+/**
+ * Returns whether copies at open connections are missing only since that time, and all lost connections were dropped.
+ */
 function lostSince(seconds: number, { result: { delivery, connections } }: Counts): boolean {
   if (!delivery) return false;
   if (delivery.lostDisconnected > 0 && !noneOther(ofDeployment(connections.lost), isCutOff)) return false;
@@ -131,7 +140,7 @@ function lostSince(seconds: number, { result: { delivery, connections } }: Count
   );
 }
 
-/** Returns seconds on the sampler's time; -Infinity if the time of an ended process is unknown. */
+/** Returns the time in seconds since the start of the sampler; -Infinity for an ended process whose time is unknown. */
 function firstEnd(measurements: Measurements): number {
   const local = measurements.endedProcesses().map((one) => secondsOf(one, measurements));
   const restarts = changedWorkers(measurements).restarted.map(({ t }) => t);
@@ -142,13 +151,13 @@ function firstEnd(measurements: Measurements): number {
   return Math.min(...[...local, ...restarts, ...silent, ...pages].map((t) => t ?? Number.NEGATIVE_INFINITY));
 }
 
-/** Number of connections by which each kind of wrong count differs. */
+/** Number of connections by which a wrong count differs, by kind of observation. */
 const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: Observed[K]) => number } = {
   countsDiffer: ({ counted, held }) => Math.abs(counted - held),
   othersAccepted: ({ connections }) => connections,
   socketsMissing: ({ sockets, held }) => held - sockets,
   othersAtPort: ({ others }) => others,
-  // These facts concern processes or names other than the ended ones.
+  // These observations are about processes or names other than the ended processes.
   cpuStill: () => Number.POSITIVE_INFINITY,
   joinsMisnamed: () => Number.POSITIVE_INFINITY,
 };
@@ -158,11 +167,11 @@ function difference({ observations }: Measurements): number {
   return Math.max(...kinds);
 }
 
-/** Returns whether the counts differ by at most the connections that the ended processes can have held or refused. */
+/** Returns whether the counts differ by no more connections than the ended processes can have held or refused. */
 export function differByThoseCutOff({ result: { connections }, measurements }: Counts): boolean {
   const gone = total(ofDeployment(connections.lost)) + total(withoutLosses(ofDeployment(connections.failures)));
   const { restarts, silentWorkers, endedProcesses } = measurements;
-  // A vanished host leaves connections half-open: the generator does not notice that they closed.
+  // After a host disappears, its connections stay half-open: the generator does not notice that they closed.
   const held = sum([...restarts.values(), ...silentWorkers].map(({ connections = 0 }) => connections));
   const files = sum(endedProcesses().map(({ openFiles = 0 }) => openFiles));
   return difference(measurements) <= Math.max(gone, held, files);

@@ -1,4 +1,4 @@
-/** Converts facts to findings. No other code judges a run. */
+/** Converts the facts of a run to findings. No other code judges a run. */
 import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { type Finding, valuesOf } from '../../protocol/result/findings.ts';
 import { total } from '../../report/text/format.ts';
@@ -32,10 +32,10 @@ import { saturation } from './checks/server/saturation-checks.ts';
 import { stalls } from './checks/server/stalls-checks.ts';
 import { replacedBy } from './met-expectations.ts';
 
-/** Stages of a run in order of time. In `messages`, connections send messages. */
+/** Stages of a run, in order of time. In the stage `messages`, connections send messages. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 
-/** Returns codes of the other findings that this finding explains. */
+/** Returns the codes of the findings that this finding causes. */
 export function explainedBy(
   cause: Finding,
   findings: readonly Finding[],
@@ -55,7 +55,7 @@ export function explainedBy(
     .map(({ code }) => code);
 }
 
-/** Returns whether the cause is not later than the effect. A finding without a window is about the whole run. */
+/** Returns whether the cause is not later than the effect. A finding without a window applies to the whole run. */
 function isNotLater(cause: Finding, effect: Finding): boolean {
   if (cause.window === undefined || effect.window === undefined) return true;
   if (MOMENTARY.includes(cause.code as FindingCode)) return cause.window === effect.window;
@@ -81,17 +81,18 @@ const CHECKS = [
   ...[broadcasts, keepingUp, delays, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
 ].flat();
 
-/** Figures that are missing or unreliable after the deployment has failed. */
+/** Figures that are missing or unreliable after a failure of the deployment. */
 const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'latency', 'cpu'];
 
 /**
+ * Finds everything that is wrong with a run.
  * @param result all figures of the run
  * @returns one finding for each code, causes before their consequences
  */
 export function findAll(measurements: Measurements, result: Measured): Finding[] {
   const finalized = withoutOpen(measurements, result);
   const checked = detailsBy(CHECKS, finalized, measurements);
-  // Findings from the load's figures come before observations.
+  // Findings from figures come before findings from observations.
   const details = [...abortion(measurements, result), ...checked, ...observed(measurements.observations)];
   return withCauses(
     oneForEachCode([...details, ...causeOfLateness(finalized, details)], result),
@@ -100,7 +101,7 @@ export function findAll(measurements: Measurements, result: Measured): Finding[]
   );
 }
 
-/** Returns findings with the findings that each explains, and without effects that their causes exclude. */
+/** Adds to each finding the findings that it explains, and corrects findings whose cause is known. */
 export function withCauses(findings: Finding[], result: Measured, measurements: Measurements): Finding[] {
   const explaining = findings.map((finding) => ({
     ...finding,
@@ -112,12 +113,12 @@ export function withCauses(findings: Finding[], result: Measured, measurements: 
   );
 }
 
-/** Omits consequences that add nothing to their cause. The cause takes over their consequences. */
+/** Removes consequences that add nothing to their cause. Their own consequences move to the cause. */
 function withoutRepeats(all: Finding[], { memory }: Measured): Finding[] {
   const causesOf = ({ code }: Finding) => all.filter(({ explains }) => explains.includes(code)).map((one) => one.code);
   const repeats = all.filter((one) => {
     const causes = causesOf(one);
-    // Memory that the run did not measure cannot be doubtful.
+    // If the run did not measure memory, a finding that memory is doubtful adds nothing.
     const isUnmeasured = one.code === 'PLATEAUS_UNUSABLE' && memory.perConnection === null && causes.length > 0;
     return isUnmeasured || (one.code === 'DEPLOYMENT_CHANGED' && causes.includes('PROCESS_ENDED'));
   });
@@ -131,47 +132,48 @@ export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): C
   return checks.flatMap(({ code, find }) => find(...run).map((detail) => ({ code, ...detail })));
 }
 
-/** Returns findings that no other finding explains. */
+/** Returns the findings that no other finding explains. */
 export function rootsOf(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));
   return findings.filter(({ code }) => !explained.has(code));
 }
 
-/** Expectations whose failure means that the load was not the planned load. */
+/** Expectations that a run misses if its load differs from the planned load. */
 const OF_LOAD: Finding['fails'][] = ['no connection fails', 'no connection is lost'];
 
-/** Adjusts the effect of a finding to its cause. */
+/** Corrects the effects of a finding on verdict and outcome by its cause. */
 function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
   if (isByGenerator(finding, all)) {
-    // Whether the deployment would have held these connections is unknown: the run neither fails nor passes.
+    // The generator caused the missing connections, so it is unknown whether the deployment would have held them. The
+    // run neither fails nor passes.
     return { ...finding, fails: null, ...(OF_LOAD.includes(finding.fails) && { invalidates: ['run'] }) };
   }
   const causes = all.filter(({ explains }) => explains.includes(finding.code));
-  // An ended part explains which connections received nothing: their loss is known.
+  // The cause explains which connections received nothing, so the figures stay valid.
   if (finding.code === 'AUDIENCE_DIFFERS' && causes.some(({ about }) => about === 'deployment'))
     return { ...finding, invalidates: [] };
   if (causes.length === 0 || !finding.invalidates.includes('run')) return finding;
-  // The deployment failed: the run's own counts until then are valid.
+  // The deployment failed. The run's counts until then stay valid.
   return { ...finding, invalidates: UNKNOWN_AFTER_FAILURE };
 }
 
 /**
- * Returns whether the generator or its machine caused the finding, directly or through another finding. It then says nothing about the
- * deployment.
+ * Returns whether the generator or its machine caused the finding, directly or through another finding. If so, the
+ * finding does not show a problem of the deployment.
  */
 function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
   const causes = new Set([finding]);
-  // The loop also visits causes that are added during it.
+  // The loop also visits causes that are added during the loop.
   for (const one of causes) {
     for (const cause of all) if (cause.explains.includes(one.code)) causes.add(cause);
   }
   return [...causes].some(({ about }) => about !== 'deployment' && about !== 'application');
 }
 
-/** Returns the reason for an early end of the run, and the figures that are unknown because of it. */
+/** Returns the finding about an early end of the run, and the figures that are unknown because of it. */
 function abortion(measurements: Measurements, { connections }: Measured): CodedDetail[] {
   const { aborted, sent } = measurements;
-  // Virtual users that all failed or lost their connections did not leave; another finding reports them.
+  // If all virtual users failed or lost their connections, another finding reports that.
   const failed = connections.failed + total(connections.lost);
   const allFailed = failed > 0 && failed >= connections.asked;
   if (!aborted || (aborted.how === 'left' && allFailed)) return [];
@@ -186,7 +188,7 @@ function abortion(measurements: Measurements, { connections }: Measured): CodedD
   return [{ code, message: `${message}${unknown}`, values, ...(fix !== undefined && { fix }) }];
 }
 
-/** Removes findings about the columns of a broadcast whose ledger is not finalized: these are empty until then. */
+/** Returns the result without broadcasts whose ledger is not finalized, because their columns are still empty. */
 function withoutOpen(measurements: Measurements, result: Measured): Measured {
   const open = notFinalized(measurements);
   const { delivery } = result;
@@ -219,11 +221,14 @@ function oneForEachCode(all: CodedDetail[], result: Measured): Finding[] {
   });
 }
 
-/** Causes that end with their window: they explain effects in the same window, but no later effects. */
+/** Causes that stop at the end of their measurement window. They explain effects in the same window only. */
 const MOMENTARY: FindingCode[] = [
   ...(['MACHINE_SATURATED', 'GENERATOR_LATE'] as const),
   ...(['WORKERS_SATURATED', 'WORKERS_THROTTLED', 'WORKER_STALLED'] as const),
 ];
 
-/** The causal graph: edges from each cause. An edge holds only if the cause is not later than the effect. */
+/**
+ * The causal graph: edges from each finding to the findings that it can cause. The cause must not be later than the
+ * effect.
+ */
 const CAUSES: Causes = { ...GENERATOR_CAUSES, ...DEPLOYMENT_CAUSES, ...CONNECTION_CAUSES };

@@ -1,4 +1,4 @@
-/** Determines from its findings which expectations a run met and missed. */
+/** Determines from the findings which expectations a run met and missed. */
 
 import { EXPECTATION_NAMES, EXPECTATIONS, type ExpectationName } from '../../protocol/codes/expectations.ts';
 import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
@@ -11,12 +11,12 @@ import { counted, integer, percentOf, total } from '../../report/text/format.ts'
 import type { Measured } from './check.ts';
 import { withoutLosses } from './checks/connections/failure-causes.ts';
 
-/** Tolerance of the connect rate, as a share of the configured rate. */
+/** Allowed difference of the connect rate, as a share of the configured rate. */
 export const RATE_TOLERANCE = 0.05;
 
 /**
- * Returns the figures by which the run met the expectation. Null if they do not show it, or if nothing was expected: the absence of
- * findings is no proof.
+ * Returns the figures that show that the run met the expectation. Null without such figures, or if nothing was
+ * expected; the absence of findings does not prove that the expectation was met.
  */
 const MET: Record<ExpectationName, (result: Measured) => string | null> = {
   'no connection fails': ({ connections: { asked, failures } }) =>
@@ -60,16 +60,16 @@ const MET: Record<ExpectationName, (result: Measured) => string | null> = {
       : null,
 };
 
-/** Maps each code to the expectation that it misses. */
+/** Expectation that a finding misses, by the code of the finding. */
 const FAILING = new Map<string, ExpectationName | undefined>(FINDING_CODES.map((code) => [code, FINDINGS[code].fails]));
 
-/** Returns whether a threshold of `ensure` replaces the expectation. */
+/** Returns whether an `ensure` threshold of the user replaces the expectation. */
 export function replacedBy(name: ExpectationName, thresholds: Result['thresholds']): boolean {
   const metrics: readonly string[] = EXPECTATIONS[name];
   return thresholds.some(({ expression }) => metrics.some((metric) => expression.includes(metric)));
 }
 
-/** Returns UNKNOWN for an INVALID measurement. */
+/** Returns which expectations the run met and missed; UNKNOWN for an INVALID measurement. */
 export function outcomeOf(result: Measured & Pick<Result, 'verdict' | 'findings'>): Outcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
   const own = result.thresholds.map((one) => ({
@@ -77,7 +77,7 @@ export function outcomeOf(result: Measured & Pick<Result, 'verdict' | 'findings'
   }));
   const expected = EXPECTATION_NAMES.flatMap((name) => {
     const all = result.findings.filter(({ fails }) => fails === name);
-    // A consequence that misses the same expectation adds nothing to its cause.
+    // If a finding and its cause miss the same expectation, only the cause is listed.
     const missed = all.filter(({ code }) => !all.some(({ explains }) => explains.includes(code)));
     if (missed.length > 0) {
       return { name, met: false, strict: true, text: missed.map(({ message }) => message).join('; ') };
@@ -89,12 +89,12 @@ export function outcomeOf(result: Measured & Pick<Result, 'verdict' | 'findings'
   return { status: thresholds.some(({ met, strict }) => strict && !met) ? 'FAILED' : 'PASSED', thresholds };
 }
 
-/** A finding that the generator caused hides whether the deployment would have met the expectation. */
+/** If the generator caused a finding, it is unknown whether the deployment would have met the expectation. */
 function isUnknown(name: ExpectationName, findings: Finding[]): boolean {
   return findings.some(({ code, fails }) => fails === null && FAILING.get(code) === name);
 }
 
-/** Returns `, found 12.9 ms`; with metric names if an expression has several metrics. */
+/** Returns a text such as `, found 12.9 ms`. Includes the metrics' names if an expression has several metrics. */
 function foundText({ expression, found = [], unknown = [], met }: Result['thresholds'][number]): string {
   const limits = [...expression.matchAll(/-?\d[\d.]*/g)].map(([limit]) => Number(limit));
   const values = found.map(({ metric, value, unit }) => {
@@ -106,7 +106,7 @@ function foundText({ expression, found = [], unknown = [], met }: Result['thresh
   return texts.length > 0 ? `, ${texts.join('; ')}` : '';
 }
 
-/** A share is compared as a number from 0 to 1, so its scale is not printed as a unit. */
+/** Shares are compared as numbers from 0 to 1, so they have no unit. */
 function metricText(value: number, unit: string, limits: number[]): string {
   const number = shortened(value, limits).toLocaleString('en-US', { maximumFractionDigits: 20 });
   if (unit === '' || unit === '0 to 1') return number;

@@ -1,4 +1,4 @@
-/** Causes among findings about connections, messages and broadcasts. */
+/** Edges of the causal graph between findings about connections, messages and broadcasts. */
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import { total } from '../../../report/text/format.ts';
 import { interruptionOf, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
@@ -16,7 +16,7 @@ import {
   UNANSWERED_ON_LOST,
 } from './edges.ts';
 
-/** Removes numbers, such as a waiting time, which can differ between answers to the same refusal. */
+/** Removes numbers from an error text. The same refusal can contain different numbers, such as a waiting time. */
 const withoutNumbers = (words: string) => words.replaceAll(/\d+/g, '0');
 
 const isOnOpenOnly = ({ received, lostDisconnected }: Batch) => received > 0 && lostDisconnected === 0;

@@ -1,4 +1,4 @@
-/** Causes among findings about the deployment's processes and its machine. */
+/** Edges of the causal graph between findings about the deployment's processes and its machine. */
 import type { Finding } from '../../../protocol/result/findings.ts';
 import { STANDSTILL } from '../../../report/figures/stalls.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../../run/measurements/observations.ts';
@@ -22,9 +22,12 @@ import {
 } from '../evidence.ts';
 import { APART, allGoneBy, type Causes, type Evidence, UNANSWERED_ON_LOST } from './edges.ts';
 
-/** Parts that change when a process of the server ends. */
+/** Parts of the deployment that change when a process of the server exits. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
-/** Returns whether each changed part, and a silent Redis, belongs to a process that was observed to end. */
+/**
+ * Returns whether an observed exit of a process explains each changed part of the deployment, and Redis if it does not
+ * answer.
+ */
 function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Counts): boolean {
   const ended = new Set(endedProcesses().map(({ layer }) => layer));
   const changed = observations.of('partsChanged').flatMap(({ parts }) => parts);
@@ -32,18 +35,21 @@ function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Co
   return changed.every(isOfEnded) && (ended.has('redis') || !observations.has('redisSilent'));
 }
 
-/** Returns whether a part other than Redis changed: Redis carries no connections. */
+/** Returns whether a part of the deployment other than Redis changed. Redis holds no connections of clients. */
 const carriesConnections = ({ measurements: { observations, silentWorkers } }: Counts) =>
   silentWorkers.length > 0 ||
   observations.of('partsChanged').some(({ parts }) => parts.some(({ layer }) => layer !== 'redis'));
 
-/** Minimum standstill: a shorter one does not outlast the wait for a confirmation or a round trip. */
+/**
+ * Minimum length of a standstill, in milliseconds. A shorter standstill ends before a confirmation or a round trip
+ * times out.
+ */
 const UNANSWERED_STANDSTILL_SECONDS = 10;
 
 const standstillSeconds = ({ values = [] }: Pick<Finding, 'values'>) =>
   Math.max(0, ...values.filter(({ name }) => name === STANDSTILL).map(({ value }) => value));
 
-/** Returns whether every lost connection missed a ping, and the standstill was long enough to cause that. */
+/** Returns whether every lost connection missed a ping, and whether the standstill was long enough to cause that. */
 function missedPingsInIt({ cause, result }: Evidence): boolean {
   const { lost } = result.connections;
   const standstillMs = 1000 * standstillSeconds(cause);

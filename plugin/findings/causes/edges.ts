@@ -1,4 +1,4 @@
-/** Edges of the causal graph, edges that several causes share, and evidence of timeouts. */
+/** Types of the causal graph of findings, edges that several causes share, and evidence of timeouts. */
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
 import type { Finding } from '../../../protocol/result/findings.ts';
@@ -16,14 +16,14 @@ export interface Evidence extends Counts {
 
 export interface Edge {
   effects: readonly FindingCode[];
-  /** Condition in addition to the order in time. */
+  /** Condition of the edge, in addition to the order in time. */
   holds?(evidence: Evidence): boolean;
 }
 
-/** Edges from each cause. */
+/** Edges of the causal graph, by the finding that is the cause. */
 export type Causes = Partial<Record<FindingCode, readonly Edge[]>>;
 
-/** Findings about copies that the same connections miss each time. */
+/** Findings about copies that never reach some of the connections. */
 export const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING', 'ADAPTER_INTERRUPTED'] as const satisfies FindingCode[];
 
 export const LOST_WITH_CONNECTIONS: Edge = {
@@ -31,7 +31,7 @@ export const LOST_WITH_CONNECTIONS: Edge = {
   holds: onlyOnLostConnections,
 };
 
-/** Edges of missing connections: without connections, nothing can be received or measured. */
+/** Edges from a finding about missing connections: without connections, nothing can be received or measured. */
 export const OF_NO_CONNECTION: Edge = {
   effects: ['NOBODY_JOINED', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
   holds: ({ result: { connections } }) => connections.peak === 0 || total(connections.lost) >= connections.opened,
@@ -43,8 +43,9 @@ export const UNANSWERED_ON_LOST: Edge = {
 };
 
 /**
+ * Returns an edge from a cause to lost copies. The edge holds if most lost copies belong to broadcasts that the cause
+ * explains.
  * @param rows returns the broadcasts that the cause explains
- * @returns the edge of a cause that is recognized by its missing copies
  */
 export function ofMissing(rows: (counts: Counts, batches: Batch[]) => Batch[]): Edge {
   return {
@@ -55,29 +56,29 @@ export function ofMissing(rows: (counts: Counts, batches: Batch[]) => Batch[]): 
 
 export const OF_NONE_RECEIVED = ofMissing((_, batches) => batches.filter((batch) => batch.received === 0));
 
-/** Default timeouts of the engine. */
+/** Default timeouts of the Artillery engine, in seconds. */
 const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
-/** Minimum delay as a share of a timeout; a shorter delay causes no timeout. */
+/** Minimum delay that can cause a timeout, as a share of the timeout. */
 const MIN_TIMEOUT_SHARE = 0.1;
 export const noneGone = ({ connections: { failures, lost } }: Measured) => total(failures) + total(lost) === 0;
 
-/** Returns whether connections failed or were lost, all by causes that `is` accepts. */
+/** Returns whether some connections failed or were lost, and `is` accepts all of their causes. */
 export function allGoneBy(is: (cause: string) => boolean, result: Measured): boolean {
   const { failures, lost } = result.connections;
   return !noneGone(result) && noneOther(failures, is) && noneOther(lost, is);
 }
 
-/** Returns the shortest timeout; 0 if it is written in a form that only the engine parses. */
+/** Returns the shortest timeout of the engine; 0 if only the engine can parse it. */
 function shortestTimeoutMs({ environment: { settings } }: Measured): number {
   const given = { ...TIMEOUTS_SECONDS, ...(settings.engineOptions as object | undefined) };
   return Math.min(...[given.connectTimeout, given.timeout].map((one) => 1000 * (Number(one) || 0)));
 }
 
-/** Failure codes of timeouts after the session has opened, when a client waits for the application. */
+/** Failure codes of timeouts while a client waits for the application, after its session has opened. */
 const OF_APPLICATION = /^(timeout_namespace|(ack|response|wait)_timeout)$/;
 const FAST_SHARE = 0.25;
 
-/** Returns whether only the application's answers are missing: sessions opened, and some connections succeeded quickly. */
+/** Returns whether only the application does not answer: sessions opened, and some connections succeeded quickly. */
 function areUnanswered(result: Measured): boolean {
   const { failures, lost, connectMs } = result.connections;
   const isFast = connectMs ? connectMs.max < FAST_SHARE * shortestTimeoutMs(result) : !isLateEnough(result);
@@ -85,12 +86,15 @@ function areUnanswered(result: Measured): boolean {
 }
 
 /**
- * Returns whether a busy generator can have caused all failures and losses: all are timeouts, and not only the application's answers are
- * missing.
+ * Returns whether a busy generator can have caused all failures and losses: all of them are timeouts, and the
+ * application is not the only part that did not answer.
  */
 export const areByGenerator = (result: Measured) => allGoneBy(isTimeOut, result) && !areUnanswered(result);
 
-/** Returns whether a busy machine can have made connections time out. If pings were missed, the event loops must be late as well. */
+/**
+ * Returns whether a busy machine can have caused the timeouts of connections. If pings were missed, the event loops
+ * must have been late, too.
+ */
 export const areByMachine = (result: Measured) =>
   areByGenerator(result) &&
   fullProcess(result) === undefined &&

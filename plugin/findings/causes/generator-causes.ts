@@ -1,4 +1,4 @@
-/** Causes among findings about the generator, its machine and the measurement itself. */
+/** Edges of the causal graph from findings about the generator, its machine and the measurement itself. */
 import { waitedForServer } from '../checks/connections/connect-waits.ts';
 import { isTimeOut } from '../checks/connections/failure-causes.ts';
 import { growthSeconds } from '../checks/delivery/keeping-up-checks.ts';

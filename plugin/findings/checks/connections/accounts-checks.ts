@@ -1,5 +1,5 @@
 /**
- * Checks the identities of the figures: in every account, each requested item is in exactly one column. Also checks virtual users and
+ * Checks that all accounts add up: each counted item must be in exactly one column. Also checks virtual users and
  * planned faults.
  */
 
@@ -20,7 +20,7 @@ interface Account {
 
 type Identity = (result: Measured, measurements: Measurements) => Account[];
 
-/** Account of the receipts: each broadcast to each member. */
+/** The account of deliveries: each broadcast to each member is in one column. */
 const receipts: Identity = ({ delivery }) =>
   (delivery?.batches ?? []).map(({ seq, expected, received, lostConnected, lostDisconnected }) => ({
     what: `expected copies of broadcast ${seq}`,
@@ -28,24 +28,27 @@ const receipts: Identity = ({ delivery }) =>
     parts: { received, lostConnected, lostDisconnected },
   }));
 
-/** Account of frames with the broadcast event. `reordered` and `early` only mark receipts that count in another column. */
+/**
+ * The account of received frames with the broadcast event. `reordered` and `early` are not columns: they mark frames
+ * that another column counts.
+ */
 const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
-  // An ended process loses its rows.
+  // The ledger rows of an ended process are missing.
   const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
   if (!delivery || delivery.frames === null || aborted || !isComplete) return [];
   const { received, duplicates, unexpected, notMember, late, unreadable } = delivery;
   const { wrongSize, wrongContent, neverOrdered, outside } = delivery;
   const all = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
   const counts = Object.entries({ ...all, neverOrdered, unreadable, outside });
-  // Columns that were not checked are null, and are left out.
+  // Columns that the run did not check are null, and are left out.
   const parts = Object.fromEntries(counts.flatMap(([name, count]) => (count === null ? [] : [[name, count]])));
   return [{ what: 'frames with the event', all: delivery.frames, parts }];
 };
 
-/** Compares the engines' accounts with the counts of the fleet's processes. */
+/** Compares the engines' counts with the counts of the fleet processes. */
 const engines: Identity = (_, { snapshots }) =>
   snapshots
-    // A run that stopped during a ramp has counts of different moments.
+    // If a run is stopped during a ramp, its counts are from different times.
     .filter(({ still, processes }) => still && processes.every(({ answers }) => answers))
     .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from }) => {
       const { dropped, returned, gaveUp, left, away } = returns;
@@ -60,7 +63,7 @@ const engines: Identity = (_, { snapshots }) =>
         { what: of('drops'), all: dropped, parts: { returned, gaveUp, left, away } },
         { what: of('opened connections'), all: opened, parts: { ...transports } },
       ];
-      // The last status of a lost host is the only source of its opened and lost connections.
+      // A lost host sent no times, so its opened connections cannot be compared with times.
       return processes.length > 0 ? [...all, timed] : all;
     });
 
@@ -128,7 +131,7 @@ function sumOf({ parts }: Account): number {
   return sum(Object.values(parts));
 }
 
-/** Checks of virtual users apart from their connections: functions of their flows, other engines, and arrivals that Artillery skipped. */
+/** Checks of virtual users: functions of their flows, users of other engines, and arrivals that Artillery skipped. */
 export const virtualUsers: Check[] = [
   check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
     if (!functions) return undefined;
@@ -162,7 +165,7 @@ export const virtualUsers: Check[] = [
   ),
 ];
 
-/** Checks a planned fault: every connection that it dropped must reconnect. */
+/** Checks that every connection that a planned fault dropped has reconnected. */
 export const fault: Check[] = [
   check('NOT_BACK', ({ fault: found }) => {
     const missing = total(found?.notBack ?? {});

@@ -1,18 +1,24 @@
-/** Finds connects that waited for the server, by the time in which no connection opened, and by the stage in which they waited. */
+/**
+ * Detects that connects waited for the server: from times in which no connection opened, and from the stage in which
+ * connects waited.
+ */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import type { Detail, Measured } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 
-/** Minimum wait for a connection that shows a limit. */
+/** Minimum wait for a connection, in milliseconds, that indicates a limit. */
 const MIN_WAIT_MS = 1000;
-/** Minimum mean of a stage that shows a queue. */
+/** Minimum mean time of a connect stage, in milliseconds, that indicates a queue. */
 const MIN_STAGE_MS = 100;
-/** Maximum share of a stage's time for all other answers of the server. If all answers are slow, the machine or the server is busy. */
+/**
+ * Maximum time of all other stages, as a share of the slow stage. If all stages are slow, the machine or the server is
+ * busy.
+ */
 const MAX_OTHER_SHARE = 0.1;
 
-/** Stages that end with an answer of the server, each with the answer that the client waits for. */
+/** Connect stages that end with an answer of the server, and the name of the answer. */
 const ANSWERS = {
   upgrade: {
     text: 'the answer to the WebSocket handshake',
@@ -33,16 +39,16 @@ type Ramps = Pick<Measured, 'generator' | 'connections'>;
 
 export interface Gap {
   waitedMs: number;
-  /** Begin and end of the interval in which connections opened again, in seconds. */
+  /** Begin and end of the interval in which connections opened again after the wait, in seconds. */
   untilT: [number, number];
-  /** Connections that opened in this interval, and their mean connect time. */
+  /** Number of connections that opened in the interval after the wait, and their mean connect time. */
   opened: number;
   meanMs: number;
 }
 
 /**
- * Returns the longest period in which a connect waited for seconds and no other connection opened, while the generator's timers were on
- * time.
+ * Returns the longest period in which a connect waited for seconds and no other connection opened, if the generator's
+ * timers were on time.
  */
 export function gapOf(result: Ramps): Gap | undefined {
   const { overTime } = result.connections;
@@ -61,7 +67,7 @@ export function gapOf(result: Ramps): Gap | undefined {
   return gaps.toSorted((a, b) => b.waitedMs - a.waitedMs)[0];
 }
 
-/** Returns the only stage in which connects waited for the server on average, while its other answers were immediate. */
+/** Returns the connect stage in which connects waited on average, if it is the only slow stage. */
 export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
   const { stagesMs } = result.connections;
   const known = STAGES.flatMap((stage) => {
@@ -82,13 +88,15 @@ export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'f
   };
 }
 
-/** Returns the answer that the slowest connects waited for; undefined if they waited in several stages. */
+/**
+ * Returns the answer of the server that the slowest connects waited for; undefined if they waited in several stages.
+ */
 export function waitedFor({ connections: { stagesMs, connectMs } }: Ramps): string | undefined {
   const stage = STAGES.find((one) => (stagesMs[one]?.max ?? 0) >= (1 - MAX_OTHER_SHARE) * (connectMs?.max ?? Infinity));
   return stage && `${ANSWERS[stage].text} (stage \`${stage}\`)`;
 }
 
-/** Returns whether connects waited for the server, rather than for the generator or its machine. */
+/** Returns whether connects waited for the server, and not for the generator or its machine. */
 export function waitedForServer(result: Ramps): boolean {
   return gapOf(result) !== undefined || slowStage(result) !== undefined;
 }

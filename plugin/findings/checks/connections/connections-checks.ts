@@ -1,4 +1,4 @@
-/** Checks the outcome of the connections: each requested connection is alive, failed or lost. */
+/** Checks the result of the connections: each requested connection must be open, and not failed or lost. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
@@ -23,13 +23,13 @@ import { idleTimeOut, missedPings } from './pings.ts';
 
 const NOT_READY =
   'find why the server refused every connection then: it started, was deployed, or failed a health check; see its log and that of the proxy';
-/** Minimum utilization at which an event loop cannot open more connections. */
+/** Minimum utilization of an event loop that is too busy to open more connections. */
 const BUSY_LOOP = 0.9;
 
 export const connections: Check[] = [
-  // No other finding explains missing connections if there is no failure.
+  // If no connection failed, no other finding explains the missing connections.
   checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures }, otherUsers }) =>
-    // The connections of another engine are not in `opened`; the samples still show their peak.
+    // `opened` excludes connections of other engines. The samples include them, so their peak is known.
     peak === 0 && opened === 0 && total(failures) === 0
       ? {
           message: `none of ${target} connections was made`,
@@ -47,11 +47,11 @@ export const connections: Check[] = [
     if (total(failed) === 0) return undefined;
     const [[cause] = ['']] = byFrequency(failed);
     const said = failureExamples[cause];
-    // The server's own text is first.
+    // The server's own error text comes first.
     const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
     const meaning = closeCodeOf(cause);
     const outage = outageOf(result);
-    // If no connection opened, the run's own clients know the reason.
+    // If no connection opened, the failure of the run's own clients shows the reason.
     const [refusal] = result.connections.opened === 0 && /^http_/.test(cause) ? observations.of('clientsRefused') : [];
     const fix = outage
       ? NOT_READY
@@ -67,14 +67,14 @@ export const connections: Check[] = [
         ...valuesOf({ 'end of the refusals, at the latest': outage?.since }, 's'),
         ...valuesOf({ 'connections after the refusals': outage?.after }),
       ],
-      // A limit has its own finding, with its fix.
+      // A separate finding reports a limit, with its fix.
       ...(fix !== undefined && !configuredLimit(result) && { fix }),
     };
   }),
   check('CONNECTIONS_DROPPED', lostConnections),
   check('CONNECTIONS_DROPPED', lostNamespaces),
   check('CONNECTIONS_DROPPED', returned),
-  // A polling connection costs the server many times more than a WebSocket.
+  // A connection with polling costs the server many times more than a WebSocket.
   check('NOT_UPGRADED', ({ connections: { transports, opened } }) => {
     if (transports?.configured !== 'default' || transports.polling === 0) return undefined;
     const { polling, upgradeFailures } = transports;
@@ -88,11 +88,11 @@ export const connections: Check[] = [
       ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
     };
   }),
-  // A stopped run has no end of its last ramp.
+  // If a user stopped the run, the last ramp has no end.
   checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
     if (achieved === null || configured === null) return undefined;
-    // The rate at which all connections would have opened if none had failed. Failed connections have their own finding.
+    // The rate with all failed connections included, because a separate finding reports failed connections.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
     const rate = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
@@ -112,7 +112,7 @@ export const connections: Check[] = [
       ...(isByGenerator && { about: 'generator' as const, invalidates: ['connections' as const] }),
     };
   }),
-  // If every virtual user holds, all connections of the scenario must have been open at the same time.
+  // If every virtual user holds its connection, all connections of the scenario must have been open at the same time.
   checkUnless('abort', 'TARGET_NOT_REACHED', ({ connections }, { expectedAtOnce }) => {
     const { peak } = connections;
     if (expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return undefined;
@@ -143,7 +143,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
   const lost = ofDeployment(connections.lost);
-  // A connection that its virtual user closed is not lost.
+  // Connections that their virtual users closed are not lost.
   const asPlanned = total(only(result.fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
   if (total(lost) <= asPlanned) return undefined;
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
@@ -169,7 +169,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const fall = steepestFall(total(lost), stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
   const said = expired?.words && byApplication === 0 ? `; example: ${expired.words}` : '';
-  // The time at which a process ended is more exact.
+  // If a process ended, its time of exit is more exact.
   const isKnown = measurements.endedProcesses().some(holdsConnections);
   const when =
     fall && !isKnown
@@ -208,7 +208,9 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   ];
 }
 
-/** Returns the fix if the clients closed all of these connections because of something that the server sent. */
+/**
+ * Returns the suggested fix if the clients themselves closed all lost connections, because of a packet of the server.
+ */
 function clientFix(lost: Record<string, number>): string | undefined {
   const [[cause, count] = ['', 0]] = byFrequency(lost);
   if (count < total(lost)) return undefined;
@@ -216,20 +218,26 @@ function clientFix(lost: Record<string, number>): string | undefined {
   return FAILURE_CODES[cause.replaceAll(' ', '_')]?.remedy;
 }
 
-/** Maximum spread of ages as a share of the ramps' length: connections that close at the same moment were opened at different times. */
+/**
+ * Maximum difference of the connections' ages, as a share of the ramps' length. If all connections close at the same
+ * moment, their ages differ as much as their connect times.
+ */
 const MAX_RAMP_SHARE = 0.25;
 
-/** Returns the common age of the lost connections, which shows a timeout; undefined without one. */
+/** Returns the common age of the lost connections, which indicates a timeout; undefined if ages differ. */
 function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): EndRow['sent'] | undefined {
   const age = sameAge(ends);
   const rampSeconds = sum(ramps.map(({ seconds }) => seconds));
   return age && age.high - age.low < MAX_RAMP_SHARE * rampSeconds ? age : undefined;
 }
 
-/** Finds virtual users that lost a namespace while its connection stayed open. These connections are not counted as lost. */
+/**
+ * Reports virtual users that lost a namespace while their connection stayed open. Such connections do not count as
+ * lost.
+ */
 function lostNamespaces({ connections, fault }: Measured): Found {
   const gone = ofDeployment(lossesAmong(connections.failures));
-  // A planned fault has its own account.
+  // The result of a planned fault has its own account.
   if (total(gone) === 0 || fault) return undefined;
   return {
     message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${breakdown(gone)}`,
@@ -266,8 +274,8 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
 }
 
 /**
- * Returns the times of the two consecutive samples between which more than half of the lost connections closed, before the run released the
- * rest.
+ * Returns the two consecutive samples between which more than half of the lost connections closed, before the run
+ * released the other connections.
  */
 function steepestFall(
   lost: number,

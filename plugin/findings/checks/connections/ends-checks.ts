@@ -1,4 +1,7 @@
-/** Describes how connections closed: by the application itself, by a message too large, or with a close code. */
+/**
+ * Describes why connections closed: by the application itself, because of a message that is too large, or with a close
+ * code.
+ */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { decimals, integer, total } from '../../../../report/text/format.ts';
@@ -16,11 +19,11 @@ import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
 type Range = EndRow['sent'];
 
-/** Minimum number of connections. With fewer, equal ages or numbers of messages can be chance. */
+/** Minimum number of closed connections. With fewer, equal ages or message counts may be chance. */
 const MIN_ENDED = 5;
-/** Maximum spread of ages that a timer explains, as a share of the larger one, and in seconds. */
+/** Maximum difference of ages if a timer closes connections, as a share of the higher age, and in seconds. */
 const MAX_SPREAD = { share: 0.05, seconds: 0.1 };
-/** Share of the closed connections whose kinds are checked: rare kinds have different ages. */
+/** Share of the closed connections that must have the same age. The others may have closed for rare reasons. */
 const NEARLY_ALL = 0.9;
 
 export const ends: Check[] = [
@@ -44,7 +47,7 @@ export const ends: Check[] = [
   }),
 ];
 
-/** Returns the connections that closed because of a message that this client sent. */
+/** Returns the connections that closed because of a message that the client sent. */
 export function tooLarge(all: readonly EndRow[]): EndRow[] {
   return all.filter(isTooLarge);
 }
@@ -55,7 +58,7 @@ const AT_ONE_MOMENT =
   'find what closes all connections at one moment: a deploy, maintenance, or a call such as `io.disconnectSockets()` or `io.close()`';
 
 /**
- * Describes connections that the application closed, with their common age or message count.
+ * Describes the connections that the application closed, with their common age or message count.
  * @param of total number of connections
  */
 export function closedByApplication({ connections }: Measured, count: number, of: number): Detail {
@@ -79,7 +82,10 @@ export function closedByApplication({ connections }: Measured, count: number, of
   };
 }
 
-/** Returns `, after 2.9 to 3.0 s` or `, after 21 messages each`, whichever all of them have in common. */
+/**
+ * Returns a text such as `, after 2.9 to 3.0 s` or `, after 21 messages each`, if all connections have the age or the
+ * message count in common.
+ */
 function commonTo(rows: readonly EndRow[]): string {
   if (countOf(rows) < MIN_ENDED) return '';
   const age = sameAge(rows);
@@ -96,13 +102,19 @@ function commonTo(rows: readonly EndRow[]): string {
 
 const messagesEach = (count: number) => `${integer(count)} messages each`;
 
-/** Returns the number of messages that each of these connections had sent; undefined if it differs, or if there are few connections. */
+/**
+ * Returns the number of messages that each of the connections had sent; undefined if the numbers differ, or for few
+ * connections.
+ */
 function sameCount(rows: readonly EndRow[]): number | undefined {
   const { low, high } = spanOf(rows.map(({ sent }) => sent));
   return countOf(rows) >= MIN_ENDED && low === high && high > 1 ? high : undefined;
 }
 
-/** Returns the period in which all lost connections closed although their ages differed; undefined if it is too long. */
+/**
+ * Returns the period in which all lost connections closed, if it is short and the connections' ages differed; otherwise
+ * undefined.
+ */
 function sameMoment({ overTime, ends, lost }: Measured['connections']): Range | undefined {
   if (!overTime || countOf(ends) < MIN_ENDED) return undefined;
   const { ended, t, intervalSeconds } = overTime;
@@ -114,13 +126,16 @@ function sameMoment({ overTime, ends, lost }: Measured['connections']): Range | 
   return isShort && ages.high - ages.low > 2 * (moment.high - moment.low) ? moment : undefined;
 }
 
-/** Returns whether an application uses the close code for its own reasons. */
+/** Returns whether the close code is in the range that applications may use for their own reasons. */
 const isOfApplication = (code: number) => code === 1008 || code === 1013 || code >= 3000;
 
-/** Minimum number of messages: a few messages may simply be all that the flow sends, without any limit. */
+/** Minimum number of messages that indicates a limit. Fewer messages may be all that the flow sends. */
 const MIN_COUNTED = 5;
 
-/** Returns `, after 16 messages each`, with the fix, if the application closed connections after a certain number of messages. */
+/**
+ * Returns a text such as `, after 16 messages each`, and a fix, if the application closed connections after a fixed
+ * number of messages.
+ */
 export function countedEnds({ connections }: Measured): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
   const rows = connections.ends.filter(({ reason }) => reason !== BY_SERVER);
   const sent = sameCount(rows) ?? 0;
@@ -133,7 +148,7 @@ export function countedEnds({ connections }: Measured): Pick<Detail, 'message' |
   };
 }
 
-/** Returns the ranges of ages and of messages of these connections. */
+/** Returns the ranges of the connections' ages and message counts. */
 function commonValues(rows: readonly EndRow[]): Detail['values'] & object {
   if (rows.length === 0) return [];
   const [age, sent] = [ageOf(rows), spanOf(rows.map((row) => row.sent))];
@@ -143,7 +158,7 @@ function commonValues(rows: readonly EndRow[]): Detail['values'] & object {
   ];
 }
 
-/** Returns the age at which nearly all of these connections closed; undefined if ages differ, or if there are few connections. */
+/** Returns the common age of nearly all closed connections; undefined if ages differ, or for few connections. */
 export function sameAge(rows: readonly EndRow[]): Range | undefined {
   const all = countOf(rows);
   const usual = rows
@@ -157,7 +172,7 @@ export function sameAge(rows: readonly EndRow[]): Range | undefined {
 const countOf = (rows: readonly EndRow[]) => sum(rows.map(({ count }) => count));
 const ageOf = (rows: readonly EndRow[]) => spanOf(rows.map(({ ageSeconds }) => ageSeconds));
 
-/** Returns `3.0 s` or `2.9 to 3.0 s`. */
+/** Returns a text such as `3.0 s` or `2.9 to 3.0 s`. */
 export function secondsText({ low, high }: Range): string {
   const digits = high < 1 ? 2 : 1;
   const [from, to] = [low, high].map((one) => decimals(one, digits));
@@ -168,7 +183,7 @@ function spanOf(ranges: Range[]): Range {
   return { low: Math.min(...ranges.map(({ low }) => low)), high: Math.max(...ranges.map(({ high }) => high)) };
 }
 
-/** Counts connections by a known close code or status, such as `1012 (the server restarts: "deploy")`. */
+/** Counts closed connections by close code or HTTP status, such as `1012 (the server restarts: "deploy")`. */
 export function endsByCode(all: readonly EndRow[]): [code: string, count: number][] {
   const rows = all.filter(({ reason }) => reason !== BY_SERVER);
   const byCause = [...Map.groupBy(rows, ({ cause }) => cause)];
@@ -179,12 +194,12 @@ export function endsByCode(all: readonly EndRow[]): [code: string, count: number
   });
 }
 
-/** Close codes that give no reason. */
+/** Close codes that do not state a reason. */
 const SILENT_CODES = [1000, 1005, 1006];
 
 /**
- * Returns the fix for the most frequent close code.
- * @param hasAge there is a common age, which explains more than some codes
+ * Returns the suggested fix for the most frequent close code.
+ * @param hasAge whether the connections have a common age, which explains more than some codes
  */
 export function codesFix(all: readonly EndRow[], hasAge: boolean): string | undefined {
   const [first] = all.filter(({ reason }) => reason !== BY_SERVER);

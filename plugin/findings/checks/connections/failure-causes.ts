@@ -1,18 +1,18 @@
-/** Separates causes of failed and lost connections: those of the generator, and those of the deployment. */
+/** Separates failed and lost connections by cause: caused by the generator, or by the deployment. */
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
 import type { Measured } from '../../check.ts';
 
 type Counts = Record<string, number>;
 
-/** Prefix of a virtual user's failure code whose connection had been open. */
+/** Prefix of the failure codes of virtual users that lost an open connection. */
 const LOST = 'disconnected_';
 
-/** Returns failures during the setup or in a step, without failures by a lost connection. */
+/** Returns failures during the connect or in a step, excluding failures because of a lost connection. */
 export function withoutLosses(failures: Counts): Counts {
   return only(failures, (cause) => !cause.startsWith(LOST));
 }
 
-/** Returns the failures by a lost connection or namespace. */
+/** Returns the failures that are the consequence of a lost connection or namespace. */
 export function lossesAmong(failures: Counts): Counts {
   return only(failures, (cause) => cause.startsWith(LOST));
 }
@@ -24,7 +24,7 @@ export function ofDeployment(counts: Counts): Counts {
 
 /**
  * Returns the failures that the generator caused.
- * @param stoppedByUser a stop can end the processes of the fleet before their connections
+ * @param stoppedByUser whether a user stopped the run, which can end fleet processes before their connections close
  */
 export function ofGenerator(counts: Counts, stoppedByUser: boolean): Counts {
   const isOfStop = (cause: string) => stoppedByUser && /^fleet[ _]/.test(cause);
@@ -40,7 +40,10 @@ export function byFrequency(counts: Counts): [cause: string, count: number][] {
   return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
 }
 
-/** Detects a login that the server no longer accepts: by the server's text, or because no connection succeeds any more. */
+/**
+ * Detects that the server no longer accepts a login: from the server's text, or because all connections fail from some
+ * moment on.
+ */
 type Connections = Pick<Measured, 'connections'>;
 
 const LOGIN = '(token|jwt|session|credential|auth|ticket|login|cookie)';
@@ -51,8 +54,8 @@ const RENEW =
   'give it a longer lifetime than the run, or let each virtual user get its own in an earlier step (`capture`)';
 
 /**
- * Returns the server's text and the fix. Undefined unless the server reported that a login expired, or refused a login that it had accepted
- * before.
+ * Returns the server's text and a suggested fix. Undefined unless the server reports an expired login, or refuses a
+ * login that it had accepted before.
  */
 export function expiredLogin({ connections }: Connections): { words?: string; fix: string } | undefined {
   const { failureExamples, failures, ends, opened } = connections;
@@ -67,7 +70,7 @@ export function expiredLogin({ connections }: Connections): { words?: string; fi
     : undefined;
 }
 
-/** Returns whether all connections succeeded until some moment, and none afterwards. */
+/** Returns whether all connections before some moment succeeded and all later connections failed. */
 function wasAccepted({ overTime }: Measured['connections']): boolean {
   if (!overTime) return false;
   const { opened, failed } = overTime;
@@ -79,9 +82,12 @@ function wasAccepted({ overTime }: Measured['connections']): boolean {
   );
 }
 
-/** Matches failures without an answer in time. A slow machine on either side causes them. */
+/**
+ * Pattern of failures that are timeouts. A slow machine can cause timeouts, whether it runs the generator or the
+ * server.
+ */
 const TIMED_OUT = /timeout|^ETIMEDOUT$/;
-/** Matches answers of a gateway for a server that is slow or unreachable. */
+/** Pattern of gateway errors that mean that the server is slow or unreachable. */
 const GATEWAY = /^http_5\d\d$/;
 
 const CUT_OFF =

@@ -1,4 +1,4 @@
-/** Detects configured limits that look like capacity: connections stop at a certain number. */
+/** Detects configured limits that could be taken for the capacity: connections stop at a certain number. */
 
 import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -9,24 +9,30 @@ import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Found, type Measured } from '../../check.ts';
 import { isTimeOut } from './failure-causes.ts';
 
-/** Minimum share of the target; fewer failures are noise. */
+/** Minimum share of the planned connections that must fail. Fewer failures are noise. */
 const MIN_SHARE = 0.01;
-/** Minimum share of the target that must connect later to show that a server has recovered. */
+/** Minimum share of the planned connections that must open later to show that a server has recovered. */
 const MIN_AFTER_SHARE = 0.1;
 /** Share of all failures that must have the same cause. */
 const ONE_CAUSE = 0.9;
-/** Maximum connect time that shows a configured limit by quick refusals: an overloaded server is slow for every client. */
+/**
+ * Maximum connect time in milliseconds at which refusals indicate a configured limit. An overloaded server is slow for
+ * every client.
+ */
 const MAX_FAST_MS = 1000;
-/** Matches timeouts before the Engine.IO session opened: no limit of connections makes clients wait for the namespace. */
+/** Pattern of timeouts before the Engine.IO session has opened. Connection limits do not cause later timeouts. */
 const TIMED_OUT = /^timeout_(?!namespace)/;
-/** Matches connections that closed without a reason: by a full proxy, or by a process without free files. */
+/**
+ * Pattern of connections that closed without a reason. The cause can be a proxy at its limit, or a process without free
+ * file descriptors.
+ */
 const CLOSED = /^(closed|ECONNRESET$)/;
-/** Minimum number of processes: two can stop at about the same number by chance. */
+/** Minimum number of processes. Two processes may stop at about the same number by chance. */
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
 /**
- * Maximum difference between processes that stopped at the same limit. Processes that accept connections in turn and lose some by chance
- * differ by more.
+ * Maximum difference between the connections of processes at the same limit. Without a limit, lost connections cause
+ * larger differences.
  */
 const SAME = { connections: 1, share: 0.001 };
 
@@ -40,7 +46,7 @@ export const limits: Check[] = [
     const named = fullest ? `process ${fullest.pid} (${fullest.command})` : 'a process of the server';
     const beside = filesBeside(fullest?.command ?? '', open, peak);
     const values = valuesOf({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
-    // Inherited files may have numbers above the process's limit.
+    // The count of open files can exceed the limit, because inherited files may have higher numbers.
     const files = open >= limit ? `all of its ${integer(limit)}` : `${integer(open)} of at most ${integer(limit)}`;
     const message = `${failed} failed, and ${worker || named} had ${files} files open`;
     if (beside !== undefined)
@@ -83,7 +89,7 @@ export const limits: Check[] = [
     };
   }),
   check('LIMIT_REACHED', ({ connections: { target, peak } }, { snapshots, overTime }) => {
-    // Virtual users that connect and disconnect all the time are never all connected at once.
+    // If virtual users connect and disconnect all the time, the planned connections are never open at the same time.
     if (overTime) return undefined;
     const held = snapshots.flatMap(({ processes }) => processes.map(({ connections }) => connections));
     const [least, most] = [Math.min(...held), Math.max(...held)];
@@ -99,12 +105,12 @@ export const limits: Check[] = [
   }),
 ];
 
-/** Returns the limit that nearly all failures name by their code. */
+/** Returns the limit that the failure code of nearly all failures shows. */
 export function configuredLimit(result: Measured): Found {
   const { target, failed, failures, lost, opened, failureExamples } = result.connections;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
   const known = failureOf(cause);
-  // A limit accepts some connections at any time.
+  // A limit never refuses all connections, neither in the whole run nor for a time.
   if (opened === 0 || outageOf(result)) return undefined;
   if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + total(lost)) * ONE_CAUSE) return undefined;
   const came = cameAfterRefusals(result);
@@ -124,35 +130,46 @@ export function configuredLimit(result: Measured): Found {
 
 interface Outage {
   /**
-   * Begin of the period with refusals and without an opened connection, in seconds. It ends at `to`, before the next successful interval.
+   * Begin of the period, in seconds, in which connections were refused and none opened. The period ends at `to`, before
+   * connections open again.
    */
   from: number;
   to: number;
-  /** Begin of the period without refusals, in seconds; `after` counts the connections that opened in it. */
+  /**
+   * Begin of the time without further refusals, in seconds. `after` is the number of connections that opened in this
+   * time.
+   */
   since: number;
   after: number;
 }
 
-/** Returns the period in which the server refused all connections, if it accepted all earlier and later ones, and no connection closed. */
+/**
+ * Returns the period in which the server refused all connections, if it accepted all connections before and after.
+ * Undefined if any connection closed, because the refusals could then come from a limit.
+ */
 export function outageOf({ connections: { overTime, failures, target } }: Measured): Outage | undefined {
   if (!overTime || Object.keys(failures).some(isTimeOut)) return undefined;
   const { opened, failed, ended, t, intervalSeconds } = overTime;
   const isFailing = (count: number) => count > 0;
   const [first, last] = [failed.findIndex(isFailing), failed.findLastIndex(isFailing)];
   const isClosed = failed.some((count, index) => count > 0 && opened[index] === 0);
-  // In the first and the last of these intervals, connections may have opened before and after the refusals. A limit accepts new
-  // connections once some close.
+  // The first and the last interval with refusals are excluded, because connections may have opened before and after the
+  // refusals. Closed connections are excluded, because a limit accepts a new connection after each.
   const [within, left] = [opened.slice(first + 1, last), ended.slice(0, opened.findLastIndex(isFailing) + 1)];
   const after = sum(opened.slice(last + 1));
   const isOver = after >= Math.max(1, target * MIN_AFTER_SHARE);
   if (!isClosed || !isOver || sum(within) > 0 || sum(left) > 0) return undefined;
-  // In an interval with connections and refusals, a connection may have opened before the first refusal or after the last one.
+  // Intervals with both refusals and opened connections are excluded, because the connections may have opened before
+  // the first refusal or after the last refusal.
   const closed = t.filter((_, index) => index >= first && index <= last && opened[index] === 0);
   const [from = 0, until = 0] = [closed[0], closed.at(-1)];
   return { from, to: until + intervalSeconds, since: (t[last] ?? 0) + intervalSeconds, after };
 }
 
-/** Returns how many more connections were open at once than had opened at the first failure. A lower bound if some had closed before. */
+/**
+ * Returns the number of connections that opened after the first failure. If some connections had closed before, the
+ * result is a lower bound.
+ */
 function cameAfterRefusals({ connections: { overTime, peak } }: Measured): number {
   const first = overTime?.failed.findIndex((count) => count > 0) ?? -1;
   return first < 0 ? 0 : Math.max(0, peak - sum(overTime?.opened.slice(0, first + 1) ?? []));
@@ -162,26 +179,29 @@ function cameAfterRefusals({ connections: { overTime, peak } }: Measured): numbe
 function nobodyCameAfter({ connections: { overTime, lost }, delivery }: Measured): boolean {
   if (!overTime || Object.keys(lost).length > 0 || delivery?.received === 0) return false;
   const last = overTime.opened.findLastIndex((count) => count > 0);
-  // In the interval of the last opened connection, other attempts may have failed already.
+  // Some attempts may fail in the same interval in which the last connection opens.
   const isAfter = (count: number, index: number) => count > 0 && index > last;
   return overTime.failed.some(isAfter) && overTime.failed.every((count, index) => count === 0 || index >= last);
 }
 
-/** Minimum number of other open files of a server: modules, pipes and logs take fewer. */
+/** Minimum number of open files that are not connections. Modules, pipes and logs of a server need fewer. */
 const MIN_OTHER_FILES = 40;
-/** Matches programs with one socket for each connection; a proxy has two. */
+/** Pattern of programs that use one socket for each connection. A proxy uses two. */
 const ONE_SOCKET = /^(\S*\/)?(node|bun|deno)\b/;
 
 /**
- * @param connections the largest number that the process can have had; of several processes, each has its share
- * @returns how many of its files are not connections; undefined if they may be connections
+ * Returns the number of a process's open files that are not connections; undefined if all of them may be connections.
+ * @param connections the highest possible number of the process's connections; with several processes, its share
  */
 export function filesBeside(command: string, openFiles: number, connections: number): number | undefined {
   const beside = openFiles - connections;
   return ONE_SOCKET.test(command) && beside > Math.max(connections, MIN_OTHER_FILES) ? beside : undefined;
 }
 
-/** @param pid of the running process */
+/**
+ * Returns the suggested fix for files that the server does not close.
+ * @param pid id of the running process
+ */
 function leakedFilesFix(pid: number | undefined): string {
   return `find which files the server opens and does not close: \`ls -l /proc/${pid}/fd\` lists them`;
 }

@@ -1,4 +1,7 @@
-/** Explains connections that closed because a ping of the server was missing, or because of silence, and which side was late. */
+/**
+ * Explains connections that closed because a ping of the server was missing or because they were silent, and decides
+ * which side was late.
+ */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -6,9 +9,9 @@ import { decimals } from '../../../../report/text/format.ts';
 import type { Detail, Measured } from '../../check.ts';
 import { longestDelayMs } from '../../evidence.ts';
 
-/** Socket.IO's disconnect reason at a client that missed a ping. */
+/** Socket.IO's disconnect reason in a client that missed a ping. */
 export const PING_TIMEOUT = 'ping timeout';
-/** CPU of a server process that shows a blocked event loop, in percent of a core. */
+/** CPU use of a server process from which its event loop counts as blocked, in percent of a core. */
 const BLOCKED_PERCENT = 90;
 
 interface Cycle {
@@ -16,7 +19,7 @@ interface Cycle {
   timeoutMs: number;
 }
 
-/** Returns the shortest ping cycle announced in the handshakes of connections that missed a ping. */
+/** Returns the shortest ping interval plus timeout that the handshakes of the affected connections announced. */
 export function missedCycle({ connections: { ends } }: Pick<Result, 'connections'>): Cycle | undefined {
   const cycles = ends.flatMap(({ reason, pingIntervalMs, pingTimeoutMs }) =>
     reason === PING_TIMEOUT && pingIntervalMs !== null && pingTimeoutMs !== null
@@ -27,8 +30,9 @@ export function missedCycle({ connections: { ends } }: Pick<Result, 'connections
 }
 
 /**
- * @param untilT seconds at which most connections closed, on the time axis of the samples; undefined if unknown
- * @returns text to append, and its fix; undefined if no connection missed a ping
+ * Explains missed pings.
+ * @param untilT time in seconds at which most connections closed, on the time axis of the samples; undefined if unknown
+ * @returns text to append, and the fix; undefined if no connection missed a ping
  */
 export function missedPings(
   result: Measured,
@@ -66,7 +70,7 @@ function seconds(ms: number): string {
   return decimals(ms / 1000, ms < 1000 ? 2 : 1).replace(/\.?0+$/, '');
 }
 
-/** Returns the highest CPU of a server process in a sample of the period, in percent of a core. */
+/** Returns the highest CPU use of a server process in the samples of a period, in percent of a core. */
 export function busiest({ samples, connections }: Measured, sinceT: number, untilT: number): number | undefined {
   const workers = Math.max(1, Object.keys(connections.perWorker).length);
   const all = samples
@@ -75,13 +79,14 @@ export function busiest({ samples, connections }: Measured, sinceT: number, unti
   return all.length > 0 ? Math.max(...all) / workers : undefined;
 }
 
-/** Matches closes without a close frame: a proxy that times out sends none. */
+/** Pattern of closes without a close frame. A proxy sends none after a timeout. */
 const SILENT_END = /^(closed_1006)?$/;
 
 /**
- * Detects an idle timeout. It closes a connection that has been silent since its connect, unless the server pings it earlier.
+ * Detects a timeout for idle connections. It closes connections that have been silent since their connect, if the
+ * server pings less often.
  * @param ageSeconds age at which nearly all of the connections closed
- * @returns text to append, and its fix; undefined if they were not silent, or were pinged
+ * @returns text to append, and the fix; undefined if the connections were not silent, or if the server pinged them
  */
 export function idleTimeOut(
   result: Pick<Measured, 'connections' | 'processes'>,
@@ -108,7 +113,7 @@ export function idleTimeOut(
   };
 }
 
-/** Returns whether another process than the measured server listens on the target's port; undefined if unknown. */
+/** Returns whether a process other than the measured server listens on the target's port; undefined if unknown. */
 function isBehindProxy({ processes }: Pick<Result, 'processes'>): boolean | undefined {
   const ports = processes?.measured.flatMap((one) => (one.layer === 'worker' ? (one.ports ?? []) : [])) ?? [];
   return processes?.port == null || ports.length === 0 ? undefined : !ports.includes(processes.port);

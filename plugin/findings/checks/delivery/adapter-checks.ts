@@ -1,4 +1,7 @@
-/** Detects processes of a server that no adapter connects: a message reaches only the connections of the process that sends it. */
+/**
+ * Detects server processes that are not connected by an adapter: a message reaches only the connections of the process
+ * that sends it.
+ */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted, decimals, integer } from '../../../../report/text/format.ts';
@@ -26,7 +29,7 @@ export const adapter: Check[] = [
     const found = interruptionOf(measurements, result.delivery?.batches ?? []);
     const [first] = found?.same ?? [];
     const servers = serverCount(result, measurements);
-    // A single process needs no adapter.
+    // A server with one process needs no adapter.
     if (!found || !first || servers === 1) return undefined;
     const { during, same, whole } = found;
     const reached =
@@ -51,7 +54,10 @@ export const adapter: Check[] = [
   }),
 ];
 
-/** Returns the subscriptions in Redis by its last sample; empty if there are none, or if the run does not read Redis. */
+/**
+ * Returns the numbers of subscriptions in Redis from its last sample. Empty without subscriptions, or if the run does
+ * not read Redis.
+ */
 function subscribedOf({ samples }: Measured): Record<string, number> {
   const { channels = 0, patterns = 0 } = (samples.findLast(({ redisServer }) => redisServer)?.redisServer ??
     {}) as Record<string, number>;
@@ -66,8 +72,8 @@ function subscribedText(subscribed: Record<string, number>): string {
 }
 
 /**
- * Returns the connections that the broadcasts reached, if these are the connections of single processes; undefined if there may be another
- * cause.
+ * Describes which connections the broadcasts reached, if each broadcast reached the connections of one process;
+ * undefined if there may be another cause.
  */
 export function reachedText(result: Judged, measurements: Measurements): string | undefined {
   const servers = serverCount(result, measurements);
@@ -84,7 +90,10 @@ export function reachedText(result: Judged, measurements: Measurements): string 
   return ofProcess && `${same.length} of ${batches.length} broadcasts reached ${ofProcess}`;
 }
 
-/** Returns the numbers of connections that the broadcasts reached: groups, or the same part each time. */
+/**
+ * Returns the numbers of connections that the broadcasts reached, by group. If broadcasts reached the same connections
+ * each time, returns the number of these connections.
+ */
 export function audienceValues({ delivery }: Judged, measurements: Measurements): Record<string, number> {
   const batches = delivery?.batches ?? [];
   const groups = separateGroups(measurements, batches);
@@ -103,14 +112,16 @@ export function audienceValues({ delivery }: Judged, measurements: Measurements)
   };
 }
 
-/** Maximum number of the run's own receivers, without the publishers. */
+/** Maximum number of the run's own connections that receive broadcasts, excluding publishers. */
 const MAX_OWN = 3;
-/** Tolerance as a share of an equal share: a proxy does not distribute connections exactly. */
+/**
+ * Allowed difference from an equal share of the connections, because a proxy does not distribute connections exactly.
+ */
 const TOLERANCE = 0.2;
 
 /**
- * Returns the process whose connections the broadcast reached. If holdings are unknown, the number must match an equal share of all
- * connections.
+ * Describes the process whose connections a broadcast reached. If the connections of each process are unknown, the
+ * number must be about an equal share of all connections.
  */
 function processOf({ received, expected }: Batch, servers: number, { ownEvent }: Measurements): string | undefined {
   const reached = `the same ${integer(received)} of ${integer(expected)} connections`;
@@ -128,18 +139,18 @@ function processOf({ received, expected }: Batch, servers: number, { ownEvent }:
 const isWithin = (connections: number, least: number, more: number) =>
   connections >= least && connections <= least + more;
 
-/** Returns `2 separate groups of connections (31, 29)`. */
+/** Returns a text such as `2 separate groups of connections (31, 29)`. */
 export function groupsText(groups: Group[]): string {
   return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integer(connections)).join(', ')})`;
 }
 
-/** Returns the number of server processes that may hold connections: behind a proxy, the holders are unknown. */
+/** Returns the number of server processes that may hold connections. Behind a proxy, all server processes may. */
 export function mostServers(result: Pick<Measured, 'processes'>, measurements: Measurements): number {
   const measured = result.processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds !== false);
   return Math.max(serverCount(result, measurements), measured?.length ?? 0);
 }
 
-/** Returns processes of the server that hold connections; 0 if unknown. */
+/** Returns the number of server processes that hold connections; 0 if unknown. */
 export function serverCount({ processes }: Pick<Measured, 'processes'>, measurements: Measurements): number {
   const { workersAtStart, ownEvent } = measurements;
   if (ownEvent?.holdings && ownEvent.holdings.length > 0) return ownEvent.holdings.length;

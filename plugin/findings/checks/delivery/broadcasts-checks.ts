@@ -1,4 +1,4 @@
-/** Checks that the broadcasts were sent as planned, and to all members. */
+/** Checks that the broadcasts were sent on time and to all members. */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -10,16 +10,22 @@ import { isDuring } from '../../../run/fault/fault-times.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless } from '../../check.ts';
 
-/** Minimum delay, as for messages and event loops: a smaller delay hardly changes the figures. */
+/** Minimum send delay in milliseconds, as for messages and event loops. A shorter delay hardly changes the figures. */
 const MIN_LATE_MS = 50;
-/** Minimum delay as a share of the interval: the broadcast is then nearer to the next one than to its own time. */
+/**
+ * Minimum send delay as a share of the interval between broadcasts. With a longer delay, a broadcast is closer to the
+ * next broadcast than to its own time.
+ */
 const MIN_LATE_SHARE = 0.5;
-/** Maximum share of late broadcasts: a worker that pauses briefly sends a few late, which their latency shows. */
+/**
+ * Maximum share of late broadcasts. A worker that pauses briefly sends a few broadcasts late, and their latency shows
+ * that.
+ */
 const MAX_LATE_SHARE = 0.1;
 
 export const broadcasts: Check[] = [
   check('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, unknown, fault, ownEvent }) => {
-    // Late broadcasts during a planned fault belong to its account.
+    // Late broadcasts during a planned fault are part of the result of the fault.
     const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
     const [first] = unsent;
     if (!first) return undefined;
@@ -28,11 +34,11 @@ export const broadcasts: Check[] = [
       message: `${unsent.length} of ${planned} broadcasts were not sent; the first because: ${first.message}`,
       values: valuesOf({ 'broadcasts not sent': unsent.length, 'planned broadcasts': planned }),
       ...(!ownEvent && { fix: 'see the worker logs' }),
-      // A worker that refused to publish has not failed to send.
+      // A separate finding reports workers that refuse to publish.
       ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
     };
   }),
-  // A run that ends early does not wait for confirmations.
+  // A run that ended early has not waited for confirmations.
   checkUnless('abort', 'BROADCASTS_UNCONFIRMED', (_, { sent, unsent, unknown: all, fault }) => {
     const unknown = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs));
     const [first] = unknown;
@@ -61,7 +67,7 @@ export const broadcasts: Check[] = [
       ],
     };
   }),
-  // A run without send delays does not know when the server should send.
+  // If broadcasts have no send delay, the planned send times are unknown.
   check('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
     const { sendDelayMs } = result.latency;
     const all = howMany(sent);
@@ -99,7 +105,7 @@ export const broadcasts: Check[] = [
   }),
   check('NOBODY_JOINED', ({ delivery, connections: { held } }) => {
     const { batches = [], source } = delivery ?? {};
-    // Another finding reports that all connections were gone.
+    // Another finding reports that all connections had closed.
     if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
     return {
       message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,
@@ -134,7 +140,10 @@ export const broadcasts: Check[] = [
   }),
 ];
 
-/** Explains fewer members. Workers without an adapter never agree, and a single worker needs no adapter. */
+/**
+ * Explains why the server counted fewer members. Without an adapter, workers always count different members; a single
+ * worker needs no adapter.
+ */
 function whyFewer(areSeveral: boolean, haveAgreed: boolean): string {
   const left = 'members left the room: does the server, or a flow, let them?';
   if (!areSeveral && !haveAgreed) return `the server acknowledges joins that it does not make, or ${left}`;
@@ -144,7 +153,7 @@ function whyFewer(areSeveral: boolean, haveAgreed: boolean): string {
     : `connect all workers by one adapter, which counts the members on each of them; or ${left}`;
 }
 
-/** Returns the longest time from the order of a broadcast to its send; undefined if an order itself was late. */
+/** Returns the longest time from the order of a broadcast to its send; undefined if an order was late. */
 function longestCountMs(late: Measurements['sent']): number | undefined {
   const counts = late.flatMap(({ orderedAtUs = Number.POSITIVE_INFINITY, intendedAtUs, sentAtUs }) =>
     orderedAtUs < intendedAtUs ? [(sentAtUs - orderedAtUs) / 1000] : [],
@@ -156,7 +165,7 @@ function delayMs({ sentAtUs, intendedAtUs }: Measurements['sent'][number]): numb
   return (sentAtUs - intendedAtUs) / 1000;
 }
 
-/** Counts broadcasts: in a long run, one row stands for several. */
+/** Counts broadcasts. In a long run, one row contains several broadcasts. */
 function howMany(sent: Measurements['sent']): number {
   return sum(sent.map(({ broadcasts = 1 }) => broadcasts));
 }
@@ -168,8 +177,8 @@ function spanUs(timesUs: number[]): number {
 }
 
 /**
- * Returns broadcasts for which the server counted other members than expected, by more than the connections that opened or closed
- * meanwhile.
+ * Returns broadcasts for which the server counted a different number of members than expected, and connections that
+ * opened or closed meanwhile do not explain the difference.
  */
 function membersDisagree(batches: Batch[], connections: Result['connections']): Batch[] {
   const ended = endedOf(connections);
@@ -180,8 +189,9 @@ function membersDisagree(batches: Batch[], connections: Result['connections']): 
 }
 
 /**
- * Returns whether the server counted too few members. A connection that the run has not yet seen closed is no member for the server, and
- * gets its copy late or never. A connection that joins or reconnects between the count and the send also gets a copy.
+ * Returns whether the server counted too few members. The server does not count connections that it has already closed,
+ * even if the run has not noticed the close; they may still get the copy late. A connection that joins or reconnects
+ * between the count and the send gets a copy without being counted.
  */
 function isShort(batch: Batch): boolean {
   const { serverMembers, expected, unexpected, resent, lostDisconnected, justJoined } = batch;
@@ -190,8 +200,8 @@ function isShort(batch: Batch): boolean {
 }
 
 /**
- * Returns surplus members of the server's count. A pending join is already a member for the server, and may show as an unexpected receipt.
- * A connection that closed after the count, or shortly before it, may still have been counted.
+ * Returns the number of surplus members in the server's count. A join that is not yet acknowledged is already counted,
+ * and its copy may be in `unexpected`. Connections that closed just before or after the count may be counted, too.
  */
 function excessOf({ justLeft, ...batch }: Batch): number {
   return Math.max(0, surplusOf(batch) - (justLeft ?? 0));
@@ -206,8 +216,8 @@ function exceeds(batch: Batch | undefined): boolean {
 }
 
 /**
- * Returns closed connections that a server may notice later than the run, but before its next count. After the last broadcast, the workers
- * count all connections once more (WORKERS_DISAGREE).
+ * Returns the number of closed connections that the server may notice later than the run, but before its next count.
+ * After the last broadcast, another check compares all connections (WORKERS_DISAGREE).
  */
 function endedOf({ disconnects, reconnection }: Result['connections']): number {
   return sum(Object.values(disconnects)) + (reconnection?.dropped ?? 0);

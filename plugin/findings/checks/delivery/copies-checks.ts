@@ -1,4 +1,4 @@
-/** Copies of broadcasts: lost, duplicated, or in columns of the ledger that must be empty. */
+/** Checks the copies of broadcasts: none may be lost or duplicated, and some columns of the ledger must be empty. */
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -10,7 +10,7 @@ import { serverCount } from './adapter-checks.ts';
 
 type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
 
-/** `isOthers`: another publisher in the same room explains the copies. */
+/** `isOthers`: whether another publisher in the same room explains the copies. */
 const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[] = [
   {
     columns: ['late'],
@@ -52,7 +52,7 @@ export const copies: Check[] = [
     const all = sum(batches.map(({ broadcasts }) => broadcasts));
     const repeated = sum(batches.map((batch) => (batch.duplicates > 0 ? batch.broadcasts : 0)));
     const values = valuesOf({ duplicates, received, broadcasts: all, 'repeated broadcasts': repeated });
-    // Broadcasts with the same id count as copies of a single broadcast.
+    // Broadcasts with the same id are counted as copies of one broadcast.
     if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
     const detail = duplicated(delivery, serverCount(result, measurements), ownEvent?.givesIds === true);
     return { ...detail, values: [...values, ...(detail.values ?? [])] };
@@ -76,7 +76,7 @@ export const copies: Check[] = [
   ),
 ];
 
-/** Returns lost copies. Copies lost by a planned fault are its result, not a failure. */
+/** Returns the lost copies. Copies that a planned fault lost are a result of the fault and not a problem. */
 function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' | 'processes'>): Found {
   if (!delivery || delivery.coverage === null) return undefined;
   const { received, expected, broadcasts, lostConnected, lostDisconnected } = delivery;
@@ -121,7 +121,9 @@ function spreadOf(losses: Delivery['losses']): Record<string, number> {
   };
 }
 
-/** Describes how the lost copies are distributed: a few of each connection, or all of some connections. */
+/**
+ * Describes how the lost copies are distributed: a few copies of each connection, or all copies of some connections.
+ */
 function spreadText(losses: Delivery['losses']): string {
   if (!losses) return '';
   const { members, losers, gotNothing, fewest, median, most, broadcasts } = losses;
@@ -135,14 +137,14 @@ function spreadText(losses: Delivery['losses']): string {
 
 const incompleteOf = ({ batches }: Pick<Delivery, 'batches'>) => batches.filter((batch) => batch.lostConnected > 0);
 
-/** Returns the received share of the incomplete broadcasts in percent: the smallest and the largest. */
+/** Returns the lowest and the highest share of received copies among the incomplete broadcasts, in percent. */
 function sharesOf(incomplete: Batch[]): Record<string, number> {
   const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
   if (shares.length === 0) return {};
   return { 'smallest share of an incomplete broadcast': Math.min(...shares), 'largest share': Math.max(...shares) };
 }
 
-/** Describes which broadcasts are incomplete, and how many copies are missing at how many connections. */
+/** Describes which broadcasts are incomplete, and how many copies and connections are affected. */
 function patternOf({ batches, losses, received, lostConnected }: Delivery): string {
   const incomplete = incompleteOf({ batches });
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
@@ -154,8 +156,8 @@ function patternOf({ batches, losses, received, lostConnected }: Delivery): stri
 }
 
 /**
- * Returns when the first and the last incomplete broadcast were sent, if all broadcasts between them are incomplete and at least one before
- * or after is complete.
+ * Returns the send times of the first and the last incomplete broadcast, if all broadcasts between them are incomplete
+ * and at least one other broadcast is complete.
  */
 function periodOf(batches: Batch[]): { from: number; to: number } | undefined {
   const isIncomplete = (batch: Batch) => batch.lostConnected > 0;
@@ -176,7 +178,7 @@ function shareText(share: number): string {
   return percent === 0 || percent === 100 ? numberText('share', share) : integer(percent);
 }
 
-/** Returns the fix if the run shows which part lost the copies; otherwise undefined. */
+/** Returns the suggested fix if the run shows which part of the deployment lost the copies; otherwise undefined. */
 function fixOf({ losses, batches }: Delivery, processes: Result['processes']): string | undefined {
   const { members = 0, losers = 0, gotNothing = 0 } = losses ?? {};
   const areDeaf = gotNothing > 0 && gotNothing === losers && losers < members && batches.length >= MIN_BROADCASTS;
@@ -197,15 +199,15 @@ function repeatedText({ duplicates, received }: Delivery): string {
   return `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`;
 }
 
-/** Minimum number of broadcasts that show a pattern. */
+/** Minimum number of broadcasts with the same pattern of duplicates. */
 const MIN_BROADCASTS = 3;
 const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
 
 /**
- * Explains duplicates by their distribution. A server that emits again repeats every copy of a broadcast. Another publisher in the room
- * adds broadcasts of its own.
- * @param processes of the server that hold connections; 0 if unknown
- * @param hasOwnIds the ids are the run's, so no other publisher sends them
+ * Explains duplicates by their distribution. If the server emits a broadcast twice, each copy arrives twice. If another
+ * publisher sends to the room, further broadcasts arrive.
+ * @param processes number of server processes that hold connections; 0 if unknown
+ * @param hasOwnIds whether the run chose the ids, so that no other publisher sends them
  */
 function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): Detail {
   const { neverOrdered, notMember, batches } = delivery;
@@ -236,7 +238,7 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   };
 }
 
-/** Describes duplicates of ids that only the run gives: the server itself emits them again. */
+/** Describes duplicates with ids that the run chose. Only the server itself can have emitted them again. */
 function repeatedToSome(delivery: Delivery, processes: number): Detail {
   const { batches } = delivery;
   const [first] = batches;

@@ -1,4 +1,7 @@
-/** Detects broadcasts that took far longer than most: percentiles over all copies do not show how delays are distributed. */
+/**
+ * Detects broadcasts that took far longer than most. Percentiles over all copies do not show how the delays are
+ * distributed.
+ */
 import { decodeHistogram, recordedUs } from '../../../../protocol/base/histogram.ts';
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -15,11 +18,11 @@ import { mostServers } from './adapter-checks.ts';
 
 const MIN_BROADCASTS = 5;
 const MIN_DELAY_MS = 500;
-/** Minimum delay as a multiple of the usual time to the last receiver. */
+/** Minimum delay of a delayed broadcast, as a multiple of the usual time to the last receiver. */
 const MIN_TIMES = 10;
-/** Maximum share of delayed broadcasts that counts as an exception. */
+/** Maximum share of delayed broadcasts. If more are delayed, the delay is not an exception. */
 const MAX_SHARE = 0.5;
-/** Maximum spread of copies that waited for the same moment. */
+/** Maximum difference between the arrival times of copies that waited for the same moment. */
 const SAME_MOMENT_SECONDS = 0.1;
 
 interface Timed extends Batch {
@@ -32,7 +35,7 @@ export const delays: Check[] = [
   checkUnless('abort', 'BROADCASTS_DELAYED', (result, measurements) => {
     const isTimed = (one: Batch): one is Timed => one.t !== null && one.firstMs !== null && one.lastMs !== null;
     const batches = result.delivery?.batches.filter(isTimed) ?? [];
-    // A planned fault delays broadcasts, and a server that stood still is another finding.
+    // A planned fault delays broadcasts, and another finding reports a standstill of the server.
     if (batches.length < MIN_BROADCASTS || result.fault || stalledServer(result)) return undefined;
     const usualMs = median(batches.map(({ lastMs }) => lastMs)) ?? 0;
     const isHeld = batches.every(({ firstMs }) => firstMs >= MIN_DELAY_MS);
@@ -53,12 +56,12 @@ export const delays: Check[] = [
   }),
 ];
 
-/** Comparison values of a run in which some broadcasts are delayed. */
+/** Usual times of a run, with which delayed broadcasts are compared. */
 interface Usual {
   broadcasts: number;
-  /** Median of the times to the last receiver. */
+  /** Median time to the last receiver. */
   usualMs: number;
-  /** Minimum time that counts as a delay. */
+  /** Minimum time to the last receiver that counts as a delay. */
   leastMs: number;
 }
 
@@ -98,12 +101,18 @@ function ofSome(late: Timed[], usual: Usual, result: Measured, measurements: Mea
   };
 }
 
-/** Minimum ratio of the shortest to the longest time to a first copy: load varies more, a timer varies less. */
+/**
+ * Minimum ratio of the shortest to the longest time to the first copy. Delays by load vary more, delays by a timer vary
+ * less.
+ */
 const MIN_EVEN_SHARE = 0.8;
 /** Maximum share of the delay that the workers' CPU time may explain. */
 const MAX_CPU_SHARE = 0.5;
 
-/** Detects that every broadcast waits for the same time, far longer than a round trip, while neither the generator nor a CPU is busy. */
+/**
+ * Detects that every broadcast waits for the same time, although it is much longer than a round trip and neither the
+ * generator nor a CPU is busy.
+ */
 function heldBack(batches: Timed[], result: Measured): Detail | undefined {
   const { latency, connections, messages, generator } = result;
   const firsts = batches.map(({ firstMs }) => firstMs);
@@ -143,7 +152,7 @@ function delayValues(late: Timed[], { broadcasts, usualMs }: Usual) {
   return [...valuesOf({ 'delayed broadcasts': late.length, broadcasts }), ...valuesOf(times, 'ms')];
 }
 
-/** Returns how many connections received the median late broadcast late, of all that received it. */
+/** Returns how many connections received the median delayed broadcast late, and how many received it in total. */
 function receivers(late: Timed[], leastMs: number, { frozen }: Measurements): [slow: number, all: number] {
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
   const counts = late.map(({ seq }) => {

@@ -1,4 +1,4 @@
-/** Checks whether the deployment kept up with the load. Otherwise, its queue grows all the time. */
+/** Checks whether the deployment kept up with the load. If not, its queue grows all the time. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -8,25 +8,25 @@ import { median } from '../../../../report/statistics/statistics.ts';
 import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
 import { mayLackCpu } from '../server/saturation-checks.ts';
 
-/** A point of the measured window; `at` is in seconds. */
+/** Delay at one time of the measured window; `at` is the time in seconds. */
 interface Point {
   at: number;
-  /** Delay of the work at that time, in seconds. A constant offset does not matter. */
+  /** Delay in seconds. Only its changes matter, so a constant offset does no harm. */
   late: number;
 }
 
 const PARTS = 4;
-/** Minimum share of `LEAST_WINDOW_SECONDS`: timers are not exact. */
+/** Minimum share of `LEAST_WINDOW_SECONDS` that the window must cover, because timers are not exact. */
 const MIN_WINDOW_SHARE = 0.9;
-/** Minimum slowdown as a share of the time; less is noise. */
+/** Minimum growth of the delay as a share of the time. Less growth is noise. */
 const SLOWER = 0.02;
-/** Minimum growth: single pauses move the median of a part by less. */
+/** Minimum growth of the delay in seconds. Single pauses change the median of a part by less. */
 const LEAST_GROWTH_SECONDS = 0.1;
-/** Requirements for a shorter window: more growth, in steps of similar size. */
+/** Stricter requirements for a short window: more growth, in steps of similar size. */
 const SHORT = { seconds: 2, growthSeconds: 0.5, stepShare: 0.5 };
 const GROWTH = 'growth of the delay';
 
-/** Fix for a deployment with CPU left. */
+/** Suggested fix for a deployment that is slow although CPU is free. */
 const WAITS_FIX =
   'send less, or find what the handlers wait for, such as a lock, a queue, a timer or a database: they did not use up the CPU';
 
@@ -40,12 +40,15 @@ export const keepingUp: Check[] = [
   }),
 ];
 
-/** Returns the growth of the queue in a finding `QUEUE_GROWS`, in seconds. */
+/** Returns the growth of the delay in a finding `QUEUE_GROWS`, in seconds. */
 export function growthSeconds({ values = [] }: Pick<Detail, 'values'>): number {
   return Math.max(0, ...values.filter(({ name }) => name === GROWTH).map(({ value }) => value));
 }
 
-/** Returns the delay of broadcasts over time. The broadcasts of the run's own clients are due at their configured interval. */
+/**
+ * Returns the delay of broadcasts over time. Broadcasts that the run's own clients publish are due at the configured
+ * interval.
+ */
 function copiesOf({ delivery, environment }: Measured): Point[] {
   const { delivery: own } = environment.settings as { delivery?: { publish?: { every?: number } } };
   const every = own?.publish?.every;
@@ -58,7 +61,8 @@ function copiesOf({ delivery, environment }: Measured): Point[] {
 }
 
 /**
- * Returns the delay of acknowledgements over time: the queue, as seconds of work. The queue excludes messages that are never acknowledged.
+ * Returns the delay of acknowledgements over time: the number of queued messages, divided by the send rate. Messages
+ * that are never acknowledged are not queued.
  */
 function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
   const { window } = messages ?? {};
@@ -77,7 +81,8 @@ function growth(points: Point[], window: string, what: string, who: string): (De
   );
   const middle = (key: keyof Point) => parts.map((part) => median(part.map((point) => point[key])) as number);
   const [late, at] = [middle('late'), middle('at')];
-  // On a shared machine, the deployment catches up now and then, but its delay stays above that of the first half.
+  // A deployment on a shared machine may catch up temporarily, so the whole second half is compared with the whole
+  // first half.
   const grows = Math.min(...late.slice(PARTS / 2)) > Math.max(...late.slice(0, PARTS / 2));
   const [seconds, value] = [at, late].map((one) => (one.at(-1) as number) - (one[0] as number)) as [number, number];
   const isShort = span < LEAST_WINDOW_SECONDS * MIN_WINDOW_SHARE;

@@ -1,4 +1,4 @@
-/** Checks the messages that connections send: each must be acknowledged once. */
+/** Checks the messages that connections send: the server must acknowledge each message once. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -6,7 +6,7 @@ import { counted, integer, percentOf, total } from '../../../../report/text/form
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 
-/** Maximum share of the connections that may have a common cause. */
+/** Maximum share of the connections that is still an exception with its own cause. */
 const MAX_SOME_SHARE = 0.5;
 const OF_SOME_FIX =
   'find what the connections without an acknowledgement have in common, such as data for which the handler throws or returns early: see the log of the server';
@@ -43,10 +43,10 @@ export const messages: Check[] = [
     const asked = found ? found.sent - found.unasked : 0;
     if (!found || asked === 0 || found.acknowledged === asked) return undefined;
     const { acknowledged, unansweredConnected, unansweredDisconnected, passedOver, waitingConnections } = found;
-    // The last messages of a leaving virtual user may still be under way.
+    // When a virtual user leaves, the acknowledgements of its last messages may still be on the way.
     const underWay = found.connections * Math.max(...found.steps.map(({ count }) => count));
     if (usersLeave && unansweredConnected === 0 && unansweredDisconnected <= underWay) return undefined;
-    // A connection counts once for each of its steps.
+    // The figure counts a connection once for each of its steps.
     const senders = found.steps.length === 1 ? found.connections : undefined;
     const isOfSome = !!waitingConnections && waitingConnections < (senders ?? 0) * MAX_SOME_SHARE;
     const never = total(passedOver);
@@ -81,7 +81,7 @@ function connectionsText(waiting: number | null, senders: number | undefined): s
     : `${integer(waiting)} of ${counted(senders, 'connection')}`;
 }
 
-/** Returns the acknowledgements of virtual users and publishers, and the errors in them by text. */
+/** Returns the acknowledgements that virtual users and publishers received, and the errors in them by text. */
 export function acksOf(
   { connections: { acks, ackErrors } }: Pick<Measured, 'connections'>,
   { ownEvent }: Measurements,

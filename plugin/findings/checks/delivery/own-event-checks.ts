@@ -1,4 +1,4 @@
-/** Checks events of the server's own: whether they arrived, and whether their ids and times match the options. */
+/** Checks events of the user's own server: whether they arrived, and whether their ids and times match the options. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -72,7 +72,7 @@ export const ownEvent: Check[] = [
   checkOwn('PUBLISHES_UNACKNOWLEDGED', ({ unacknowledged }) => {
     if (!unacknowledged || unacknowledged.missing === 0) return undefined;
     const { asked, missing, isExpected } = unacknowledged;
-    // Most handlers take no callback: without `acknowledge: true`, a server without acknowledgements is not at fault.
+    // Most handlers take no callback, so missing acknowledgements are only a problem with `acknowledge: true`.
     if (missing === asked && !isExpected) return undefined;
     return {
       message: `${integer(missing)} of ${counted(asked, 'published message')} were not acknowledged before the end of the drain`,
@@ -141,7 +141,7 @@ export const ownEvent: Check[] = [
   checkOwn('AUDIENCE_DIFFERS', (_, delivery, measurements, result) => {
     const { batches } = delivery;
     if (joinsAreLate(delivery) || reachesAll(batches) || reachedText(result, measurements)) return undefined;
-    // An id per copy does not show which connections received a broadcast.
+    // If each copy has a different id, the ids do not show which connections received a broadcast.
     if (idsOfOneReceiver(measurements, batches)) return undefined;
     const groups = separateGroups(measurements, batches);
     if (groups.length > 0)
@@ -185,13 +185,16 @@ export const ownEvent: Check[] = [
   }),
 ];
 
-/** Minimum number of different receiver counts of broadcasts; a single recovery shows fewer. */
+/** Minimum number of different receiver counts among the broadcasts. A single reconnection causes fewer. */
 const MIN_STEPS = 3;
-/** Maximum spread of the times after the join, as a share, in addition to some broadcasts. */
+/**
+ * Maximum difference of the times between join and first copy, as a share; some intervals between broadcasts are
+ * allowed in addition.
+ */
 const MAX_SPREAD = 0.25;
 
 /**
- * Returns whether each connection with losses received everything from the same time after its join, while more and more connections did.
+ * Returns whether all connections with losses lost only the first broadcasts after their join, for about the same time.
  */
 function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): boolean {
   if (!losses?.started) return false;
@@ -207,7 +210,7 @@ function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): b
   );
 }
 
-/** Returns `each of 8 published messages with {"error":"…"}`; undefined if none was acknowledged. */
+/** Returns a text such as `each of 8 published messages with {"error":"…"}`; undefined without acknowledgements. */
 function answersText(acknowledged: readonly Acknowledged[], published: number): string | undefined {
   const [first, ...others] = acknowledged;
   if (!first) return undefined;
@@ -216,7 +219,7 @@ function answersText(acknowledged: readonly Acknowledged[], published: number): 
   return `${first.count} of ${published} published messages with ${first.text}${further}`;
 }
 
-/** Creates a check for runs that counted an event of the server's own until their end. */
+/** Returns a check for runs that counted an event of the user's own server and did not end early. */
 function checkOwn(code: Check['code'], find: Find): Check {
   return checkUnless('abort', code, (result, measurements) =>
     measurements.ownEvent && result.delivery

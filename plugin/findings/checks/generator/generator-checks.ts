@@ -1,4 +1,4 @@
-/** Checks the load generator itself: its own delay is part of every time that it measured. */
+/** Checks the load generator itself, because its own delay is part of every time that it measures. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
@@ -15,15 +15,18 @@ import { saturationIn } from './machine-checks.ts';
 
 type Loop = Result['generator'][number];
 
-/** Maximum p99 of the delay. Above it, times and rates are the generator's own. */
+/**
+ * Maximum p99 of the event loop delay, in milliseconds. Above it, measured times and rates are mainly those of the
+ * generator.
+ */
 const MAX_DELAY_P99_MS = 50;
-/** Maximum lag as a share of the reference receiver's own latency. */
+/** Maximum lag behind the reference receiver, as a share of the reference receiver's latency. */
 const MAX_BEHIND_SHARE = 0.25;
-/** Minimum standstill as a share of the lag; a shorter standstill did not cause it. */
+/** Minimum length of a standstill that can cause the lag, as a share of the lag. */
 const MIN_STALL_SHARE = 0.5;
 
 export const generator: Check[] = [
-  // A user's stop signal reaches all processes of the generator.
+  // If a user stops the run, all processes of the generator receive the signal.
   checkUnless('stop', 'FLEET_PROCESS_DIED', (_, measurements) =>
     processes('died', measurements, ({ alive }) => !alive),
   ),
@@ -90,7 +93,7 @@ function lateLoop({ generator }: Measured, window: Loop['window']): Found {
   };
 }
 
-/** Returns the fleet process with the longest standstill: only the fleet receives, and takes the times. */
+/** Returns the fleet process with the longest standstill. Only fleet processes receive copies and take times. */
 function longestStall({ generator }: Measured, window: Loop['window']): Loop | undefined {
   const own = generator.filter((loop) => loop.window === window && loop.part === 'fleet');
   return own.toSorted((a, b) => b.delayMaxMs - a.delayMaxMs)[0];
@@ -109,13 +112,13 @@ function stallIn(result: Measured, window: Loop['window']): Found {
 }
 
 /**
- * Compares receivers with the reference receiver, to which the worker sends last unless its fan-out is uneven. A later receiver waited for
- * the generator only if the generator shows a cause.
+ * Compares the receivers with the reference receiver, to which its worker sends last. If receivers are later, the
+ * generator may have delayed them; this counts only if a figure of the generator shows why.
  */
 function queue(result: Measured): Found {
   const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return undefined;
-  // The maximum counts if there are fewer than 100 broadcasts.
+  // Uses the maximum in place of p99 if there are fewer than 100 broadcasts.
   const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
   if (behindMs <= Math.max(MAX_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return undefined;
   const cause = whyBehind(result, behindMs);

@@ -1,4 +1,4 @@
-/** Effects of the generator's machine on the measurement: no CPU left, swapping, missing samples. */
+/** Detects effects of the generator's machine on the measurement: no free CPU, swapping, missing samples. */
 
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -11,20 +11,25 @@ import { violationsOf } from '../../../result/invariants/invariants.ts';
 import { type Check, check, type Detail, type Found, type Measured } from '../../check.ts';
 
 /**
- * Minimum idle CPU. On two cores at 90 % use, a thread waits about four times as long as it runs (M/M/2), and twenty-four times as long at
- * 98 %. Latency then mostly measures the queue for the CPU.
+ * Minimum idle CPU in percent. On two cores with 90 % CPU use, a thread waits about four times as long as it runs
+ * (M/M/2 queue), and twenty-four times with 98 %. Latency then mainly measures the wait for a CPU.
  */
 const MIN_IDLE_PERCENT = 10;
-/** Maximum share of waiting for a CPU. Work of low priority keeps some machines busy without delaying other threads. */
+/**
+ * Maximum share of the time that threads wait for a CPU. Work of low priority can use all idle CPU without delaying
+ * other threads.
+ */
 const MAX_WAIT_SHARE = 0.2;
 /**
- * Maximum share of the CPUs for other programs. In runs of 1,000 connections on two cores, the p99 of the latency was 1.0 to 1.5 times that
- * of a quiet machine at a quarter to a half, and ten times at 55 %.
+ * Maximum share of the CPUs that other programs may use. Runs of 1,000 connections on two cores were compared with runs
+ * on a quiet machine: with a share of 25 to 50 %, the latency's p99 was 1.0 to 1.5 times as high; with 55 %, ten times.
  */
 const MAX_OTHERS_SHARE = 0.5;
-/** Maximum share of a window in which some process waited for memory, for example to read pages of programs again and again. */
+/**
+ * Maximum share of a window in which a process waited for memory, for example while pages of programs were read again.
+ */
 const MAX_MEMORY_WAIT_SHARE = 0.1;
-/** Maximum of swapped bytes: a machine with swap moves single pages even if it has enough memory. */
+/** Maximum number of swapped bytes. A machine with swap may move some pages even if it has enough memory. */
 const MAX_SWAPPED_BYTES = 1024 ** 2;
 const MAX_MISSED_SHARE = 0.05;
 const MAX_GAP_INTERVALS = 5;
@@ -59,11 +64,11 @@ type Window = Result['generator'][number]['window'];
 interface Saturation {
   window: Window;
   idlePercent: number;
-  /** Share of the time that each thread of the generator waited for a CPU; empty if unknown. */
+  /** Share of the time that each thread of the generator waited for a CPU. Empty if unknown. */
   waits: number[];
 }
 
-/** Returns undefined if the window had CPU left, or if no thread waited for it. */
+/** Returns how busy the CPU was in a window; undefined if CPU was free, or if no thread waited for a CPU. */
 export function saturationIn({ machine, generator }: Measured, window: Window): Saturation | undefined {
   const idlePercent = machine?.cpuIdlePercent[window] ?? null;
   if (idlePercent === null || idlePercent >= MIN_IDLE_PERCENT) return undefined;
@@ -71,7 +76,7 @@ export function saturationIn({ machine, generator }: Measured, window: Window): 
   return waits.length > 0 && Math.max(...waits) <= MAX_WAIT_SHARE ? undefined : { window, idlePercent, waits };
 }
 
-/** Returns the saturated window with the least idle CPU. */
+/** Reports the saturated window with the least idle CPU. */
 function saturation(result: Measured): Found {
   const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
     (window) => saturationIn(result, window) ?? [],
@@ -84,7 +89,7 @@ function saturation(result: Measured): Found {
     waitPercent === undefined
       ? ''
       : `, and a thread of the generator waited for a CPU for ${withUnit('percent', waitPercent)} of the time that it was ready to run`;
-  // The generator host with the least idle CPU.
+  // Finds the generator host with the least idle CPU.
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
   const idle = `only ${withUnit('percent', worst.idlePercent)} of ${where} was idle during the ${worst.window}${waiting}`;
@@ -104,10 +109,10 @@ function byOthers({ text, values, programs, windows: [window, ...more] }: Conten
   return { message: text, values, fix, ...(window !== undefined && more.length === 0 && { window }) };
 }
 
-/** Findings that a lack of CPU can cause. */
+/** Findings that too little CPU can cause. */
 const LATE: FindingCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
 
-/** Returns the CPU use of other programs, if it can be the cause of these findings and no finding names it yet. */
+/** Returns the CPU use of other programs, if it can be the cause of these findings and is not reported yet. */
 export function causeOfLateness(
   result: Measured,
   found: readonly { code: FindingCode }[],
@@ -137,7 +142,8 @@ function samplerGaps({ sampling, fault }: Measured): Found {
   if (!sampling) return undefined;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
-  // A part that a planned fault restarts does not answer during the restart. `memory.ts` reports figures that plateaus lack permanently.
+  // A process that a planned fault restarts cannot be read during the restart. Other code reports figures that are
+  // missing at all plateaus.
   const failing = fault ? [] : Object.entries(failures).filter(([, count]) => count > due * MAX_MISSED_SHARE);
   const seen = [
     ...(missed > due * MAX_MISSED_SHARE ? [`${missed} of ${due} samples are missing`] : []),
@@ -162,7 +168,10 @@ function failuresOf(failing: [source: string, count: number][]): Record<string, 
   return Object.fromEntries(failing.map(([source, count]) => [`failures of ${source}`, count]));
 }
 
-/** Returns `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined if throttling is rare. */
+/**
+ * Returns a text such as `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined
+ * if throttling is rare.
+ */
 function worst(windows: Throttled): Detail | undefined {
   const [window] = (['ramp', 'messages', 'broadcasts'] as const).toSorted(
     (a, b) => throttledShare(windows, b) - throttledShare(windows, a),

@@ -1,4 +1,7 @@
-/** Checks that the server's reports agree with the run's own measurements, and that the offset of their clocks is known. */
+/**
+ * Checks that the server's reports agree with the run's own measurements, and that the offset between their clocks is
+ * known.
+ */
 
 import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -6,11 +9,11 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { leastKnownWorker } from '../../../result/delivery/assemble-latency.ts';
 import { type Check, check, type Measured } from '../../check.ts';
 
-/** Maximum error of latencies between two hosts: this time, or this share of their median if that is more. */
+/** Maximum error of latencies between two hosts: a fixed time, or a share of the median latency if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
 export const times: Check[] = [
-  // A worker that confirms another broadcast than the requested one may not have sent it.
+  // A worker that confirms a different broadcast may not have sent the requested broadcast.
   check('IMPOSSIBLE_REPORT', (_, { sent }) => {
     const wrong = sent.filter(({ confirmedAs }) => confirmedAs !== undefined);
     const [first] = wrong;
@@ -24,13 +27,13 @@ export const times: Check[] = [
       }),
     };
   }),
-  // Includes the errors of the publisher's and the receiver's clocks.
+  // Sum of the errors of the publisher's and the receiver's clocks.
   check('IMPOSSIBLE_REPORT', ({ delivery, latency, generators }, { sent }) => {
     const { batches = [] } = delivery ?? {};
     const hostBoundUs = clockBoundUs(leastKnownClock(generators));
     const impossible = batches.filter(({ seq, earlyByMs }) => {
       const { via = -1, unconfirmed } = sent.find((one) => one.seq === seq) ?? {};
-      // No worker reported when it sent an unconfirmed broadcast.
+      // The send time of an unconfirmed broadcast is unknown.
       if (unconfirmed) return false;
       const clock = latency.clocks[via];
       return (earlyByMs ?? 0) * 1000 > SAME_CLOCK_US + hostBoundUs + (clock?.uncertaintyUs ?? 0);
@@ -125,7 +128,7 @@ function ms(us: number): string {
   return withUnit('milliseconds', us / 1000);
 }
 
-/** Returns the host with the least accurate clock; undefined without several hosts. */
+/** Returns the host with the least accurate clock; undefined if there is one host. */
 function leastKnownClock(generators: Measured['generators']): Measured['generators'][number] | undefined {
   return generators.toSorted((a, b) => clockBoundUs(b) - clockBoundUs(a))[0];
 }

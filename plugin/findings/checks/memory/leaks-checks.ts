@@ -1,4 +1,4 @@
-/** Leaks of each layer, in runs whose connections open and close. */
+/** Detects memory leaks in each layer, in runs whose connections open and close. */
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Drift, OverTimeResult } from '../../../../protocol/result/memory-schema.ts';
@@ -10,7 +10,10 @@ import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 
-/** Finding code by the first word of a figure; all other layers are parts of the deployment, like the proxy. */
+/**
+ * Finding codes by the first word of a memory figure. Layers that are not listed belong to the deployment, such as a
+ * proxy.
+ */
 const CODES: Record<string, LeakCode> = {
   worker: 'WORKERS_LEAK',
   redis: 'REDIS_LEAK',
@@ -29,7 +32,10 @@ export const leaks: Check[] = (
   ]),
 );
 
-/** Returns counts that grew. Counts of the workers have their own code; all other counts are reported with the memory of their layer. */
+/**
+ * Returns object counts that grew. Counts of the workers have a separate finding code; other counts are reported with
+ * the memory of their layer.
+ */
 function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
   const kept = memory.overTime?.counts.filter(({ isKept }) => isKept) ?? [];
   return kept.flatMap(({ id, title, first, last, perConnection: value, low95, high95 }) => {
@@ -61,12 +67,12 @@ function detailOf(result: Measured, found: OverTimeResult, { layer, drift }: Lay
   return { subject: title, values, message, ...(codeOf(layer) === 'WORKERS_LEAK' && keeperOf(result)) };
 }
 
-/** Packages whose objects stay only if the connection itself is kept. */
+/** Packages that keep objects only for connections that the server has kept. */
 const OF_CONNECTIONS = ['engine.io', 'socket.io', 'ws'];
 /** Minimum share of these packages in the remaining memory. */
 const WHOLE_CONNECTIONS = 0.25;
 
-/** Returns the fix, if a heap profile over the waves shows what remains. */
+/** Returns the suggested fix if a heap profile shows the code that keeps memory after each wave. */
 function keeperOf({ memory: { places } }: Measured): Pick<Detail, 'fix'> | undefined {
   if (!places?.leftBehind) return undefined;
   const found = places.functions.find((one) => one.package === 'application' && one.bytes > one.halfWidth95);

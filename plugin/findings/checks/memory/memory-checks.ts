@@ -1,4 +1,7 @@
-/** Checks for missing memory, and for plateaus without a line, which have no memory per connection. */
+/**
+ * Checks that memory was measured, and that memory grows linearly with the connections. Without a line, there is no
+ * memory per connection.
+ */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -12,10 +15,10 @@ import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type Check, check, checkUnless, type Found } from '../../check.ts';
 
-/** Minimum number of plateaus: two points always lie on a line. */
+/** Minimum number of plateaus to detect a curve. Two points are always on a line. */
 const MIN_PLATEAUS = 3;
 
-/** A slope with a wide interval is omitted, which does not invalidate the other slopes. */
+/** A slope with a wide interval is left out. Other slopes stay valid. */
 export const memory: Check[] = [
   check('MEMORY_GROWS', ({ memory: { perConnectionBytes } }) => {
     const layer = mainWorkerLayer(perConnectionBytes);
@@ -26,7 +29,8 @@ export const memory: Check[] = [
   check('MEMORY_NOT_LINEAR', ({ memory }) => bend(memory)),
   checkUnless('abort', 'READINGS_MISSING', ({ memory }, measured) => missing(memory, measured)),
   checkUnless('abort', 'PLATEAUS_UNUSABLE', ({ connections: { failed } }, { plateaus, memory, overTime, fault }) => {
-    // These runs measure what a connection leaves behind or how it reconnects, not its cost.
+    // These runs measure memory that connections leave behind, or how they reconnect. They do not measure memory per
+    // connection.
     if (overTime || fault || !memory) return undefined;
     const different = new Set(plateaus.map(({ connections }) => connections));
     if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
@@ -36,20 +40,21 @@ export const memory: Check[] = [
       values: valuesOf(
         Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
       ),
-      // The scenario had a pause for each plateau.
+      // The scenario has enough pauses, so failed connections can be the reason for too few different numbers of
+      // connections.
       ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
     };
   }),
 ];
 
-/** Minimum share of a connection’s whole cost; less does not change the headline. */
+/** Minimum share of the memory per connection. Smaller figures do not change the headline. */
 const MIN_SHARE = 0.2;
 /**
- * Curvature that pages can cause: a process takes pages in steps, which bends a line even if its heap is straight. Measured half-way along
- * the line.
+ * Curvature that memory pages can cause: a process takes pages in steps, so RSS is not exactly linear even if the heap
+ * is. The curvature is the distance from the line at its middle.
  */
 const PAGES_BYTES = 1024 ** 2;
-/** Noise of the exact count: V8 keeps code that it compiles during the run. */
+/** Noise of the exact heap figure in bytes: V8 keeps code that it compiles during the run. */
 const KEPT_NOISE_BYTES = PAGES_BYTES / 2;
 
 function bend(memory: Result['memory']): Found {
@@ -62,14 +67,14 @@ function bend(memory: Result['memory']): Found {
   return notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
 }
 
-/** Finds bent lines among the layers of the deployment that are part of the headline. */
+/** Finds curved memory figures among the layers of the deployment that are part of the headline. */
 function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspector }: Result['memory']) {
   const parts = perConnection?.parts ?? [];
   const quoted = parts.find(({ title }) => title === 'workers')?.layer ?? mainWorkerLayer(perConnectionBytes);
   const whole = perConnection?.bytes ?? perConnectionBytes[quoted]?.slope ?? 0;
   return layers.flatMap(({ id: layer, belongsTo }) => {
     const { doubt, slope } = perConnectionBytes[layer] ?? {};
-    // Pages of JVM and Go contain garbage, which does not follow the connections.
+    // Memory pages of JVM and Go contain garbage, so they do not grow linearly with the connections.
     const isUnclean = inspector !== undefined && inspector.runtime !== 'v8' && familyOf(layer) === 'worker';
     const isCounted = parts.some((part) => part.layer === layer);
     const isOfDeployment = isCounted || (belongsTo === 'deployment' && !isUnclean);
@@ -105,7 +110,10 @@ function notLinear(what: string, points: Point[]): Found {
   };
 }
 
-/** Finds figures that some plateaus lack. They have no line, and would be missing in the report without an explanation. */
+/**
+ * Finds figures that are missing at some plateaus. They have no line, so the report would lack them without an
+ * explanation.
+ */
 function missing({ plateaus, inService, absent, layers }: Result['memory'], { uncollected }: Measurements): Found {
   const all = [lackingIn(plateaus, uncollected), lackingIn(inService?.plateaus ?? [], uncollected)];
   const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
@@ -119,12 +127,16 @@ function missing({ plateaus, inService, absent, layers }: Result['memory'], { un
   };
 }
 
-/** Figures that may disappear: child processes of workers may end while they are read, and the heap of `malloc` may change. */
+/**
+ * Figures that can disappear during a run: child processes of workers can exit while they are read, and `malloc` may
+ * use another heap.
+ */
 const MAY_BE_GONE = ['workerChildrenPss', 'workerMalloc'];
 
 /**
+ * Finds figures that only some readings have.
  * @param known figures whose absence has its own reason
- * @returns figures that only some readings have, and how many readings lack one of them
+ * @returns the figures, and the number of readings that lack at least one of them
  */
 function lackingIn(readings: Record<string, number>[], known: string[]): { ids: string[]; times: number } {
   const figures = [...new Set(readings.flatMap(Object.keys))].filter((id) => id.startsWith('worker'));
@@ -134,7 +146,7 @@ function lackingIn(readings: Record<string, number>[], known: string[]): { ids: 
   return { ids, times: readings.filter((reading) => ids.some((id) => !(id in reading))).length };
 }
 
-/** Memory of the machine that grew with the connections and that belongs to no measured process. */
+/** Reports memory of the machine that grew with the connections but that no measured process holds. */
 type Balance = NonNullable<Result['memory']['balance']>;
 
 export const unexplained: Check[] = [
@@ -151,7 +163,7 @@ function unexplainedMemory({ parts, holders }: Balance): Found {
   const significant = parts.filter(({ isSignificant }) => isSignificant);
   const certain = holders.filter(({ isSignificant }) => isSignificant);
   if (significant.length + certain.length === 0) return undefined;
-  // If no holder is certain, the processes that grew most are suspects.
+  // If no process certainly holds the memory, the processes that grew most are reported as suspects.
   const named = certain.length > 0 ? certain : holders;
   const texts = [
     ...significant.map((one) => `${intervalText(one)} in ${PLACES[one.part]}`),

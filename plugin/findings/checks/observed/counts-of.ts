@@ -1,4 +1,4 @@
-/** Describes counts of workers, kernel and pages that differ from the generator's connections. */
+/** Describes connection counts of workers, kernel and metrics pages that differ from the generator's count. */
 import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
 import { counted } from '../../../../report/text/format.ts';
 import type { Moment, Observed } from '../../../run/measurements/observations.ts';
@@ -100,7 +100,9 @@ function tooFew(fact: Observed['countsDiffer']) {
   };
 }
 
-/** Describes the connections that the workers count. A count below the run's own connections has no number. */
+/**
+ * Describes how many connections the workers count. Without a number if they count fewer than the run's own clients.
+ */
 function countsText({ when, counted, held, all, own, before }: Observed['countsDiffer']): string {
   const others = before > 0 ? ` and ${before} from before it` : '';
   const connections =
@@ -110,7 +112,7 @@ function countsText({ when, counted, held, all, own, before }: Observed['countsD
   return `${momentText(when)}, the workers count ${connections}, the generator ${held}`;
 }
 
-/** Time of an observation, as text and as the window of a finding. */
+/** Time of an observation, as text and as the measurement window of a finding. */
 const TEXTS: Record<Moment['at'], (count: number) => string> = {
   begin: () => 'before the load',
   plateau: (count) => (count === 0 ? 'while no connection was open' : `at ${counted(count, 'connection')}`),
@@ -127,7 +129,7 @@ export function momentText({ at, count = 0 }: Moment): string {
   return TEXTS[at](count);
 }
 
-/** Returns the number that the text contains. */
+/** Returns the first number in the text. */
 export function momentValues({ at, count = 0 }: Moment): FindingValue[] {
   if (at === 'plateau') return valuesOf({ 'connections of the plateau': count });
   if (at === 'wave') return valuesOf({ wave: count });

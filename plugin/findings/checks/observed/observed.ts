@@ -1,4 +1,4 @@
-/** Converts each kind of observation to its finding. */
+/** Converts each recorded observation of a run to its finding. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
@@ -136,7 +136,7 @@ const OF_READINGS = {
   }),
 };
 
-/** Consequence of memory that still falls, by the time at which the run waits for it to settle. */
+/** Effect on the figures if memory was still falling, by the point of the run. */
 const CONSEQUENCE: Partial<Record<Moment['at'], string>> = {
   plateau: 'the baseline is too high, and there is no memory per connection',
   wave: 'the wave seems to leave more behind than it does',
@@ -145,7 +145,7 @@ const CONSEQUENCE: Partial<Record<Moment['at'], string>> = {
 
 const OF_PARTS = {
   partsChanged: ({ when, parts, since }: Observed['partsChanged']): CodedDetail =>
-    // Start time and counters of the page itself show the restart.
+    // The metrics page itself contains the start time and counters that show the restart.
     parts.every(({ name }) => name === METRICS_PAGE)
       ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
       : {
@@ -176,19 +176,19 @@ type Finds = { [K in ObservedKind]: (fact: Observed[K]) => CodedDetail };
 
 const FINDS: Finds = { ...OF_COUNTS, ...OF_PARTS, ...OF_CLIENTS, ...OF_READINGS };
 
-/** Groups of observations with a common mistake as their cause. */
+/** Groups of observations that have the same mistake as their cause. */
 const GROUPS: readonly (readonly ObservedKind[])[] = [WRONG_COUNTS, WRONG_ADDRESSES];
 
-/** Converts `atLeast` to `at least`. */
+/** Converts camel case to words, such as `atLeast` to `at least`. */
 const wordsOf = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Names and units of numbers in observations that are not counts. */
+/** Names and units of numbers in observations. Numbers without an entry are counts. */
 const NAMED: Record<string, { name?: string; unit: string }> = {
   seconds: { unit: 's' },
   since: { name: 'last seen unchanged', unit: 's' },
 } satisfies { [K in keyof (Observed['partsChanged'] & Observed['memoryFalls'])]?: object };
 
-/** Returns the finding of an observation, with its numbers as values. */
+/** Returns the finding of an observation. The observation's numbers become the values of the finding. */
 export function findingOf<K extends ObservedKind>(kind: K, fact: Observed[K]): CodedDetail {
   const counts = Object.entries(fact).flatMap(([key, value]) => {
     const { name = wordsOf(key), unit = '' } = NAMED[key] ?? {};
@@ -199,7 +199,7 @@ export function findingOf<K extends ObservedKind>(kind: K, fact: Observed[K]): C
   return values.length > 0 ? { ...detail, values } : detail;
 }
 
-/** Returns findings in order of time, one for each group. */
+/** Returns the findings in order of time, with one finding for each group. */
 export function observed({ all }: Observations): CodedDetail[] {
   const groupOf = (kind: ObservedKind) => GROUPS.find((kinds) => kinds.includes(kind));
   return all

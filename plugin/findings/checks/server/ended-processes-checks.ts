@@ -1,4 +1,7 @@
-/** Finds processes of the deployment that ended or stood still during the run, which usually explains lost connections and copies. */
+/**
+ * Finds processes of the deployment that ended or were halted during the run, which usually explains lost connections
+ * and copies.
+ */
 import { PROXIES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
 import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
 import { standstill } from '../../../../report/figures/stalls.ts';
@@ -10,15 +13,15 @@ import { ofDeployment, only } from '../connections/failure-causes.ts';
 import { filesBeside } from '../connections/limits-checks.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
 
-/** Share of the limit of open files above which it is reported. */
+/** Minimum share of the limit of open files for the limit to be reported. */
 const NEARLY_FULL = 0.8;
-/** Maximum number of further ended processes in a message. */
+/** Maximum number of ended processes that a message lists. */
 const MAX_LISTED = 3;
 
-/** Matches the disconnect reasons that clients report when the server process ends. */
+/** Pattern of the disconnect reasons in clients when a server process ends. */
 const CUT_OFF = /^(disconnected_)?(transport[ _](close|error))$/;
 
-// Ctrl-C in a shared terminal often stops the server together with the run.
+// Ctrl-C in a shared terminal stops both the server and the run.
 export const endedProcesses = [
   checkUnless('stop', 'PROCESS_ENDED', (result, measurements) => ended(result, measurements)),
   check('PROCESS_ENDED', (_, measurements) => restarted(measurements)),
@@ -58,7 +61,7 @@ function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
   };
 }
 
-/** Returns `worker w0 (process 7, node app.mjs)`, `Redis (process 8, redis-server)`. */
+/** Returns a text such as `worker w0 (process 7, node app.mjs)` or `Redis (process 8, redis-server)`. */
 function nameOf(
   { pid, layer, command }: Omit<HaltedProcess, 'state' | 'sinceUs' | 'untilUs'>,
   measurements: Measurements,
@@ -72,7 +75,7 @@ function workerOf(pid: number, { workersAtStart }: Measurements): string | undef
   return workersAtStart.find((worker) => worker.pid === pid)?.worker;
 }
 
-/** Returns whether connections close when the process ends. */
+/** Returns whether the process holds connections of clients, which close when it ends. */
 export function holdsConnections({ layer }: Pick<EndedProcess, 'layer'>): boolean {
   return layer === 'worker' || (PROXIES as string[]).includes(layer);
 }
@@ -110,7 +113,7 @@ function gone(result: Measured, measurements: Measurements): Found {
   };
 }
 
-/** Returns the connections of these workers when they were last counted. */
+/** Returns the number of connections of the ended workers at the last check. */
 function connectionsOf(workers: { connections?: number }[]): FindingValue[] {
   return workers.flatMap(({ connections }) => (connections === undefined ? [] : valuesOf({ connections })));
 }
@@ -151,7 +154,7 @@ function ended(result: Measured, measurements: Measurements): Found {
     message: `${nameOf(first, measurements)} ended${times(first)}${during}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
     ...inWindow(window),
-    // The plateaus were measured before the exit.
+    // The plateaus were measured before the process ended.
     ...(window !== undefined &&
       window !== 'ramp' &&
       measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
@@ -173,7 +176,7 @@ function ended(result: Measured, measurements: Measurements): Found {
   };
 }
 
-/** Maximum number of files of a connection: its socket, and some of the application's. */
+/** Maximum number of files per connection: its socket, and some files of the application. */
 const FILES_EACH = 4;
 const mayFill = ({ openFiles = 0, limit = 0 }: EndedProcess, connections: number) =>
   openFiles + FILES_EACH * connections >= limit;
@@ -190,12 +193,12 @@ const ORDERLY: { text: string; fix: string; bytes?: number } = {
   fix: 'find what stopped it: a deploy, a supervisor that sends SIGTERM or SIGINT, or its own exit after `io.close()`',
 };
 
-/** Returns whether connections closed, each with a close frame: a crashing process sends none. */
+/** Returns whether all lost connections closed with a close frame. A process that crashes sends no close frames. */
 function wasOrderly(ends: Measured['connections']['ends']): boolean {
   return ends.length > 0 && ends.every(({ cause }) => /^closed_(1000|1001|1005|1012)$/.test(cause));
 }
 
-/** Returns the memory limit that the command line of the process sets. */
+/** Returns the memory limit from the command line of the process. */
 function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
   const megabytes = Number(/--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(command)?.[1]);
   return megabytes > 0
@@ -207,7 +210,7 @@ function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
     : undefined;
 }
 
-/** Returns seconds on the time axis of the samples, if these have begun. */
+/** Returns the time in seconds on the time axis of the samples; undefined before the first sample. */
 export function secondsOf(
   { atUs }: Pick<EndedProcess, 'atUs'>,
   { samplesBeganAtUs }: Measurements,
@@ -215,7 +218,7 @@ export function secondsOf(
   return samplesBeganAtUs === undefined ? undefined : (atUs - samplesBeganAtUs) / 1e6;
 }
 
-/** Returns undefined for a time before the load. */
+/** Returns the time; undefined for a time before the load. */
 function laterThanStart(seconds: number | undefined): number | undefined {
   return seconds === undefined || seconds < 0 ? undefined : seconds;
 }
@@ -235,7 +238,7 @@ const WINDOWS: Record<string, string> = {
   profile: 'disconnect',
 };
 
-/** Returns undefined for a time before the load. */
+/** Returns the measurement window at a time; undefined before the load. */
 function windowAt(seconds: number | undefined, { stages }: Measurements): string | undefined {
   if (seconds === undefined || seconds < 0) return undefined;
   const stage = stages.findLast(({ t }) => t <= seconds)?.name ?? '';

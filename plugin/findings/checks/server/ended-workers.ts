@@ -1,4 +1,7 @@
-/** Finds workers that ended or restarted by their statistics and control ports, the only source for another host. */
+/**
+ * Finds workers that ended or restarted, from their statistics and control ports. For workers on other hosts, there is
+ * no other source.
+ */
 import { total } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { changesBetween, type Restart, type SilentWorker } from '../../../run/measurements/worker-identity.ts';
@@ -6,7 +9,7 @@ import type { Measured } from '../../check.ts';
 import { isCutOff, ofDeployment, only } from '../connections/failure-causes.ts';
 
 /**
- * Compares workers in the order of the control URLs; names can be the same.
+ * Compares workers in the order of the control URLs, because several workers can have the same name.
  * @returns unplanned changes: restarted workers, and control URLs that lead to another worker
  */
 export function changedWorkers({ workersAtStart, workersAtEnd, restarts, fault }: Measurements) {
@@ -29,8 +32,9 @@ export function restartedWorkers(measurements: Measurements): ({ worker: string 
 }
 
 /**
- * Finds silent workers. A control port that refuses connections shows an ended process only if clients were disconnected as well.
- * @returns silent workers whose process ended, and silent workers for which this is unknown
+ * Finds workers that do not answer. If a control port refuses connections, the process counts as ended only if clients
+ * were disconnected, too.
+ * @returns workers whose process ended, and workers for which this is unknown
  */
 export function silentWorkers(
   { connections: { lost, failures } }: Measured,

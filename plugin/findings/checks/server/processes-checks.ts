@@ -1,4 +1,4 @@
-/** Checks the server's processes and workers: which of them held no connections, changed, or could not be read. */
+/** Checks the server's processes and workers: none may be idle, replaced or unreadable. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -11,9 +11,9 @@ import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts'
 import { type Check, check, type Found } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
-/** Noise of an idle process's pages. */
+/** Noise of an idle process's memory in bytes. */
 const NOISE_BYTES = 1024 ** 2;
-/** Minimum share of the growth of all workers. */
+/** Minimum growth of a worker's memory, as a share of the growth of all workers. */
 const MIN_SHARE = 0.1;
 
 export const processes: Check[] = [
@@ -50,7 +50,7 @@ function apart(
   };
 }
 
-/** Checks sources of figures that could not be read when the run needed them. A source without permission is absent, but has not ended. */
+/** Reports sources of figures that could not be read when the run needed them. */
 export const sources: Check[] = [
   check('SOURCE_UNREADABLE', (_, { absentSources, samplesBeganAtUs }) =>
     [...absentSources].map(([source, absence]) => ({
@@ -62,7 +62,7 @@ export const sources: Check[] = [
   ),
 ];
 
-/** Checks that the workers are the same as at the beginning, and that all are known. */
+/** Checks that all workers are known, and that they are the same as at the start. */
 export const workers: Check[] = [
   check('WORKER_URLS_WRONG', (_, measurements) => {
     const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);

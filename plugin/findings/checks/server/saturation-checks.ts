@@ -1,4 +1,4 @@
-/** Finds exhausted resources of the deployment: CPU of its workers, memory, the output of Redis. */
+/** Detects exhausted resources of the deployment: CPU of its workers, memory, output buffers of Redis. */
 
 import { valuesOf } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -7,19 +7,22 @@ import { mean } from '../../../../report/statistics/statistics.ts';
 import { decimals, megabytes } from '../../../../report/text/format.ts';
 import { type Check, check, type Detail, type Measured } from '../../check.ts';
 
-/** CPU at which an event loop has work waiting, in percent of one core. */
+/** CPU use from which an event loop has work waiting, in percent of one core. */
 const BUSY_PERCENT = 90;
-/** Minimum CPU time as a share of a broadcast's time until its last receiver; with less, the time is spent elsewhere. */
+/**
+ * Minimum CPU time during a broadcast, as a share of the time to its last receiver. With less CPU time, the delay has
+ * another cause.
+ */
 const MIN_BROADCAST_SHARE = 0.5;
-/** Minimum length of a broadcast: shorter ones keep workers busy only briefly. */
+/** Minimum time to the last receiver, in milliseconds. Shorter broadcasts do not keep workers busy for long. */
 const MIN_BROADCAST_MS = 100;
 const FULL_SHARE = 0.95;
 /**
- * Redis's default limit of output for subscribers: it disconnects a subscriber after a minute above this, and immediately at four times as
- * much.
+ * Redis's default output buffer limit for subscribers. Redis disconnects a subscriber that stays above it for a minute,
+ * and immediately at four times as much.
  */
 const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
-/** The finding's window by stage of the run. */
+/** Measurement window of the finding, by stage of the run. */
 const WINDOWS: Record<string, string> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 
 export const saturation: Check[] = [
@@ -53,29 +56,32 @@ function redisOutput({ redisServer }: Measured['samples'][number]): number {
   return Number((redisServer as Figures | undefined)?.outputBufferBytes ?? 0);
 }
 
-/** Returns the time since which Redis was behind, in seconds on the axis of the samples; Infinity if it never was. */
+/**
+ * Returns the time since which Redis's output buffers were over the limit, in seconds on the time axis of the samples;
+ * Infinity if they never were.
+ */
 export function redisWaitedSince({ samples }: Pick<Measured, 'samples'>): number {
   return samples.find((sample) => redisOutput(sample) >= REDIS_OUTPUT_BYTES)?.t ?? Number.POSITIVE_INFINITY;
 }
 
-/** Returns the mean CPU of a layer in each stage of load, in percent of one core. */
+/** Returns the mean CPU use of a layer in each stage of load, in percent of one core. */
 function cpuByStage({ stages, samples, messages }: Measured, layer: string): { stage: string; percent: number }[] {
   return stages.flatMap(({ name: stage, t }, index) => {
-    // A hold without messages is idle.
+    // Without messages, the hold is not a stage of load.
     if (WINDOWS[stage] === undefined || (stage === 'hold' && !messages)) return [];
     const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
     const inside = samples
       .filter((sample) => sample.t > t && sample.t <= until)
       .flatMap((sample) => (sample[layer] as Figures | undefined)?.cpuPercent ?? [])
       .map(Number);
-    // A single sample can be a garbage collection.
+    // The CPU use of a single sample may come from a garbage collection.
     return inside.length < 2 ? [] : [{ stage, percent: mean(inside) }];
   });
 }
 
 /**
- * Returns whether a part of the deployment can have lacked CPU in the window: its CPU use, and a wait as long as that of the generator's
- * threads, fill a core. Also true if either is unknown.
+ * Returns whether a layer of the deployment may have lacked CPU in the window: its CPU use, plus a wait as long as the
+ * wait of the generator's threads, fills a core. Also returns true if either is unknown.
  */
 export function mayLackCpu(result: Measured, window: string): boolean {
   const waits = result.generator.flatMap((loop) => (loop.window === window ? (loop.cpuWaitShare ?? []) : []));
@@ -88,12 +94,12 @@ export function mayLackCpu(result: Measured, window: string): boolean {
   return waits.length === 0 || percents.length === 0 || Math.max(...percents) >= needed;
 }
 
-/** Returns the mean CPU of all workers in a stage of load, in percent of one core. */
+/** Returns the mean CPU use of all workers in a stage of load, in percent of one core. */
 export function cpuIn(result: Measured, stage: string): number | undefined {
   return cpuByStage(result, 'worker').find((one) => one.stage === stage)?.percent;
 }
 
-/** Returns the busiest stage of load in which the workers had no CPU left: the event loop of a worker has one core. */
+/** Returns the busiest stage of load in which a worker's event loop used a whole core. */
 export function fullWorkers(result: Measured): Detail | undefined {
   const workers = workerCount(result);
   const means = cpuByStage(result, 'worker').map(({ stage, percent }) => ({ stage, percent: percent / workers }));
@@ -107,7 +113,7 @@ export function fullWorkers(result: Measured): Detail | undefined {
   };
 }
 
-/** Detects workers that are at their limit during each broadcast, but idle on average. */
+/** Detects workers that are at their CPU limit during each broadcast, but idle on average. */
 function broadcastCpu(result: Measured): Detail | undefined {
   const microseconds = result.cpu.worker?.broadcastMicrosecondsPerMessage;
   const { delivery, latency } = result;

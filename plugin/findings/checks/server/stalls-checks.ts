@@ -1,4 +1,7 @@
-/** Detects pauses of the server's event loop by its clients: connects, or copies of consecutive broadcasts, wait for the same moment. */
+/**
+ * Detects pauses of the server's event loop from its clients: many connects or consecutive broadcasts wait for the same
+ * moment.
+ */
 
 import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
 import { valuesOf } from '../../../../protocol/result/findings.ts';
@@ -10,17 +13,20 @@ import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 import { type Gap, gapOf, waitedFor } from '../connections/connect-waits.ts';
 import { busiest } from '../connections/pings.ts';
 
-/** Maximum spread of first copies that count as one moment, as a share of the time between two broadcasts. */
+/**
+ * Maximum difference between first copies that arrived at the same moment, as a share of the time between two
+ * broadcasts.
+ */
 const MAX_SPREAD_SHARE = 0.2;
 /**
- * Minimum number of broadcasts that arrive together, as a share of the broadcasts sent during the pause: in a queue, two can arrive
+ * Minimum share of the broadcasts sent during a pause that must arrive together. In a queue, two broadcasts can arrive
  * together by chance.
  */
 const MIN_SHARE = 0.5;
-/** Minimum pause: a shorter one is garbage collection, or a moment of a busy machine. */
+/** Minimum length of a pause in milliseconds. Garbage collections and busy machines cause shorter pauses. */
 const MIN_STALL_MS = 200;
 
-/** Maximum CPU of an event loop that waited and did not work, in percent of a core. */
+/** Maximum CPU use of an event loop that waited instead of working, in percent of a core. */
 const WAITING_PERCENT = 10;
 
 const BLOCKED_FIX =
@@ -33,25 +39,28 @@ export const stalls: Check[] = [
   checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result)),
 ];
 
-/** Minimum number of connections that a ramp requests in a gap: with fewer, none may have been due. */
+/** Minimum number of connections that a ramp must request during a gap. With fewer, the gap may be chance. */
 const MIN_ASKED = 5;
-/** Minimum ratio of the median wait to the longest wait at which every connect is slow. */
+/** Minimum ratio of the median connect time to the longest connect time at which all connects count as slow. */
 const USUAL_SHARE = 0.75;
 
-/** Returns whether connects are always that slow, or too few to show that several waited. */
+/** Returns whether connects are always as slow as in the gap, or too few to show that several waited. */
 function isUsual({ connections: { connectMs, configuredRatePerSec } }: Measured, { waitedMs }: Gap): boolean {
   const asked = ((configuredRatePerSec ?? 0) * waitedMs) / 1000;
   return asked < MIN_ASKED || (connectMs?.p50 ?? 0) > USUAL_SHARE * waitedMs;
 }
 
-/** Returns a period in which the server accepted no connection, followed by all that had waited, although no connection had closed. */
+/**
+ * Finds a period in which the server accepted no connection and then all waiting connections at once, although no
+ * connection had closed.
+ */
 function stalledRamp(result: Measured): Found {
   const { connections } = result;
   const gap = gapOf(result);
   const { held, closed, lost, failed, retries } = connections;
-  // After a closed connection, a limit may have accepted the next one. After a failed attempt, the server may have refused it.
+  // If a connection closed or an attempt failed, the gap may come from a limit or a refusal.
   const isStall = held !== null && total(lost) === 0 && !closed && !failed && !retries;
-  // The event loops of the workers report this pause themselves.
+  // The event loops of the workers report this pause, too, in their own finding.
   if (!gap || !isStall || isUsual(result, gap) || stalledWorkers(result).some(({ window }) => window === 'ramp'))
     return undefined;
   const seconds = gap.waitedMs / 1000;
@@ -76,16 +85,16 @@ function stalledRamp(result: Measured): Found {
 }
 
 interface Stall {
-  /** Time at which the first copies arrived, in seconds. */
+  /** Arrival time of the first copies, in seconds. */
   end: number;
-  /** Time since the first of its broadcasts; the standstill may have begun earlier. */
+  /** Time from the first broadcast of the pause to its end. The pause may have begun earlier. */
   lengthMs: number;
   broadcasts: number;
   /** Seconds between the last two broadcasts of the pause. */
   apart: number;
 }
 
-/** Returns undefined if clients saw no standstill of the server during the broadcasts. */
+/** Reports standstills of the server during the broadcasts, as its clients saw them. */
 export function stalledServer(result: Measured): Found {
   const least = Math.max(MIN_STALL_MS, MAX_GROWTH * longestDelayMs(result));
   const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
@@ -110,8 +119,8 @@ export function stalledServer(result: Measured): Found {
 }
 
 /**
- * Returns groups of two or more consecutive broadcasts whose first copies arrived at the same moment, and whose other copies followed at
- * once.
+ * Returns groups of consecutive broadcasts whose first copies arrived at the same moment, and whose other copies
+ * arrived directly afterwards.
  */
 function stallsAmong(batches: Batch[]): Stall[] {
   const all: Stall[] = [];
@@ -122,7 +131,7 @@ function stallsAmong(batches: Batch[]): Stall[] {
     const apart = isKnown && before !== undefined ? t - before : 0;
     const isTogether =
       isKnown && open && apart > 0 && Math.abs(t + firstMs / 1000 - open.end) <= MAX_SPREAD_SHARE * apart;
-    // Copies that wait for the same moment arrive within it.
+    // If all copies of a broadcast wait for the same moment, they arrive at almost the same time.
     const isShort = isKnown && lastMs - firstMs <= MAX_SPREAD_SHARE * firstMs;
     if (isTogether && open) Object.assign(open, { broadcasts: open.broadcasts + 1, apart });
     else {
