@@ -40,7 +40,7 @@ export async function playOnce(script: Script, vars: Record<string, unknown> = {
 }
 
 /** The functions that Artillery provides. */
-const FUNCTIONS: UserContext['funcs'] = {
+export const FUNCTIONS: UserContext['funcs'] = {
   $randomNumber: (min, max) => Number(min) + Math.floor(Math.random() * (Number(max) - Number(min) + 1)),
   $randomString: (length) => 'x'.repeat(Number(length)),
 };

@@ -11,13 +11,11 @@ import type { Settings } from '../../script/settings.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
 import { settingsOf } from '../scenario-argument.ts';
 import { Draft } from './draft.ts';
-import { changeEngine } from './engine-change.ts';
+import { changeEngine, connectFirst } from './engine-change.ts';
 import { holdFlows, isHoldable } from './held-flows.ts';
 import { type Change, TO_DECIDE } from './scenario-document.ts';
 
 const MAX_ROUNDS = 200;
-/** Keys of a scenario without steps. It only connects. */
-const CONNECTING = ['name', 'engine', 'weight', 'socketio'];
 const MAX_SHOWN_LENGTH = 80;
 
 /** Matches features of other engines in the user's functions. Each has a suggestion for its replacement. */
@@ -49,8 +47,9 @@ export async function adopted(text: string, path: string, holds: boolean | undef
   const draft = new Draft(text, path);
   quote(draft);
   await draft.read();
-  changeEngine(draft);
+  const ofOwnEngine = changeEngine(draft);
   await solve(draft);
+  for (const index of ofOwnEngine) connectFirst(draft, index);
   const { settings } = await examine(draft);
   const isHeld = holds ?? (settings !== undefined && isHoldable(settings));
   if (isHeld) holdFlows(draft);
@@ -68,10 +67,6 @@ function quote(draft: Draft): void {
 /** Rewrites known problems. Removes all other parts that no engine reads. */
 async function solve(draft: Draft): Promise<void> {
   readProcessor(draft);
-  for (const [index, scenario] of draft.scenario().scenarios.entries()) {
-    const isWithout = Object.keys(scenario).every((key) => CONNECTING.includes(key));
-    if (isWithout) draft.set(['scenarios', index, 'flow'], [{ connect: true }], 'the engine connected without a flow');
-  }
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const problems = (await examine(draft)).problems.filter((one) => isSolvable(draft, one));
     const problem = problems.find(({ rewrite }) => rewrite) ?? problems[0];

@@ -8,15 +8,16 @@ import { ENGINE, PLUGIN, type Scenario } from '../../script/script.ts';
 import type { Draft } from './draft.ts';
 import { readFrames } from './websocket-frames.ts';
 
-/** Artillery's own engine, and `artillery-engine-socketio-v3`. */
-const OTHER_ENGINES = ['socketio', 'socketio-v3'];
+/** Artillery's own engine. */
+const OWN_ENGINE = 'socketio';
+const OTHER_ENGINES = [OWN_ENGINE, 'socketio-v3'];
 /** Matches a template, except for templates of environment variables. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
 /** Smallest time-out that is taken for milliseconds; smaller values are seconds. */
 const MILLISECONDS_FROM = 1000;
 
-/** @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO */
-export function changeEngine(draft: Draft): void {
+/** @returns indexes of the scenarios of Artillery's own engine @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO */
+export function changeEngine(draft: Draft): number[] {
   const spoken = readFrames(draft);
   const { config, scenarios } = draft.scenario();
   const engines = Object(config.engines) as Record<string, unknown>;
@@ -68,6 +69,22 @@ export function changeEngine(draft: Draft): void {
   if (config.ensure !== undefined && !('ensure' in Object(config.plugins))) {
     draft.set(['config', 'plugins', 'ensure'], {}, 'Artillery checks config.ensure only with this plugin');
   }
+  return [...scenarios.entries()].flatMap(([index, { engine = config.engine }]) =>
+    engine === OWN_ENGINE ? index : [],
+  );
+}
+
+/** Connects before the first step, as Artillery's own engine does, unless the first step does, or the author chose another. */
+export function connectFirst(draft: Draft, index: number): void {
+  const at: Path = ['scenarios', index, 'flow'];
+  const { flow = [] } = draft.scenario().scenarios[index] as Scenario;
+  const steps = [flow].flat(2).map(Object);
+  const [{ emit, namespace = '' } = {}] = steps;
+  if ((emit !== undefined && namespace === '') || steps.some((step) => 'connect' in step)) return;
+  const step = { connect: true };
+  if (draft.document.has(at)) draft.document.append(at, step, 0);
+  else draft.document.set(at, [step]);
+  draft.note(undefined, {}, step, 'the engine connected before the flow');
 }
 
 /**
@@ -101,5 +118,5 @@ function requireEngine(draft: Draft): void {
 }
 
 function hasSocketSteps({ flow }: Scenario): boolean {
-  return [flow ?? []].flat().some((step) => 'emit' in Object(step));
+  return [flow ?? []].flat().some((step) => 'emit' in Object(step) || 'emit' in Object(Object(step).socketio));
 }

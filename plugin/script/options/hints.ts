@@ -18,6 +18,7 @@ import {
   movedTo,
   removed,
   renamed,
+  spread,
   step,
   text,
 } from './rewrites.ts';
@@ -84,6 +85,7 @@ const TABLE: Record<string, Hint> = {
     ...all(EMIT, 'send', 'message', 'publish', 'broadcast', 'request', 'event', 'emitWithAck', 'socketEmit'),
     ...all(EMIT, 'join', 'joinRoom', 'join_room', 'leave', 'leaveRoom', 'subscribe', 'unsubscribe', 'room'),
     ...all(CONNECT, 'socketio', 'socket', 'open', 'namespace', 'url', 'login', 'auth', 'authenticate'),
+    engine: removed('remove it: a scenario has an engine, and its steps have none'),
     ...all(CLOSE, 'close', 'end', 'exit', 'quit', 'logout', 'disconnectAfter'),
     ...all(STAY, 'stay', 'keep', 'keepAlive', 'keepOpen', 'holdOpen', 'forever'),
     ...all(LOOP, 'repeat', 'for', 'forEach', 'while', 'count', 'interval', 'times', 'setInterval'),
@@ -234,6 +236,13 @@ const TABLE: Record<string, Hint> = {
 const waitWithoutFunction: Rewrite = (owner, key) =>
   Object(owner[key]).function === undefined ? WAIT.rewrite?.(owner, key) : undefined;
 
+/** Rewrites of values with an invalid type, by key. */
+const REWRITES_OF_VALUES = new Map<string, Rewrite>([
+  ['emit', asList],
+  ['loop', looped],
+  ['think', spread],
+]);
+
 const HINTS = new Map(Object.entries(TABLE));
 
 /** @param within key that the name is in: `step`, `emit`, `scenario`, `config`, `template`, … */
@@ -247,7 +256,8 @@ export function withHints(problems: Problem[]): Problem[] {
     const [name = '', parent = ''] = problem.path.split('.').reverse();
     const within = /^(flow|loop|parallel)\[/.test(parent) ? 'step' : parent.replace(/\[.*/, '');
     const hint = hintFor(name, within) ?? HINTS.get(name);
-    if (name === 'emit') return { rewrite: asList, ...problem };
+    const ofValue = REWRITES_OF_VALUES.get(name);
+    if (ofValue) return { rewrite: ofValue, ...problem };
     if (problem.at && /(flow|loop)\[\d+\]\.on(\.function)?$/.test(problem.path)) {
       return { ...problem, at: problem.at.slice(0, problem.at.lastIndexOf('on') + 1), rewrite: waitWithoutFunction };
     }

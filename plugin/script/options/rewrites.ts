@@ -82,9 +82,10 @@ export const asArgument: Rewrite = (owner, key) => {
 export const asList: Rewrite = (owner, key) =>
   typeof owner[key] === 'string' ? { owner: { ...owner, [key]: [owner[key]] } } : undefined;
 
-/** Rewrites `socketio: {connect: …}`, `socket: true` or `namespace: /chat` as a `connect`. */
+/** Rewrites `socketio: {connect: …}`, `socket: true` or `namespace: /chat` as a `connect`, and `socketio: {emit: …}` as an `emit`. */
 export const connected: Rewrite = (owner, key) => {
   const value = owner[key];
+  if (isOptions(value) && 'emit' in Object(value)) return { owner: replacedKey(owner, key, Object(value)) };
   if ('connect' in owner) {
     const isOption = key in connectionShape && typeof owner.connect !== 'string';
     return isOption
@@ -98,11 +99,19 @@ export const connected: Rewrite = (owner, key) => {
   return { owner: replacedKey(owner, key, { connect: inner ?? true }) };
 };
 
-/** Rewrites `repeat: {count: 3, steps: […]}` as a `loop`. */
+/** Rewrites `repeat: {count: 3, steps: […]}`, and a `loop` that is written so. */
 export const looped: Rewrite = (owner, key) => {
-  const { count, times = count, flow, loop = flow, steps = loop } = Object(owner[key]) as Owner;
+  const { count = owner.count, times = count, flow, loop = flow, steps = loop } = Object(owner[key]) as Owner;
   if (!Array.isArray(steps) || times === undefined) return undefined;
   return { owner: replacedKey(owner, key, { loop: steps, count: times }) };
+};
+
+/** Rewrites `think: {min: 1, max: 3}` as a time with jitter, and `think: {seconds: 2}` as a time. */
+export const spread: Rewrite = (owner, key) => {
+  const { min, max, seconds, duration = seconds } = Object(owner[key]) as Owner;
+  if (typeof min === 'number' && typeof max === 'number')
+    return { owner: { ...owner, [key]: (min + max) / 2, jitter: `${(max - min) / 2}s` } };
+  return duration === undefined ? undefined : { owner: { ...owner, [key]: duration } };
 };
 
 /** Replaces a template that has no value with this one. */

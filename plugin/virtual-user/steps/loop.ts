@@ -23,7 +23,7 @@ const variableSchema = z.string().refine((name) => !isTemplate(name), {
 
 const schema = z.strictObject({
   loop: z
-    .array(z.unknown(), { error: 'expected a list of steps' })
+    .array(z.unknown(), { error: 'expected a list of steps; write `count` beside `loop`' })
     .min(1, { error: 'expected at least one step' })
     .describe('repeats steps'),
   count: z

@@ -12,7 +12,7 @@ const jitterSchema = z.union([z.number().min(0), z.string().regex(/^\s*[\d.]+\s*
 export const think = defineStep({
   schema: z.strictObject({
     think: z
-      .union([z.number(), z.string()])
+      .union([z.number(), z.string()], { error: 'expected seconds; for a range, write think: 2 with jitter: 1s' })
       .refine((value) => isTemplate(value) || durationMs(value) !== undefined, {
         error: 'expected seconds, or a duration such as "500ms"',
       })

@@ -80,26 +80,6 @@ it('adopt lets users stay by default, unless that multiplies the load, or the us
   assert.equal(await leaves(scenario(3600, [{ emit: ['join'] }, { think: 3600 }])), false, 'they stayed before');
 });
 
-/** Steps of other engines, and their replacements. */
-
-it('adopt quotes templates, and adds a connect step if a scenario has no flow', async (t) => {
-  const { said, script } = await accepted(
-    t,
-    `config:
-  target: http://127.0.0.1:1
-  phases: [{ duration: 5, arrivalRate: 2 }]
-scenarios:
-  - { name: only connects, engine: socketio }
-  - engine: socketio
-    flow:
-      - emit: [join, { name: {{ $uuid }}, room: 8 }]
-`,
-  );
-  assert.deepEqual(script.scenarios[0].flow, [{ connect: true }, { hold: true }]);
-  assert.deepEqual(script.scenarios[1].flow[0], { emit: ['join', { name: '{{ $uuid }}', room: 8 }] });
-  assert.match(said, /line {3}8 .*without quotes, YAML takes a template for a map/);
-});
-
 it('adopt turns frames of Socket.IO’s protocol into steps', async (t) => {
   const flow = [
     { connect: { url: 'ws://127.0.0.1:1/socket.io/?EIO=4&transport=websocket&room=a' } },

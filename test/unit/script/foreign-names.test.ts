@@ -19,16 +19,12 @@ function refusals(flow: unknown[], { config = {}, scenario = {}, env = {}, ...sc
   }
 }
 
-/** Names that `adopt` rewrites are in test/integration/cli/adopt-rewrites.test.ts. */
+/** Names that people use in whole scenarios are in test/fixtures/shapes. */
 const STEPS_WITH_HINTS: [step: unknown, hint: string][] = [
-  [{ once: 'price' }, 'write waitFor: {event: "price"}'],
   [{ on: { event: 'price', function: 'check' } }, 'function "check" needs a config.processor'],
-  [{ waitForEvent: { name: 'price' } }, 'write waitFor: {event: "price"}'],
-  [{ wait: 2 }, 'write think: 2'],
   [{ check: { json: '$.0.ok' } }, 'write match: {json: $.0.ok, value: true} in `acknowledge`'],
   [{ subscribe: 'news' }, 'write emit: ["news", <data>]'],
   [{ repeat: 3 }, 'write loop: [<steps>]'],
-  [{ emit: { channel: 'a', count: 5 } }, 'write loop: [<steps>] with count'],
   [{ emit: ['a'], check: {} }, 'write match: {json'],
   [{ emit: ['a'], acknowledge: { check: {} } }, 'write match: {json'],
 ];
