@@ -1,4 +1,7 @@
-/** The engine that Artillery loads, one per worker thread. Starts the fleet, and compiles each scenario to a function. */
+/**
+ * The Artillery engine of this tool; one instance in each worker thread. Starts the fleet, and compiles each scenario
+ * to a function.
+ */
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
@@ -41,7 +44,7 @@ import { artilleryRuntime, type Runtime } from './runtime.ts';
 const NO_RESULT =
   'This run has no result, no report and no verdict. To get them from any Socket.IO server, add the plugin: config.plugins: { socketio-capacity: {} }';
 
-/** Dependencies that tests replace. */
+/** Dependencies that can be replaced in tests. */
 interface EngineDependencies {
   startFleet: (settings: FleetSettings, processes: number) => Promise<FleetLike>;
   runtime: Runtime;
@@ -58,15 +61,15 @@ export default class CapacityEngine {
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
   #link: RunLink | undefined;
-  /** Other engines by scenario. This engine runs their scenarios, to count their virtual users. */
+  /** Engines of scenarios that run on other engines. This engine counts their virtual users. */
   #others = new Map<Scenario, ArtilleryEngine>();
-  /** Common start of the arrivals, on the clock of this process. */
+  /** Time at which all workers begin their arrivals, on the clock of this process. */
   #startAtUs: number | undefined;
   #began = false;
-  /** Delay of all arrivals. */
+  /** Delay of this worker's arrivals in milliseconds, until the common start. */
   #startDelayMs = 0;
 
-  /** Only stores its arguments: Artillery swallows errors of constructors, and later fails with a misleading message. */
+  /** Only stores its arguments: Artillery hides errors of a constructor, and fails later with a misleading message. */
   constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
     this.#events = events;
@@ -77,8 +80,8 @@ export default class CapacityEngine {
   }
 
   /**
-   * Resolves when arrivals can begin. If the start fails, reports the error, which ends the run, and never resolves, so that no load
-   * starts. Artillery awaits the method only if it is declared `async`.
+   * Resolves when arrivals can begin. If starting fails, reports the error, which ends the run. The promise then stays
+   * pending, so that no load starts. Artillery awaits the method only if it is declared `async`.
    */
   async init(): Promise<void> {
     const { runtime } = this.#dependencies;
@@ -102,11 +105,15 @@ export default class CapacityEngine {
     void this.#signals.start.promise.then((atUs) => {
       this.#startAtUs = atUs;
     });
-    // Artillery initializes one worker after the other, and runs them all once the last is ready, so only the last has to wait.
+    // Artillery initializes its workers one after the other, and starts them all when the last is initialized. So only
+    // the last worker has to wait.
     if (worker === workers) await this.#signals.start.promise;
   }
 
-  /** Delays this worker's arrivals until the common start time: Artillery starts its workers one after the other. */
+  /**
+   * Delays this worker's arrivals until the common start time, because Artillery starts its workers one after the
+   * other.
+   */
   #begin(): void {
     if (this.#began) return;
     this.#began = true;
@@ -116,7 +123,10 @@ export default class CapacityEngine {
     this.#link?.began(beganAtUs);
   }
 
-  /** Used without the plugin. Fails the run if all virtual users failed, because Artillery itself would not. */
+  /**
+   * Reports the first failures of a run without the plugin. If all virtual users failed, the run fails; Artillery
+   * itself would pass it.
+   */
   #reportFailures(): void {
     const { started = 0, succeeded = 0, failures = {}, losses = {}, examples = {} } = this.#context?.tally ?? {};
     for (const [code, text] of Object.entries(examples)) this.#dependencies.runtime.warn(`First ${code}: ${text}`);
@@ -158,16 +168,20 @@ export default class CapacityEngine {
     return this.#script.config.plugins?.[ENGINE] !== undefined;
   }
 
-  /** Returns undefined if no scenario runs on this engine. */
+  /**
+   * Starts the fleet.
+   * @returns undefined if no scenario runs on this engine
+   */
   async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
     requireBounds(script);
     knowSecretsOf(script, process.env);
-    // Read in the worker: only here are the processor's functions, and changes of other plugins to the flows.
+    // Scenarios are read in the worker: the processor's functions, and flows that other plugins have changed, exist
+    // only here.
     const { flows, problems } = readScenarios(script, STEPS);
     const isUsed = script.scenarios?.some((scenario) => usesOurEngine(scenario, script)) ?? false;
     const settings = this.#hasHook ? handedOver() : undefined;
-    // Settings from the main thread are validated already.
+    // The plugin's settings have already been validated in the main thread.
     const config = this.#hasHook || !isUsed ? settings?.engineOptions : parseEngineOptions(script, problems);
     if (!this.#hasHook) problems.push(...unreadNames(script), ...unfilledTemplates(script, process.env));
     if (problems.length > 0) throw new InvalidSettings(problems);
@@ -196,7 +210,7 @@ export default class CapacityEngine {
     };
   }
 
-  /** Number of this Artillery worker, from 1, and the number of all workers. */
+  /** Number of this Artillery worker, from 1, and the total number of workers. */
   get #share(): { worker: number; workers: number } {
     const { worker = 1, totalWorkers: workers = 1 } = this.#script.config.phases?.[0] ?? {};
     return { worker, workers };
@@ -209,7 +223,8 @@ export default class CapacityEngine {
       client: config.client,
       defaults: config.connection,
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
-      // Only a run with the plugin reads the ledger. It also needs acknowledged joins, which other servers may not support.
+      // The ledger is used only in a run with the plugin. It needs acknowledged joins, which some servers do not
+      // support.
       ledger: this.#hasHook,
       ...(settings && planOf(settings)),
       reconnection: config.reconnection,
@@ -219,17 +234,17 @@ export default class CapacityEngine {
     };
   }
 
-  /** Used without the plugin: releases held connections after the last phase. */
+  /** Releases held connections after the last phase, in a run without the plugin. */
   #followPhases(events: RunnerEvents): void {
     events.on('done', () => this.#reportFailures());
     const isLast = (phase: ScriptPhase) => phase === this.#script.config.phases?.at(-1);
     events.on('phaseCompleted', (phase) => isLast(phase) && this.#release());
-    // Artillery emits no `phaseCompleted` for a phase without arrivals.
+    // Artillery emits no `phaseCompleted` for a phase that has no arrivals.
     events.on('phaseStarted', (phase) => isLast(phase) && Number(phase.arrivalCount) === 0 && this.#release());
   }
 }
 
-/** Returns the parts of the run's plan that the fleet needs. */
+/** Returns the fleet's settings for the run: broadcasts, rooms, and events to count. */
 function planOf({
   broadcasts,
   rooms,
@@ -246,7 +261,10 @@ function planOf({
   return { ...plan, ownEvent: ownEventPlan(delivery, usersLeave) };
 }
 
-/** Returns a function that fails each virtual user: there is no fleet in the main thread, or after a failed start. */
+/**
+ * Returns a function that fails every virtual user. Used if there is no fleet: in the main thread, or after a failed
+ * start.
+ */
 function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {
     events.emit('started');
@@ -264,8 +282,8 @@ function asCapacityError(error: unknown): CapacityError {
 }
 
 /**
- * Returns the source addresses for the connections of all Artillery workers together: the configured ones or, for a loopback target,
- * 127.0.0.2, 127.0.0.3, …. Empty if the kernel can choose.
+ * Returns the source addresses for the connections of all Artillery workers. If none are configured and the target is a
+ * loopback address: 127.0.0.2, 127.0.0.3, …. An empty list lets the kernel choose.
  */
 export function sourceAddresses(target: string, explicit: string[], connections: number): string[] {
   if (explicit.length > 0) return explicit;

@@ -1,4 +1,7 @@
-/** Virtual users of other engines in a measured run: load that is counted beside the measured connections. */
+/**
+ * Virtual users of other engines in a measured run. They add load, and are counted separately from the measured
+ * connections.
+ */
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { engineNameOf, type Scenario, type Script, usesOurEngine } from '../script/script.ts';
 import { type ArtilleryEngine, type HttpEngine, loadEngine } from '../virtual-user/artillery-types.ts';
@@ -7,9 +10,10 @@ import type { OtherUsers } from '../virtual-user/tally.ts';
 import type { ScenarioFunction } from '../virtual-user/user-types.ts';
 
 /**
- * Loads the engines of the scenarios that do not run on this one.
- * @param http engine that counts its requests
- * @returns engines by scenario @throws CapacityError NOT_INSTALLED
+ * Loads the engines of all scenarios that run on other engines.
+ * @param http HTTP engine that counts its requests
+ * @returns engines by scenario
+ * @throws CapacityError NOT_INSTALLED
  */
 export async function loadOtherEngines(
   script: Script,
@@ -37,7 +41,7 @@ async function loadOther(name: string, script: Script, createdWith: unknown[]): 
   }
 }
 
-/** Returns the other engine's function, which also counts its virtual users. */
+/** Returns the engine's function with counting of its virtual users. */
 export function countUsers(play: ScenarioFunction, counts: OtherUsers): ScenarioFunction {
   return (context, callback) => {
     counts.started++;

@@ -9,11 +9,14 @@ import type { Tally } from '../virtual-user/tally.ts';
 import type { ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
 import { runSteps } from '../virtual-user/virtual-user.ts';
 
-/** Maximum number of counters of functions; more names are not kept. */
+/** Largest number of counter names that the user's functions can add to a result. */
 const MAX_COUNTERS = 100;
 const MAX_NAME_LENGTH = 100;
 
-/** Returns the emitter that functions get: Artillery's, with their counters also in the tally. */
+/**
+ * Returns an event emitter for the user's functions. Counters that they emit are passed to Artillery, and also counted
+ * for the result.
+ */
 function countedEvents(events: ScenarioEvents, { functions: { counters } }: Tally): ScenarioEvents {
   const emit = (event: string, ...args: unknown[]) => {
     const [name, value] = args;
@@ -28,7 +31,8 @@ function countedEvents(events: ScenarioEvents, { functions: { counters } }: Tall
 }
 
 /**
- * Returns the function of a virtual user. It emits `started` at once, and calls back exactly once, after its connections have closed.
+ * Returns a function that runs a virtual user. It emits `started` at once, and calls back exactly once, after the
+ * user's connections have closed.
  * @param scenario validated scenario
  * @param startDelayMs returns the current delay of arrivals
  */
@@ -48,7 +52,8 @@ export function createScenarioFunction(
     tally.started++;
     const user = newUser(context, counted);
     const failure: FlowError | null = await runSteps(steps, user).then(() => null, toFlowError);
-    // Counted before the connections close: the session then still knows whether one was lost, which is not a failure.
+    // The failure is counted before the connections close. Afterwards, the session could no longer tell a lost
+    // connection from another failure.
     if (failure) user.session.countFailure(failure);
     else tally.succeeded++;
     await user.session.close().catch(() => {});

@@ -25,10 +25,10 @@ const STATUS_INTERVAL_MS = 250;
 const JOIN_TIMEOUT_MS = 10_000;
 const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
 
-/** The parts of a fleet that the engine uses. */
+/** Interface of a fleet that the engine uses. */
 export type FleetLike = Omit<Fleet, 'connection'> & { connection(): FleetConnection };
 
-/** State that the engine reports; undefined if no scenario of the script runs on it. */
+/** Fleet and counts of the engine. */
 interface Reported {
   fleet: FleetLike;
   tally: Tally;
@@ -49,16 +49,19 @@ export class RunLink {
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Takes ownership of the carrier. */
+  /** Takes ownership of the carrier, and closes it at the end. */
   constructor(options: RunLinkOptions) {
     this.#options = options;
     options.carrier.onMessage = (message) => {
-      // The carrier also delivers replies of other engines, which may have the same type as the request.
+      // The carrier also delivers answers of other engines, whose type can equal the type of a request.
       if (!('from' in message)) void this.#receive(message);
     };
   }
 
-  /** Reports that the fleet has started. Once all have, the run sends `start`. @param engines number of engines on this host */
+  /**
+   * Reports that the fleet has started. The run sends `start` when all engines have reported.
+   * @param engines number of engines on this host
+   */
   ready(reported: Reported | undefined, engines: number): void {
     this.#reported = reported;
     this.#send({ type: 'ready', engines });
@@ -122,7 +125,7 @@ export class RunLink {
     this.#send({ type: 'status', status });
   }
 
-  /** Sends a report. A closed carrier discards it, for example that of a warm-up that outlasted the run. */
+  /** Sends a report. Has no effect after the carrier has closed, for example if a warm-up outlasts the run. */
   #send(report: EngineReport): void {
     this.#options.carrier.send({ from: this.#options.identity, ...report });
   }
@@ -141,9 +144,9 @@ async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWa
 }
 
 /**
- * Opens, joins and closes short connections, so that the code of engine and fleet is compiled before the measured connections. Then
- * resets the fleet's counts.
- * @returns the first failure, if any
+ * Opens, joins and closes short connections before the measurement, so that V8 compiles the code of engine and fleet.
+ * Then resets the fleet's counts.
+ * @returns the first failure; undefined without failures
  */
 async function warmUp(fleet: Pick<FleetLike, 'connection' | 'reset'>, order: WarmUpOrder): Promise<string | undefined> {
   const { connections, together, room } = order;
@@ -159,7 +162,7 @@ async function openAndClose(fleet: Pick<FleetLike, 'connection'>, clientKey: str
   const connection = fleet.connection();
   const opened = connection.open('/');
   const joined = clientKey === undefined ? undefined : join(connection, { clientKey });
-  joined?.catch(() => {}); // if the connection fails, `opened` has the reason
+  joined?.catch(() => {}); // If the connection fails, the promise `opened` reports the reason.
   try {
     await opened;
     await joined;

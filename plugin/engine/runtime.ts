@@ -1,4 +1,4 @@
-/** Access to Artillery's globals. No other module of the engine touches them. */
+/** Access to Artillery's global objects. Other modules of the engine do not use them. */
 import { writeSync } from 'node:fs';
 import { handOverError } from '../../protocol/base/ended-by.ts';
 import { harmless } from '../../protocol/base/printable.ts';
@@ -14,26 +14,26 @@ export type Runtime = ReturnType<typeof artilleryRuntime>;
 export function artilleryRuntime() {
   const artillery = (globalThis as { artillery?: ArtilleryGlobal }).artillery ?? {};
   const workerId = process.env.LOCAL_WORKER_ID;
-  /** Reports an error. The run continues to its end, with exit code 1. */
+  /** Reports an error. The run continues, and ends with exit code 1. */
   const fail = (error: CapacityError) => {
-    // Written synchronously: a worker's console goes through the main thread, which may exit before it prints the text.
+    // The text is written synchronously. A worker's console prints through the main thread, which may exit before.
     writeSync(2, `${describeError(error)}\n`);
     handOverError(error);
-    // Artillery passes this from a worker to the main thread.
+    // Artillery passes the exit code from a worker to the main thread.
     artillery.suggestedExitCode = 1;
   };
   return {
     testRunId: artillery.testRunId ?? 'unknown',
     engineId: workerId ?? 'main',
-    /** False in the main thread, where Artillery builds all engines once more for its `before` and `after` hooks. */
+    /** False in the main thread, where Artillery creates all engines again for the hooks `before` and `after`. */
     isWorker: workerId !== undefined,
     warn: (message: string): void => console.error(harmless(message)),
     fail,
-    /** Ends the whole run with this error and exit code 1. */
+    /** Ends the run with this error and exit code 1. */
     abort: (error: CapacityError) => {
       fail(error);
-      // An exception would end only this worker, for which Artillery would then wait forever. The signal makes the main thread shut
-      // down properly.
+      // An exception would end only this worker, and Artillery would wait for it forever. The signal makes the main
+      // thread end the run.
       process.kill(process.pid, 'SIGTERM');
     },
   };
