@@ -1,4 +1,7 @@
-/** Figures of the live page, of `/metrics` and of the terminal's live line: the current state of the run, read once per second. */
+/**
+ * Figures of a run in progress, for the live page, `/metrics` and the status line on the terminal. They are read once
+ * per second.
+ */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { lostOf } from '../result/assemble-connections.ts';
 import type { Conductor } from '../run/conductor.ts';
@@ -9,63 +12,63 @@ import type { Sampler } from '../samplers/index.ts';
 import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
-/** Timeout of a worker's answer. Shorter than the page's interval, so a blocked worker is left out instead of delaying the page. */
+/** Milliseconds that a worker has to answer. A blocked worker is left out, so that it does not delay the page. */
 const ANSWER_TIMEOUT_MS = 1000;
 
-/** Keys of the result document with their current values, and figures that only a run in progress has. */
+/** Current values of keys of the result, and figures that only exist during a run. */
 export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   run: string;
   scenario: string;
-  /** Time since the live view was opened. */
+  /** Seconds since the live view was opened. */
   seconds: number;
-  /** Receipts are null without a ledger; `expected` is also null for an own event. */
+  /** Receipts are null without a ledger. `expected` is also null for an event of the server's own. */
   delivery: { broadcasts: number; expected: number | null; received: number | null };
-  /** Latency of the latest broadcast at the reference receiver; null before the first. */
+  /** Milliseconds of latency of the last broadcast at the reference receiver; null before the first broadcast. */
   latency: { sentinelMs: number | null };
-  /** The newest sample: processes on this machine, and the whole machine as `system`. */
+  /** Newest sample of the processes on this machine, by layer, and of the whole machine as `system`. */
   samples: { connections: number; [layer: string]: number | LiveLayer };
-  /** Event loops of the workers, and of the thread that conducts the run, over the last second. */
+  /** Event loops of the workers, and of the thread that conducts the run, in the last second. */
   generator: Record<keyof LiveLoop, Record<string, number>>;
   /** Generator hosts; empty if this machine generates the load itself. */
   hosts: LiveHost[];
 }
 
 interface LiveLayer {
-  /** Title of the layer; missing for the whole machine. */
+  /** Title of the layer; undefined for the whole machine. */
   title?: string;
   rssBytes?: number;
   pssBytes?: number;
   usedBytes?: number;
-  /** Percent of one core; for the whole machine, percent of all cores. */
+  /** CPU in percent of one core; for the whole machine, in percent of all cores. */
   cpuPercent?: number;
 }
 
-/** One of several generator hosts. */
+/** A generator host, in a run over several hosts. */
 interface LiveHost {
   name: string;
-  /** Why the host was given up; null if it was not. */
+  /** Reason why the host no longer takes part in the run; null while it does. */
   lost: string | null;
   connections: number;
-  /** Largest delay of a timer in its slowest event loop, in the last second. */
+  /** Largest delay of a timer in the host's slowest event loop, in the last second. */
   loopLateMs: number;
-  /** Largest possible error of a time converted from its clock; null until it is known. */
+  /** Largest possible error of times that are converted from the host's clock; null until it has been measured. */
   clockBoundMs: number | null;
 }
 
 interface LiveLoop {
-  /** Utilization from 0 to 1. */
+  /** Event loop utilization, from 0 to 1. */
   utilization: number;
   delayP99Ms: number;
 }
 
-/** @param hosts generator hosts of a run over several hosts */
+/** @param hosts returns the generator hosts of a run over several hosts */
 export function liveReader(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
   const { measurements, sampler, ledger, control, link } = context;
   const startedMs = performance.now();
   const facts = liveFacts(conductor, context);
   const own = ownLoop();
   return {
-    /** Reads all figures. Asks each worker for its event loop, and leaves out workers that do not answer. Never throws. */
+    /** Reads all figures. Workers that do not answer in time are left out. Never throws. */
     async read(): Promise<LiveFigures> {
       const workers = await control.stats(ANSWER_TIMEOUT_MS).catch(() => []);
       const { stage, connections, broadcasts } = facts();
@@ -119,7 +122,7 @@ function byLoop(loops: [string, LiveLoop][]): LiveFigures['generator'] {
   return { utilization: of('utilization'), delayP99Ms: of('delayP99Ms') };
 }
 
-/** Reads the event loop of this thread, over the time since the previous reading. */
+/** Measures the event loop of this thread. Each reading covers the time since the previous reading. */
 function ownLoop() {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let since = performance.eventLoopUtilization();
@@ -137,7 +140,7 @@ function ownLoop() {
   };
 }
 
-/** Returns the newest sample of each layer. PSS is not read for every sample; in between, it is derived. */
+/** Returns the newest sample of each layer. Between two readings of PSS, PSS is estimated. */
 export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): Record<string, LiveLayer> {
   const newest = samples.at(-1);
   return Object.fromEntries(
@@ -150,9 +153,11 @@ export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samp
   );
 }
 
-/** Estimated time of the stages without a setting: final plateau, drain, disconnect, residual. */
+/**
+ * Estimated seconds of the stages whose duration no setting determines: final plateau, drain, disconnect and residual.
+ */
 const MEASURING_SECONDS = 12;
-/** The rate is computed over this time. */
+/** Milliseconds over which the rate of connections is computed. */
 const RATE_WINDOW_MS = 900;
 
 export function liveFacts(
@@ -164,7 +169,8 @@ export function liveFacts(
   const planned = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
   const seconds = delivery?.seconds ?? planned * broadcasts.interval;
   const { staySeconds } = config.load;
-  // Leaving users are measured until the last one has left. No hold and no broadcasts follow.
+  // If virtual users leave by themselves, the run measures until the last one has left. Hold and broadcasts do not
+  // follow.
   const afterSeconds = config.usersLeave ? (Number.isFinite(staySeconds) ? staySeconds : 0) : config.hold + seconds;
   const planSeconds = totalSeconds(config.phases) + afterSeconds + MEASURING_SECONDS;
   let last = { connections: 0, atMs: startedMs };
@@ -172,7 +178,8 @@ export function liveFacts(
   return () => {
     const { stage } = conductor;
     const now = population.connections();
-    // `reached` counts first copies of broadcasts; `received` would include other messages of an own event.
+    // `reached` counts first copies of broadcasts only. `received` would include other messages with the same event
+    // name.
     const { started, failures, ended, reached } = link.status;
     const target = config.otherEngines.length > 0 ? started : measurements.targetConnections;
     const nowMs = performance.now();

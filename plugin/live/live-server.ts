@@ -1,6 +1,6 @@
 /**
- * Serves a page on loopback that shows the run in progress, and `/metrics` with the same figures. At the end, the page switches to
- * the run's report, which stays in the browser after this process has ended.
+ * Serves a page on loopback that shows the run in progress, and `/metrics` with the same figures. At the end of the
+ * run, open pages switch to the report, which stays visible after this process has ended.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -17,28 +17,28 @@ import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus-text.ts';
 interface LiveViewOptions {
   /** Port of the page; 0 for a free port. */
   port: number;
-  /** Read once per second, one reading at a time; closed with the view. */
+  /** Reader of the figures. It is called once per second, never concurrently, and closed with the view. */
   reader: { read(): Promise<LiveFigures>; close(): void };
-  /** Interval of the readings; by default a second. */
+  /** Milliseconds between two readings; by default 1000. */
   intervalMs?: number;
 }
 
 const HOST = '127.0.0.1';
-/** Maximum number of connections, enough for many pages: each opens a few. */
+/** Largest number of connections. It is enough for many pages, which open a few connections each. */
 const MAX_CONNECTIONS = 100;
-/** Time for the open pages to fetch the report. */
+/** Milliseconds that open pages have to fetch the report. */
 const FETCH_TIMEOUT_MS = 3000;
-/** Maximum backlog of a page. A page with a larger one has stopped reading, and is disconnected. */
+/** Largest number of unsent bytes of a page. A page with more has stopped reading, and is disconnected. */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 const PAGE = join(import.meta.dirname, 'page');
-/** In a package, the charts are next to the page; in a checkout, in node_modules. */
+/** The charts library is next to the page in a package, and in node_modules in a checkout. */
 const CHARTS_FILE = 'echarts.common.min.js';
 const PACKED_CHARTS = join(PAGE, CHARTS_FILE);
 const CHARTS = existsSync(PACKED_CHARTS)
   ? PACKED_CHARTS
   : createRequire(import.meta.url).resolve(`echarts/dist/${CHARTS_FILE}`);
 
-/** Files by URL path, with their types. */
+/** Files and content types by URL path. */
 const FILES: Record<string, [file: string, type: string]> = {
   '/': [join(PAGE, 'index.html'), 'text/html; charset=utf-8'],
   '/page.js': [join(PAGE, 'page.js'), 'text/javascript; charset=utf-8'],
@@ -77,7 +77,7 @@ export class LiveView {
     }
     view.#listener.http.maxConnections = MAX_CONNECTIONS;
     await view.#tick();
-    // Ignores failed readings: the next one may succeed, and the page keeps its figures until then.
+    // A failed reading is ignored. The page keeps its figures until the next one.
     const tick = () => {
       view.#tick().catch(() => {});
     };
@@ -90,8 +90,8 @@ export class LiveView {
   }
 
   /**
-   * Switches the open pages to the report, waits until they have fetched it, and closes.
-   * @param report path of an HTML file; without one, the pages show that the run has ended
+   * Switches open pages to the report, waits until they have fetched it, and closes the server.
+   * @param report path of an HTML file; undefined to show only that the run has ended
    */
   async finish(report: string | undefined): Promise<void> {
     clearInterval(this.#timer);
@@ -137,7 +137,7 @@ export class LiveView {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // Prevents DNS rebinding: a foreign site whose name resolves to this address must not read the figures.
+    // Protects against DNS rebinding: another site could resolve its own name to this address and read the figures.
     if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
     this.#listener?.admit(request.socket);
     if (request.method !== 'GET') return refuse(response, 405);
@@ -161,7 +161,7 @@ export class LiveView {
     return [HOST, 'localhost'].some((name) => host === `${name}:${this.#listener?.port}`);
   }
 
-  /** Opens a stream of server-sent events: first the history, then the current figures each second. */
+  /** Opens a stream of server-sent events: the history first, then the current figures every second. */
   #openStream(response: ServerResponse): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     this.#streams.add(response);
@@ -198,12 +198,12 @@ type LivePoint = ReturnType<typeof pointOf>;
 
 const MAX_POINTS = 1800;
 
-/** Chart history for a page that is opened during the run. It never grows beyond a few hundred KB. */
+/** History for the charts of a page that is opened during the run. It takes at most a few hundred KB. */
 export class LiveHistory {
   points: LivePoint[] = [];
 
   /**
-   * Adds a point. When full, drops every other point, so that the history covers the whole run at a coarser resolution.
+   * Adds a point. If the history is full, every second point is removed first, so it always covers the whole run.
    * @returns the added point
    */
   add(figures: LiveFigures): LivePoint {
@@ -214,7 +214,7 @@ export class LiveHistory {
   }
 }
 
-/** Returns one point for each chart. A layer's memory is its PSS, or its RSS if the PSS is unknown. */
+/** Returns the values for the charts. Memory is PSS, or RSS if PSS is unknown. */
 function pointOf({ seconds, connections: { achievedRatePerSec: ratePerSec }, samples, generator }: LiveFigures) {
   const memoryBytes = Object.entries(samples).flatMap(([layer, sample]) => {
     const bytes = typeof sample === 'number' ? undefined : (sample.pssBytes ?? sample.rssBytes);

@@ -1,10 +1,10 @@
-/** Opens the live page if the run has one. */
+/** Opens the live page, if the run has one. */
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import type { LiveView } from './live-server.ts';
 
-/** Returns undefined without a port; the page's modules are then not loaded. */
+/** @param port port of the page; undefined for no page, whose modules are then not loaded */
 export async function openLiveView(
   port: number | undefined,
   conductor: Conductor,

@@ -1,4 +1,4 @@
-/** Prometheus series of a live run, derived from the declarations of the result's figures, and their text format. */
+/** Prometheus metrics of a run in progress. They are derived from the declarations of the result's figures. */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { Metric } from '../../protocol/base/metric.ts';
 import { ANY, FIGURES, type Figure, unitOf } from '../../protocol/result/figure-paths.ts';
@@ -7,9 +7,9 @@ import type { LiveFigures } from './live-figures.ts';
 
 export interface Series extends Metric {
   kind: 'gauge' | 'counter';
-  /** Labels besides `run` and `scenario`, which all series have. */
+  /** Names of further labels. All metrics have `run` and `scenario`. */
   labels: string[];
-  /** Returns the samples in the series' unit. */
+  /** Returns the samples in the metric's unit. */
   read: (figures: LiveFigures) => Sample[];
 }
 
@@ -17,7 +17,7 @@ type Sample = [labels: Record<string, string>, value: unknown];
 
 const PREFIX = 'socketio_capacity_';
 
-/** The current stage, as a label. */
+/** Metric whose label is the current stage of the run. */
 const STAGE: Series = {
   name: `${PREFIX}stage`,
   kind: 'gauge',
@@ -34,7 +34,10 @@ export const SERIES: Series[] = [
   ),
 ];
 
-/** @param figures the figures that declare this series; they differ in labels only */
+/**
+ * Returns a metric.
+ * @param figures figures of the result that belong to the metric, with different labels
+ */
 function seriesOf(series: string, figures: Figure[]): Series {
   const [{ live, description }] = figures as [Figure];
   const { help = description, label } = live ?? { series };
@@ -56,36 +59,39 @@ function seriesOf(series: string, figures: Figure[]): Series {
   };
 }
 
-/** Returns Prometheus's base unit: seconds for milliseconds, and shares or cores for percent. */
+/**
+ * Returns the unit that Prometheus recommends, and the divisor to convert to it: seconds for milliseconds, shares or
+ * cores for percent.
+ */
 function baseUnit(figure: Figure): [unit: string, divisor: number] {
   if (figure.quantity === 'milliseconds') return ['seconds', 1000];
   return figure.quantity === 'percent' ? [figure.noun ?? '0 to 1', 100] : [unitOf(figure), 1];
 }
 
-/** Returns the values at the figure's path. For an object, its keys become the label. */
+/** Returns the values of a figure. If the value is an object, its keys become the label. */
 function samplesOf({ path, live }: Figure, now: LiveFigures): Sample[] {
   const { label = '', series = '' } = live ?? {};
   const [above, below] = path.split(`.${ANY}.`);
   if (below !== undefined) {
-    // Keys with figures of their own, such as `system`, are no layers.
+    // A key for which there is a separate figure is not a layer, such as `system`.
     const isLayer = (name: string) => !FIGURES.some((figure) => figure.path.startsWith(`${above}.${name}.`));
     const layers = Object.entries(valueAt(now, above as string) as object).filter(([name]) => isLayer(name));
     return layers.map(([name, layer]) => [{ [label]: name }, valueAt(layer, below)]);
   }
   const value = valueAt(now, path);
   if (typeof value !== 'object' || value === null) return [[{}, value]];
-  // Counters also get a zero with an empty label, so that rates begin at 0.
+  // A counter starts with a zero without a label value, so that rates are correct from the first value on.
   const all = { ...(series.endsWith('_total') && { '': 0 }), ...value };
   return Object.entries(all).map(([name, value]) => [{ [label]: name }, value]);
 }
 
-/** Returns the text of `/metrics`. Values that are no numbers have no sample. */
+/** Returns the text of `/metrics`. Only numbers are included. */
 export async function renderMetrics(figures: LiveFigures): Promise<string> {
   const registry = new Registry();
   registry.setDefaultLabels({ run: figures.run, scenario: figures.scenario });
   for (const { name, kind, help, labels, read } of SERIES) {
     const samples = read(figures).flatMap(([labels, value]) => (typeof value === 'number' ? [{ labels, value }] : []));
-    // prom-client would print a metric without samples as 0.
+    // prom-client prints a metric without samples as 0, so it is left out.
     if (samples.length === 0) continue;
     const metric = new (kind === 'gauge' ? Gauge : Counter)({ name, help, labelNames: labels, registers: [registry] });
     for (const { labels, value } of samples) metric.inc(labels, value);

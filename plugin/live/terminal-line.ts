@@ -1,10 +1,10 @@
-/** A status line on the terminal during the run. */
+/** Status line on the terminal during a run. */
 import { breakdown, integer, total } from '../../report/text/format.ts';
 
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
-/** Stages in which all connections are meant to close. */
+/** Stages in which all connections are closed on purpose. */
 const LEAVING = ['disconnect', 'end of the run', 'profile', 'done'];
 
 export interface LiveFacts {
@@ -12,9 +12,9 @@ export interface LiveFacts {
   connections: {
     now: number;
     target: number;
-    /** Virtual users that failed, by cause. */
+    /** Number of failed virtual users by cause. */
     failures: Record<string, number>;
-    /** Connections that closed before their release, by reason. */
+    /** Number of connections that closed before the run released them, by reason. */
     lost: Record<string, number>;
     achievedRatePerSec: number;
   };
@@ -23,8 +23,8 @@ export interface LiveFacts {
 }
 
 /**
- * A status line, drawn one line below the cursor: Artillery's spinner clears the cursor's own line many times per second. It must be
- * cleared before each printed line.
+ * Status line, one line below the cursor, because Artillery's spinner clears the cursor's own line many times per
+ * second. It must be cleared before any other line is printed.
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -41,7 +41,7 @@ export class LiveLine {
     this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS);
   }
 
-  /** Removes the line until the next redraw. */
+  /** Clears the line until it is drawn again. */
   clear(): void {
     if (this.#drawn) this.#stream.write(`\n${CLEAR_LINE}${UP}\r`);
     this.#drawn = false;
@@ -55,19 +55,19 @@ export class LiveLine {
   }
 
   #draw(): void {
-    // A pseudo terminal without a size reports 0 columns.
+    // A pseudo terminal without a size reports 0 columns; 80 are assumed then.
     const text = renderLive(this.#facts()).slice(0, (this.#stream.columns || 80) - 1);
     this.#stream.write(`\n${CLEAR_LINE}${text}${UP}\r`);
     this.#drawn = true;
   }
 }
 
-/** Returns the text of the line, without control characters. */
+/** Returns the text of the status line, without control characters. */
 export function renderLive({ stage, connections, broadcasts, secondsLeft }: LiveFacts): string {
   const { now, target, failures: failed, lost, achievedRatePerSec } = connections;
   const { planned, sent, received } = broadcasts;
   const [failures, losses] = [total(failed), total(lost)];
-  // Connections of the warm-up do not count towards the target. During broadcasts, the count is shown only if some are missing.
+  // The number of connections is hidden during the warm-up, and during broadcasts if no connection is missing.
   const isCountHidden = stage === 'warm-up' || (sent > 0 && now === target);
   const isLeaving = LEAVING.includes(stage);
   return [
@@ -78,9 +78,9 @@ export function renderLive({ stage, connections, broadcasts, secondsLeft }: Live
     losses > 0 && `${rounded(losses)} lost`,
     achievedRatePerSec > 0 && `${rounded(achievedRatePerSec)}/s`,
     sent > 0 && `broadcast ${sent} of ${planned}, ${rounded(received)} delivered`,
-    // On a slow machine, a run can take longer than planned.
+    // On a slow machine the run can take longer than planned; then no remaining time is shown.
     secondsLeft >= 1 && `about ${rounded(secondsLeft)} s left`,
-    // Failures come last, because a narrow terminal cuts off the end.
+    // Failures come last: a narrow terminal cuts off the end of the line.
     ...[failed, lost].map(breakdown),
   ]
     .filter(Boolean)
