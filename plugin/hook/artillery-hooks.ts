@@ -1,4 +1,4 @@
-/** Typed access to Artillery's global object and events. No other module of the plugin touches them. */
+/** Typed access to Artillery's global object and events. Other modules of the plugin do not use them. */
 import { setFlagsFromString } from 'node:v8';
 import type { ArtilleryStats, Check } from '../result/artillery-stats.ts';
 
@@ -13,7 +13,7 @@ interface ArtilleryGlobal {
   /** Exit code of Artillery; undefined or 0 if nothing has set it. */
   suggestedExitCode?: number;
   testInfo: {
-    /** `platform`: `local`, or the remote platform of the load, such as `aws:lambda` or `az:aci`. */
+    /** `platform` is `local`, or the remote platform that runs the load, such as `aws:lambda` or `az:aci`. */
     flags: { platform?: string; quiet?: boolean };
     metadata: { testConfig: { phases: unknown[] } };
   };
@@ -34,7 +34,7 @@ type LogListener = (options: object, ...args: unknown[]) => void;
 export interface ArtilleryEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: { index: number }) => void): void;
   on(event: 'stats' | 'done', listener: (stats: ArtilleryStats) => void): void;
-  /** Received only by plugins: Artillery's console and report have emitters of their own. */
+  /** Only plugins receive events of this emitter. Artillery's console and report use other emitters. */
   emit(event: 'stats', stats: ArtilleryStats): void;
 }
 
@@ -42,14 +42,15 @@ export function artillery(): ArtilleryGlobal {
   return (globalThis as unknown as { artillery: ArtilleryGlobal }).artillery;
 }
 
-/** Plugins are also instantiated in every worker thread. */
+/** Returns whether this is a worker thread of Artillery. Artillery creates plugins in workers, too. */
 export function isArtilleryWorker(): boolean {
   return process.env.LOCAL_WORKER_ID !== undefined;
 }
 
 /**
- * Returns the platform of the load; undefined if it runs in this process. `run-aci` and `run-lambda` also create the plugins on the
- * user's machine, where there is no engine. `run-fargate` creates none there, and its containers run the load as `local`.
+ * Returns the remote platform that runs the load; undefined if the load runs in this process. `run-aci` and
+ * `run-lambda` also create the plugins on the user's machine, where no engine runs. `run-fargate` does not; its
+ * containers report the platform `local`.
  */
 export function remotePlatform(): string | undefined {
   const { platform = 'local' } = artillery().testInfo.flags;
@@ -57,9 +58,9 @@ export function remotePlatform(): string | undefined {
 }
 
 /**
- * Sets V8 flags for the worker threads, which Artillery creates after the plugins: a small young generation, because virtual users
- * live long and would fill up to 32 MB of it, and a large initial heap, because it would otherwise be collected many times while it
- * grows. The flags do not affect this thread.
+ * Sets V8 flags for Artillery's worker threads, which are created later. The young generation is small, because virtual
+ * users live long and would fill up to 32 MB of it. The initial heap is large, because V8 would otherwise collect it
+ * many times while it grows. This thread keeps its heap.
  */
 export function tuneWorkerHeaps(): void {
   setFlagsFromString('--max-semi-space-size=4');
@@ -67,15 +68,16 @@ export function tuneWorkerHeaps(): void {
 }
 
 /**
- * Replaces the phases of the run. Artillery hands plugins a copy of the script, but keeps the live list of phases in
- * its test information, and divides the work among workers only after it has created the plugins (2.0.34).
+ * Replaces the phases of the run. Plugins receive only a copy of the script, so the list in Artillery's test
+ * information is changed. Artillery divides it among the workers after the plugins have been created (Artillery
+ * 2.0.34).
  */
 export function replacePhases(phases: unknown[]): void {
   const live = artillery().testInfo.metadata.testConfig.phases;
   live.splice(0, live.length, ...phases);
 }
 
-/** Disables Artillery's plugin `ensure`, which reads the variable when Artillery ends (2.0.34). */
+/** Disables Artillery's plugin `ensure`. It reads the environment variable at the end of the run (Artillery 2.0.34). */
 export function disableThresholds(): void {
   process.env.ARTILLERY_DISABLE_ENSURE = 'true';
 }

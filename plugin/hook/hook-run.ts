@@ -1,4 +1,4 @@
-/** A measured run inside Artillery: follows its events, and adds metrics and an exit code. */
+/** A measured run inside Artillery. Follows Artillery's events, adds metrics, and sets the exit code. */
 import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
@@ -25,7 +25,7 @@ export interface RunOptions {
 }
 
 export class Run extends MeasuredRun {
-  /** @throws CapacityError for invalid settings, with nothing left open */
+  /** @throws CapacityError for invalid settings; everything that was opened is closed then */
   constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
     requireOpenFiles();
     const config = readSettings(script, STEPS, process.env);
@@ -44,15 +44,15 @@ export class Run extends MeasuredRun {
     divertReporter(events, this.files, ARTILLERY_LOG);
     replacePhases(config.phases);
     handOver(config);
-    // A third-party engine is measured with Node's defaults.
+    // Third-party engines run with Node's default heap.
     if (!config.external) tuneWorkerHeaps();
     this.#listen(events, config.phases.length - 1);
   }
 
-  /** Must be called after all plugins have reported, because other plugins set the exit code, too. */
+  /** Sets Artillery's exit code. Must be called after all plugins have reported, because other plugins set it, too. */
   setExitCode({ earlyStop, exitCode = 0 }: ShutdownOptions): void {
     const global = artillery();
-    // An early stop has its own exit code.
+    // If the run was stopped early, Artillery's exit code is kept.
     const own = earlyStop ? exitCode : this.exitCode;
     global.suggestedExitCode = worstExitCode([global.suggestedExitCode ?? 0, own]);
   }
@@ -67,7 +67,8 @@ export class Run extends MeasuredRun {
     artillery().globalEvents.on('checks', (checks) => {
       measurements.thresholds = thresholdsOf(checks, totals);
     });
-    // Counted as they happen: Artillery's totals arrive at the end only, and not in a stopped run.
+    // Skipped virtual users are counted during the run, because Artillery reports the totals only at the end of a
+    // complete run.
     events.on('stats', ({ counters }) => {
       measurements.skippedUsers += counters['vusers.skipped'] ?? 0;
     });

@@ -1,4 +1,7 @@
-/** Artillery as one of several generator hosts: runs its share of the load, and follows a conductor. */
+/**
+ * Artillery on one of several generator hosts. Generates the host's share of the load, and follows the commands of a
+ * conductor.
+ */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
@@ -36,31 +39,34 @@ import {
 } from './artillery-hooks.ts';
 import { divertReporter } from './reporter.ts';
 
-/** Satisfies the settings: only the conductor connects to the workers' control ports. */
+/**
+ * Placeholder for the control token. Hosts need none, because only the conductor connects to the workers' control
+ * ports.
+ */
 const NO_TOKEN = 'only-the-conductor-needs-it';
 
 interface HostRunOptions {
   /** Join token of the conductor. */
   conductor: string;
   share: Share;
-  /** Time after which an unreachable conductor is lost. */
+  /** Milliseconds without contact after which the conductor counts as lost. */
   silentAfterMs?: number;
 }
 
 export class HostRun {
   readonly #agent: Agent;
-  /** True once the conductor has ended this host, or is lost: no goodbye is needed. */
+  /** Whether the conductor has ended this host or is lost. No goodbye is sent then. */
   #ended = false;
-  /** Exit code of this host; undefined once it has joined, because the verdict is the conductor's. */
+  /** Exit code of this host. Undefined once the host has joined, because the conductor decides on the outcome. */
   #exitCode: number | undefined = exitCodeOf('refused');
 
-  /** @throws CapacityError for invalid settings, with nothing left open */
+  /** @throws CapacityError for invalid settings; everything that was opened is closed then */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
     const join = readJoinToken(conductor);
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);
-    // A missing folder is no error: the conductor has all figures, and this host keeps only a log.
+    // An error is ignored: the conductor stores all figures, and this host keeps only a log in the folder.
     attempt(() => makeFolder(config.results));
     const files = new RunFiles(config.results);
     files.onFailed = (error) => console.error(describeError(error));
@@ -68,7 +74,7 @@ export class HostRun {
     replacePhases(config.phases);
     handOver(config);
     tuneWorkerHeaps();
-    // The conductor evaluates the thresholds on the figures of all hosts.
+    // The conductor checks the thresholds against the figures of all hosts.
     disableThresholds();
     this.#agent = new Agent({
       join,
@@ -101,17 +107,17 @@ export class HostRun {
     });
     const { host, port } = join;
     log(`This host opens ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`);
-    // Artillery creates plugins before it can handle a shutdown.
+    // The join is deferred, because Artillery cannot shut down while it is creating plugins.
     void setImmediate().then(() => this.#join().catch((error) => this.#end(exitCodeOf('refused'), error as Error)));
   }
 
-  /** @param earlyStop true after Ctrl-C, or if the conductor requested the end */
+  /** @param earlyStop whether Ctrl-C or the conductor has stopped the run early */
   async report(earlyStop: boolean): Promise<void> {
     if (!this.#ended) await this.#agent.bye(earlyStop);
   }
 
   setExitCode({ earlyStop, exitCode }: ShutdownOptions): void {
-    // An early stop has its own exit code.
+    // If the run was stopped early, Artillery's exit code is kept.
     const own = earlyStop ? exitCode : this.#exitCode;
     if (own) artillery().suggestedExitCode = own;
   }

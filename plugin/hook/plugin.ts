@@ -1,4 +1,4 @@
-/** The plugin that Artillery loads. In the main thread it controls the run; in each worker thread it only adjusts the script. */
+/** The Artillery plugin. In the main thread, it controls the run. In a worker thread, it only changes the script. */
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -25,7 +25,7 @@ export class Plugin {
       try {
         adjustWorkerScript(script, artillery().testRunId);
       } catch (error) {
-        // Artillery prints the stack of a worker's error, so the stack is replaced by the message.
+        // Artillery prints the stack of an error in a worker, so the stack is replaced by the message.
         throw Object.assign(new Error(), { stack: describeError(error) });
       }
       return;
@@ -49,14 +49,17 @@ export class Plugin {
         },
       });
     } catch (error) {
-      // An exception would become an unhandled rejection, with Artillery's stack trace around it.
+      // An exception would be reported as an unhandled rejection, with Artillery's stack trace.
       reportError(error);
       process.exit(EXIT_CODES.refused);
     }
   }
 }
 
-/** True in a container of `run-fargate`, `run-aci` or `run-lambda`, except for the first, which can be a run of its own. */
+/**
+ * Returns whether this is a container of `run-fargate`, `run-aci` or `run-lambda` other than the first. The first
+ * container can be a complete run.
+ */
 function isFollower({ WORKER_ID, IS_LEADER }: NodeJS.ProcessEnv): boolean {
   return WORKER_ID !== undefined && IS_LEADER !== 'true';
 }
@@ -73,7 +76,7 @@ function noConductor(): CapacityError {
 const LOADER = 'dist/lib/core/runner.js';
 
 /**
- * Checks that the engine package that Artillery finds is of the same build as the plugin.
+ * Checks that Artillery finds an engine package of the same build as this plugin.
  * @throws CapacityError NOT_INSTALLED, VERSIONS_DIFFER
  */
 export function requireSameEngine(artillery = artilleryFolder()): void {
@@ -87,7 +90,7 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
     throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
   }
   const folder = dirname(manifest);
-  // The same rule as in the engine's index.js.
+  // The engine's index.js chooses its folder by the same rule.
   const root = join(folder, folder.includes('/node_modules/') ? 'dist' : '../..');
   const { version } = createRequire(manifest)(manifest);
   const release = releaseOf(root, version);
@@ -97,27 +100,30 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
 
 const HOLD_FUNCTION = '__socketioCapacityHold';
 
-/** Changes the script of a worker thread before Artillery creates the engines from it. */
+/** Changes the script in a worker thread, before Artillery creates the engines. */
 export function adjustWorkerScript(script: Script, testRunId: string): void {
   const { target, tls, engine, external } = handedOver();
   const { config } = script;
-  // Checked here: the main thread's copy has passed through JSON, which drops options that a template left undefined.
+  // Empty templates are found in the worker: in the main thread, options whose template is empty are already missing.
   const unfilled = unfilledIn(config.engines?.[ENGINE] ?? {}, ['config', 'engines', ENGINE]);
   if (unfilled.length > 0) throw new InvalidSettings(unfilled);
   config.target = target;
   if (tls) config.tls = { ...(config.tls as object | undefined), rejectUnauthorized: false };
-  // This engine is always added: even with a third-party engine, it delays the arrivals until the baseline has been read.
+  // This engine is added even to runs on a third-party engine. It delays the arrivals until the baseline has been read.
   config.engines = { [ENGINE]: {}, ...config.engines };
   if (external) runOnExternalEngine(script, engine, testRunId);
 }
 
-/** Replaces the step `hold` for a third-party engine by a function that returns when the run releases the connections. */
+/**
+ * Replaces the step `hold` by a function, for a third-party engine. The function returns when the run releases the
+ * connections.
+ */
 function runOnExternalEngine(script: Script, engine: string, testRunId: string): void {
   const { config } = script;
-  // Artillery loads the engines in this object.
+  // Artillery loads all engines that are keys of this object.
   config.engines = { [engine]: {}, ...config.engines };
   const released = untilReleased(testRunId);
-  // All engines wait for a function's callback.
+  // Every engine waits for the callback of a function step.
   const hold = (_context: unknown, _events: unknown, next: () => void) => void released.then(next);
   config.processor = { ...(config.processor as object | undefined), [HOLD_FUNCTION]: hold };
   for (const scenario of script.scenarios ?? []) {

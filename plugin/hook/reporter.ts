@@ -1,6 +1,6 @@
 /**
- * Diverts the output of Artillery's reporter, about a hundred lines of metrics, and of `ensure` into a file in the result's folder.
- * All other log lines are still printed.
+ * Writes the output of Artillery's reporter and of `ensure` to a file in the result's folder, because it has about a
+ * hundred lines. All other log lines are still printed.
  */
 import { format, stripVTControlCharacters } from 'node:util';
 import { withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
@@ -9,12 +9,12 @@ import { type ArtilleryEvents, artillery } from './artillery-hooks.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
 
-/** Matches lines of Artillery's report, which it prints before plugins receive the event (2.0.34). */
+/** Matches lines of Artillery's report that are printed before plugins receive the event (Artillery 2.0.34). */
 const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
 
 /**
- * Relies on Artillery calling plugins just before its reporter, in the same turn of the event loop (2.0.34). In a version that does
- * not, the lines would appear on the screen.
+ * Diverts the reporter's lines. Artillery calls plugins just before its reporter, in the same turn of the event loop
+ * (Artillery 2.0.34). If that changes, the lines appear on the screen.
  * @param name name of the file in `files`
  */
 export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: string): void {
@@ -30,7 +30,7 @@ export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: s
   };
   events.on('stats', report);
   events.on('done', report);
-  // Emitted in the same turn as `done`. Plugins print from here on, so their lines are no longer diverted.
+  // `shutdown:start` follows `done` in the same turn. From here on plugins print, and their lines must stay visible.
   globalEvents.prependListener('shutdown:start', () => {
     reporting = false;
   });
