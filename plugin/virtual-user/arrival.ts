@@ -1,28 +1,34 @@
-/** The part of a flow up to the step that joins or holds. The run's own clients play it too, because a server may require a login. */
+/**
+ * The start of a flow, up to the step that joins a room or holds the connection. The run's own clients run it, too,
+ * because a server may require a login.
+ */
 import { type Flow, type StepDeclaration, verbOf } from '../script/load/flow.ts';
 import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE, type Scenario } from '../script/script.ts';
 import { STEPS } from './steps/index.ts';
 
 export interface Arrival {
-  /** The scenario, whose flow has only those steps. */
+  /** The scenario with only the first steps of its flow. */
   scenario: Scenario;
-  /** Namespace of the join, or the last namespace that the flow opens. Written as in the flow, without the namespace in the target. */
+  /**
+   * Namespace of the join; without a join, the last namespace that the flow opens. Named as in the flow, without the
+   * namespace of the target.
+   */
   home: string;
   /** Whether the flow sends HTTP requests. */
   http: boolean;
-  /** Whether a bare connection does the same. */
+  /** Whether the steps do no more than open a connection. */
   isBare: boolean;
 }
 
 interface Until {
-  /** Event of the join. The step that emits it is left out. */
+  /** Event of the join. The steps end before the step that emits it. */
   before?: string | undefined;
-  /** Event of the join, if the flow emits it. The step that emits it is included. */
+  /** Event of the join, if the flow emits it. The steps include the step that emits it. */
   join?: string | undefined;
 }
 
-/** Longest step that is played. A longer step marks the end of the arrival. */
+/** Longest step in seconds. A longer step ends the arrival. */
 const MAX_STEP_SECONDS = 10;
 const CONNECTING = ['connect', 'emit', 'waitFor'];
 const STAYING = ['think', 'loop'];
@@ -47,7 +53,7 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
       home ??= namespaceOf(step);
       break;
     }
-    // A user's actions during its stay are not part of its arrival.
+    // Steps while a virtual user stays, before it leaves by itself, are not part of its arrival.
     const isThere = areLeaving && home !== undefined && STAYING.includes(verbOf(step, STEPS) ?? '');
     if (isThere && (awaited === undefined || !steps.slice(index).some((later) => emitIn(later, awaited)))) break;
     flow.push(step);
@@ -60,7 +66,7 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
   return arrival(scenario, flow, joined ?? home);
 }
 
-/** Returns whether a flow of the script emits the event and requests its acknowledgement; undefined if no flow emits it. */
+/** Returns whether a flow emits the event and requests its acknowledgement. Undefined if no flow emits the event. */
 export function acknowledges(scenarios: Scenario[], event: string): boolean | undefined {
   const emits = scenarios.flatMap(({ flow = [] }) => flow.flat().map((step) => emitIn(step as Fields, event)));
   const found = emits.filter((step) => step !== undefined);
@@ -78,7 +84,7 @@ function isPlainConnect(step: unknown): boolean {
   return ['{"connect":true}', '{"connect":{}}'].includes(JSON.stringify(step));
 }
 
-/** Returns the step, or a step inside it, that emits the event. */
+/** Returns the step that emits the event: the given step or a step inside it. */
 function emitIn(step: Fields, event: string): Fields | undefined {
   const { emit } = step;
   const name = Array.isArray(emit) ? emit[0] : (emit as { channel?: unknown } | undefined)?.channel;
@@ -102,8 +108,8 @@ function namespaceOf({ namespace, connect, waitFor }: Fields): string | undefine
 }
 
 /**
- * Returns whether the step holds the virtual user or disconnects it.
- * @param repeats whether a step that sends repeatedly is played: a server may close a silent connection
+ * Returns whether the step ends the arrival: it holds or disconnects the virtual user, or takes long.
+ * @param repeats whether steps that send repeatedly are included, because a server may close a silent connection
  */
 function stays(step: Fields, repeats: boolean): boolean {
   const verb = verbOf(step, STEPS);

@@ -1,6 +1,6 @@
 /**
- * Internal parts of Artillery, loaded from their files. Artillery's worker threads give them to virtual users; the run
- * needs them for its own clients.
+ * Internal modules of Artillery, loaded from their files. In worker threads, Artillery passes them to engines. The run
+ * needs them in the main thread, for its own clients.
  */
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
@@ -13,19 +13,22 @@ import { folderOf } from '../script/options/files.ts';
 import type { Scenario, Script } from '../script/script.ts';
 import type { Helpers, ScenarioEvents, ScenarioFunction, UserContext } from './user-types.ts';
 
-/** Returns Artillery's folder. The main program of the process is Artillery; in a test, Artillery is installed beside the engine. */
+/**
+ * Returns the folder of Artillery, which is the program of this process. In a test, it is the package installed beside
+ * the engine.
+ */
 export function artilleryFolder(): string {
   for (const from of [process.argv[1] ?? import.meta.filename, import.meta.filename]) {
     try {
       return dirname(createRequire(realpathSync(from)).resolve('artillery/package.json'));
     } catch {
-      // Artillery is not installed there
+      // Artillery is not installed there.
     }
   }
   throw new CapacityError('NOT_INSTALLED', 'no Artillery beside the engine', 'install artillery 2.0.34');
 }
 
-/** @param file path in Artillery's folder */
+/** @param file path of a module in Artillery's folder */
 async function importArtillery<T>(file: string, folder: string): Promise<T> {
   return (await import(pathToFileURL(join(folder, file)).href)) as T;
 }
@@ -34,7 +37,7 @@ export function loadHelpers(folder: string): Promise<Helpers> {
   return importArtillery('dist/lib/commons/engine_util.js', folder);
 }
 
-/** Hooks of a scenario that are also called for its HTTP requests. */
+/** Names of functions that are also called for a scenario's HTTP requests. */
 export interface RequestHooks {
   beforeRequest: string[];
   afterResponse: string[];
@@ -45,15 +48,15 @@ export interface ArtilleryEngine {
   createScenario(scenario: Scenario, events: ScenarioEvents): ScenarioFunction;
 }
 
-/** Pending request of `got`: a promise with events. */
+/** Pending request of the package `got`: a promise that emits events. */
 interface Sending extends Promise<unknown> {
   on(event: 'request', listener: (request: NodeJS.EventEmitter) => void): this;
 }
 
 export interface HttpEngine extends ArtilleryEngine {
-  /** Sends a request; set by `init`. */
+  /** Sends a request. Set by the method `init`. */
   request(options: unknown): Sending;
-  /** Gives a virtual user its cookie jar and agents. */
+  /** Creates the cookie jar and HTTP agents of a virtual user. */
   setInitialContext(context: UserContext): void;
   step(
     spec: unknown,
@@ -62,19 +65,25 @@ export interface HttpEngine extends ArtilleryEngine {
   ): (context: UserContext, done: (error?: unknown) => void) => void;
 }
 
-/** Returns the cookies from the virtual user's HTTP requests that a browser would send to this URL, as a header; '' without cookies. */
+/**
+ * Returns the `Cookie` header that a browser would send to the URL, with cookies from the virtual user's HTTP requests.
+ * '' without cookies.
+ */
 export function cookiesFor({ _jar: jar }: UserContext, url: URL): string {
   return (jar as { getCookieStringSync(url: string): string } | undefined)?.getCookieStringSync(url.href) ?? '';
 }
 
-/** Closes the virtual user's HTTP sockets, which would wait for further requests. */
+/** Closes the virtual user's HTTP sockets, which Artillery would keep open. */
 export function endRequests({ _httpAgent, _httpsAgent }: UserContext): void {
   for (const agent of [_httpAgent, _httpsAgent]) (agent as Agent | undefined)?.destroy();
 }
 
 type Engine<T extends ArtilleryEngine> = new (script: Script, ...createdWith: unknown[]) => T & { init?(): unknown };
 
-/** @param folder folder of Artillery @throws CapacityError `NOT_INSTALLED` */
+/**
+ * @param folder folder of Artillery; undefined to find it
+ * @throws CapacityError `NOT_INSTALLED`
+ */
 export async function loadHttpEngine(script: Script, folder?: string): Promise<HttpEngine> {
   try {
     const file = 'dist/lib/core/engine_http.js';
@@ -93,7 +102,10 @@ async function created<T extends ArtilleryEngine>(Engine: Engine<T>, script: Scr
   return engine;
 }
 
-/** Loads a third-party engine as Artillery does. @param createdWith arguments of its constructor after the script */
+/**
+ * Loads a third-party engine in the same way as Artillery.
+ * @param createdWith arguments of its constructor that follow the script
+ */
 export async function loadEngine(name: string, script: Script, createdWith: unknown[]): Promise<ArtilleryEngine> {
   const folder = artilleryFolder();
   type Loaders = { loadBuiltinPackage(name: string): Promise<Engine<ArtilleryEngine>> };
@@ -106,7 +118,10 @@ export async function loadEngine(name: string, script: Script, createdWith: unkn
   return created(await load(), script, createdWith);
 }
 
-/** Returns the functions of `config.processor` by name. @throws CapacityError `FILE_UNREADABLE` */
+/**
+ * Returns the functions in `config.processor` by name.
+ * @throws CapacityError `FILE_UNREADABLE`
+ */
 export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {
   const { processor } = script.config;
   if (typeof processor !== 'string') return processor ?? {};
@@ -121,7 +136,7 @@ export async function loadProcessor(script: Script): Promise<Record<string, unkn
   }
 }
 
-/** @param vars variables of this virtual user only, such as its row of the payload */
+/** @param vars variables of one virtual user, such as its row of the payload */
 export function contextOf(script: Script, helpers: Helpers, vars: Record<string, unknown>): UserContext {
   const { config, _environment, _scriptPath } = script;
   const shared = {

@@ -1,6 +1,7 @@
 /**
- * A virtual user's changes to the engine's connection options. Later layers take precedence: the scenario's `socketio`,
- * headers set by a processor function, options of the step. Cookies of its HTTP requests are added.
+ * Connection options of a virtual user that differ from the engine's options. Later sources take precedence: the
+ * scenario's `socketio`, headers from a processor function, options of the step. Cookies of the user's HTTP requests
+ * are added.
  */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
@@ -10,7 +11,7 @@ import { cookiesFor } from './artillery-types.ts';
 import { compileTemplate } from './template.ts';
 import type { Helpers, UserContext } from './user-types.ts';
 
-/** Returns the changes; undefined if there are none. */
+/** Returns the differences from the engine's options; undefined if there are none. */
 export type ConnectionChanges = (context: UserContext, own?: ConnectOptions) => Partial<ConnectionOptions> | undefined;
 
 export function compileConnectionChanges(
@@ -19,7 +20,7 @@ export function compileConnectionChanges(
   helpers: Helpers,
 ): ConnectionChanges {
   const ofScenario = compileTemplate(scenario, helpers);
-  // Shared by all virtual users, so a message to the fleet carries a single copy.
+  // The same object is used for all virtual users, so a message to the fleet contains it only once.
   const shared = isTemplate(scenario) ? undefined : someOf(changesOf(engine, [scenario]));
   return (context, own) => {
     const { extraHeaders, _jar: jar } = context;
@@ -30,7 +31,10 @@ export function compileConnectionChanges(
   };
 }
 
-/** Returns the headers with the cookies, if there are any. For a cookie in both, the option's value comes first. */
+/**
+ * Returns the headers with the cookies added. If the headers contain the same cookie, both are sent, and the header's
+ * value comes first.
+ */
 function withCookies({ url, path, headers }: ConnectionOptions, context: UserContext): Partial<ConnectionOptions> {
   const cookies = cookiesFor(context, new URL(path, url.replace(/^ws/, 'http')));
   if (cookies === '') return {};
@@ -38,7 +42,7 @@ function withCookies({ url, path, headers }: ConnectionOptions, context: UserCon
   return { headers: { ...headers, [name]: [headers[name] ?? [], cookies].flat().join('; ') } };
 }
 
-/** Returns undefined if there are no options, because the channel to the fleet would also serialize empty keys. */
+/** Returns undefined if there are no options, because the channel to the fleet would transfer empty keys, too. */
 export function openOptions(overrides: OpenOptions['overrides'], emit?: Emission): OpenOptions | undefined {
   if (!overrides && !emit) return undefined;
   return { ...(overrides && { overrides }), ...(emit && { emit }) };

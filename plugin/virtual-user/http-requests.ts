@@ -1,4 +1,4 @@
-/** Account of HTTP requests by Artillery's HTTP engine: requests = Σ responses + Σ failures + pending. */
+/** Counts of HTTP requests that Artillery's HTTP engine sends: requests = responses + failures + pending. */
 import { addOwn, ownValue } from '../../protocol/base/sum-counts.ts';
 import type { HttpEngine } from './artillery-types.ts';
 
@@ -10,12 +10,15 @@ export function newHttpCounts() {
     requests: 0,
     pending: 0,
     responses: {} as Record<string, number>,
-    /** Requests without a response, by error code. */
+    /** Number of requests without a response, by error code. */
     failures: {} as Record<string, number>,
   };
 }
 
-/** Counts all requests of the engine from now on. @returns the engine */
+/**
+ * Makes the engine count all its requests from now on.
+ * @returns the same engine
+ */
 export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngine {
   const { request: send } = engine;
   engine.request = (options) => {
@@ -45,7 +48,7 @@ export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngin
 /** Largest number of distinct errors that are counted by name. */
 const MAX_NAMES = 20;
 
-/** Counts an error by its code. The failures of Artillery's engines have a message instead of a code. */
+/** Counts an error by its code, or by its message if it has no code, as in Artillery's engines. */
 export function countError(
   failures: Record<string, number>,
   { code, message }: NodeJS.ErrnoException,

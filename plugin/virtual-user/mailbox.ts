@@ -1,4 +1,4 @@
-/** Events that arrive before their `waitFor`. */
+/** Keeps events that arrive before the flow reaches the `waitFor` step for them. */
 
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { ListenMode } from '../fleet/fleet-messages.ts';
@@ -6,15 +6,15 @@ import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { FlowError } from './flow-error.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
-/** An event that a `waitFor` step of the flow expects. */
+/** An event for which the flow has a `waitFor` step. */
 export interface AwaitedEvent {
   namespace: string;
   event: string;
 }
 
-/** An event whose every copy the flow handles. */
+/** An event that the flow passes to a function whenever it arrives. */
 export interface WatchedEvent extends AwaitedEvent {
-  /** Handles the event. Never throws. */
+  /** Handles the received event. Never throws. */
   receive(args: unknown[], context: UserContext, events: ScenarioEvents): void;
 }
 
@@ -22,13 +22,14 @@ export function isSame(one: AwaitedEvent, other: AwaitedEvent): boolean {
   return one.namespace === other.namespace && one.event === other.event;
 }
 
-/** Largest number of kept events. Newer events displace older ones, because a flow may never reach its `waitFor`. */
+/**
+ * Largest number of kept events. Newer events replace older events, because a flow may never reach its `waitFor` step.
+ */
 const CAPACITY = 16;
 
 /**
- * Keeps events for a `waitFor` of the flow from the moment their namespace connects, so that none is lost between two
- * steps. While no step waits, the fleet process holds the events. The mailbox holds events that were delivered to a step
- * but not used.
+ * Events for one `waitFor` step, kept from the time at which their namespace opens. Events that arrive between steps
+ * are held in the fleet process. Events that were delivered but not used are kept here.
  */
 export class Mailbox {
   readonly namespace: string;
@@ -38,7 +39,7 @@ export class Mailbox {
   readonly #onDisplaced: (count: number) => void;
   readonly #listen: (mode: ListenMode) => void;
 
-  /** @param connection source of the events from now on */
+  /** @param connection connection whose events are kept */
   constructor(
     { namespace, event }: AwaitedEvent,
     connection: Pick<FleetConnection, 'listen'>,
@@ -51,7 +52,7 @@ export class Mailbox {
     this.#listen('hold');
   }
 
-  /** Lets the connection drop its events from now on. */
+  /** Stops keeping events. The fleet process discards them from now on. */
   close(): void {
     this.#listen('drop');
   }
@@ -64,32 +65,38 @@ export class Mailbox {
     }
   }
 
-  /** Calls the listener with kept events, oldest first, then with new ones, until `stop`, which the listener itself may call. */
+  /**
+   * Calls the listener with the kept events, oldest first, and then with new events. Ends with `stop`, which the
+   * listener may call.
+   */
   listen(listener: (args: unknown[]) => void): void {
     this.#listener = listener;
     while (this.#listener === listener && this.#kept.length > 0) listener(this.#kept.shift() as unknown[]);
     if (this.#listener === listener) this.#listen('take');
   }
 
-  /** Ends listening; later events are kept for the next listener. */
+  /** Removes the listener. Later events are kept for the next listener. */
   stop(): void {
     this.#listener = undefined;
     this.#listen('hold');
   }
 }
 
-/** An event that a virtual user waits for, with a timeout. Settles once, then removes its timer and listener. */
+/** An event that a virtual user waits for, with a timeout. When it settles, its timer and listener are removed. */
 export class Wait {
   readonly #settled = Promise.withResolvers<unknown[]>();
   readonly promise = this.#settled.promise;
   readonly #timer: NodeJS.Timeout;
-  /** Removes the listener. */
+  /** Called at the end of the wait, to remove the listener. */
   onEnd: (() => void) | undefined;
 
-  /** @param timeoutCode called at the timeout; the code can depend on which other events have arrived */
+  /**
+   * @param timeoutCode returns the error code for a timeout; called only then, because the code can depend on other
+   * events
+   */
   constructor(timeoutMs: number, timeoutCode: () => FailureCode) {
     this.#timer = setTimeout(() => this.fail(new FlowError(timeoutCode())), timeoutMs);
-    // The caller can fail before it awaits this promise.
+    // Prevents an unhandled rejection: the caller may fail before it awaits the promise.
     this.promise.catch(() => {});
   }
 
@@ -103,7 +110,7 @@ export class Wait {
     this.#settled.reject(error);
   }
 
-  /** Stops waiting; the promise stays pending. Idempotent. */
+  /** Stops waiting. The promise stays pending. Idempotent. */
   cancel(): void {
     clearTimeout(this.#timer);
     this.onEnd?.();

@@ -5,9 +5,9 @@ import type { ScenarioEvents } from './user-types.ts';
 const FLUSH_INTERVAL_MS = 1000;
 
 /**
- * Passes the engine's metrics to Artillery. Counters are summed and sent once a second, because Artillery stores every
- * single call until its reporting window closes. Times are sent with the counters, which is cheaper than one by one. A
- * rate is sent at once, because Artillery records the time of the call.
+ * Passes metrics of the engine to Artillery. Artillery stores every call until the end of its reporting period, so
+ * counters are added up and sent once per second. Times are sent together with the counters. Rates are sent at once,
+ * because Artillery records the time of the call.
  */
 export class Meter {
   #events: ScenarioEvents | undefined;
@@ -15,13 +15,13 @@ export class Meter {
   readonly #counts = new Map<string, number>();
   #times: { name: string; valueMs: number }[] = [];
 
-  /** @param events emitter of a scenario; all scenarios of a worker share one */
+  /** @param events event emitter of a scenario; all scenarios of a worker have the same one */
   attach(events: ScenarioEvents): void {
     this.#events = events;
     this.#timer ??= setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref();
   }
 
-  /** @param suffix last part of the metric's name, for counts by reason */
+  /** @param suffix last part of the metric's name, if it is counted by reason */
   count(metric: MetricName, suffix?: string, by = 1): void {
     const { name } = METRICS[metric];
     const full = suffix === undefined ? name : `${name}.${suffix}`;
@@ -40,7 +40,10 @@ export class Meter {
     this.#events?.emit('error', code);
   }
 
-  /** Sends the collected metrics. Must be called before the last virtual user calls back, because Artillery discards later metrics. */
+  /**
+   * Sends the collected metrics. Must be called before the last virtual user ends, because Artillery ignores later
+   * metrics.
+   */
   flush(): void {
     for (const [name, count] of this.#counts) this.#events?.emit('counter', name, count);
     this.#counts.clear();

@@ -1,4 +1,4 @@
-/** Compiles a scenario to the steps of its virtual users. */
+/** Compiles a scenario to the steps that its virtual users run. */
 import { valueAt } from '../../protocol/base/json-path.ts';
 import { roomNames } from '../fleet/client/counted-event.ts';
 import { verbOf } from '../script/load/flow.ts';
@@ -17,14 +17,17 @@ import type { ScenarioEvents, UserContext } from './user-types.ts';
 import type { Step, VirtualUser } from './virtual-user.ts';
 
 interface CompiledScenario {
-  /** Functions to call before the flow, or after it. */
+  /** Functions that are called before and after the flow. */
   before: Step[];
   after: Step[];
-  /** Steps of the flow, with nested lists flattened. */
+  /** Steps of the flow. Nested lists are flattened. */
   flow: Step[];
-  /** Returns a virtual user that has not run any step. The caller that runs the steps must close its session. */
+  /** Returns a new virtual user. The caller runs its steps and must close its session. */
   newUser(context: UserContext, events: ScenarioEvents): VirtualUser;
-  /** Opens the namespace, unless the virtual user already has it. @returns its full name */
+  /**
+   * Opens the namespace on the virtual user's connection, unless it is open.
+   * @returns the namespace's full name
+   */
   use(user: VirtualUser, namespace: string): Promise<string>;
 }
 
@@ -58,7 +61,7 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
     namesOf(names).map((name) => compileFunction(name, shared));
   const kept: AwaitedEvent[] = [];
   const flow: Step[] = [];
-  // Iterates from the last step to the first, so the first match for an event is the last step that waits for it.
+  // Steps are read from last to first. The first step found for an event is then the last step that waits for it.
   for (const { step, awaits } of compiled.reverse()) {
     const before = kept.length;
     for (const event of awaits) if (!kept.some((other) => isSame(event, other))) kept.push(event);
@@ -84,7 +87,10 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
   };
 }
 
-/** Returns whether the flow consists of waiting steps only. Its connections must still open, as with Artillery's own engine. */
+/**
+ * Returns whether all steps of the flow only wait. The connection must then be opened before, as in Artillery's own
+ * engine.
+ */
 function onlyWaits({ flow = [] }: Scenario): boolean {
   return flow.length > 0 && flow.flat().every((spec) => STEPS[verbOf(spec, STEPS) ?? '']?.waits);
 }
@@ -93,7 +99,10 @@ function namesOf(names: string | string[] | undefined): string[] {
   return [names ?? []].flat();
 }
 
-/** Returns the step with a call that releases these events afterwards: no later step waits for them, so they stay in the fleet process. */
+/**
+ * Returns the step followed by a call that stops keeping these events. No later step waits for them, so the fleet
+ * process can discard them.
+ */
 function thenForget(step: Step, events: AwaitedEvent[]): Step {
   if (events.length === 0) return step;
   return async (user) => {
@@ -102,7 +111,7 @@ function thenForget(step: Step, events: AwaitedEvent[]): Step {
   };
 }
 
-/** Returns the step with a call that adds the connection to the room, or list of rooms, in the variable afterwards. */
+/** Returns the step followed by a call that adds the connection to the rooms in a variable. */
 function thenEnter(step: Step, variable: string): Step {
   const path = variable.split('.');
   return async (user) => {
@@ -119,8 +128,8 @@ function compileStep(spec: unknown, build: Build): Step {
 }
 
 /**
- * Returns the namespace's full path. `chat` and `/chat` are the same; an empty name means the main namespace, or the one
- * in the target's path.
+ * Returns the full name of a namespace. `chat` and `/chat` are the same namespace. An empty name is the main namespace,
+ * or the namespace in the target's path.
  */
 function namespacePath(base: string, name: string): string {
   const path = name === '' || name.startsWith('/') ? name : `/${name}`;

@@ -1,4 +1,7 @@
-/** Connections of a virtual user: opened by the first step that needs one, restored if configured, closed at the end. */
+/**
+ * Connections of a virtual user. The first step that needs a connection opens it. Dropped connections reconnect if
+ * configured. All are closed at the end.
+ */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { type FailureCode, slug } from '../../protocol/codes/failure-codes.ts';
@@ -12,14 +15,14 @@ import type { Shared } from './shared.ts';
 import { countFailure, keepExample } from './tally.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
-/** A namespace of the virtual user, and its connection. */
+/** A namespace that the virtual user has opened, with its connection. */
 interface NamespaceEntry {
   namespace: string;
   connection: FleetConnection;
   up: boolean;
-  /** Rooms of an own event that the virtual user has declared, as JSON. */
+  /** Rooms of the server's own event that the virtual user has joined, as JSON. */
   entered: string | undefined;
-  /** Set while the fleet process reconnects the namespace; never rejects. */
+  /** Set while the fleet process reconnects the namespace. Its promise never rejects. */
   restoring: PromiseWithResolvers<void> | undefined;
 }
 
@@ -28,14 +31,14 @@ interface Expectation {
   event: string;
   timeoutMs: number;
   timeoutCode: () => FailureCode;
-  /** Checks an event: false ignores it and continues to wait; an exception ends the wait. */
+  /** Checks a received event. If it returns false, the wait continues. If it throws, the wait ends with the error. */
   accept?: (args: unknown[]) => boolean;
-  /** Whether to accept events that a mailbox has kept. */
+  /** Whether events that arrived before the wait are accepted. */
   fromMailbox?: boolean;
 }
 
 export class Session implements Watcher {
-  /** Set when a connection is finally lost, or a join refused; the flow ends after the current step. */
+  /** Set when a connection is finally lost or a join was refused. The flow ends after the current step. */
   lost: FlowError | undefined;
   /** Called when a connection is finally lost. */
   onLost: () => void = nothing;
@@ -43,14 +46,14 @@ export class Session implements Watcher {
   readonly #context: UserContext;
   readonly #events: ScenarioEvents;
   readonly #watched: readonly WatchedEvent[];
-  /** Events that steps of the flow still wait for. */
+  /** Events for which a later step waits. */
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
   #mailboxes: Mailbox[] | undefined;
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  /** @param handled events that the flow waits for or watches */
+  /** @param handled events that the flow waits for or passes to functions */
   constructor(
     shared: Shared,
     handled: { awaited: readonly AwaitedEvent[]; watched: readonly WatchedEvent[] },
@@ -64,13 +67,18 @@ export class Session implements Watcher {
     this.#watched = handled.watched;
   }
 
-  /** Returns the connection if the namespace is open; the fast path for a step that only sends. */
+  /**
+   * Returns the connection of an open namespace; undefined if it is not open. Synchronous, for steps that only send.
+   */
   ready(namespace: string): FleetConnection | undefined {
     for (const entry of this.#namespaces) if (entry.namespace === namespace && entry.up) return entry.connection;
     return undefined;
   }
 
-  /** Returns the connection with the namespace open; opens it on the virtual user's connection if needed. */
+  /**
+   * Returns the connection of the namespace. Opens the namespace first if needed, on the virtual user's existing
+   * connection.
+   */
   async use(namespace: string, options?: OpenOptions): Promise<FleetConnection> {
     const entry = this.#namespaces.find((one) => one.namespace === namespace);
     if (!entry) {
@@ -78,20 +86,23 @@ export class Session implements Watcher {
       await first?.restoring?.promise;
       return this.#open(namespace, first?.connection ?? this.#newConnection(), options);
     }
-    // A restored connection can be lost again at once.
+    // The connection can be lost again immediately after it was restored.
     while (entry.restoring) await entry.restoring.promise;
     if (!entry.up) throw this.lost ?? new FlowError('disconnected');
     return entry.connection;
   }
 
-  /** Sends an event. If the namespace is not open yet, the event travels with the `open` command and is sent afterwards. */
+  /**
+   * Sends an event. If the namespace is not open, the `open` command contains the event, which is sent when the
+   * namespace is open.
+   */
   async send(namespace: string, emit: Emission, overrides: OpenOptions['overrides']): Promise<void> {
     const isKnown = this.#namespaces.some((entry) => entry.namespace === namespace);
     const connection = await this.use(namespace, openOptions(overrides, emit));
     if (isKnown) connection.emit(namespace, emit.event, emit.args);
   }
 
-  /** Opens a new connection for the namespace, and closes the previous one. */
+  /** Opens a new connection for the namespace. Closes the namespace's previous connection. */
   async connect(namespace: string, options?: OpenOptions): Promise<void> {
     const former = this.#namespaces.find((one) => one.namespace === namespace)?.connection;
     if (former) {
@@ -102,7 +113,10 @@ export class Session implements Watcher {
     await this.#open(namespace, this.#newConnection(), options);
   }
 
-  /** Adds a listener at once; a virtual user has at most one at a time. The caller must `cancel` it at the end. */
+  /**
+   * Waits for an event; listening begins at once. A virtual user has at most one wait at a time. The caller must call
+   * `cancel` at the end.
+   */
   expect(connection: FleetConnection, expectation: Expectation): Wait {
     const { namespace, event, timeoutMs, timeoutCode, accept, fromMailbox } = expectation;
     const wait = new Wait(timeoutMs, timeoutCode);
@@ -126,7 +140,7 @@ export class Session implements Watcher {
     return wait;
   }
 
-  /** Adds the virtual user to these rooms of an own event, in each of its namespaces. */
+  /** Adds the virtual user to rooms of the server's own event, in each of its namespaces. */
   enter(rooms: string[]): void {
     const entered = JSON.stringify(rooms);
     for (const entry of this.#namespaces.filter((one) => one.up && one.entered !== entered)) {
@@ -135,7 +149,7 @@ export class Session implements Watcher {
     }
   }
 
-  /** Releases events that no later step waits for. */
+  /** Stops keeping events for which no later step waits. */
   forget(events: readonly AwaitedEvent[]): void {
     const isForgotten = (one: AwaitedEvent) => events.some((event) => isSame(one, event));
     this.#awaited = this.#awaited.filter((one) => !isForgotten(one));
@@ -143,7 +157,7 @@ export class Session implements Watcher {
     this.#mailboxes = this.#mailboxes?.filter((mailbox) => !isForgotten(mailbox));
   }
 
-  /** Counts a failure, but only the first one of a virtual user. */
+  /** Counts a failure. Only the first failure of a virtual user is counted. */
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
@@ -151,7 +165,7 @@ export class Session implements Watcher {
     countFailure(this.#shared, error, isLoss ? 'losses' : 'failures', this.#context);
   }
 
-  /** Closes all connections, paced by the fleet. The virtual user can connect again. */
+  /** Closes all connections; the fleet spreads many closes over time. The virtual user can connect again afterwards. */
   async close(): Promise<void> {
     const connections = new Set(this.#namespaces.map((entry) => entry.connection));
     for (const entry of this.#namespaces) restored(entry);
@@ -160,7 +174,7 @@ export class Session implements Watcher {
     await Promise.all([...connections].map((connection) => connection.close()));
   }
 
-  /** Reports of its connections; see `Watcher`. */
+  /** Reports of the virtual user's connections. They implement `Watcher`. */
   opened(namespace: string, connection: FleetConnection): void {
     for (const entry of this.#entriesOf(connection, namespace)) entry.up = true;
   }
@@ -168,7 +182,7 @@ export class Session implements Watcher {
   dropped(reason: string, namespace: string | undefined, returns: boolean, connection: FleetConnection): void {
     this.#shared.meter.count('disconnect', slug(reason));
     for (const entry of this.#entriesOf(connection, namespace)) {
-      // Includes a namespace that is reconnecting when its process dies.
+      // A namespace that is reconnecting can be lost, too, if its fleet process dies.
       if (!entry.up && !entry.restoring) continue;
       entry.up = false;
       if (returns) entry.restoring ??= Promise.withResolvers();
@@ -212,7 +226,7 @@ export class Session implements Watcher {
     const { meter, tally, config } = this.#shared;
     const { retry } = config;
     const entry: NamespaceEntry = { namespace, connection, up: false, entered: undefined, restoring: undefined };
-    // `concat`, because push() would allocate room for 16 more in every virtual user.
+    // `push` would make V8 allocate room for 16 entries in every virtual user.
     this.#namespaces = this.#namespaces.concat(entry);
     this.#keepAwaited(entry);
     const startedAtUs = monotonicUs();
@@ -251,7 +265,7 @@ export class Session implements Watcher {
     );
   }
 
-  /** Records the failure at once, because the current step may last as long as the run. */
+  /** Records the failure immediately, because the current step may last until the end of the run. */
   #fail(error: FlowError): void {
     if (this.lost) return;
     this.lost = error;

@@ -1,4 +1,4 @@
-/** Objects that all virtual users of an engine share in one of Artillery's workers. */
+/** Objects that all virtual users of an Artillery worker share. */
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
 import type { HttpEngine } from './artillery-types.ts';
@@ -9,7 +9,7 @@ import type { Helpers } from './user-types.ts';
 
 export interface Shared {
   config: EngineOptions;
-  /** Creates their connections. */
+  /** Fleet that creates the connections. */
   fleet: { connection(): FleetConnection };
   helpers: Helpers;
   /** Artillery's HTTP engine; undefined if no flow has HTTP steps. */

@@ -1,9 +1,12 @@
-/** Events of a run that all virtual users of a worker wait for. One promise per event serves any number of waiting users. */
+/** Events of a run for which all virtual users of a worker wait. Each event is a single promise. */
 export class Signals {
-  /** Resolves when arrivals can begin; with several hosts, at this time of the local clock. */
+  /**
+   * Resolves when arrivals may begin. In a run over several hosts, it resolves with the common start time on the local
+   * clock.
+   */
   readonly start = Promise.withResolvers<number | undefined>();
   /** Resolves when held connections must close. */
   readonly release = Promise.withResolvers<void>();
-  /** Resolves when held virtual users can call back. */
+  /** Resolves when held virtual users may end. */
   readonly finish = Promise.withResolvers<void>();
 }

@@ -1,4 +1,4 @@
-/** Counts of the engine rather than of the fleet: virtual users, retries, failures. */
+/** Counts of virtual users, retries and failures in the engine. Connections are counted in the fleet. */
 
 import { printable } from '../../protocol/base/printable.ts';
 import { allSecretsIn } from '../../protocol/base/secrets/masked-values.ts';
@@ -9,7 +9,7 @@ import { newHttpCounts } from './http-requests.ts';
 import type { Meter } from './meter.ts';
 import type { UserContext } from './user-types.ts';
 
-/** Longest example of a failure: enough for a status line, two headers and the start of a body. */
+/** Largest length of a failure's example: enough for a status line, two headers and the start of a body. */
 const MAX_EXAMPLE_LENGTH = 300;
 
 export type Tally = ReturnType<typeof newTally>;
@@ -21,19 +21,22 @@ export function newTally() {
     ended: 0,
     holding: 0,
     failed: 0,
-    /** Virtual users that ended without a failure. */
+    /** Number of virtual users that ended without a failure. */
     succeeded: 0,
-    /** Retries of first connects; the fleet counts reconnects. */
+    /** Number of retries before a connection first opened. Reconnects are counted in the fleet. */
     retries: 0,
-    /** Failed virtual users by error code: `losses` lost a connection, `failures` failed otherwise. */
+    /** Number of failed virtual users by error code: `losses` if a connection was lost, `failures` otherwise. */
     losses: {} as Record<string, number>,
     failures: {} as Record<string, number>,
-    /** Text of the first failure of each code, and of the first retry. */
+    /** Text of the first failure of each code, also of failures that were retried. */
     examples: {} as Record<string, string>,
-    /** Virtual users of third-party engines, and their failures by error. */
+    /** Number of virtual users of other engines, and their failures by error. */
     otherUsers: { started: 0, ended: 0, failures: {} as Record<string, number> },
     http: newHttpCounts(),
-    /** Events that `on` passed to functions, its failed calls by function, and counters of all functions. */
+    /**
+     * Calls of the user's functions: events passed by `on`, failed calls by function, and counters that functions have
+     * emitted.
+     */
     functions: {
       received: 0,
       dropped: 0,
@@ -56,8 +59,8 @@ export function countFailure(
 }
 
 /**
- * Keeps an example of the error, unless its message only repeats its code.
- * @param context context of the virtual user, whose variables are masked in the example
+ * Keeps the error as an example of its code, unless its message only repeats the code.
+ * @param context context of the virtual user; values of its variables are masked
  */
 export function keepExample({ examples }: Tally, { code, message, cause }: FlowError, context?: UserContext): void {
   if (ownValue(examples, code) !== undefined || message === code || message === '') return;
@@ -65,7 +68,10 @@ export function keepExample({ examples }: Tally, { code, message, cause }: FlowE
   setOwn(examples, code, printable(message + data, MAX_EXAMPLE_LENGTH, context && secretsOf(context)));
 }
 
-/** Returns values of payload rows, captures and processor functions. Names with `$` are Artillery's own. */
+/**
+ * Returns the values of a virtual user's variables: payload rows, captures, and values set by functions. Variables of
+ * Artillery, whose names begin with `$`, are left out.
+ */
 export function secretsOf({ vars, extraHeaders = {} }: UserContext): string[] {
   const variables = Object.fromEntries(
     Object.entries(vars).filter(([name]) => !name.startsWith('$') && name !== 'target'),

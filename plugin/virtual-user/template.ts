@@ -4,8 +4,8 @@ import type { Helpers, UserContext } from './user-types.ts';
 export type Template = (context: UserContext) => unknown;
 
 /**
- * Compiles a value with templates. Artillery's template function clones and walks its argument on every call, so a value
- * without `{{` skips it, and all virtual users share that value.
+ * Compiles a value with templates. Artillery's template function copies its argument on every call. A value without
+ * `{{` is used as it stands, and all virtual users share it.
  */
 export function compileTemplate(value: unknown, helpers: Helpers): Template {
   if (!isTemplate(value)) return () => value;

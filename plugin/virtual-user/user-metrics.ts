@@ -1,4 +1,4 @@
-/** Metrics that this engine reports to Artillery. Errors are Artillery's own counters, `errors.<code>`. */
+/** Metrics that the engine reports to Artillery. Errors use Artillery's counters `errors.<code>`. */
 import type { Metric } from '../../protocol/base/metric.ts';
 
 const metric = (kind: Metric['kind'], name: string, unit: string, help: string): Metric => ({

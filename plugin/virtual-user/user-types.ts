@@ -1,21 +1,23 @@
-/** The part of Artillery's engine interface that this engine uses. Artillery publishes no types for it. */
+/** Types of Artillery's engine interface that this engine uses. Artillery publishes no types. */
 import type { ScriptPhase } from '../script/script.ts';
 
-/** Variables and template functions of a virtual user; Artillery creates it, processor functions change it. */
+/**
+ * Variables and template functions of a virtual user. Artillery creates the context; processor functions can change it.
+ */
 export interface UserContext {
   vars: Record<string, unknown>;
   funcs?: Record<string, (...args: unknown[]) => unknown>;
-  /** Headers that a processor function adds to connections opened afterwards. */
+  /** Headers from a processor function, for connections that are opened afterwards. */
   extraHeaders?: Record<string, string>;
   [key: string]: unknown;
 }
 
-/** Emitter of a scenario, the only one whose metrics Artillery records. */
+/** Event emitter of a scenario. Artillery records only the metrics that it emits. */
 export interface ScenarioEvents {
   emit(event: string, ...args: unknown[]): unknown;
 }
 
-/** Emitter of a worker's runner, for phases only. */
+/** Event emitter of a worker's runner, which reports phases. */
 export interface RunnerEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: ScriptPhase) => void): unknown;
   /** Called when all virtual users of this worker have ended. */
@@ -27,7 +29,7 @@ export interface Outcome {
   matches: Record<string, { success?: boolean }>;
 }
 
-/** Artillery's internal functions that it passes to engines. */
+/** Internal functions that Artillery passes to engines. */
 export interface Helpers {
   template(value: unknown, context: UserContext): unknown;
   captureOrMatch(

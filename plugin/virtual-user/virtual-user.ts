@@ -2,20 +2,20 @@ import { afterRefusal } from './flow-error.ts';
 import type { Session } from './session.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
-/** A virtual user, as its steps see it. */
+/** A virtual user, as passed to its steps. */
 export interface VirtualUser {
   context: UserContext;
   session: Session;
   events: ScenarioEvents;
-  /** Last HTTP request that was answered with an error: `POST /login answered 401`. */
+  /** Last HTTP request whose response was an error, such as `POST /login answered 401`. */
   refusal?: string;
 }
 
-/** A compiled step. Returns undefined if it completes at once; throws or rejects to end the flow. */
+/** A compiled step. Returns undefined if it has completed synchronously. An error ends the flow. */
 export type Step = (user: VirtualUser) => Promise<void> | void;
 
 /**
- * Runs the steps in order. If the connection drops during a step, the flow ends after it.
+ * Runs the steps in order. If a connection is finally lost during a step, the flow ends after it.
  * @throws errors of a step; after a refused HTTP request, a FlowError that mentions the request
  */
 export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> {

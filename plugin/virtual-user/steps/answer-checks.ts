@@ -1,4 +1,4 @@
-/** Checks on the arguments of an event or acknowledgement: `args`, `match`, `capture`. */
+/** Checks of the arguments of an event or acknowledgement: `args`, `match` and `capture`. */
 import assert from 'node:assert';
 import { z } from 'zod';
 import { FlowError } from '../flow-error.ts';
@@ -6,7 +6,7 @@ import type { Outcome } from '../user-types.ts';
 import type { VirtualUser } from '../virtual-user.ts';
 import type { Build } from './step.ts';
 
-/** Selects a value in the answer; usually only `json` is given. */
+/** Schema of a selector for a value in the answer. Usually only `json` is given. */
 const extractor = {
   json: z.string().optional().describe('JSONPath; `$.0` is the first argument. Default: the first argument itself'),
   regexp: z.string().optional().describe('a regular expression on the JSON text, in place of `json`'),
@@ -58,8 +58,8 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
   const captureSpecs = [spec.capture ?? []].flat();
 
   function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): Outcome {
-    // A single argument is the body itself, several are a list, as in artillery-engine-socketio-v3. Without an
-    // expression, the check applies to the first argument.
+    // Expressions apply to a single argument itself, or to the list of several arguments, as in
+    // artillery-engine-socketio-v3. A check without an expression applies to the first argument.
     const whole = one.json === undefined && one.regexp === undefined;
     const body = JSON.stringify(args.length === 1 && !whole && !namesFirst(one, args) ? args[0] : args);
     const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };
@@ -79,7 +79,10 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
       matchSpecs.every((one) =>
         Object.values(evaluate('match', one, args, user).matches).every(({ success }) => success === true),
       ),
-    /** Stores the captured values in the virtual user's variables. @throws FlowError `failed_capture` */
+    /**
+     * Stores captured values in the virtual user's variables.
+     * @throws FlowError `failed_capture`
+     */
     capture(args: unknown[], user: VirtualUser): void {
       for (const one of captureSpecs) {
         for (const [name, { value, failed }] of Object.entries(evaluate('capture', one, args, user).captures)) {
@@ -88,7 +91,10 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
         }
       }
     },
-    /** Matches and captures. @throws FlowError `failed_match`, `failed_capture` */
+    /**
+     * Checks `match`, then stores the values of `capture`.
+     * @throws FlowError `failed_match`, `failed_capture`
+     */
     verify(args: unknown[], user: VirtualUser): void {
       if (!checks.matches(args, user)) throw new FlowError('failed_match', `got ${JSON.stringify(args)}`);
       checks.capture(args, user);
@@ -98,10 +104,10 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
 }
 
 /**
- * Compiles the check of `data` as in Artillery's own engine: it must be found in the last event, or in all events
- * together. A list is compared with all arguments. Any other value is compared with the last argument; a text only has to
- * be part of it, or with `concat`, part of the text of all arguments.
- * @returns undefined if nothing is expected
+ * Compiles the check of `data`, which works as in Artillery's own engine. The last event, or all received events
+ * together, must contain the expected value. A list is compared with all arguments, any other value with the last
+ * argument. A text must be part of the last argument; with `concat`, of all arguments joined.
+ * @returns undefined if no value is expected
  */
 export function compileData({ data, args = data, concat }: DataSpec, build: Build) {
   if (args === undefined) return undefined;
@@ -117,7 +123,7 @@ function contains(args: unknown[], expected: unknown): boolean {
   const last = args.at(-1);
   if (typeof expected === 'string' && typeof last === 'string') return last.includes(expected);
   try {
-    // Loose comparison, because templates turn numbers into text.
+    // The comparison is loose, because templates turn numbers into text.
     assert.deepEqual(Array.isArray(expected) ? args : last, expected);
     return true;
   } catch {
@@ -125,7 +131,10 @@ function contains(args: unknown[], expected: unknown): boolean {
   }
 }
 
-/** Returns whether the expression means the first argument. In Artillery's own engine, `$.0` does, even if it is the only argument. */
+/**
+ * Returns whether the expression selects the first argument. In Artillery's own engine, `$.0` selects it even if it is
+ * the only argument.
+ */
 function namesFirst({ json }: Spec, args: unknown[]): boolean {
   return json !== undefined && /^\$(\.0|\[0\])(?!\d)/.test(json) && !Array.isArray(args[0]);
 }

@@ -1,4 +1,4 @@
-/** Steps that open, hold and close a connection. */
+/** Steps that open, hold or close a connection. */
 import { z } from 'zod';
 import { timeoutSchema } from '../../script/duration.ts';
 import {
@@ -20,7 +20,10 @@ export const connectSchema = z.union([namespaceSchema, z.literal(true), optionsS
 });
 type Connect = z.output<typeof connectSchema>;
 
-/** `connect: /chat`, `connect: {auth: …}` or `connect: true`: opens a new connection, and replaces the previous one. */
+/**
+ * `connect: /chat`, `connect: {auth: …}` or `connect: true`: opens a new connection. Replaces the namespace's previous
+ * connection.
+ */
 export const connect = defineStep({
   schema: z.strictObject({
     connect: connectSchema.describe(
@@ -33,7 +36,7 @@ export const connect = defineStep({
   compile: (spec, build) => compileConnect(spec, build),
 });
 
-/** Compiles a `connect` step, or a `connect` beside an `emit`. */
+/** Compiles a `connect` step, or a `connect` that is part of an `emit` step. */
 export function compileConnect(
   { connect, namespace: beside = '', timeout }: { connect: Connect; namespace?: string; timeout?: number },
   build: Build,
@@ -48,14 +51,14 @@ export function compileConnect(
   };
 }
 
-/** Returns the options of a `connect` that are the same for all virtual users. */
+/** Returns the options of a `connect` that contain no templates. */
 export function connectOptions(connect: Connect | undefined): ConnectOptions {
   if (typeof connect !== 'object') return {};
   const { namespace: _, ...options } = connect;
   return fixedOptions(options);
 }
 
-/** `disconnect: true`: closes the connection. A later step that needs a connection opens a new one. */
+/** `disconnect: true`: closes the connections. A later step that needs a connection opens a new one. */
 export const disconnect = defineStep({
   schema: z.strictObject({
     disconnect: z
@@ -66,8 +69,8 @@ export const disconnect = defineStep({
 });
 
 /**
- * `hold: true`: stays connected until the last phase has ended or, with the plugin, until everything is measured. Then it
- * disconnects, and the step ends when the plugin has measured the residual memory.
+ * `hold: true`: keeps the connection open until everything has been measured; without the plugin, until the last phase
+ * has ended. Then disconnects. The step ends when the plugin has measured the residual memory.
  */
 export const hold = defineStep({
   schema: z.strictObject({
@@ -85,7 +88,7 @@ export const hold = defineStep({
     const leave = () => void tally.holding--;
     return async (user) => {
       tally.holding++;
-      // A virtual user that has lost its connection no longer counts as holding.
+      // A virtual user that has lost its connection is no longer counted as holding.
       user.session.onLost = leave;
       await signals.release.promise;
       if (!user.session.lost) leave();

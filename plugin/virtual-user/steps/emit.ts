@@ -21,10 +21,10 @@ const responseSchema = z
   })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
-/** Reserved names: `socket.io-client` throws for them, and a server closes a connection that sends one. */
+/** Reserved event names: `socket.io-client` does not send them, and a server closes a connection that does. */
 const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
 
-/** Event name. `socket.io-client` sends a number as a number, but listeners of a server are registered by text. */
+/** Schema of an event name. Numbers become text, because a server's listeners are registered by text. */
 const eventSchema = z
   .union([z.string(), z.number()], { error: 'expected the name of an event' })
   .transform(String)
@@ -82,7 +82,7 @@ const plainEmit = defineStep({
   },
 });
 
-/** `emit: ["event", …]`: sends an event, and checks the expected answer. */
+/** `emit: ["event", …]`: sends an event, and checks the acknowledgement or response if the step has checks. */
 export const emit: StepKind = {
   ...plainEmit,
   compile(spec, build) {
@@ -92,7 +92,10 @@ export const emit: StepKind = {
   },
 };
 
-/** Compiles the step for each virtual user after its functions have run, because they can change the user's own copy. */
+/**
+ * Compiles the step anew for each virtual user, after its functions have run. The functions can change the user's copy
+ * of the step.
+ */
 function compileHooked(names: string[], step: object, build: Build): Step {
   const hooks = names.map((name) => compileCall(name, build.shared));
   return async (user) => {
@@ -131,7 +134,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   };
 }
 
-/** Compiles a step that sends an event and waits for the acknowledgement, the response, or both. */
+/** Compiles an `emit` that waits for the acknowledgement, for a response event, or for both. */
 function compileExchange({ acknowledge, response, timeout }: z.output<typeof schema>, build: Build) {
   const { config, meter } = build.shared;
   const timeoutMs = timeout ?? config.timeoutMs;
@@ -146,7 +149,7 @@ function compileExchange({ acknowledge, response, timeout }: z.output<typeof sch
     const { session } = user;
     const startedAt = performance.now();
     const events: unknown[][] = [];
-    // Listens before the emit, so that the answer cannot be missed.
+    // Listening begins before the emit, so that no response is missed.
     const answer =
       response &&
       session.expect(connection, {
@@ -154,7 +157,7 @@ function compileExchange({ acknowledge, response, timeout }: z.output<typeof sch
         event: String(responseEvent(user.context)),
         timeoutMs,
         timeoutCode: () => (events.length > 0 ? 'data_not_valid' : 'response_timeout'),
-        // A response with `data` is the first event that contains it, not just the first event, as in Artillery's own engine.
+        // A response with `data` is the first event that contains the data, as in Artillery's own engine.
         accept: (received) => events.push(received) > 0 && (responseHasData?.(events, user) ?? true),
       });
     try {

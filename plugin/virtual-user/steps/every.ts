@@ -22,8 +22,8 @@ const everySchema = z
   });
 
 /**
- * `every: {seconds: 10, emit: {channel: batch, data: …}, acknowledge: true}`: the connection sends the message once per
- * period from now on, until it closes. The fleet process sends the messages by itself.
+ * `every: {seconds: 10, emit: {channel: batch, data: …}, acknowledge: true}`: starts to send the message once per
+ * period, until the connection closes. The fleet process sends the messages; later steps run meanwhile.
  */
 export const every = defineStep({
   schema: z

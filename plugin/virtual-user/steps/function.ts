@@ -8,14 +8,17 @@ import type { UserContext } from '../user-types.ts';
 import type { Step } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
-/** Longest printed error; about twenty lines of a stack trace. */
+/** Largest length of a printed error, about twenty lines of a stack trace. */
 const MAX_ERROR_LENGTH = 2000;
-/** Longest text that is searched for secrets. */
+/** Largest length of an error text that is searched for secrets. */
 const MAX_READ_LENGTH = 100_000;
 
 type Processor = (...args: unknown[]) => unknown;
 
-/** `function: name`: runs a function of `config.processor`, `(context, events, next)`, or an async one without `next`. */
+/**
+ * `function: name`: calls a function of `config.processor`. It has the arguments `(context, events, next)`; an async
+ * function needs no `next`.
+ */
 export const fn = defineStep({
   schema: z.strictObject({
     function: z.string().describe('calls a function of `config.processor`: `(context, events, next)`, or async'),
@@ -29,7 +32,7 @@ export function compileFunction(name: string, shared: Shared): Step {
   return ({ context, events }) => call(context, [context, events]);
 }
 
-/** Returns a function that calls the processor function with these arguments, followed by `next`. */
+/** Returns a function that calls the processor function with the given arguments and a `next` callback. */
 export function compileCall(name: string, shared: Shared): (context: UserContext, args: unknown[]) => Promise<void> {
   const code: FailureCode = `function_${slug(name)}`;
   let hasWarned = false;
@@ -38,7 +41,7 @@ export function compileCall(name: string, shared: Shared): (context: UserContext
       await call(shared.processor[name] as Processor, args);
     } catch (error) {
       const { stack, message } = error instanceof Error ? error : { stack: undefined, message: String(error) };
-      // Thousands of virtual users can fail in the same way, so only the first failure is logged.
+      // Only the first failure is logged, because thousands of virtual users can fail in the same way.
       if (!hasWarned) shared.warn(`processor function ${name} failed: ${shownError(stack ?? message, context)}`);
       hasWarned = true;
       throw new FlowError(code, message, { cause: error });
@@ -46,9 +49,9 @@ export function compileCall(name: string, shared: Shared): (context: UserContext
   };
 }
 
-/** Returns the beginning of the error's text without secrets: a function can put any value into it. */
+/** Returns the start of an error's text. Secrets are masked, because a function can put any value into its error. */
 function shownError(text: string, context: UserContext): string {
-  // Shortened last, because half a secret would not be recognised.
+  // The text is shortened last, because a truncated secret would not be recognised.
   return withoutSecrets(text.slice(0, MAX_READ_LENGTH), secretsOf(context)).slice(0, MAX_ERROR_LENGTH);
 }
 
@@ -57,7 +60,7 @@ function call(processor: Processor, args: unknown[]): Promise<void> {
     const next = (error?: unknown) => (error ? reject(error) : resolve());
     const returned = processor(...args, next);
     if (returned instanceof Promise) returned.then(() => resolve(), reject);
-    // A function that takes no `next` cannot call it.
+    // A function without the argument `next` is complete when it returns.
     else if (processor.length <= args.length) resolve();
   });
 }

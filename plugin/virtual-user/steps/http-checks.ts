@@ -1,6 +1,6 @@
 /**
- * Explains which `capture` or `match` of an HTTP step failed, and lists the fields of the answer. Prints names only,
- * because values can be secrets.
+ * Explains which `capture` or `match` of an HTTP step failed, and lists the field names of the response. Values are not
+ * printed, because they may be secret.
  */
 import type { IncomingMessage } from 'node:http';
 import { attempt } from '../../../protocol/base/attempt.ts';
@@ -11,26 +11,26 @@ import type { Helpers, Outcome, UserContext } from '../user-types.ts';
 const MAX_BODY_BYTES = 100_000;
 const MAX_NAMES = 20;
 const MAX_TEXT_LENGTH = 200;
-/** Artillery's message for a failed capture or match. */
+/** Error message of Artillery's HTTP engine for a failed capture or match. */
 const FAILED_CHECK = 'Failed capture or match';
 
 type Check = Record<string, unknown>;
 
-/** An answer whose checks can fail. */
+/** A response whose captures or matches may fail. */
 export interface CheckedAnswer {
   response: IncomingMessage;
-  /** Returns the received part of the body. */
+  /** Returns the part of the body that has been received. */
   body(): string;
 }
 
 interface Failed {
   error: Error;
-  /** Request line and status of the answer. */
+  /** Request line and status of the response. */
   status: string;
   answer: CheckedAnswer | undefined;
 }
 
-/** Keeps the beginning of a body that Artillery reads. */
+/** Keeps the start of a response's body while Artillery reads it. */
 export function checkedAnswer(response: IncomingMessage): CheckedAnswer {
   const chunks: Buffer[] = [];
   let bytes = 0;
@@ -41,7 +41,11 @@ export function checkedAnswer(response: IncomingMessage): CheckedAnswer {
   return { response, body: () => Buffer.concat(chunks).toString() };
 }
 
-/** @param request request of the step, with its `capture` and `match` @returns undefined for any error other than a failed check */
+/**
+ * Returns the error for a failed check.
+ * @param request options of the HTTP step, with its `capture` and `match`
+ * @returns undefined for any other error
+ */
 export function failedCheck(
   request: { capture?: unknown; match?: unknown },
   { error, status, answer }: Failed,
@@ -50,7 +54,7 @@ export function failedCheck(
 ): FlowError | undefined {
   if (error.message !== FAILED_CHECK || !answer) return undefined;
   const { response } = answer;
-  // The body of an error has different fields from the answer that the checks expect.
+  // An error response usually has different fields, so its status is reported.
   if ((response.statusCode ?? 0) >= 400) return new FlowError('failed_request', status, { cause: error });
   const body = answer.body();
   const { headers } = response;
@@ -84,7 +88,7 @@ function placeOf({ json, header, cookie, ...others }: Check): string {
   return printable(JSON.stringify({ ...others, as: undefined, value: undefined }), MAX_TEXT_LENGTH);
 }
 
-/** Returns a text such as `the answer has: accessToken, user (id, name)`. */
+/** Returns the names of the fields as text, such as `the answer has: accessToken, user (id, name)`. */
 function namesIn(body: string): string {
   const value: unknown = attempt(() => JSON.parse(body));
   if (typeof value !== 'object' || value === null) return `the answer is ${body === '' ? 'empty' : 'no JSON object'}`;

@@ -8,7 +8,7 @@ import { type Build, defineStep, type StepKind } from './step.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 
-/** All other keys are those of Artillery's HTTP engine: `json`, `headers`, `capture`, `match`, `ifTrue`, … */
+/** Artillery's HTTP engine reads all other keys: `json`, `headers`, `capture`, `match`, `ifTrue`, … */
 const requestSchema = z
   .looseObject(
     {
@@ -30,12 +30,12 @@ function httpStep(method: string): StepKind {
 }
 
 /**
- * `get: {url: /login, capture: {json: $.token, as: token}}`, and the same for the other methods: sends a request with
- * Artillery's HTTP engine.
+ * `get: {url: /login, capture: {json: $.token, as: token}}`: sends a request with Artillery's HTTP engine. The other
+ * HTTP methods work in the same way.
  */
 export const httpSteps = Object.fromEntries(METHODS.map((method) => [method, httpStep(method)]));
 
-/** `parallel: [requests]`: sends HTTP requests concurrently, at most `limit` at a time. */
+/** `parallel: [requests]`: sends HTTP requests concurrently. At most `limit` requests are pending at a time. */
 export const parallel = defineStep({
   schema: z.strictObject({
     parallel: z
@@ -99,10 +99,13 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Bui
     });
 }
 
-/** Length of the beginning of a body that is searched for the server's message. */
+/** Length of the start of a body that is searched for the server's message. */
 const MAX_BODY_LENGTH = 1000;
 
-/** Reads the body in parallel with Artillery. @param onFound called with the server's message, each time that more of it has arrived */
+/**
+ * Reads a response's body while Artillery reads it.
+ * @param onFound called with the server's message, again whenever more of it has arrived
+ */
 function onWords(response: IncomingMessage, onFound: (words: string) => void): void {
   const { 'retry-after': retryAfter, 'content-encoding': coding } = response.headers;
   let body = '';
@@ -120,13 +123,13 @@ function onWords(response: IncomingMessage, onFound: (words: string) => void): v
   });
 }
 
-/** The part of Node's response that is used. */
+/** Properties of Node's HTTP response that are used. */
 interface Response {
   statusCode: number;
   req: { method: string; path: string };
 }
 
-/** Returns the request line and status, without the query, which may contain a password. */
+/** Returns the request line and the status. The query is left out, because it may contain a password. */
 function answerOf({ statusCode, req: { method, path } }: Response): string {
   return `${method} ${path.split('?')[0]} answered ${statusCode}`;
 }

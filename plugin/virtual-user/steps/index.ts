@@ -1,4 +1,4 @@
-/** Every verb that a flow can use. To add one, write its file and add it here. */
+/** All steps that a flow can use, by name. A new step needs a file and an entry here. */
 import { connect, disconnect, hold } from './connect-step.ts';
 import { emit } from './emit.ts';
 import { every } from './every.ts';

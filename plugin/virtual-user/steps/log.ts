@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { harmless } from '../../../protocol/base/printable.ts';
 import { defineStep } from './step.ts';
 
-/** `log: "{{ name }} is in"`: writes a line to the console. */
+/** `log: "{{ name }} is in"`: prints a line on the console. */
 export const log = defineStep({
   schema: z.strictObject({ log: z.union([z.string(), z.number(), z.boolean()]).describe('prints a line') }),
   compile({ log: spec }, build) {

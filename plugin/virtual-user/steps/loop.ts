@@ -6,7 +6,9 @@ import { FlowError } from '../flow-error.ts';
 import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
-/** Iterations before the loop yields: a loop that only emits must not block the event loop. */
+/**
+ * Number of iterations after which a loop yields to the event loop. A loop that only emits would otherwise block it.
+ */
 const ITERATIONS_PER_TURN = 16;
 
 const variableIn = (text: unknown) => /^\s*\{\{\s*([$\w.]+)\s*\}\}\s*$/.exec(String(text))?.[1];
@@ -15,7 +17,7 @@ const withoutBraces: Rewrite = (owner, key) => {
   return over === undefined ? undefined : { owner: { ...owner, over } };
 };
 
-/** Refuses a template where the name of a list is expected, because the loop would have no iterations. */
+/** Schema of a variable's name. Refuses a template, because the loop would have no iterations. */
 const variableSchema = z.string().refine((name) => !isTemplate(name), {
   error: ({ input }) => `write the name of the variable alone: over: ${variableIn(input) ?? '<variable>'}`,
   params: { rewrite: withoutBraces },
@@ -43,7 +45,10 @@ const schema = z.strictObject({
 
 type While = (context: unknown, done: (again: boolean) => void) => unknown;
 
-/** `loop: [steps]` with `count` (a number, a range "1-15", -1 for ever), `over` (a list) or `whileTrue` (a function). */
+/**
+ * `loop: [steps]`: repeats the steps. `count` is a number, a range such as "1-15", or -1 for no limit. `over` is a
+ * list. `whileTrue` names a function.
+ */
 export const loop = defineStep({
   schema,
   childrenKey: 'loop',
@@ -64,7 +69,7 @@ export const loop = defineStep({
       for (let index = from; ; index++) {
         if (spec.whileTrue === undefined && index >= (elements?.length ?? to)) return;
         vars[spec.loopValue] = index;
-        // A loop that only counts must not change the element of the loop around it.
+        // A loop without a list keeps the current element of an outer loop.
         if (elements) vars[spec.loopElement] = elements[index];
         await runSteps(steps, user);
         if (spec.whileTrue !== undefined && !(await continues(processor[spec.whileTrue] as While, user))) return;
@@ -74,7 +79,7 @@ export const loop = defineStep({
   },
 });
 
-/** Returns the number of iterations; infinite if the script does not bound it. */
+/** Returns the number of iterations; infinite if the script does not limit it. */
 function iterations({ count, over, whileTrue }: z.output<typeof schema>): number {
   if (whileTrue !== undefined) return Number.POSITIVE_INFINITY;
   if (over !== undefined) return Array.isArray(over) ? over.length : Number.POSITIVE_INFINITY;
@@ -83,7 +88,7 @@ function iterations({ count, over, whileTrue }: z.output<typeof schema>): number
   return Math.max(0, to - from);
 }
 
-/** Returns the elements of `over`: always the whole list, even with a `count`. */
+/** Returns the elements of `over`. The whole list is used, even if there is a `count`. */
 function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {
   if (typeof over !== 'string') return over;
   let value: unknown = user.context.vars;
@@ -91,7 +96,7 @@ function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {
   return Array.isArray(value) ? value : [];
 }
 
-/** Calls the function of `whileTrue`, after each iteration, so that the steps run at least once. */
+/** Calls the function `whileTrue` after an iteration, so the steps run at least once. */
 function continues(condition: While, user: VirtualUser): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const returned = condition(user.context, resolve);

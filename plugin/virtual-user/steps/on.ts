@@ -7,13 +7,13 @@ import { keepExample } from '../tally.ts';
 import { compileCall } from './function.ts';
 import { defineStep } from './step.ts';
 
-/** Limit of concurrent calls of async functions in one of Artillery's workers; further events are dropped. */
+/** Largest number of pending calls of async functions in an Artillery worker. Further events are dropped. */
 const MAX_PENDING = 1000;
 const WAIT = 'to wait for one event, write waitFor: {event: <event>}';
 
 /**
  * `on: {event: price, function: check}`: calls a function of `config.processor` with each event of that name, while the
- * namespace is connected. A failed call is counted, and does not end the flow.
+ * namespace is open. A failed call is counted, and the flow continues.
  */
 export const on = defineStep({
   schema: z.strictObject({

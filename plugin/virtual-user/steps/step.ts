@@ -8,35 +8,35 @@ import type { Shared } from '../shared.ts';
 import type { Template } from '../template.ts';
 import type { Step, VirtualUser } from '../virtual-user.ts';
 
-/** Context in which a step is compiled, once per scenario. */
+/** Context for compiling the steps of a scenario. */
 export interface Build {
   shared: Shared;
   template(value: unknown): Template;
-  /** Compiles the steps inside a step. */
+  /** Compiles the steps inside another step. */
   steps(specs: unknown[]): Step[];
-  /** Returns the namespace's full name, which includes the path in the target. */
+  /** Returns the full name of a namespace, including the namespace in the target's path. */
   namespace(name: string): string;
   connectionChanges: ConnectionChanges;
-  /** Returns the virtual user's connection with the namespace open; opens it if needed. */
+  /** Returns the virtual user's connection with the namespace. Opens the namespace first if needed. */
   use(user: VirtualUser, namespace: string): Promise<FleetConnection>;
   requestHooks: RequestHooks;
-  /** Facts that steps report while they are compiled. */
+  /** Needs of the steps, collected while the steps are compiled. */
   uses: {
-    /** Events to keep from the moment their namespace connects. */
+    /** Events to keep for `waitFor` steps, from the time at which their namespace opens. */
     awaited: AwaitedEvent[];
-    /** Events that are passed to a function one by one, from the moment their namespace connects. */
+    /** Events to pass to a function, from the time at which their namespace opens. */
     watched: WatchedEvent[];
-    /** Whether a step uses Artillery's HTTP engine, which must prepare each virtual user. */
+    /** Whether a step uses Artillery's HTTP engine. It must then prepare each virtual user. */
     http: boolean;
   };
 }
 
-/** A verb of a flow: its declaration, which is read before a run, and its code. */
+/** A kind of step: the declaration is used to validate scenarios before a run, `compile` during the run. */
 export interface StepKind extends StepDeclaration {
   compile(spec: unknown, build: Build): Step;
 }
 
-/** Defines a step. The schema parses it before its code gets it, and determines its type. */
+/** Defines a kind of step. The schema validates the step and determines the type that `compile` gets. */
 export function defineStep<S extends z.ZodType>(
   kind: StepDeclaration<z.output<S>> & { schema: S; compile(spec: z.output<S>, build: Build): Step },
 ): StepKind {

@@ -8,7 +8,10 @@ const jitterSchema = z.union([z.number().min(0), z.string().regex(/^\s*[\d.]+\s*
   error: 'expected milliseconds, or a share such as "20%"',
 });
 
-/** `think: 2`: waits two seconds; `0.5` waits half a second, as does `500ms`. `jitter` is plus or minus, in ms or percent. */
+/**
+ * `think: 2` waits two seconds, `think: 0.5` or `think: 500ms` half a second. `jitter` varies the time by plus or minus
+ * some milliseconds or percent.
+ */
 export const think = defineStep({
   schema: z.strictObject({
     think: z
@@ -34,7 +37,10 @@ export const think = defineStep({
   },
 });
 
-/** @param jitter milliseconds (a number, also as text), `"2s"`, or `"20%"` of the time itself */
+/**
+ * Varies a time at random.
+ * @param jitter milliseconds as number or text, `"2s"`, or `"20%"` of the time
+ */
 export function jittered(ms: number, jitter: unknown): number {
   if (jitter === undefined || jitter === null) return ms;
   const text = String(jitter).trim();

@@ -6,8 +6,8 @@ import { checksShape, compileChecks } from './answer-checks.ts';
 import { defineStep } from './step.ts';
 
 /**
- * `waitFor: {event: "ready"}`: waits for an event without an emit. Events that a `waitFor` of the flow expects are kept
- * from the moment their namespace connects. A `waitFor` takes the oldest one that matches, and discards older ones.
+ * `waitFor: {event: "ready"}`: waits for an event from the server. Events are kept from the time at which their
+ * namespace opens. The step takes the oldest matching event, and discards older events.
  */
 export const waitFor = defineStep({
   schema: z.strictObject({
