@@ -1,4 +1,4 @@
-/** The server under test: Socket.IO with the wire contract, as a worker of a deployment or on its own. */
+/** The measured server: Socket.IO with the wire contract. It runs as a worker of a deployment, or alone. */
 import { type Logger, pino } from 'pino';
 import type { Server } from 'socket.io';
 import { onlyOnce } from '../protocol/base/only-once.ts';
@@ -11,7 +11,10 @@ import { applyTunings, describeTunings, tuningOptions, tuningsInForce } from './
 import type { AttachedServer } from './websockets/attach.ts';
 import { WEBSOCKETS } from './websockets/index.ts';
 
-/** Creates the server without opening a port. @throws CapacityError NOT_INSTALLED */
+/**
+ * Creates the server without opening a port.
+ * @throws CapacityError NOT_INSTALLED
+ */
 export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const tunings = tuningsInForce(config.tunings, config.websockets);
   const { recoverySeconds } = config;
@@ -27,12 +30,12 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   const { io } = server;
   nameSessions(io, config.worker);
 
-  /** Resources to close, in reverse order. */
+  /** Resources to close. They are closed in reverse order. */
   const opened: { close(): void | Promise<void> }[] = [{ close: applyTunings(io, tunings) }];
 
   /**
    * Connects the adapter, then listens.
-   * @throws CapacityError PORT_UNAVAILABLE, or the adapter's error; everything is closed by then
+   * @throws CapacityError PORT_UNAVAILABLE, or the error of the adapter; everything is closed by then
    */
   async function start() {
     try {
@@ -40,7 +43,7 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
       opened.push(adapter);
       const options = {
         token: config.token,
-        // This server has no users besides the run.
+        // The bundled server has no other users than the run, so every room is allowed.
         rooms: 'any' as const,
         worker: config.worker,
         controlHost: config.controlHost,
@@ -66,8 +69,8 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   }
 
   /**
-   * Stops accepting connections, notifies the clients, waits up to `drainMs` for their connections to close, and
-   * terminates the rest. Idempotent.
+   * Stops accepting connections, notifies the clients, and waits up to `drainMs` for their connections to close. Then
+   * the remaining connections are terminated. A second call does nothing.
    */
   const close = onlyOnce(async () => {
     await drain(server, config.drainMs, log);
@@ -77,14 +80,20 @@ export async function createApp(config: ServerConfig, log: Logger = pino({ level
   return { io, start, close };
 }
 
-/** Prefixes session ids with the worker's name. nginx routes by it: all requests of a polling session must reach the same worker. */
+/**
+ * Prefixes session ids with the name of the worker. nginx uses the prefix for routing, because all requests of a
+ * polling session must reach the same worker.
+ */
 function nameSessions(io: Server, worker: string): void {
   const { engine } = io;
   const randomId = engine.generateId;
   engine.generateId = (request: Parameters<typeof randomId>[0]) => `${worker}-${randomId.call(engine, request)}`;
 }
 
-/** Closes the server, and after `drainMs` terminates the rest: a WebSocket without an answer to its close frame stays open for 30 s. */
+/**
+ * Closes the server, and terminates the remaining connections after `drainMs`. A WebSocket whose client does not reply
+ * to the close frame would otherwise stay open for 30 s.
+ */
 async function drain(server: AttachedServer, drainMs: number, log: Logger): Promise<void> {
   const closed = server.close().then(() => true);
   if (!(await within(closed, drainMs))) {

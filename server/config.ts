@@ -1,4 +1,4 @@
-/** Parses a worker's configuration from its environment, once at the start, and reports all problems together. */
+/** Parses the configuration of a worker from its environment at the start. All problems are reported together. */
 import { z } from 'zod';
 import { isSecretName } from '../protocol/base/secrets/secret-text.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
@@ -10,7 +10,7 @@ import { PLAIN, WEBSOCKETS, type WebSocketsName } from './websockets/index.ts';
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const TRANSPORTS = ['websocket', 'polling'] as const;
 
-/** `on` or `off`; also true/false, yes/no, 1/0. */
+/** Switch: `on` or `off`. Also accepts true/false, yes/no, 1/0. */
 const onOff = z.stringbool({ error: 'must be on or off' });
 const milliseconds = z.coerce.number().int().positive();
 const transports = z
@@ -18,7 +18,10 @@ const transports = z
   .transform((list) => [...new Set(list.split(',').map((name) => name.trim()))])
   .pipe(z.array(z.enum(TRANSPORTS)).min(1));
 
-/** Variables that all workers read; adapters define more. Not a strictObject because the environment has unrelated variables. */
+/**
+ * Variables of all workers. Adapters have further variables. Unknown variables are allowed, because the environment has
+ * many others.
+ */
 export const environmentSchema = z.object({
   CAPACITY_WORKER: workerSchema
     .default('w0')
@@ -56,7 +59,7 @@ const tuningsSchema = z.object(
   Object.fromEntries(tuningEntries().map(([, { variable, byDefault }]) => [variable, onOff.default(byDefault)])),
 );
 
-/** All variables that any worker reads, each with its schema. */
+/** All variables that a worker can read, with their schemas. */
 export const VARIABLES: Record<string, z.ZodType> = Object.assign(
   {},
   ...Object.values(ADAPTERS).map(({ environment }) => environment.shape),
@@ -67,8 +70,8 @@ export const VARIABLES: Record<string, z.ZodType> = Object.assign(
 export type ServerConfig = ReturnType<typeof parseConfig>;
 
 /**
- * @param environment normally `process.env`; an empty value counts as unset
- * @throws CapacityError CONFIG_INVALID that lists every variable in error
+ * @param environment usually `process.env`; an empty value counts as unset
+ * @throws CapacityError CONFIG_INVALID that lists every wrong variable
  */
 export function parseConfig(environment: Record<string, string | undefined>) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
@@ -99,7 +102,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     token: env.CAPACITY_TOKEN,
     adapter: { name: adapterName, settings: adapter.data },
     websockets: env.CAPACITY_WEBSOCKETS === PLAIN ? 'ws' : env.CAPACITY_WEBSOCKETS,
-    /** True for `ws` without Socket.IO: no adapter, no transports, no tunings. */
+    /** Whether the server uses `ws` without Socket.IO. Such a server has no adapter, no transports and no tunings. */
     plain: env.CAPACITY_WEBSOCKETS === PLAIN,
     modules: env.CAPACITY_MODULES,
     drainMs: env.CAPACITY_DRAIN_MS,
@@ -107,7 +110,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     pingTimeoutMs: env.CAPACITY_PING_TIMEOUT_MS,
     recoverySeconds: env.CAPACITY_RECOVERY_SECONDS,
     transports: env.CAPACITY_TRANSPORTS,
-    /** The configured tunings; `tuningsInForce` removes tunings that the WebSocket server does not support. */
+    /** Configured tunings. `tuningsInForce` removes tunings that the WebSocket server does not support. */
     tunings: Object.fromEntries(
       tuningEntries().map(([name, { variable }]) => [name, tunings.data[variable]]),
     ) as Tunings,
@@ -115,7 +118,7 @@ export function parseConfig(environment: Record<string, string | undefined>) {
   };
 }
 
-/** Returns errors for settings that need Socket.IO, which a plain server lacks. */
+/** Returns errors for settings that require Socket.IO. A plain server does not have it. */
 function unsupportedByPlain(given: Record<string, string | undefined>, recoverySeconds = 0): string[] {
   const { CAPACITY_WEBSOCKETS, CAPACITY_ADAPTER = 'in-memory' } = given;
   if (CAPACITY_WEBSOCKETS !== PLAIN) return [];
@@ -125,7 +128,10 @@ function unsupportedByPlain(given: Record<string, string | undefined>, recoveryS
   ];
 }
 
-/** Falls back to Redis if `REDIS_URL` is set, else to in-memory. A plain server always gets in-memory. */
+/**
+ * Returns the adapter. The default is Redis if `REDIS_URL` is set, otherwise in-memory. A plain server always uses
+ * in-memory.
+ */
 function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
   if (given.CAPACITY_WEBSOCKETS === PLAIN) return 'in-memory';
   const { data } = environmentSchema.shape.CAPACITY_ADAPTER.safeParse(given.CAPACITY_ADAPTER);
@@ -133,14 +139,15 @@ function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
 }
 
 /**
- * Describes each problem with the variable, its value unless secret, and the error. `ifMissing` explains why an unset variable is required.
+ * Describes each problem: variable, value unless it is secret, and error.
+ * @param ifMissing explains why an unset variable is required
  */
 function describe(error: z.ZodError | undefined, given: Record<string, string | undefined>, ifMissing = ''): string[] {
   return (error?.issues ?? []).map((issue) => {
     const variable = String(issue.path[0]);
     const value = given[variable];
     if (value === undefined) return `${variable} is not set${ifMissing}`;
-    // A URL can contain a password.
+    // A URL can contain a password, so it counts as secret.
     const secret = isSecretName(variable) || /_URL$/.test(variable);
     return `${variable}${secret ? '' : `=${value}`}: ${issue.message}`;
   });

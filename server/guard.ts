@@ -1,16 +1,16 @@
 /**
- * Isolates faults of our handlers from the user's process: catches exceptions and rejections, logs at most one line a minute, and closes
- * connections that keep sending malformed messages.
+ * Protects the user's process from errors in the handlers of this package. Catches exceptions and rejections, logs at
+ * most one line a minute, and closes connections that keep sending malformed messages.
  */
 import { printable } from '../protocol/base/printable.ts';
 
 const QUIET_MS = 60_000;
 const MAX_LINE_LENGTH = 300;
 
-/** A connection is closed after this many malformed messages. */
+/** Number of malformed messages after which a connection is closed. */
 export const MAX_MALFORMED = 100;
 
-/** A Socket.IO socket or a `ws` WebSocket. */
+/** Sender of a message: a Socket.IO socket or a `ws` WebSocket. */
 type Sender = { disconnect(close: boolean): unknown } | { terminate(): void };
 
 interface Counters {
@@ -20,7 +20,7 @@ interface Counters {
 
 export class Guard {
   readonly #counters: Counters;
-  /** Malformed messages by sender. Senders without any have no entry. */
+  /** Number of malformed messages by sender. A sender without malformed messages has no entry. */
   readonly #malformedBySender = new WeakMap<object, number>();
   #quietUntilMs = 0;
 
@@ -29,8 +29,8 @@ export class Guard {
   }
 
   /**
-   * Counts a message that violates the contract, and closes the sender's connection at `MAX_MALFORMED`.
-   * @param event one of a fixed set (it becomes a metric label), never text from a client
+   * Counts a message that violates the contract. Closes the sender's connection at `MAX_MALFORMED`.
+   * @param event name from a fixed set, because it becomes a metric label; never text from a client
    */
   malformed(event: string, sender?: unknown): void {
     this.#counters.malformed(event);
@@ -44,7 +44,7 @@ export class Guard {
     else sender.disconnect(true);
   }
 
-  /** Returns a handler that never throws or rejects: each fault counts as a malformed `event`. */
+  /** Returns a handler that never throws or rejects. An error counts as a malformed `event`. */
   wrap<This, Args extends unknown[]>(
     event: string,
     handler: (this: This, ...args: Args) => unknown,
@@ -63,7 +63,7 @@ export class Guard {
     };
   }
 
-  /** Logs one line to stderr, at most once a minute. */
+  /** Logs a line to stderr, at most once a minute. */
   complain(text: string): void {
     const nowMs = performance.now();
     if (nowMs < this.#quietUntilMs) return;

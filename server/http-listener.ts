@@ -1,4 +1,4 @@
-/** HTTP server inside the user's process that limits the resources of unauthenticated clients. */
+/** HTTP server in the user's process. It limits the resources of unauthenticated clients. */
 
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
@@ -10,19 +10,19 @@ import type { Guard } from './guard.ts';
 import { watchConnections } from './unauthenticated.ts';
 
 interface HttpListenerOptions {
-  /** 0 lets the system choose. */
+  /** Port; 0 lets the system choose. */
   port: number;
   host: string;
   /** PEM. */
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** Name of the port in error messages. */
+  /** Name of the port for error messages. */
   purpose: string;
 }
 
 export type HttpListener = Awaited<ReturnType<typeof openHttp>>;
 
 /**
- * @param answer the request handler; if it throws or rejects, the client gets a 500
+ * @param answer request handler; if it throws or rejects, the client gets status 500
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openHttp(
@@ -31,7 +31,7 @@ export async function openHttp(
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ) {
   const http = tls ? createTlsServer(tls) : createServer();
-  // A packet can hold hundreds of pipelined requests, which Node would handle at once.
+  // A packet can contain hundreds of pipelined requests, which Node would handle all at once.
   http.maxRequestsPerSocket = 1;
   http.on('dropRequest', (_request: IncomingMessage, socket: Socket) => socket.destroy());
   const serve = async (request: IncomingMessage, response: ServerResponse) => {
@@ -46,7 +46,7 @@ export async function openHttp(
   http.on('request', guard.wrap('http', serve));
   const connections = watchConnections(http);
   const boundPort = await listen(http, port, host, purpose);
-  /** Also closes connections that have not sent anything yet. Idempotent. */
+  /** Closes all connections, including connections that have not sent anything yet. A second call does nothing. */
   const close = onlyOnce(() => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     connections.end();
@@ -55,12 +55,16 @@ export async function openHttp(
   return { http, port: boundPort, admit: connections.admit, close };
 }
 
-/** Length of the kernel's queue of connections while the event loop is busy; the kernel caps it at `somaxconn`. */
+/**
+ * Length of the kernel's queue for new connections while the event loop is busy. The kernel limits it to `somaxconn`.
+ */
 const BACKLOG = 4096;
 
 /**
- * Returns the port, chosen by the system if `port` is 0.
- * @param host empty for all IPv4 and IPv6 addresses @param purpose name of the port in the error message
+ * Listens on a port.
+ * @param host empty for all IPv4 and IPv6 addresses
+ * @param purpose name of the port for the error message
+ * @returns the port; the system chooses it if `port` is 0
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function listen(server: Server, port: number, host: string, purpose: string): Promise<number> {

@@ -1,6 +1,6 @@
 /**
- * Adds the wire contract to a Socket.IO server: events of the main namespace, and on a separate port the control namespace, `/metrics` and
- * `/healthz`. The bundled server uses it, too.
+ * Adds the wire contract to a Socket.IO server: events of the main namespace and, on a separate port, the control
+ * namespace, `/metrics` and `/healthz`. The bundled server uses the same code.
  */
 import { Registry } from 'prom-client';
 import type { Server } from 'socket.io';
@@ -19,28 +19,34 @@ import { boundPackets, MAX_ARGUMENTS } from './packet-bounds.ts';
 import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 
 export interface InstrumentOptions {
-  /** At least 16 characters. It allows publishing and reading statistics, so keep it secret. Without it, nothing is instrumented. */
+  /**
+   * Token of at least 16 characters. It permits publishing and reading statistics, so keep it secret. Without a token,
+   * nothing is instrumented.
+   */
   token?: string | undefined;
   /**
-   * Rooms that clients can join by `join_room`. A name also allows all rooms that begin with it and a colon. `'any'` allows every room: use
-   * it only on a server without users.
+   * Rooms that clients can join with `join_room`. A name also allows every room that begins with the name and a colon.
+   * `'any'` allows every room; use it only on a server without users.
    */
   rooms?: string[] | 'any' | undefined;
-  /** A number, or a string as in environment variables; 0, the default, chooses a free port. */
+  /** Control port, as a number or a string from an environment variable. The default 0 chooses a free port. */
   controlPort?: number | string | undefined;
-  /** Address that it listens on; neither your proxy nor the internet should reach it. */
+  /** Address for the control port. Neither your proxy nor the internet should reach it. */
   controlHost?: string | undefined;
-  /** Private key and certificate, as PEM: the control port then speaks HTTPS. */
+  /** Private key and certificate in PEM format. They make the control port use HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** Limit of arguments in a client's packet; a larger packet closes the connection. Default: 1000. */
+  /** Maximum number of arguments in a client's packet. A larger packet closes the connection. Default: 1000. */
   maxArguments?: number | undefined;
-  /** Lets a run profile the process: functions that allocate a connection's memory or use CPU. Off by default; Node only. */
+  /** Whether a run may profile the process, to find functions that use memory or CPU. Off by default. Node only. */
   profile?: boolean | undefined;
-  /** This process's name in all reports: lower-case letters and digits. Default: host name and process id, as `web1p4711`. */
+  /**
+   * Name of this process in all reports: lower-case letters and digits. Default: host name and process id, such as
+   * `web1p4711`.
+   */
   worker?: string | undefined;
 }
 
-/** @internal left out of the published types */
+/** @internal omitted from the published types */
 export const optionsSchema = z.strictObject({
   token: z.literal('').or(tokenSchema).optional(),
   rooms: roomsSchema.default(['capacity']),
@@ -53,17 +59,18 @@ export const optionsSchema = z.strictObject({
 } satisfies Record<keyof InstrumentOptions, z.ZodType>);
 
 export interface Instrumentation {
-  /** 0 without a token, as nothing is instrumented then. */
+  /** Control port; 0 without a token, because nothing is instrumented then. */
   controlPort: number;
-  /** Metrics served at `/metrics`; add your own metrics here. */
+  /** Registry of the metrics at `/metrics`. You can add your own metrics. */
   registry: Registry;
-  /** Removes everything from the server and frees the control port. Idempotent. */
+  /** Removes everything from the server and closes the control port. A second call does nothing. */
   close(): Promise<void>;
 }
 
 /**
- * @param io a Socket.IO server, attached to its HTTP server. Only rooms of its main namespace are measured. If the server has its own
- * handler of `join_room`, that handler decides, and we acknowledge only if it does not.
+ * @param io a Socket.IO server, attached to its HTTP server. Only rooms of its main namespace are measured. If the
+ * server has its own handler for `join_room`, that handler decides; this package acknowledges only if the handler does
+ * not.
  * @throws CapacityError CONFIG_INVALID, NOT_ATTACHED, PORT_UNAVAILABLE
  */
 export async function instrument(

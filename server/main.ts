@@ -1,4 +1,7 @@
-/** A worker process, as PM2 or `node server/main.ts` starts it: configured by the environment, stopped by a signal. */
+/**
+ * A worker process, started by PM2 or by `node server/main.ts`. Environment variables configure it, and a signal stops
+ * it.
+ */
 
 import { sendToParent } from '../protocol/base/send-to-parent.ts';
 import { describeError } from '../protocol/codes/errors.ts';
@@ -6,7 +9,7 @@ import { createApp } from './app.ts';
 import { parseConfig } from './config.ts';
 import { createPlainApp } from './plain/plain-app.ts';
 
-/** How long a shutdown can take beyond its drain before the process exits anyway. */
+/** Time for a shutdown in addition to the drain, in milliseconds. After it, the process exits in any case. */
 const SHUTDOWN_GRACE_MS = 2000;
 
 try {
@@ -15,7 +18,7 @@ try {
 
   let stopping = false;
   const stop = () => {
-    // A second signal exits at once.
+    // A second signal exits immediately.
     if (stopping) process.exit(1);
     stopping = true;
     setTimeout(() => process.exit(1), config.drainMs + SHUTDOWN_GRACE_MS).unref();
@@ -23,11 +26,11 @@ try {
   };
   process.on('SIGINT', stop);
   process.on('SIGTERM', stop);
-  // PM2's daemon has died, so nothing else will stop this worker.
+  // The daemon of PM2 has died, so nothing else would stop this worker.
   process.on('disconnect', stop);
 
   await app.start();
-  // For PM2's wait_ready.
+  // PM2's option wait_ready waits for this message.
   sendToParent('ready');
 } catch (error) {
   fail(error);

@@ -1,6 +1,6 @@
 /**
- * Loads packages that users install only for certain studies. They have native code for one version of Node, so they can be in a folder of
- * their own, next to the Node that runs the workers.
+ * Loads packages that users install only for certain studies. The packages have native code for one version of Node, so
+ * they can be in a separate folder, next to the Node that runs the workers.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -15,9 +15,9 @@ interface Manifest {
 }
 
 /**
- * @param wanted a package and its tested version: `eiows@11.1.1`
- * @param folder folder whose node_modules contains it; by default it is looked for next to this package
- * @throws CapacityError NOT_INSTALLED, also if it does not support this version of Node
+ * @param wanted a package with its tested version: `eiows@11.1.1`
+ * @param folder folder with a node_modules that contains the package; default: next to this package
+ * @throws CapacityError NOT_INSTALLED, also if the package does not support this version of Node
  */
 export async function importOptional<T>(
   wanted: string,
@@ -44,7 +44,10 @@ export async function importOptional<T>(
   }
 }
 
-/** Finds the entry file by hand: `require.resolve` refuses ESM-only packages, and `import.meta.resolve` takes no other folder. */
+/**
+ * Returns the entry file of a package. `require.resolve` refuses ESM-only packages, and `import.meta.resolve` accepts
+ * no other folder.
+ */
 function entryOf({ exports, main = 'index.js' }: Manifest): string {
   return exports?.import ?? exports?.['.']?.import ?? main;
 }

@@ -1,13 +1,14 @@
 /**
- * Limits the elements of a packet before Socket.IO dispatches it. Socket.IO passes each element to the listeners as an argument of its own:
- * some ten thousand of them overflow the stack outside of any handler, which crashes the process.
+ * Limits the number of elements in a packet before Socket.IO dispatches it. Socket.IO passes each element as a separate
+ * argument to the listeners. About ten thousand of them overflow the stack outside of any handler, which crashes the
+ * process.
  */
 import type { AnyServer } from './any-server.ts';
 
-/** Default limit of a packet's elements, event name included, and of its attachments. */
+/** Default limit of a packet's elements, including the event name, and of its attachments. */
 export const MAX_ARGUMENTS = 1000;
 
-/** Packet type that clients may not send: Socket.IO closes a connection that does. */
+/** Type of packet that clients must not send. Socket.IO closes the connection if a client does. */
 const CONNECT_ERROR = 4;
 
 interface Packet {
@@ -16,7 +17,7 @@ interface Packet {
   attachments?: number;
 }
 
-/** Decoder of any parser; only Socket.IO's own has `decodeString`. */
+/** Decoder of any parser. Only Socket.IO's own decoder has `decodeString`. */
 interface Decoder {
   on(event: 'decoded', listener: (packet: Packet) => void): unknown;
   decodeString?(text: string): Packet;
@@ -38,10 +39,10 @@ interface ServerPrivates {
 type OnRefused = (event: 'packet' | 'server_side_emit', problem: string) => void;
 
 /**
- * Closes connections that send a larger packet, and drops larger messages from other servers, in all namespaces. Takes no memory per
- * connection. Connections that are already open are not limited.
+ * Closes a connection that sends a larger packet, and drops larger messages from other servers, in all namespaces.
+ * Takes no memory per connection. Connections that are already open are not limited.
  * @param max limit of elements and of attachments
- * @returns a function that undoes it
+ * @returns a function that removes the limit
  */
 export function boundPackets(io: AnyServer, max: number, onRefused: OnRefused): () => void {
   const server = io as unknown as ServerPrivates;
@@ -71,7 +72,7 @@ export function boundPackets(io: AnyServer, max: number, onRefused: OnRefused): 
 }
 
 function boundedDecoder(Original: Parser['Decoder'], max: number, onRefused: OnRefused): Parser['Decoder'] {
-  /** Invalidates the packet instead of throwing, because a custom parser can emit at any time. */
+  /** Makes the packet invalid instead of throwing an error, because a custom parser can emit at any time. */
   function inspect(packet: Packet): void {
     const { data } = packet;
     if (!Array.isArray(data) || data.length <= max) return;
@@ -82,11 +83,11 @@ function boundedDecoder(Original: Parser['Decoder'], max: number, onRefused: OnR
   return class extends Original {
     constructor() {
       super();
-      // Before Socket.IO's own listener.
+      // Registers this listener before Socket.IO's own listener.
       this.on('decoded', inspect);
     }
 
-    /** Throws on too many attachments; Socket.IO then closes the connection. */
+    /** Throws an error if there are too many attachments. Socket.IO then closes the connection. */
     override decodeString(text: string): Packet {
       const packet = (super.decodeString as (text: string) => Packet)(text);
       const { attachments = 0 } = packet;

@@ -1,13 +1,16 @@
-/** Schemas shared by the server's environment and the options of `instrument()`. */
+/** Schemas that the server's environment and the options of `instrument()` share. */
 import { hostname } from 'node:os';
 import { z } from 'zod';
 
 const TOKEN_MIN_LENGTH = 16;
 
-/** Worker id. No dash: nginx takes the part of a session id before its first dash as the worker. */
+/** Worker id. It has no dash, because nginx uses the part of a session id before the first dash as the worker id. */
 export const workerSchema = z.string().regex(/^[a-z0-9]+$/, 'must be lower-case letters and digits, such as w0');
 
-/** Host name and pid: containers often share pids, but not host names. */
+/**
+ * Returns the default worker id: host name and process id. Process ids are often equal in two containers, host names
+ * are not.
+ */
 export function defaultWorker(): string {
   return `${hostname()
     .toLowerCase()
@@ -15,7 +18,7 @@ export function defaultWorker(): string {
 }
 
 export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
-/** PEM as text or as a buffer. */
+/** PEM, as text or as a buffer. */
 const pemSchema = z.union([z.string().min(1), z.instanceof(Buffer)]);
 export const tlsSchema = z.strictObject({ key: pemSchema, cert: pemSchema });
 

@@ -1,6 +1,6 @@
 /**
- * Optional savings per connection. Each has its own switch, so that its effect can be measured (`npm run bench:server`). To add one, add an
- * entry to `TUNINGS`.
+ * Optional savings per connection. Each has a switch, so that its effect can be measured (`npm run bench:server`). A
+ * new tuning is a new entry in `TUNINGS`.
  */
 import type { EventEmitter } from 'node:events';
 import type { Server, ServerOptions, Socket } from 'socket.io';
@@ -15,28 +15,31 @@ interface EngineConnection {
 }
 
 interface Tuning {
-  /** Environment variable, `on` or `off`. */
+  /** Environment variable of the switch, `on` or `off`. */
   variable: string;
   help: string;
   byDefault: boolean;
-  /** Whether an untuned Socket.IO server has it on. */
+  /** Whether the switch is on in a default Socket.IO server. */
   inSocketIo: boolean;
-  /** Server options for each position of the switch. */
+  /** Returns the server options for a position of the switch. */
   options?: (on: boolean) => Partial<ServerOptions>;
-  /** WebSocket servers whose internals it relies on; with any other it stays off. Default: all. */
+  /**
+   * WebSocket servers that the tuning supports, because it relies on their internals. It is off for other servers.
+   * Default: all.
+   */
   appliesTo?: WebSocketsName[];
-  /** Hooks for each new connection when the switch is on: of Engine.IO, and of the main namespace after its middlewares. */
+  /** Hooks for new connections if the switch is on: for Engine.IO, and for the main namespace after its middlewares. */
   connection?: (connection: EngineConnection) => void;
   socket?: (socket: Socket) => void;
-  /** Hook for the server before its first connection, when the switch is on. Returns a function that undoes it. */
+  /** Hook for the server before its first connection, if the switch is on. Returns a function that removes it. */
   server?: (io: Server) => () => void;
 }
 
-/** Engine.IO's own default: smaller messages are not worth compressing. */
+/** Engine.IO's default. Compression of smaller messages is not worthwhile. */
 const COMPRESSED = { threshold: 1024 };
 
 const TUNINGS = {
-  // The largest single object that a connection keeps.
+  // Drops the HTTP request, which is the largest object that a connection keeps.
   dropRequest: {
     variable: 'CAPACITY_DROP_REQUEST',
     help: 'discards the HTTP request that opened the connection: no headers, URL or query in `socket.handshake`',
@@ -89,7 +92,7 @@ const TUNINGS = {
 export type TuningName = keyof typeof TUNINGS;
 export type Tunings = Record<TuningName, boolean>;
 
-/** Returns the tunings with those switched off that the WebSocket server does not support. */
+/** Returns the tunings. Tunings that the WebSocket server does not support are off. */
 export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tunings {
   const inForce = entries().map(([name, { appliesTo }]) => [
     name,
@@ -98,7 +101,9 @@ export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tun
   return Object.fromEntries(inForce);
 }
 
-/** Describes the tunings for results. `untuned` means that every switch has Socket.IO's own position. */
+/**
+ * Describes the tunings for results. `untuned` means that every switch has the position of a default Socket.IO server.
+ */
 export function describeTunings(inForce: Tunings): Tuned {
   const isTuned = entries().some(([name, { inSocketIo }]) => inForce[name] !== inSocketIo);
   const positions = entries().map(([name]) => [name, inForce[name] ? 'on' : 'off']);
@@ -109,7 +114,10 @@ export function tuningOptions(on: Tunings): Partial<ServerOptions> {
   return Object.assign({}, ...entries().map(([name, tuning]) => tuning.options?.(on[name])));
 }
 
-/** Applies the tunings that are on to a server without connections. @returns a function that stops their timers and hooks */
+/**
+ * Applies the tunings that are on to a server without connections.
+ * @returns a function that removes their timers and hooks
+ */
 export function applyTunings(io: Server, on: Tunings): () => void {
   const stops: (() => void)[] = [];
   for (const [name, { connection, socket, server }] of entries()) {
@@ -129,9 +137,10 @@ export function entries(): [TuningName, Tuning][] {
 
 function dropListeners({ transport }: EngineConnection): void {
   if (transport.name !== 'websocket') return;
-  // Needed for HTTP responses only.
+  // This listener is needed only for HTTP responses.
   transport.removeAllListeners('headers');
-  // Engine.IO's listener for errors during the upgrade comes first. It is redundant once the transport has added its own.
+  // The first listener is Engine.IO's listener for errors during the upgrade. It is redundant after the transport has
+  // added its own listener.
   const [guard, ...others] = transport.socket?.listeners('error') ?? [];
   if (guard?.name === 'onUpgradeError' && others.length > 0) transport.socket?.off('error', guard as () => void);
 }

@@ -1,21 +1,21 @@
-/** Limits unauthenticated connections of a server: 64 at a time, 10 s each; and checks their token. */
+/** Limits the unauthenticated connections of a server to 64 at a time and 10 s each, and checks their token. */
 
 import { createHash, timingSafeEqual } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Server, Socket } from 'node:net';
 
-/** Limit of open connections that have not sent the token yet, and the time that each has to send it. */
+/** Maximum number of open connections that have not yet sent the token, and the time in which each must send it. */
 const MAX_UNAUTHENTICATED = 64;
 const AUTHENTICATION_MS = 10_000;
 
 /**
- * Closes unauthenticated connections after their time, and the oldest one when there are too many.
- * @param server that does not listen yet
+ * Closes unauthenticated connections after their time. If there are too many, the oldest is closed.
+ * @param server a server that does not listen yet
  */
 export function watchConnections(server: Server) {
   const open = new Set<Socket>();
   const unauthenticated = new Map<string, Socket>();
-  // Identified by address, because TLS wraps a connection's socket in another object.
+  // Identifies a connection by its address, because TLS wraps the socket in another object.
   const addressOf = ({ remoteAddress, remotePort }: Socket) => `${remoteAddress} ${remotePort}`;
   server.on('connection', (socket: Socket) => {
     const address = addressOf(socket);
@@ -34,21 +34,21 @@ export function watchConnections(server: Server) {
     }
   });
   return {
-    /** Lifts the limits of a connection that has sent the token. */
+    /** Removes the limits from a connection that has sent the token. */
     admit(socket: Socket): void {
       unauthenticated.delete(addressOf(socket));
     },
-    /** Closes all connections. Node's HTTPS server would wait two minutes for those still in their TLS handshake. */
+    /** Closes all connections. Node's HTTPS server would wait two minutes for connections in their TLS handshake. */
     end(): void {
       for (const socket of open) socket.destroy();
     },
   };
 }
 
-/** Checks the control token in constant time, before anything else in a request is read. */
+/** Returns a function that checks the control token in constant time. The check precedes any other use of a request. */
 export function tokenCheck(token: string): (given: unknown) => boolean {
   const expected = digest(token);
-  // The length is no secret, so texts of another length are not hashed.
+  // The length of the token is not secret, so texts with another length need no hash.
   return (given) =>
     typeof given === 'string' && given.length === token.length && timingSafeEqual(digest(given), expected);
 }
@@ -58,7 +58,7 @@ export function bearerOf({ headers }: IncomingMessage): string | undefined {
   return /^Bearer (.*)$/i.exec(headers.authorization ?? '')?.[1];
 }
 
-/** Digests all have the same length, which timingSafeEqual requires. */
+/** Returns a digest. timingSafeEqual requires equal lengths, and all digests have the same length. */
 function digest(text: string): Buffer {
   return createHash('sha256').update(text).digest();
 }

@@ -1,40 +1,43 @@
-/** Interface of the adapters, which carry broadcasts between workers. */
+/** Interface of the adapters. An adapter carries broadcasts between workers. */
 import { createRequire } from 'node:module';
 import type { Logger } from 'pino';
 import type { Server } from 'socket.io';
 import type { z } from 'zod';
 
-/** An entry of `ADAPTERS`. */
+/** Entry of `ADAPTERS`, the list of adapters. */
 export interface AdapterKind<E extends z.ZodObject = z.ZodObject> {
-  /** Package and path of a broadcast, for the reference. */
+  /** Package, and path of a broadcast, for the reference documentation. */
   help: string;
-  /** Whether its workers form one cluster: they count each other's room members and receive each other's broadcasts. */
+  /**
+   * Whether workers with this adapter form one cluster. They count each other's room members and receive each other's
+   * broadcasts.
+   */
   clustered: boolean;
-  /** Whether it can restore the session of a connection that has dropped (`connectionStateRecovery`). */
+  /** Whether the adapter can restore the session of a dropped connection (`connectionStateRecovery`). */
   recovers: boolean;
-  /** Environment variables that it reads; parsed and required only if the adapter is chosen. */
+  /** Environment variables of the adapter. They are parsed and required only if the adapter is chosen. */
   environment: E;
   /**
-   * Connects, and makes the server use the adapter. Imports the adapter's packages dynamically, so that workers with another adapter do not
-   * keep them in memory.
-   * @param settings what `environment` parsed
-   * @returns once the server's subscriptions are active
-   * @throws CapacityError when it cannot connect; everything is closed by then
+   * Connects to the broker, and makes the server use the adapter. The adapter's packages are imported dynamically, so
+   * that workers with another adapter do not keep them in memory.
+   * @param settings variables parsed by `environment`
+   * @returns when the server's subscriptions are active
+   * @throws CapacityError if the adapter cannot connect; everything is closed by then
    */
   connect(io: Server, settings: z.output<E>, log: Logger): Promise<ConnectedAdapter>;
 }
 
 interface ConnectedAdapter {
   nameAndVersion: string;
-  /** Key of the Redis stream that it writes to. */
+  /** Key of the Redis stream that the adapter writes to. */
   stream?: string;
-  /** Number of errors so far: lost connections, failed reconnects, failed publications. */
+  /** Number of errors since the start: lost connections, failed reconnects, failed publications. */
   errors(): number;
-  /** To be called after `io.close()`. Idempotent. */
+  /** Closes the adapter. Called after `io.close()`. A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** Infers the type of `connect`'s settings from `environment`. */
+/** Defines an adapter. The type of `connect`'s settings is inferred from `environment`. */
 export function defineAdapter<E extends z.ZodObject>(kind: AdapterKind<E>): AdapterKind {
   return kind;
 }

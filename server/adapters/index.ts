@@ -1,4 +1,4 @@
-/** All adapters that `CAPACITY_ADAPTER` can choose. To add one: write its file, add it here. */
+/** All adapters that `CAPACITY_ADAPTER` can choose. A new adapter needs its own file and an entry here. */
 import { z } from 'zod';
 import { type AdapterKind, defineAdapter } from './adapter.ts';
 import { redis, redisStreams, shardedDynamic, shardedDynamicPrivate, shardedStatic } from './redis-adapter.ts';

@@ -1,6 +1,6 @@
 /**
- * Adapters through Redis. `@socket.io/redis-adapter`: by plain publish/subscribe, or by the sharded publish/subscribe of Redis 7, with one
- * channel for all rooms or a channel for each room.
+ * Adapters that use Redis, by the package `@socket.io/redis-adapter`. They use plain publish/subscribe, or the sharded
+ * publish/subscribe of Redis 7 with one channel for all rooms or one per room.
  */
 import { type AdapterKind, defineAdapter, packageOf } from './adapter.ts';
 import { type AnyRedisClient, connectRedis, redisEnvironment } from './redis-clients.ts';
@@ -18,7 +18,10 @@ function publishAndSubscribe(help: string, name: string, create: Create): Adapte
     clustered: true,
     recovers: false,
     environment: redisEnvironment,
-    /** While Redis is unavailable, broadcasts reach only members on the publishing worker. @throws CapacityError REDIS_UNREACHABLE */
+    /**
+     * Connects the adapter. While Redis is unavailable, broadcasts reach only members on the publishing worker.
+     * @throws CapacityError REDIS_UNREACHABLE
+     */
     async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: prefix }, log) {
       const library = await import('@socket.io/redis-adapter');
       const { errors, close } = await connectRedis(url, log, async (redis) => {
@@ -35,7 +38,7 @@ export const redis = publishAndSubscribe(
   ({ createAdapter }, [pub, sub], key) => createAdapter(pub, sub, { key }),
 );
 
-/** @param subscriptionMode `dynamic-private` also subscribes to each connection's private room */
+/** @param subscriptionMode `dynamic-private` also subscribes to the private room of each connection */
 function sharded(subscriptionMode: 'static' | 'dynamic' | 'dynamic-private', help: string): AdapterKind {
   return publishAndSubscribe(
     help,
@@ -58,15 +61,18 @@ export const shardedDynamicPrivate = sharded(
   'the same, with a channel for each connection’s private room, too',
 );
 
-/** `@socket.io/redis-streams-adapter`: broadcasts go through a Redis stream, in which every worker continues from its last position. */
+/**
+ * Adapter `@socket.io/redis-streams-adapter`. Broadcasts go through a Redis stream, and each worker reads on from its
+ * last position.
+ */
 export const redisStreams = defineAdapter({
   help: '`@socket.io/redis-streams-adapter`: to all workers, in a stream of 10,000 entries; can restore sessions',
   clustered: true,
   recovers: true,
   environment: redisEnvironment,
   /**
-   * While Redis is unavailable, broadcasts reach only members on the publishing worker. After a disconnect, a worker continues in the
-   * stream.
+   * Connects the adapter. While Redis is unavailable, broadcasts reach only members on the publishing worker. After a
+   * disconnect, a worker reads on from its last position in the stream.
    * @throws CapacityError REDIS_UNREACHABLE
    */
   async connect(io, { REDIS_URL: url, CAPACITY_REDIS_PREFIX: prefix }, log) {
@@ -75,9 +81,11 @@ export const redisStreams = defineAdapter({
     const clients = await connectRedis(url, log, async (redis) => {
       const [pub, reader, sub] = await Promise.all([redis.publisher(), redis.subscriber(), redis.subscriber()]);
       const reads = readyOnFirstRead(reader);
-      // Destroyed, because a graceful close waits for the adapter's pending read, which blocks in Redis for seconds.
+      // Destroys the client. A graceful close would wait for the adapter's pending read, which blocks in Redis for
+      // seconds.
       stopReading = () => reader.destroy();
-      // The adapter duplicates its client twice, for reader and subscriber. It gets ours, which count errors and are closed here.
+      // The adapter duplicates its client twice, for a reader and a subscriber. It gets clients of this file instead,
+      // which count errors and are closed here.
       const duplicates = [reader, sub];
       pub.duplicate = () => connected(duplicates.shift() as AnyRedisClient) as never;
       io.adapter(createAdapter(pub, { streamName: prefix, channelPrefix: prefix }));
@@ -92,18 +100,19 @@ export const redisStreams = defineAdapter({
   },
 });
 
-/** Turns the adapter's own connect and disconnect into no-ops, because the clients are owned here. */
+/** Disables the adapter's own connect and disconnect, because the clients are opened and closed here. */
 function connected(client: AnyRedisClient): AnyRedisClient {
   return Object.assign(client, { connect: async () => client, disconnect: async () => {} });
 }
 
-/** Resolves at the adapter's first read; from then on it misses no broadcast. */
+/** Resolves at the adapter's first read. The adapter misses no broadcast after it. */
 function readyOnFirstRead(client: AnyRedisClient): Promise<void> {
   const first = Promise.withResolvers<void>();
   const xRead = client.xRead.bind(client) as (...args: unknown[]) => Promise<unknown>;
   const read = (...args: unknown[]) => {
     first.resolve();
-    // The adapter reads again even after an error. A closed client never answers, which ends that loop.
+    // The adapter reads again after every error. A closed client returns a promise that never settles, which ends this
+    // loop.
     return client.isOpen ? xRead(...args) : new Promise(() => {});
   };
   Object.assign(client, { xRead: read });

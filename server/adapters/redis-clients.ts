@@ -1,6 +1,6 @@
 /**
- * Redis clients of an adapter, which count their errors and reconnect by themselves. For a node of a Redis Cluster, each client connects to
- * all nodes.
+ * Redis clients for adapters. They count their errors and reconnect by themselves. If the address is a node of a Redis
+ * Cluster, each client connects to all nodes.
  */
 import type { Logger } from 'pino';
 import type { RedisClientType, RedisClusterType } from 'redis';
@@ -27,18 +27,21 @@ export const redisEnvironment = z.object({
 export type AnyRedisClient = RedisClientType | RedisClusterType;
 
 interface RedisClients {
-  /** Client whose publications fail at once while Redis is unavailable, because a late broadcast is useless. */
+  /**
+   * Returns a client for publishing. A publication fails at once while Redis is unavailable, because a late broadcast
+   * is useless.
+   */
   publisher(): Promise<AnyRedisClient>;
-  /** Client whose subscriptions wait until Redis is available again. */
+  /** Returns a client for subscribing. Its subscriptions wait until Redis is available again. */
   subscriber(): Promise<AnyRedisClient>;
   errors(): number;
-  /** To be called after `io.close()`. Idempotent. */
+  /** Closes the clients. Called after `io.close()`. A second call does nothing. */
   close(): Promise<void>;
 }
 
 /**
- * Connects the clients that `use` asks for, and waits for the subscriptions that the adapter makes in `use`. Connections lost later are
- * logged, counted and restored.
+ * Connects the clients that `use` requests, and waits for the subscriptions that the adapter makes in `use`. A
+ * connection that is lost later is logged, counted and restored.
  * @throws CapacityError REDIS_UNREACHABLE, REDIS_REFUSES; everything is closed by then
  */
 export async function connectRedis(
@@ -71,10 +74,13 @@ export async function connectRedis(
     return client as AnyRedisClient;
   }
 
-  /** Counts rejections of the methods in `UNWATCHED`: the adapters ignore their promises, so a rejection would end the process. */
+  /**
+   * Counts rejected promises of the methods in `UNWATCHED`. The adapters ignore these promises, so a rejection would
+   * end the process.
+   */
   function watch(client: object): void {
-    // The factory returns an object that inherits from the actual client. The latter is patched, because a cluster client resubscribes
-    // through its own methods.
+    // The factory returns an object that inherits from the actual client. The actual client is patched, because a
+    // cluster client resubscribes through its own methods.
     const methods = Object.getPrototypeOf(client) as Record<string, (...args: unknown[]) => Promise<unknown>>;
     for (const name of UNWATCHED) {
       const method = methods[name]?.bind(methods);
@@ -108,7 +114,10 @@ export async function connectRedis(
   return clients;
 }
 
-/** Asks for `CLUSTER INFO`: a single Redis, or a proxy in front of a cluster, answers with an error. */
+/**
+ * Returns whether the address is a node of a cluster. A single Redis, or a proxy in front of a cluster, responds to
+ * `CLUSTER INFO` with an error.
+ */
 async function isClusterNode(url: string, { createClient, ErrorReply }: typeof import('redis')): Promise<boolean> {
   const socket = { connectTimeout: CONNECT_TIMEOUT_MS, reconnectStrategy: false as const };
   const client = createClient({ url, socket });
@@ -138,7 +147,10 @@ const UNWATCHED = [
   'set',
 ] as const;
 
-/** Options of each connection to a cluster's node: the client does not take credentials and TLS from the root node's URL. */
+/**
+ * Returns the options for connections to cluster nodes. The client does not copy credentials and TLS from the URL of
+ * the root node.
+ */
 function nodeOptions(url: string, socket: object, options: object): object {
   const { protocol, username, password } = new URL(url);
   return {
@@ -158,7 +170,10 @@ async function closeClient(client: AnyRedisClient): Promise<void> {
 
 type Connection = Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>;
 
-/** Closes with a timeout: a graceful close waits for pending replies, which a lost connection never delivers. */
+/**
+ * Closes a connection with a timeout. A graceful close waits for pending replies, and a lost connection never delivers
+ * them.
+ */
 async function closeConnection(client: Connection): Promise<void> {
   if (client.isReady) await within(client.close(), CLOSE_TIMEOUT_MS);
   client.destroy();

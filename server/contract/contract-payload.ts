@@ -2,26 +2,28 @@ import { z } from 'zod';
 import type { BroadcastEcho } from '../../protocol/wire/events.ts';
 
 /**
- * Payloads of broadcasts. Pseudo-random, so that compression or shared memory cannot improve a measurement. Text uses only ASCII characters
- * that JSON does not escape: each is one byte on the wire.
+ * Alphabet of payloads. Payloads are pseudo-random, so that compression or shared memory cannot improve a measurement.
+ * Each character is a single byte on the wire, because it is ASCII and JSON does not escape it.
  */
 const ALPHABET = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789 .';
-/** Runs use one or two sizes. */
+/** Maximum number of cached payloads. A run uses one or two sizes. */
 const CACHED_SIZES = 4;
-/** Larger payloads are generated each time, to keep no large object in memory. */
+/**
+ * Maximum size of a cached payload. Larger payloads are generated each time, so that no large object stays in memory.
+ */
 const MAX_CACHED_BYTES = 2 ** 18;
 
 const texts = new Map<number, string>();
 const binaries = new Map<number, Buffer>();
 
-/** Returns text of this length, the same in every call. */
+/** Returns a text of this length. Every call returns the same text. */
 export function payload(sizeBytes: number): string {
   return cached(texts, sizeBytes, () =>
     generate(sizeBytes, (random) => ALPHABET.charCodeAt(random >>> 2)).toString('latin1'),
   );
 }
 
-/** Returns this many bytes, the same shared object in every call: callers must not write to it. */
+/** Returns a buffer of this size. Every call returns the same shared object, so callers must not write to it. */
 export function binaryPayload(sizeBytes: number): Buffer {
   return cached(binaries, sizeBytes, () => generate(sizeBytes, (random) => random));
 }
@@ -36,7 +38,8 @@ function cached<T>(cache: Map<number, T>, sizeBytes: number, make: () => T): T {
 }
 
 /**
- * Linear congruential generator (constants of Numerical Recipes), which gives the same bytes on every machine.
+ * Generates bytes with a linear congruential generator (constants of Numerical Recipes). The bytes are the same on
+ * every machine.
  * @param toByte maps a random byte to a byte of the payload
  */
 function generate(sizeBytes: number, toByte: (random: number) => number): Buffer {
@@ -49,7 +52,7 @@ function generate(sizeBytes: number, toByte: (random: number) => number): Buffer
   return bytes;
 }
 
-/** Limits the memory of room names, which stay as long as the rooms have members. */
+/** Maximum length of a room name. It limits memory, because a name is stored as long as its room has members. */
 const MAX_ROOM_LENGTH = 256;
 
 const roomSchema = z.string().min(1).max(MAX_ROOM_LENGTH);
@@ -64,12 +67,12 @@ export const EXPECTED_PAYLOADS = {
   echo: 'expected {seq, sentAtUs, data} as received',
 } as const;
 
-/** Returns the room of a `join_room`; undefined if the payload is invalid. */
+/** Returns the room of a `join_room` message; undefined if the message is invalid. */
 export function roomOf(payload: unknown): string | undefined {
   return joinSchema.safeParse(payload).data;
 }
 
-/** Returns the echo of a broadcast; undefined if the payload is invalid. */
+/** Returns the echo of a broadcast; undefined if the message is invalid. */
 export function echoOf(payload: unknown): Pick<BroadcastEcho, 'seq' | 'sentAtUs'> | undefined {
   return echoSchema.safeParse(payload).data;
 }

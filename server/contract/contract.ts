@@ -1,4 +1,7 @@
-/** The events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`, and publishing a `broadcast`. */
+/**
+ * Handlers for the events of the measured namespace: `join_room`, `broadcast_echo`, `event_batch`. Also publishes
+ * broadcasts.
+ */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { CapacityError } from '../../protocol/codes/errors.ts';
 import {
@@ -19,17 +22,17 @@ import { countMembers, localMembers, type MeasuredRooms } from './measured-rooms
 
 type Ack<T> = ((answer: T | Refusal) => void) | undefined;
 
-/** Limit of connections per worker that can send broadcast echoes; a run has one. */
+/** Maximum number of connections per worker that may send broadcast echoes. A run uses one. */
 export const MAX_PROBES = 100;
 
-/** A client with this many unread packets gets no more acknowledgements. */
+/** Maximum number of unread packets of a client. A client with more gets no acknowledgements. */
 const MAX_UNREAD = 1000;
 
 /**
- * Adds the contract's handlers to every connection of the namespace. All connections share the same functions, which receive the connection
- * as `this`. The guard catches the faults that malformed messages cause.
+ * Adds the handlers to every connection of the namespace. All connections share the same functions, which get the
+ * connection as `this`. The guard catches errors that malformed messages cause.
  * @param rooms rooms that clients may join; undefined for any
- * @returns a function that removes them
+ * @returns a function that removes the handlers
  */
 export function serveContract(
   namespace: AnyNamespace,
@@ -43,7 +46,8 @@ export function serveContract(
     const ack = ackOf<Joined>(this, args);
     try {
       if (this.listenerCount(EVENTS.joinRoom) > 1) {
-        // The server's own handler decides. It runs first. We acknowledge if it did not.
+        // The server's own handler runs first and decides. This handler acknowledges only if the server's handler did
+        // not.
         await undefined;
         if (room === undefined || !this.rooms.has(room)) return;
       } else {
@@ -71,7 +75,8 @@ export function serveContract(
         probes.add(this.id);
         this.once('disconnect', () => probes.delete(this.id));
       }
-      // Can be negative if the publishing worker is on another host, whose clock is ahead. The client corrects for both clocks.
+      // The result can be negative if the publishing worker is on another host with a clock that is ahead. The client
+      // corrects for both clocks.
       const roundTripUs = nowUs - echo.sentAtUs;
       metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);
       ack?.({ seq: echo.seq, roundTripUs });
@@ -79,7 +84,7 @@ export function serveContract(
   }
 
   function onEventBatch(this: AnySocket, ...args: unknown[]): void {
-    // The server's own handler processes it.
+    // The server has its own handler for batches, which processes the message.
     if (this.listenerCount(EVENTS.eventBatch) > 1) {
       batches.skip();
       return;
@@ -116,8 +121,9 @@ export function serveContract(
 const UNCOUNTED = { members: null, otherWorkers: undefined };
 
 /**
- * Counts the room's members on all workers unless `count` is false, then sends. The wire contract defines the order of the message's keys.
- * @throws CapacityError REQUEST_FAILED, with nothing sent
+ * Counts the members of the room on all workers, unless `count` is false, and sends the broadcast. The wire contract
+ * defines the order of the message's keys.
+ * @throws CapacityError REQUEST_FAILED; nothing is sent
  */
 export async function publish(
   namespace: AnyNamespace,
@@ -135,7 +141,10 @@ export async function publish(
   return { seq, sentAtUs, worker, expected, ...(otherWorkers !== undefined && { otherWorkers }) };
 }
 
-/** Returns the acknowledgement, always the last argument; undefined if there is none or the client does not read. */
+/**
+ * Returns the acknowledgement, which is the last argument. Undefined if there is none, or if the client does not read
+ * its messages.
+ */
 function ackOf<T>(socket: AnySocket, args: unknown[]): Ack<T> {
   const last = args.at(-1);
   const { writeBuffer = [] } = socket.conn as unknown as { writeBuffer?: unknown[] };

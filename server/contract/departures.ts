@@ -1,16 +1,16 @@
-/** Schedules broadcasts: each is sent at its time, and in the order of these times. */
+/** Schedules broadcasts. Each is sent at its time, in the order of the times. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 
-/** Limit of the wait: a later time can only come from a wrong clock. */
+/** Maximum wait. A time further ahead can only come from a wrong clock. */
 const MAX_AHEAD_MS = 1000;
 
 export class Departures {
-  /** Sorted by time. */
+  /** Scheduled broadcasts, sorted by time. */
   readonly #scheduled: { atUs: number; send: () => void }[] = [];
 
   /**
-   * Waits until `wantedUs`. Node's timers of different durations overtake each other when the event loop is late, so the first timer that
-   * fires also releases all broadcasts with earlier times.
+   * Waits until `wantedUs`. If the event loop is late, Node's timers can fire in the wrong order. The first timer that
+   * fires therefore also releases all broadcasts with earlier times.
    */
   async at(wantedUs: number): Promise<void> {
     const atUs = Math.min(wantedUs, monotonicUs() + MAX_AHEAD_MS * 1000);
@@ -29,7 +29,10 @@ export class Departures {
   }
 }
 
-/** Calls `send` at `atUs`. Timers count whole milliseconds and fire late, so the last 2 ms are polled with setImmediate. */
+/**
+ * Calls `send` at `atUs`. Timers have a resolution of 1 ms and fire late, so the last 2 ms are polled with
+ * setImmediate.
+ */
 function callAt(atUs: number, send: () => void): void {
   const aheadMs = (atUs - monotonicUs()) / 1000;
   if (aheadMs > 2) setTimeout(() => callAt(atUs, send), aheadMs - 2);

@@ -1,4 +1,6 @@
-/** Restricts `join_room` to the rooms that the server's owner has named for measurements, and counts a room's members on all workers. */
+/**
+ * Restricts `join_room` to rooms that the server's owner has named, and counts the members of a room on all workers.
+ */
 
 import { z } from 'zod';
 import { within } from '../../protocol/base/within.ts';
@@ -6,26 +8,32 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { AnyNamespace, AnySocket } from '../any-server.ts';
 import type { Guard } from '../guard.ts';
 
-/** Limit of measured rooms per worker. A scenario has one room and the run's own, or one for each group of virtual users. */
+/**
+ * Maximum number of measured rooms per worker. Most scenarios have one room and the run's own room, or one room per
+ * group of virtual users.
+ */
 export const MAX_ROOMS = 1000;
-/** Limit of measured rooms per connection: this many take as much memory as the connection itself. */
+/**
+ * Maximum number of measured rooms per connection. With this many, the rooms take as much memory as the connection
+ * itself.
+ */
 export const MAX_ROOMS_PER_CONNECTION = 100;
 
 export class MeasuredRooms {
   readonly #namespace: AnyNamespace;
   readonly #names: readonly string[];
-  /** Measured rooms that have or had members on this worker. */
+  /** Measured rooms that have, or had, members on this worker. */
   readonly #rooms = new Set<string>();
 
-  /** @param names allowed rooms; a name also allows all rooms that begin with it and a colon */
+  /** @param names allowed rooms; a name also allows every room that begins with the name and a colon */
   constructor(namespace: AnyNamespace, names: readonly string[]) {
     this.#namespace = namespace;
     this.#names = names;
   }
 
-  /** @throws CapacityError JOIN_REFUSED, without joining */
+  /** @throws CapacityError JOIN_REFUSED; the room is not joined */
   async join(socket: AnySocket, room: string): Promise<void> {
-    // All other names get the same error, which does not reveal the existing rooms.
+    // Every other name gets the same error, so that the error does not reveal which rooms exist.
     if (!this.#names.some((name) => room === name || room.startsWith(`${name}:`))) {
       const fix = 'name the rooms of the scenario, and nothing else, in `rooms` of instrument(io, {rooms: […]})';
       throw new CapacityError('JOIN_REFUSED', 'the room is not configured for measurements', fix);
@@ -56,16 +64,19 @@ export class MeasuredRooms {
   }
 }
 
-/** Event between servers, with a prefix that the instrumented server's own events do not have. */
+/** Name of an event between servers. The prefix distinguishes it from the instrumented server's own events. */
 const MEMBERS_EVENT = 'socketio-capacity:members';
-/** Fallback: cluster adapters time out after 5 s by default. */
+/** Timeout in milliseconds if the adapter has none. Cluster adapters time out after 5 s by default. */
 const TIMEOUT_MS = 7000;
 
 export function localMembers(namespace: AnyNamespace, room: string): number {
   return namespace.adapter.rooms.get(room)?.size ?? 0;
 }
 
-/** Answers the requests of other workers. @returns a function that stops it */
+/**
+ * Replies to requests of other workers for their number of members.
+ * @returns a function that stops it
+ */
 export function answerMembers(namespace: AnyNamespace, guard: Guard): () => void {
   const listener = guard.wrap('members', (room: string, answer: (members: number) => void) =>
     answer(localMembers(namespace, room)),
@@ -77,13 +88,13 @@ export function answerMembers(namespace: AnyNamespace, guard: Guard): () => void
 }
 
 /**
- * Sums room sizes: each worker sends one number, however large the room is.
+ * Adds up the members of a room over all workers. Each worker sends a single number, whatever the size of the room.
  * @returns members on all workers, and the number of other workers with members
- * @throws CapacityError REQUEST_FAILED when a worker does not answer or the adapter's broker is unavailable
+ * @throws CapacityError REQUEST_FAILED if a worker does not reply, or if the adapter's broker is unavailable
  */
 export async function countMembers(namespace: AnyNamespace, room: string) {
   try {
-    // The in-memory adapter counts one server, itself, and does not support serverSideEmit.
+    // The in-memory adapter counts only its own server, and does not support serverSideEmit.
     if ((await namespace.adapter.serverCount()) <= 1)
       return { members: localMembers(namespace, room), otherWorkers: 0 };
     const answers = await within(namespace.serverSideEmitWithAck(MEMBERS_EVENT, room), TIMEOUT_MS);

@@ -1,4 +1,4 @@
-/** Serves `/metrics` and `/healthz` on the control port, and checks access to them. */
+/** Serves `/metrics` and `/healthz` on the control port, and checks access to both. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
@@ -15,7 +15,7 @@ interface HttpParts {
   guard: Guard;
 }
 
-/** `/healthz` is open to everybody; `/metrics` requires the token, except on loopback. */
+/** Serves a request. `/healthz` needs no token. `/metrics` needs the token unless the request comes from loopback. */
 export async function serveHttp(
   request: IncomingMessage,
   response: ServerResponse,
@@ -32,7 +32,7 @@ export async function serveHttp(
       const text = await registry.metrics();
       response.setHeader('content-type', registry.contentType).end(text);
     } catch (error) {
-      // Only the user's own metrics, added to the registry that `instrument(io)` returns, can fail.
+      // A failed metric is the user's own: users can add metrics to the registry that `instrument(io)` returns.
       guard.complain(`/metrics: a metric failed: ${(error as Error)?.message}`);
       response.writeHead(500, TEXT).end('a metric failed; the log of the server says why\n');
     }
@@ -59,7 +59,9 @@ function refusalOf(request: IncomingMessage, isToken: HttpParts['isToken']) {
   };
 }
 
-/** Prevents DNS rebinding: a web page can point its own domain at 127.0.0.1, and browsers then send that domain as Host. */
+/**
+ * Prevents DNS rebinding. A web page can point its own domain at 127.0.0.1, and browsers then send that domain as Host.
+ */
 function namesThisMachine(host: string | undefined): boolean {
   return isLoopback((host ?? '').replace(/:\d+$/, '').toLowerCase());
 }

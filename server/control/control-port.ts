@@ -1,4 +1,7 @@
-/** The control port of a worker, for a Socket.IO or a plain server: the control namespace, `/metrics` and `/healthz`. */
+/**
+ * Control port of a worker, for both Socket.IO and plain servers. It serves the control namespace, `/metrics` and
+ * `/healthz`.
+ */
 import { randomUUID } from 'node:crypto';
 import * as files from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
@@ -34,14 +37,14 @@ import type { OwnFigures } from './own-figures.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { collectGarbage, processStats } from './worker-stats.ts';
 
-/** Limit of a control request, far above the largest real one. */
+/** Maximum size of a control request, far above the largest real request. */
 const MAX_REQUEST_BYTES = 64 * 1024;
-/** Response to requests without the token, clearer than Engine.IO's 400. */
+/** Response to a request without the token. It is clearer than the status 400 that Engine.IO would send. */
 const REFUSED = 'HTTP/1.1 401 Unauthorized\r\nwww-authenticate: Bearer\r\nconnection: close\r\n\r\n';
 
 interface ControlPortOptions {
   token: string;
-  /** 0 lets the system choose. */
+  /** Control port; 0 lets the system choose. */
   controlPort: number;
   controlHost: string;
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
@@ -50,7 +53,7 @@ interface ControlPortOptions {
   profile: boolean;
   publish(order: BroadcastOrder): Promise<BroadcastSent>;
   members(room: string): Promise<number>;
-  /** Counts the servers of the cluster. */
+  /** Returns the number of servers in the cluster. */
   servers(): Promise<number>;
   describe(): Pick<WorkerStats, 'versions' | 'server' | 'stream'>;
 }
@@ -70,7 +73,8 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     transports: ['websocket'],
     adapter: InMemoryAdapter,
     maxHttpBufferSize: MAX_REQUEST_BYTES,
-    // Refuses the WebSocket itself without the token: its messages would take time and memory of this process.
+    // Refuses the WebSocket itself if the token is missing. Messages on it would otherwise take time and memory of this
+    // process.
     allowRequest: guard.wrap('control', (request, decide) => {
       const isAuthorized = isToken(bearerOf(request));
       if (isAuthorized) listener.admit(request.socket);
@@ -114,7 +118,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     time: () => ({ monotonicUs: monotonicUs() }),
   };
   serveControl(controlIo, requests, guard);
-  // Ends the profile once no run is connected.
+  // Ends the profile when no run is connected.
   const runConnections = controlIo.of(CONTROL_NAMESPACE);
   const endUnused = guard.wrap('control', () => (runConnections.sockets.size === 0 ? ownProfile.end() : undefined));
   runConnections.on('connection', (socket) => socket.on('disconnect', endUnused));
@@ -128,7 +132,7 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
   };
 }
 
-/** Runs V8's profilers in a worker's own process, at the request of a run, if the server allows it. */
+/** Runs V8's profilers in the worker's own process, if a run requests it and the server allows it. */
 class OwnProfile {
   readonly #isAllowed: boolean;
 
@@ -136,25 +140,28 @@ class OwnProfile {
     this.#isAllowed = isAllowed;
   }
 
-  /** @throws CapacityError REQUEST_FAILED if the server does not allow profiles */
+  /**
+   * Starts, takes or discards a profile.
+   * @throws CapacityError REQUEST_FAILED if the server does not allow profiles
+   */
   async request(action: ProfileAction, kind: ProfileKind): Promise<ReturnType<typeof profileProcess>> {
     if (!this.#isAllowed)
       throw new CapacityError(
         'REQUEST_FAILED',
         'the server does not allow profiles: set the option `profile: true` of `instrument(io)`',
       );
-    // Imported when needed, because runtimes other than Node may lack the module.
+    // The module is imported only when needed, because runtimes other than Node can lack it.
     const [inspector, fs] = await Promise.all([import('node:inspector'), import('node:fs')]);
     return profileProcess({ inspector, fs }, PROFILE_LIMITS, action, kind);
   }
 
-  /** Ends a running profile. Idempotent; never rejects. */
+  /** Ends a running profile. Does nothing if there is none. Never rejects. */
   async end(): Promise<void> {
     if (this.#isAllowed) await this.request('end', 'cpu').catch(() => {});
   }
 }
 
-/** Values that the system does not provide (any but Linux) are left out. */
+/** Reads the use of resources. Values that the system does not provide are omitted; only Linux provides all of them. */
 export async function readResources(worker: string): Promise<WorkerResources> {
   const [rollup, open] = await Promise.all([
     readFile('/proc/self/smaps_rollup', 'latin1').catch(() => ''),
@@ -165,7 +172,7 @@ export async function readResources(worker: string): Promise<WorkerResources> {
     worker,
     pssBytes: parseSmapsRollup(rollup)?.pssBytes,
     mallocBytes: attempt(() => allocatedBytes(files)),
-    // Without the descriptor of the folder being read.
+    // Number of open files, without the one for reading this list.
     openFiles: open && open.length - 1,
     openFilesLimit: Number.isFinite(soft) ? soft : null,
     cgroup: readCgroup(),

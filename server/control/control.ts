@@ -1,4 +1,6 @@
-/** Serves the control namespace to holders of the token: publish, count members, collect garbage, statistics, clock. */
+/**
+ * Serves the control namespace to clients with the token: publish, count members, collect garbage, statistics, clock.
+ */
 import type { Server, Socket } from 'socket.io';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/codes/errors.ts';
@@ -12,7 +14,7 @@ import {
 } from '../../protocol/wire/events.ts';
 import type { Guard } from '../guard.ts';
 
-/** The requests of the wire contract as functions, without the reply callback: they return the replied value. */
+/** Requests of the wire contract as functions. They return the reply instead of passing it to a callback. */
 export type ControlRequests = {
   [Name in ControlRequest]: (
     ...args: z.output<(typeof REQUEST_ARGUMENTS)[Name]>
@@ -42,7 +44,9 @@ const REQUEST_ARGUMENTS = {
   time: z.tuple([]),
 } satisfies Record<ControlRequest, z.ZodType>;
 
-/** Serves the requests in the control namespace of `controlIo`. A request without a reply function is malformed. */
+/**
+ * Serves the requests in the control namespace of `controlIo`. A request without a callback for the reply is malformed.
+ */
 export function serveControl(controlIo: Server, requests: ControlRequests, guard: Guard): void {
   const onRequest = guard.wrap('control', async function (this: Socket, event: string, ...args: unknown[]) {
     const reply = args.pop();
@@ -53,7 +57,7 @@ export function serveControl(controlIo: Server, requests: ControlRequests, guard
     if (typeof reply === 'function')
       reply('malformed' in request ? request.malformed : await answer(requests, request));
   });
-  // Catches all events, so that unknown requests are answered, too.
+  // Handles all events, so that unknown requests also get a reply.
   controlIo.of(CONTROL_NAMESPACE).on('connection', (socket) => socket.onAny(onRequest));
 }
 

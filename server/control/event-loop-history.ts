@@ -1,11 +1,11 @@
-/** Records a worker's event loop delay each second, at a run's request only, so that it costs nothing otherwise. */
+/** Records the event loop delay of a worker each second. A run requests it; otherwise it uses no CPU. */
 
 import { BoundedSeries } from '../../protocol/base/bounded-series.ts';
 import type { WorkerEventLoop } from '../../protocol/wire/events.ts';
 import { EventLoopWindow } from './worker-stats.ts';
 
 const INTERVAL_MS = 1000;
-/** In a long run, rows are merged: each then covers several seconds. */
+/** Maximum number of rows. In a long run, neighbouring rows are merged, so a row covers several seconds. */
 const MAX_ROWS = 200;
 
 interface Row {
@@ -17,7 +17,7 @@ interface Row {
 export class EventLoopHistory {
   #recording: { series: BoundedSeries<Row>; stop(): void } | undefined;
 
-  /** Ends the recording and returns its rows; begins a new one if `record` is true. */
+  /** Ends the recording and returns its rows. Starts a new recording if `record` is true. */
   next(record: boolean): Omit<WorkerEventLoop, 'worker'> {
     const rows = this.#recording?.series.rows ?? [];
     this.close();

@@ -1,4 +1,7 @@
-/** Metrics of `/metrics`. Each instrumented server has its own registry, because prom-client's default registry belongs to the user. */
+/**
+ * Metrics of `/metrics`. Each instrumented server has its own registry, because prom-client's default registry is for
+ * the user's metrics.
+ */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import type { Metric } from '../../protocol/base/metric.ts';
 import type { AnyServer } from '../any-server.ts';
@@ -6,7 +9,7 @@ import type { EventLoopWindow } from './worker-stats.ts';
 
 interface Series extends Metric {
   kind: 'gauge' | 'counter' | 'histogram';
-  /** Labels besides `worker`, which all series have. */
+  /** Labels in addition to `worker`, which every series has. */
   labels: string[];
 }
 
@@ -17,7 +20,7 @@ export const SERIES = {
   heapUsed: gauge('capacity_heap_used_bytes', 'bytes', 'V8 heap in use'),
   heapTotal: gauge('capacity_heap_total_bytes', 'bytes', 'V8 heap reserved'),
   external: gauge('capacity_external_bytes', 'bytes', 'Memory outside the V8 heap, including buffers'),
-  // Three gauges: the label `quantile` is reserved for summaries.
+  // Three gauges instead of one with a label, because the label `quantile` is reserved for summaries.
   eventLoopDelayP50: eventLoopDelay('p50', 'Median'),
   eventLoopDelayP99: eventLoopDelay('p99', '99th percentile of the'),
   eventLoopDelayMax: eventLoopDelay('max', 'Longest'),
@@ -46,7 +49,7 @@ export const SERIES = {
   ),
 } satisfies Record<string, Series>;
 
-/** Engine.IO's messages. Any other becomes `other`, which bounds the number of labels. */
+/** Error messages of Engine.IO. Any other message is counted as `other`, which limits the number of labels. */
 const HANDSHAKE_ERRORS = new Set([
   'Transport unknown',
   'Session ID unknown',
@@ -122,7 +125,7 @@ function configurationOf({ name, help, labels }: Series, registry: Registry) {
   return { name, help, labelNames: labels, registers: [registry] };
 }
 
-/** Counts the rooms, without the private room that Socket.IO creates for each socket. */
+/** Returns the number of rooms. The private room that Socket.IO creates for each socket is not counted. */
 export function countRooms(io: AnyServer): number {
   const { rooms, sids } = io.of('/').adapter;
   let privateRooms = 0;

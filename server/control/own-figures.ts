@@ -1,4 +1,4 @@
-/** Counters and measurements of a worker's own process, for a Socket.IO or a plain server. */
+/** Counters and measurements of the worker's process, for both Socket.IO and plain servers. */
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { WorkerBatches } from '../../protocol/wire/events.ts';
@@ -8,7 +8,7 @@ import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
 
 interface Counts {
   connections(): number;
-  /** Connections accepted since the start. */
+  /** Returns the number of connections accepted since the start. */
   accepted(): number;
   rooms(): number;
   namespaces?(): number;
@@ -27,7 +27,7 @@ export function ownFigures(worker: string, counts: Counts) {
   return { worker, counts, eventLoop, collections, batches, metrics, guard, close };
 }
 
-/** Measures how a worker handles `event_batch`, in windows from one `next()` to the following one. */
+/** Measures how a worker handles `event_batch`. A measurement lasts from one `next()` to the following `next()`. */
 const NS_PER_MS = 1e6;
 
 class BatchWindow {
@@ -35,7 +35,10 @@ class BatchWindow {
   #ownHandler = 0;
   #events = 0;
   readonly #handlerNs: RecordableHistogram = createHistogram();
-  /** Separate from the statistics' window, whose readers reset it. Created at the first `next()`, because its timer costs CPU. */
+  /**
+   * Event loop monitor, separate from the monitor for statistics, which other requests reset. It is created at the
+   * first `next()`, because its timer uses CPU.
+   */
   #eventLoop: EventLoopWindow | undefined;
 
   add(events: number, handlerMs: number): void {
@@ -49,7 +52,7 @@ class BatchWindow {
     this.#ownHandler++;
   }
 
-  /** Returns the current window, and starts the next one. */
+  /** Returns the measurement and starts the next one. */
   next(): Omit<WorkerBatches, 'worker'> {
     this.#eventLoop ??= new EventLoopWindow();
     const ms = (percentile: number) => this.#handlerNs.percentile(percentile) / NS_PER_MS;

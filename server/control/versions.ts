@@ -1,4 +1,7 @@
-/** Describes an instrumented server: versions, and options that affect memory and latency. Works for any server and version of Socket.IO. */
+/**
+ * Describes an instrumented server: versions, and options that affect memory and latency. Works with any version of
+ * Socket.IO.
+ */
 import { createRequire } from 'node:module';
 import { Server, type ServerOptions } from 'socket.io';
 import type { ServerDescription } from '../../protocol/result/server-schema.ts';
@@ -9,7 +12,10 @@ const requireHere = createRequire(import.meta.url);
 const requireInSocketIo = createRequire(requireHere.resolve('socket.io'));
 const requireInEngineIo = createRequire(requireInSocketIo.resolve('engine.io'));
 
-/** @param webSocketEngine, adapter names and versions, if already known */
+/**
+ * @param webSocketEngine name and version, if known
+ * @param adapter name and version, if known
+ */
 export function versionsOf(
   io: AnyServer,
   webSocketEngine = webSocketEngineOf(io),
@@ -24,7 +30,7 @@ export function versionsOf(
   };
 }
 
-/** Returns name and version of Engine.IO's `ws`. */
+/** Returns the name and version of the `ws` that Engine.IO uses. */
 export function bundledWs(): string {
   return `ws ${requireInEngineIo('ws/package.json').version}`;
 }
@@ -38,7 +44,10 @@ export function bundled(): {
   return { ...requireInEngineIo('ws'), ...requireInSocketIo('socket.io-parser') };
 }
 
-/** Socket.IO's in-memory adapter with its original methods: a server on µWebSockets.js later replaces some of them. */
+/**
+ * In-memory adapter of Socket.IO with its original methods. A server on µWebSockets.js replaces some of these methods
+ * later.
+ */
 export const InMemoryAdapter: ServerOptions['adapter'] = unpatchedAdapter();
 
 function unpatchedAdapter() {
@@ -60,12 +69,12 @@ function webSocketEngineOf(io: AnyServer): string {
   return wsEngine === requireInEngineIo('ws').Server ? bundledWs() : wsEngine.name;
 }
 
-/** Description that only the bundled server gives of itself. */
+/** Part of the description that only the bundled server reports. */
 export type Tuned = Pick<ServerDescription, 'kind' | 'tunings'>;
 
 const OWN: Tuned = { kind: 'own', tunings: {} };
 
-/** Private members, which other versions of Socket.IO may lack. */
+/** Private members of a Socket.IO server. Other versions may lack them. */
 interface Options {
   engine: { opts?: Record<string, unknown> };
   opts?: Record<string, unknown>;
@@ -77,7 +86,7 @@ export function describeServer(io: AnyServer, tuned = OWN): ServerDescription {
   const { engine, opts = {} } = io as unknown as Options;
   const options = {
     ...Object.fromEntries(ENGINE_OPTIONS.map((name) => [name, text(engine.opts?.[name])])),
-    // Off unless set.
+    // Compression is off unless the option is set.
     perMessageDeflate: text(engine.opts?.perMessageDeflate ?? false),
     httpCompression: text(engine.opts?.httpCompression ?? false),
     connectionStateRecovery: text(opts.connectionStateRecovery ?? false),
@@ -87,7 +96,10 @@ export function describeServer(io: AnyServer, tuned = OWN): ServerDescription {
   return { ...tuned, options };
 }
 
-/** Returns the flags, with numeric values only: other values can be paths or secrets. @param options as in NODE_OPTIONS */
+/**
+ * Returns the flags of Node. Only numeric values are included, because other values can be paths or secrets.
+ * @param options value of NODE_OPTIONS
+ */
 export function nodeFlags(args: string[], options = ''): string[] {
   const flags = [...args, ...options.split(/\s+/)].filter((flag) => flag.startsWith('-'));
   return flags.map((flag) => (/^[^=]+=\d+$/.test(flag) ? flag : (flag.split('=')[0] as string)));

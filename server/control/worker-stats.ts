@@ -1,4 +1,4 @@
-/** Statistics of the worker's process (memory, CPU, event loop), and the forced garbage collection. */
+/** Statistics of the worker's process: memory, CPU, event loop. Also forces garbage collections. */
 import {
   constants,
   type EventLoopUtilization,
@@ -11,7 +11,9 @@ import v8 from 'node:v8';
 import vm from 'node:vm';
 import type { WorkerStats } from '../../protocol/wire/events.ts';
 
-/** Period of the monitor's timer, long enough to leave an idle worker's CPU time unchanged. */
+/**
+ * Period of the monitor's timer. It is long, so that the timer does not noticeably increase the CPU of an idle worker.
+ */
 const RESOLUTION_MS = 20;
 
 type ProcessStats = Pick<
@@ -19,7 +21,7 @@ type ProcessStats = Pick<
   'pid' | 'uptimeSeconds' | 'rssBytes' | 'heapUsedBytes' | 'externalBytes' | 'cpuUserUs' | 'cpuSystemUs'
 >;
 
-/** Returns memory in bytes, and CPU time in microseconds since the process began. */
+/** Returns memory in bytes, and CPU time since the process started in microseconds. */
 export function processStats(): ProcessStats {
   const memory = process.memoryUsage();
   const cpu = process.cpuUsage();
@@ -34,7 +36,7 @@ export function processStats(): ProcessStats {
   };
 }
 
-/** Monitors the event loop in windows from one `next()` to the following one. */
+/** Monitors the event loop. A window lasts from one `next()` to the following `next()`. */
 export class EventLoopWindow {
   readonly #delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   #since: EventLoopUtilization = performance.eventLoopUtilization();
@@ -65,12 +67,12 @@ export class EventLoopWindow {
   }
 }
 
-/** Node records the timer's whole period; the delay is the part above `RESOLUTION_MS`. */
+/** Node records the whole period of the timer. The delay is the part that exceeds `RESOLUTION_MS`. */
 function delayMs(recordedNs: number): number {
   return Math.max(0, recordedNs / 1e6 - RESOLUTION_MS);
 }
 
-/** Counts full garbage collections as V8 reports them, which shows whether a `gc` request really collected. */
+/** Counts full garbage collections that V8 reports. The count shows whether a `gc` request really collected garbage. */
 export class CollectionCount {
   #count = 0;
   readonly #observer = new PerformanceObserver((list) => this.#add(list.getEntries()));
@@ -79,7 +81,7 @@ export class CollectionCount {
     this.#observer.observe({ entryTypes: ['gc'] });
   }
 
-  /** Returns the count since the start. A collection is included from the next turn of the event loop on. */
+  /** Returns the count since the start. A collection is counted from the next turn of the event loop. */
   read(): number {
     this.#add(this.#observer.takeRecords());
     return this.#count;
@@ -89,7 +91,7 @@ export class CollectionCount {
     this.#observer.disconnect();
   }
 
-  /** Filters by kind only, because V8 does not mark the last-resort collection below as forced. */
+  /** Filters collections by kind only, because V8 does not mark the collection below as forced. */
   #add(entries: PerformanceEntry[]): void {
     const kinds = entries.map((entry) => (entry as { detail?: { kind?: number } }).detail?.kind);
     this.#count += kinds.filter((kind) => kind === constants.NODE_PERFORMANCE_GC_MAJOR).length;
@@ -104,7 +106,10 @@ interface CollectOptions {
 let collect: ((options?: CollectOptions) => void) | undefined;
 let readsFlavor = false;
 
-/** Options of a collection that also returns empty pages to the system. Otherwise RSS shows V8's past growth, not its current need. */
+/**
+ * Options of a collection that also returns empty pages to the system. Without it, RSS shows how far V8 grew in the
+ * past instead of what it needs.
+ */
 const LAST_RESORT: CollectOptions = {
   type: 'major',
   execution: 'sync',
@@ -114,7 +119,10 @@ const LAST_RESORT: CollectOptions = {
   },
 };
 
-/** Runs a full garbage collection, without `--expose-gc` on the command line. @returns how long it took */
+/**
+ * Runs a full garbage collection. It does not require `--expose-gc`.
+ * @returns its duration
+ */
 export function collectGarbage(): { durationMs: number } {
   if (!collect) {
     v8.setFlagsFromString('--expose-gc');
@@ -123,7 +131,8 @@ export function collectGarbage(): { durationMs: number } {
   const startMs = performance.now();
   collect(LAST_RESORT);
   if (!readsFlavor) {
-    // Node 18 and 20 ignore the options and collect only the young generation. A second collection frees memory held by finalizers.
+    // Node 18 and 20 ignore the options, and collect only the young generation here. A second collection frees memory
+    // held by finalizers.
     collect();
     collect();
   }

@@ -1,6 +1,7 @@
 /**
- * A server on `ws` alone, for measuring the overhead of Socket.IO by comparison. It speaks Engine.IO's and Socket.IO's protocols as far as
- * the wire contract needs them, and keeps only the WebSocket and its room per connection.
+ * Server on `ws` without Socket.IO. A comparison with it shows the overhead of Socket.IO. It implements only the parts
+ * of Engine.IO's and Socket.IO's protocols that the wire contract needs, and stores only the WebSocket and its room for
+ * each connection.
  */
 import { randomBytes } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -26,7 +27,7 @@ const MESSAGE = '4';
 
 const STEP_MS = 100;
 
-/** Creates the server without opening a port. It has no adapter, so broadcasts reach only its own members. */
+/** Creates the server without opening a port. It has no adapter, so broadcasts reach only members on this worker. */
 export function createPlainApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const { worker, pingIntervalMs, pingTimeoutMs } = config;
   const { WebSocketServer } = bundled();
@@ -46,7 +47,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   const opened: { close(): void | Promise<void> }[] = [own, { close: pingInTurn(wss.clients, pingIntervalMs) }];
 
   function onMessage(this: WebSocket, data: Buffer, isBinary: boolean): void {
-    // Anything else is a pong or a close packet.
+    // Other packets are pongs or close packets.
     if (!isBinary && data[0] === MESSAGE.charCodeAt(0)) contract.receive(this, data.toString('utf8', 1));
   }
   function onClose(this: WebSocket): void {
@@ -116,8 +117,8 @@ function describe({ pingIntervalMs, pingTimeoutMs, tunings }: ServerConfig) {
 }
 
 /**
- * Sends Engine.IO's pings from one timer, which visits all connections once per interval and keeps nothing per connection.
- * @param clients in order of arrival; a round includes clients that connect during it
+ * Sends pings from a single timer, which visits all connections once per interval. It stores nothing per connection.
+ * @param clients connections in order of arrival; a round includes clients that connect during it
  * @returns a function that stops the timer
  */
 function pingInTurn(clients: Set<WebSocket>, intervalMs: number): () => void {
@@ -127,7 +128,7 @@ function pingInTurn(clients: Set<WebSocket>, intervalMs: number): () => void {
   let round = clients.values();
   const timer = setInterval(() => {
     step++;
-    // Spread evenly over the interval, as Socket.IO's timers are if clients connect at an even rate.
+    // Spreads the pings evenly over the interval. Socket.IO's timers do the same if clients connect at an even rate.
     while (pinged < (clients.size * step) / steps) {
       const { value: ws, done } = round.next();
       if (done) break;

@@ -1,4 +1,4 @@
-/** The wire contract over WebSockets without Socket.IO: rooms are sets, and a broadcast is a send to each member. */
+/** Wire contract over WebSockets without Socket.IO. A room is a set, and a broadcast is sent to each member. */
 import type { Packet } from 'socket.io-parser';
 import type { WebSocket } from 'ws';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -8,21 +8,21 @@ import { Departures } from '../contract/departures.ts';
 import type { OwnFigures } from '../control/own-figures.ts';
 import { bundled } from '../control/versions.ts';
 
-/** Engine.IO's packet type of a message. */
+/** Type of a message packet in Engine.IO. */
 const MESSAGE = '4';
-/** Socket.IO's packet types. */
+/** Types of packets in Socket.IO. */
 const CONNECT = 0;
 const DISCONNECT = 1;
 const EVENT = 2;
 const ACK = 3;
 
-/** A client with this many unread bytes gets no more acknowledgements. */
+/** Maximum number of unread bytes of a client. A client with more gets no acknowledgements. */
 const MAX_UNREAD_BYTES = 2 ** 18;
 
 const EVENT_NAMES = new Set<unknown>([EVENTS.joinRoom, EVENTS.broadcastEcho]);
 
 export class PlainContract {
-  /** Members by room. */
+  /** Members of each room. */
   readonly rooms = new Map<string, Set<WebSocket>>();
   readonly #worker: string;
   readonly #metrics: OwnFigures['metrics'];
@@ -37,11 +37,12 @@ export class PlainContract {
     this.#guard = guard;
   }
 
-  /** @param text a Socket.IO packet; a malformed one closes the connection, as in Socket.IO */
+  /** @param text a Socket.IO packet; a malformed packet closes the connection, as in Socket.IO */
   receive(from: WebSocket, text: string): void {
-    // `ws` still delivers messages that arrived before the close.
+    // After the close, `ws` still delivers messages that arrived before it.
     if (from.readyState !== from.OPEN) return;
-    // A new decoder for each packet: a shared one would wait for this packet's attachments and reject the next client's packet.
+    // Uses a new decoder for each packet. A shared decoder would wait for attachments of this packet, and reject the
+    // next client's packet.
     const decoder = new this.#parser.Decoder();
     let packet: Packet | undefined;
     decoder.on('decoded', (decoded: Packet) => {
@@ -68,7 +69,7 @@ export class PlainContract {
     return this.rooms.get(room)?.size ?? 0;
   }
 
-  /** Sends one broadcast. The wire contract defines the order of the message's keys. */
+  /** Sends a broadcast. The wire contract defines the order of the message's keys. */
   async publish({ room, bytes, binary, seq, atUs }: BroadcastOrder): Promise<BroadcastSent> {
     if (binary)
       throw new Error(
@@ -86,7 +87,7 @@ export class PlainContract {
 
   #handle(from: WebSocket, packet: Packet): void {
     if (packet.type === CONNECT) {
-      // Nothing uses the id later, so all connections get the same one.
+      // All connections get the same id, because the id is never used.
       from.send(this.#encode({ type: CONNECT, nsp: packet.nsp, data: { sid: this.#worker } }));
     } else if (packet.type === DISCONNECT) {
       from.close();

@@ -1,4 +1,4 @@
-/** Self-signed certificates. nginx gets one for loopback only, created with its stack. */
+/** Creates self-signed certificates. nginx gets a certificate for loopback, created together with its stack. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
@@ -26,7 +26,10 @@ export async function makeCertificate(dir: string): Promise<CertificateFiles> {
   return files;
 }
 
-/** Creates a self-signed certificate with a P-256 key, the default of public authorities. @returns PEM */
+/**
+ * Creates a self-signed certificate with a P-256 key, which is also the default of public authorities.
+ * @returns PEM
+ */
 export async function selfSigned(
   commonName: string,
   altNames: AltName[],

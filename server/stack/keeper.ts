@@ -1,9 +1,11 @@
 /**
- * The keeper: a process in its own session that starts a stack for its owner and takes it down when the owner ends. It notices even a
- * SIGKILL, because the IPC pipe closes. A single process starts and stops the stack, so it is never taken down while it is being started.
+ * The keeper: a process in its own session that starts a stack for its owner, and takes the stack down when the owner
+ * ends. A stack is a local deployment of nginx, workers and Redis. The keeper notices even a SIGKILL of the owner,
+ * because the IPC pipe closes. A single process starts and stops the stack, so a stack is never taken down while it
+ * starts.
  *
- * Messages: the owner sends the options once. The keeper replies with `KeeperAnswer`, which is an error only after the processes that it
- * had started have ended, or could not be ended.
+ * Messages: the owner sends the options once. The keeper replies with `KeeperAnswer`. If the reply is an error, the
+ * started processes have ended or could not be ended.
  */
 import { once } from 'node:events';
 import { attempt } from '../../protocol/base/attempt.ts';
@@ -18,7 +20,7 @@ import { takeDown } from './takedown.ts';
 
 export type KeeperAnswer = { state: StackState } | { error: Failure };
 
-/** A serialized `CapacityError`. */
+/** Serialized `CapacityError`. */
 interface Failure {
   code: ErrorCode;
   message: string;
@@ -26,12 +28,12 @@ interface Failure {
   cause?: string;
 }
 
-// All processes of the stack inherit it, so that only its user can access its files and sockets.
+// All processes of the stack inherit this mask, so that only their user can access their files and sockets.
 process.umask(0o077);
 const leaveSignal = new AbortController();
 const leave = (): void => leaveSignal.abort();
 process.once('disconnect', leave);
-// `on`, not `once`: execa's clean-up kills a process that has no other handler.
+// Uses `on` instead of `once`, because execa's clean-up kills a process that has no other handler.
 process.on('SIGTERM', leave);
 process.on('SIGINT', leave);
 process.once('message', (options) => {
@@ -53,11 +55,11 @@ async function keep(options: StackOptions): Promise<void> {
     const state = await bringUp(options, owner, leaveSignal.signal, (state) => {
       claimed = state;
     });
-    // Keep a persistent stack only if its starter still runs; otherwise nothing would know of the stack.
+    // Keeps a persistent stack only if its starter still runs. Otherwise no process would have the stack's address.
     if (options.persistent && process.connected && !leaveSignal.signal.aborted) claimed = undefined;
     await answer({ state });
     if (!options.persistent && !leaveSignal.signal.aborted) {
-      // Keeps the process running until it is asked to leave, even if the pipe is closed.
+      // Keeps this process running until it is asked to end, even if the pipe is closed.
       setInterval(() => {}, 2 ** 30);
       await once(leaveSignal.signal, 'abort');
     }
@@ -67,12 +69,12 @@ async function keep(options: StackOptions): Promise<void> {
   }
   const state = claimed && latest(options.stateDir, claimed);
   const stuck = state && (await takeDown(options.stateDir, state).then(() => undefined, toFailure));
-  // Sent after the takedown, so that the answer includes processes that did not end.
+  // Sends the error after the takedown, so that the reply includes processes that did not end.
   if (failure !== undefined) await answer({ error: withStuck(toFailure(failure), stuck) });
   else if (stuck) await answer({ error: stuck });
 }
 
-/** Reads the state again, because a run records there which processes it has replaced. */
+/** Returns the latest state. A run can have written there which processes it has replaced. */
 function latest(stateDir: string, claimed: StackState): StackState {
   const current = attempt(() => readState(stateDir));
   return typeof current === 'object' && current.token === claimed.token ? current : claimed;

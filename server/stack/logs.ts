@@ -1,10 +1,10 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { attempt } from '../../protocol/base/attempt.ts';
 
-/** Limits the read, because a log can be larger than the longest string. */
+/** Maximum number of bytes to read. A log can be larger than the longest possible string. */
 const MAX_BYTES = 2 ** 20;
 
-/** Returns the last lines of a log, indented, for an error message. */
+/** Returns the last lines of a log with an indent, for an error message. */
 export function logTail(file: string, lines = 12): string {
   const text = attempt(() => readEnd(file).trim());
   if (!text) return `  (${file} is empty)`;
@@ -15,7 +15,10 @@ export function logTail(file: string, lines = 12): string {
     .join('\n');
 }
 
-/** Reads the last megabyte of a file. @throws Error if the file does not exist */
+/**
+ * Reads the last megabyte of a file.
+ * @throws Error if the file does not exist
+ */
 export function readEnd(file: string): string {
   const log = openSync(file, 'r');
   try {

@@ -1,4 +1,4 @@
-/** Configures nginx in front of the workers, and checks its worker processes. */
+/** Configures nginx in front of the workers, and checks nginx's worker processes. */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -10,27 +10,27 @@ import type { Plan } from './plan.ts';
 import { childrenOf } from './state/stack-processes.ts';
 import { respondsOk } from './wait-for.ts';
 
-/** Template of the proxy's configuration, with placeholders in double braces. */
+/** Template of the proxy's configuration. It has placeholders in double braces. */
 export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
 
 export interface NginxOptions {
   port: number;
   statusPort: number;
-  /** Whether nginx terminates TLS; it connects to the workers by plain HTTP. */
+  /** Whether nginx terminates TLS. It connects to the workers over plain HTTP. */
   tls: boolean;
-  /** nginx closes a connection that is idle for this long. */
+  /** Seconds after which nginx closes an idle connection. */
   timeoutSeconds: number;
   plan: Plan['nginx'];
-  /** Upstreams: nginx routes a session id that begins with `<id>-` to that worker. */
+  /** Upstream workers. nginx routes a session id that begins with `<id>-` to the worker with this id. */
   workers: { id: string; port: number }[];
-  /** Folder of the configuration, the pid file and temporary files. */
+  /** Folder with the configuration, the pid file and temporary files. */
   dir: string;
   logDir: string;
 }
 
 /**
- * Replaces `{{NAMES}}`. All lines of a value get the indentation of their placeholder.
- * @throws Error when a placeholder has no value, or a value has no placeholder
+ * Replaces placeholders such as `{{NAMES}}`. Every line of a value gets the indentation of its placeholder.
+ * @throws Error if a placeholder has no value, or if a value has no placeholder
  */
 export function render(template: string, values: Record<string, string | number>): string {
   const unused = new Set(Object.keys(values));
@@ -52,7 +52,8 @@ export function templateValues(
   certificate: CertificateFiles | undefined,
 ): Record<string, string | number> {
   const { plan, workers, dir } = options;
-  // If started as root, nginx would run its workers as user `nobody`, which has no access to the state folder.
+  // Whether nginx is started as root. It would then run its workers as user `nobody`, which has no access to the state
+  // folder.
   const asRoot = process.getuid?.() === 0;
   return {
     USER: asRoot ? `user ${userInfo().username};` : '',
@@ -70,7 +71,8 @@ export function templateValues(
     STATUS_PORT: options.statusPort,
     TIMEOUT_SECONDS: options.timeoutSeconds,
     TLS: certificate ? tlsLines(certificate) : '',
-    // `reuseport`: one listen queue per nginx worker. Only Linux distributes connections evenly among them.
+    // Option `reuseport`: one listen queue per nginx worker. Only Linux distributes connections evenly among the
+    // queues.
     LISTEN_OPTIONS: [
       'backlog=4096',
       ...(process.platform === 'linux' ? ['reuseport'] : []),
@@ -88,12 +90,12 @@ function tlsLines({ certFile, keyFile }: CertificateFiles): string {
   ].join('\n');
 }
 
-/** Escapes a path for double quotes in nginx's configuration. */
+/** Escapes a path for a quoted string in nginx's configuration. */
 function quotable(path: string): string {
   return path.replace(/["\\]/g, '\\$&');
 }
 
-/** Lines of `split_clients` that distribute connections evenly over source addresses. */
+/** Returns lines for `split_clients` that distribute connections evenly over source addresses. */
 function sourceAddresses(count: number): string {
   const share = (100 / count).toFixed(2);
   const lines = Array.from({ length: count - 1 }, (_, index) => `${share}% 127.0.0.${index + 2};`);
@@ -101,12 +103,13 @@ function sourceAddresses(count: number): string {
 }
 
 function server(port: number): string {
-  // Without `max_fails=0`, a single slow response in a ramp takes a worker out of service, and nginx answers 502 for ten seconds.
+  // The option `max_fails=0` keeps a slow worker in service. Otherwise, a single slow response during a ramp makes
+  // nginx reply 502 for ten seconds.
   return `server 127.0.0.1:${port} max_fails=0;`;
 }
 
 /**
- * Writes `nginx.conf` and, for TLS, a certificate into the folder, and checks them (`nginx -t`).
+ * Writes `nginx.conf` and, for TLS, a certificate to the folder, and checks them with `nginx -t`.
  * @throws CapacityError `START_FAILED`
  */
 export async function configureNginx(nginx: string, options: NginxOptions): Promise<void> {
@@ -124,30 +127,33 @@ export async function configureNginx(nginx: string, options: NginxOptions): Prom
   );
 }
 
-/** Returns whether nginx answers and runs all of its workers. @param workers planned number */
+/**
+ * Returns whether nginx replies and runs all of its workers.
+ * @param workers planned number of workers
+ */
 export async function nginxAnswers(pid: number, statusUrl: string, workers: number): Promise<boolean> {
   if (!(await respondsOk(statusUrl))) return false;
-  // At least one nginx worker has answered, so a count of 0 means that the system does not show child processes.
+  // An nginx worker has replied, so a count of 0 means that the system does not list child processes.
   const count = childrenOf(pid).length;
   return count === 0 || count >= workers;
 }
 
-/** Returns whether an nginx worker was replaced by a reload and waits only for its last connections to close. */
+/** Returns whether a reload has replaced this nginx worker. It then runs until its last connection closes. */
 export function isRetiring(pid: number): boolean {
-  // nginx changes the titles of its processes; only Linux shows them here.
+  // nginx sets the titles of its processes. They can be read here only on Linux.
   return attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')) ?? false;
 }
 
 /** Ping settings of a stack's workers. */
 export interface Ping {
   intervalMs: number;
-  /** How long a worker waits for the answer. */
+  /** Time for which a worker waits for the pong, in milliseconds. */
   timeoutMs: number;
 }
 
 const MIN_PROXY_TIMEOUT_SECONDS = 90;
 
-/** Reads the ping settings from the environment. The workers inherit it and validate the same variables. */
+/** Reads the ping settings from the environment. The workers inherit the same variables and validate them. */
 export function pingOf(env: NodeJS.ProcessEnv): Ping {
   return {
     intervalMs: Number(env.CAPACITY_PING_INTERVAL_MS || 25_000),
@@ -155,7 +161,9 @@ export function pingOf(env: NodeJS.ProcessEnv): Ping {
   };
 }
 
-/** Returns the proxy's idle timeout: two ping cycles, so that Socket.IO, not the proxy, closes dead connections. */
+/**
+ * Returns the proxy's idle timeout of two ping cycles. Dead connections are then closed by Socket.IO, not by the proxy.
+ */
 export function proxyTimeoutSeconds({ intervalMs, timeoutMs }: Ping): number {
   return Math.max(MIN_PROXY_TIMEOUT_SECONDS, Math.ceil((2 * (intervalMs + timeoutMs)) / 1000));
 }

@@ -1,4 +1,4 @@
-/** Plans the number of processes for a target, given the machine's limits. */
+/** Plans the number of processes for a target, within the limits of the machine. */
 
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { usableCores } from '../../protocol/base/machine/usable.ts';
@@ -6,40 +6,46 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 
 export interface Machine {
   cores: number;
-  /** Hard limit of open files per process, up to which a process can raise its own without root. */
+  /** Hard limit of open files per process. A process can raise its own limit to it without root. */
   openFilesMax: number;
-  /** Whether all of 127.0.0.0/8 is available, as on Linux. */
+  /** Whether all addresses in 127.0.0.0/8 are available. They are on Linux. */
   manyLoopbackAddresses: boolean;
 }
 
 export interface PlanRequest {
   connections: number;
   profile: 'full' | 'embedded';
-  /** Number of Socket.IO workers; undefined derives it from the machine. */
+  /** Number of Socket.IO workers. If undefined, it follows from the machine. */
   workers: number | undefined;
 }
 
-/** File descriptors per process besides its connections: logs, listeners, Redis, control connections. */
+/** File descriptors of a process that are not connections of clients: logs, listeners, Redis, control connections. */
 export const RESERVED_FILES = 256;
-/** Share of a worker's limit that is planned for: load is never quite even, and a restarted worker's clients move to the others. */
+/**
+ * Share of a worker's limit that is used for planning. Load is never quite even, and if a worker restarts, its clients
+ * move to the other workers.
+ */
 const WORKER_HEADROOM = 0.9;
-/** The same share for nginx's workers: the kernel distributes connections to them less evenly than nginx does to Socket.IO workers. */
+/**
+ * Share of the limit of nginx's workers that is used for planning. It is lower, because the kernel distributes
+ * connections less evenly than nginx.
+ */
 const NGINX_HEADROOM = 0.8;
 /**
- * Connections from one source address to one worker. An address has 28,232 ephemeral ports; once more than half are taken, the kernel's
- * search for a free one gets slower with each connection.
+ * Maximum number of connections from one source address to one worker. An address has 28,232 ephemeral ports. Once more
+ * than half of them are used, the kernel's search for a free port gets slower with each connection.
  */
 const CONNECTIONS_PER_ADDRESS = 8000;
-/** Size of IANA's ephemeral range, the limit with a single loopback address, as on macOS. */
+/** Size of IANA's range of ephemeral ports. It is the limit if there is a single loopback address, as on macOS. */
 const PORTS_OF_ONE_ADDRESS = 16_384;
-/** Limit that Linux and macOS enforce if it is shown as `unlimited`. */
+/** Limit that Linux and macOS enforce if they report it as `unlimited`. */
 const UNLIMITED_OPEN_FILES = 2 ** 20;
-/** A descriptor to the client, another to the worker. */
+/** A proxied connection needs a descriptor to the client and a descriptor to the worker. */
 const FILES_PER_PROXIED_CONNECTION = 2;
 
 export type Plan = ReturnType<typeof planStack>;
 
-/** @throws CapacityError `LIMIT_TOO_LOW` when one embedded worker cannot hold the target */
+/** @throws CapacityError `LIMIT_TOO_LOW` if one embedded worker cannot hold the target */
 export function planStack(request: PlanRequest, machine: Machine) {
   const { connections, profile } = request;
   const usableFiles = Math.max(1, machine.openFilesMax - RESERVED_FILES);
@@ -59,7 +65,8 @@ export function planStack(request: PlanRequest, machine: Machine) {
     profile === 'embedded' ? 1 : (request.workers ?? Math.max(machine.cores, Math.ceil(connections / perWorker)));
 
   const nginxWorkers = Math.max(machine.cores, Math.ceil(connections / perNginxWorker));
-  // nginx allocates about 400 bytes per entry of this table at its start, so the size follows the target instead of the limit.
+  // nginx allocates about 400 bytes per entry of this table at its start, so the table is sized for the target instead
+  // of the limit.
   const connectionsPerWorker = Math.min(
     usableFiles,
     Math.ceil((connections * FILES_PER_PROXIED_CONNECTION) / nginxWorkers / NGINX_HEADROOM) + RESERVED_FILES,
@@ -70,7 +77,7 @@ export function planStack(request: PlanRequest, machine: Machine) {
       workers: nginxWorkers,
       connectionsPerWorker,
       openFilesPerWorker: Math.min(machine.openFilesMax, connectionsPerWorker + RESERVED_FILES),
-      /** Number of source addresses from which nginx connects to each worker. */
+      /** Number of source addresses that nginx uses for connections to each worker. */
       sourceAddresses: machine.manyLoopbackAddresses
         ? Math.max(1, Math.ceil(connections / workers / CONNECTIONS_PER_ADDRESS))
         : 1,
@@ -78,14 +85,14 @@ export function planStack(request: PlanRequest, machine: Machine) {
   };
 }
 
-/** Returns the number of connections at which the fullest of nginx's `workers` reaches `each`. */
+/** Returns the number of connections at which the fullest of nginx's workers has `each` connections. */
 export function perWorkerCapacity(each: number, workers: number): number {
   return Math.floor(workers === 1 ? each : workers * meanAtFullest(each));
 }
 
 /**
- * Returns the mean per worker when the fullest has `each`: the kernel distributes by hash, so the fullest gets about three standard
- * deviations more than the mean.
+ * Returns the mean number of connections per worker if the fullest worker has `each`. The kernel distributes
+ * connections by hash, so the fullest worker is about three standard deviations above the mean.
  */
 function meanAtFullest(each: number): number {
   const root = (Math.sqrt(9 + 4 * each) - 3) / 2;
@@ -96,7 +103,10 @@ export function readMachine(): Machine {
   return planningMachine(usableCores(), openFileLimits().hard, process.platform === 'linux');
 }
 
-/** @param cores usable CPUs; a CPU quota can be a fraction of one @param openFiles hard limit of a process */
+/**
+ * @param cores number of usable CPUs; a quota can make it a fraction
+ * @param openFiles hard limit of a process
+ */
 export function planningMachine(cores: number, openFiles: number, manyLoopbackAddresses: boolean): Machine {
   return {
     cores: Math.max(1, Math.floor(cores)),

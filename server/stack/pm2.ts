@@ -1,6 +1,7 @@
 /**
- * Runs PM2, which starts, lists, restarts and stops all processes of a stack (ecosystem.config.js). Uses its command line, because its
- * library would add clients and signal handlers to our process, and a separate PM2_HOME, so that the user's other PM2 is unaffected.
+ * Runs PM2, which starts, lists, restarts and stops all processes of a stack (ecosystem.config.js). PM2 runs as a
+ * command, because its library would add clients and signal handlers to this process. It has its own PM2_HOME, so that
+ * the user's PM2 is not affected.
  */
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
@@ -28,12 +29,12 @@ export interface Programs {
 
 interface CommandOptions {
   env?: Record<string, string | undefined>;
-  /** Ends the command early. */
+  /** Signal that aborts the command. */
   signal?: AbortSignal | undefined;
   timeoutMs?: number;
 }
 
-/** Long enough for many workers that start or stop one after the other. */
+/** Timeout that is sufficient for many workers to start or stop one after the other. */
 const COMMAND_TIMEOUT_MS = 120_000;
 const DAEMON_TIMEOUT_MS = 30_000;
 
@@ -42,7 +43,7 @@ export function hasPm2(): boolean {
 }
 
 /**
- * Locates PM2, which is optional: only the bundled stack needs it.
+ * Finds PM2. It is optional, because only the bundled stack needs it.
  * @returns the path of its start script
  * @throws CapacityError `NOT_INSTALLED`
  */
@@ -56,18 +57,19 @@ export function requirePm2(): string {
 }
 
 /**
- * Starts PM2's daemon. It cannot be aborted, because an orphaned daemon could not be found before it writes its pid.
- * @returns the daemon's pid
+ * Starts the daemon of PM2. The start cannot be aborted: before the daemon writes its pid, an orphaned daemon could not
+ * be found.
+ * @returns the pid of the daemon
  * @throws CapacityError `START_FAILED`
  */
 export async function startDaemon(pm2Home: string): Promise<number | undefined> {
-  // PM2 would sample the host every 30 s, which would show in the measurements.
+  // Disables PM2's sampling of the host every 30 s, which would show in the measurements.
   writeFileSync(join(pm2Home, 'module_conf.json'), JSON.stringify({ pm2: { sysmonit: 'false' } }));
   await execute(pm2Home, ['ping'], { timeoutMs: DAEMON_TIMEOUT_MS });
   return daemonPid(pm2Home);
 }
 
-/** Reads the daemon's pid from its pid file. */
+/** Reads the pid of the daemon from its pid file. */
 export function daemonPid(pm2Home: string): number | undefined {
   return attempt(() => Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8')) || undefined);
 }
@@ -78,7 +80,7 @@ export function redisApp(index: number): string {
 
 /**
  * Starts apps of the ecosystem file and records them. Resolves when each worker is ready or has failed.
- * @throws CapacityError `START_FAILED`, or the signal's reason
+ * @throws CapacityError `START_FAILED`, or the reason of the signal
  */
 export async function startApps(
   state: StackState,
@@ -88,7 +90,7 @@ export async function startApps(
 ): Promise<Pm2App[]> {
   const { pm2Home, workers, token, redisUrl, redisNodes } = state;
   const env = {
-    // Variables that ecosystem.config.js reads, besides the mark.
+    // Variables for ecosystem.config.js. The mark identifies the stack's processes.
     STACK_PORTS: workers.map(({ port }) => port).join(),
     STACK_CONTROL_PORTS: workers.map(({ controlUrl }) => new URL(controlUrl).port).join(),
     STACK_TOKEN: token,
@@ -97,10 +99,10 @@ export async function startApps(
     STACK_REDIS_NODES: String(redisNodes.length),
     STACK_NGINX: nginx,
     STACK_NODE: node,
-    // Absolute, because the workers have another working directory.
+    // Makes the path absolute, because the workers have another working directory.
     ...(process.env.CAPACITY_MODULES && { CAPACITY_MODULES: resolve(process.env.CAPACITY_MODULES) }),
     CAPACITY_PER_MESSAGE_DEFLATE: process.env.CAPACITY_PER_MESSAGE_DEFLATE ?? (compression ? 'on' : undefined),
-    // A random prefix, because the user's Redis can serve other programs with Socket.IO.
+    // Uses a random prefix, because the user's Redis can serve other programs with Socket.IO.
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   };
   await runPm2(pm2Home, ['start', ECOSYSTEM, '--only', names.join()], { env, signal });
@@ -112,17 +114,18 @@ export async function startApps(
 const appSchema = z
   .object({
     name: z.string(),
-    /** 0 while there is no process. */
+    /** Process id; 0 if there is no process. */
     pid: z.number().default(0),
-    /** `status` is PM2's: `online`, `launching`, `waiting restart`, `errored`, … */
+    /** Fields of PM2. `status` is, for example, `online`, `launching`, `waiting restart` or `errored`. */
     pm2_env: z.object({ status: z.string(), restart_time: z.number() }),
   })
   .transform(({ name, pid, pm2_env: { status, restart_time: restarts } }) => ({ name, pid, restarts, status }));
 export type Pm2App = z.infer<typeof appSchema>;
 
 /**
- * Records pids and restarts as PM2 lists them. Redis and nginx keep their last pid, because PM2 does not restart them by itself.
- * @returns the list; empty without a daemon
+ * Records process ids and restarts from PM2's list. Redis and nginx keep their last process id, because PM2 does not
+ * restart them by itself.
+ * @returns the list; empty if no daemon runs
  * @throws CapacityError `START_FAILED`
  */
 export async function recordApps(state: StackState): Promise<Pm2App[]> {
@@ -139,32 +142,45 @@ export async function recordApps(state: StackState): Promise<Pm2App[]> {
   return apps;
 }
 
-/** Returns the apps; empty without a daemon. @throws CapacityError `START_FAILED` */
+/**
+ * Returns the apps; empty if no daemon runs.
+ * @throws CapacityError `START_FAILED`
+ */
 export async function listApps(pm2Home: string): Promise<Pm2App[]> {
   if (!(await daemonAnswers(pm2Home))) return [];
   const output = await runPm2(pm2Home, ['jlist']);
   return z.array(appSchema).parse(JSON.parse(output.slice(output.indexOf('['))));
 }
 
-/** Reloads the workers as a deployment does, with PM2's own parallelism. @throws CapacityError `START_FAILED` */
+/**
+ * Reloads the workers like a deployment of a new version, with PM2's default parallelism.
+ * @throws CapacityError `START_FAILED`
+ */
 export async function reloadWorkers(pm2Home: string): Promise<void> {
   await runPm2(pm2Home, ['reload', 'workers']);
 }
 
-/** Restarts all nodes of Redis at once. @throws CapacityError `START_FAILED` */
+/**
+ * Restarts all Redis nodes at once.
+ * @throws CapacityError `START_FAILED`
+ */
 export async function restartRedisApps(pm2Home: string): Promise<void> {
   await runPm2(pm2Home, ['restart', 'redis'], { env: { PM2_CONCURRENT_ACTIONS: '64' } });
 }
 
-/** Stops all apps at once, then the daemon. @throws CapacityError `START_FAILED`, also without a daemon */
+/**
+ * Stops all apps at once, then the daemon.
+ * @throws CapacityError `START_FAILED`, also if no daemon runs
+ */
 export async function stopPm2(pm2Home: string): Promise<void> {
   await runPm2(pm2Home, ['kill']);
 }
 
 /**
- * Runs a PM2 command if the daemon answers. Otherwise PM2 would start a new daemon that no state file records.
- * @returns its stdout
- * @throws CapacityError `START_FAILED`, or the signal's reason
+ * Runs a PM2 command if the daemon replies. Otherwise, PM2 would start a new daemon that is missing from the state
+ * file.
+ * @returns the output
+ * @throws CapacityError `START_FAILED`, or the reason of the signal
  */
 async function runPm2(pm2Home: string, args: string[], options: CommandOptions = {}): Promise<string> {
   if (await daemonAnswers(pm2Home)) return execute(pm2Home, args, options);
@@ -189,7 +205,7 @@ async function execute(
   throw failed(`pm2 ${args[0]} failed`, result.all || logTail(join(pm2Home, 'pm2.log')));
 }
 
-/** Returns whether a daemon listens in this home. */
+/** Returns whether a daemon listens in this PM2_HOME. */
 async function daemonAnswers(pm2Home: string): Promise<boolean> {
   const socket = connect(join(pm2Home, 'rpc.sock'));
   try {
@@ -203,8 +219,8 @@ async function daemonAnswers(pm2Home: string): Promise<boolean> {
 }
 
 /**
- * Environment of PM2 and its apps, without PM2's own variables (this process could run under another PM2) and variables that would change
- * our workers' configuration.
+ * Returns the environment of PM2 and its apps. PM2's own variables are removed, because this process can itself run
+ * under PM2. Variables that would change the workers' configuration are removed, too.
  */
 function pm2Environment(pm2Home: string): NodeJS.ProcessEnv {
   const excluded = /^(PM2_|pm_|STACK_|REDIS_URL$|NODE_TEST_CONTEXT$|NODE_APP_INSTANCE$)/;
@@ -212,9 +228,9 @@ function pm2Environment(pm2Home: string): NodeJS.ProcessEnv {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name))),
     ...environmentMark(dirname(pm2Home)),
     PM2_HOME: pm2Home,
-    PM2_DISCRETE_MODE: 'true', // Prints no banner.
-    PM2_DISABLE_VERSION_CHECK: 'true', // Sends nothing to npm.
-    PM2_NO_INTERACTION: 'true', // No agent to pm2.io.
+    PM2_DISCRETE_MODE: 'true',
+    PM2_DISABLE_VERSION_CHECK: 'true', // Disables the version check, which would contact npm.
+    PM2_NO_INTERACTION: 'true', // Disables the agent that contacts pm2.io.
   };
 }
 

@@ -1,4 +1,4 @@
-/** Finds and checks ports for the stack's listeners. */
+/** Finds and checks ports for the listeners of the stack. */
 import { randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer } from 'node:net';
@@ -8,12 +8,12 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 const LISTEN_TIMEOUT_MS = 2000;
 
 /**
- * Range of listeners, below the system's ephemeral ports (from 32768 on Linux, 49152 on macOS): otherwise a connection under test could
- * take a worker's port while PM2 restarts that worker.
+ * Range of ports for listeners. It is below the system's ephemeral ports (from 32768 on Linux, 49152 on macOS).
+ * Otherwise, a client connection could occupy the port of a worker while PM2 restarts it.
  */
 export const PORT_RANGE = { low: 12_000, high: 32_000 };
 
-/** Returns `count` different free ports on 127.0.0.1. */
+/** Returns `count` different free ports of 127.0.0.1. */
 export async function freePorts(count: number): Promise<number[]> {
   await requireLoopback();
   const ports = new Set<number>();
@@ -27,9 +27,9 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * Checks that the stack can listen on this port of 127.0.0.1, and that no other program answers there.
- * @param fix the user's alternative to stopping the other program
- * @throws CapacityError `PORT_UNAVAILABLE` with the name of the program that listens there
+ * Checks that the stack can listen on this port of 127.0.0.1, and that no other program replies there.
+ * @param fix alternative for the user to stopping the other program
+ * @throws CapacityError `PORT_UNAVAILABLE` with the name of the other program
  */
 export async function assertFree(port: number, fix: string): Promise<void> {
   await requireLoopback();
@@ -37,7 +37,7 @@ export async function assertFree(port: number, fix: string): Promise<void> {
   if (problem === 'EACCES') {
     throw new CapacityError('PORT_UNAVAILABLE', `this user is not allowed to listen on port ${port} of 127.0.0.1`, fix);
   }
-  // A container's published port can accept connections although listening on it succeeds.
+  // Tries to connect as well. A published port of a container can accept connections although listening on it succeeds.
   if (problem === undefined && !(await listens('127.0.0.1', port))) return;
   throw new CapacityError(
     'PORT_UNAVAILABLE',
@@ -55,13 +55,16 @@ export function listens(hostname: string, port: number): Promise<boolean> {
       resolve(answer);
     };
     socket.once('connect', () => finish(true));
-    // A server that is too busy to accept connections still occupies the port.
+    // A timeout counts as occupied, because a busy server may not accept connections in time.
     socket.once('timeout', () => finish(true));
     socket.once('error', () => finish(false));
   });
 }
 
-/** Checks that 127.0.0.1 accepts connections: a loopback interface that is down can lack the address, or allow only listening. */
+/**
+ * Checks that 127.0.0.1 accepts connections. If the loopback interface is down, the address can be missing, or allow
+ * only listening.
+ */
 async function requireLoopback(): Promise<void> {
   const server = createServer();
   try {
@@ -83,7 +86,10 @@ async function requireLoopback(): Promise<void> {
   }
 }
 
-/** Tries to listen on 127.0.0.1. @returns the error code; undefined on success */
+/**
+ * Tries to listen on a port of 127.0.0.1.
+ * @returns the error code; undefined on success
+ */
 async function listenProblem(port: number): Promise<string | undefined> {
   const server = createServer();
   try {

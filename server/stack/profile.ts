@@ -1,9 +1,9 @@
-/** Profiles of the bundled deployment: nginx, PM2 workers and Redis (`full`), or a single worker (`embedded`). */
+/** Profiles of the bundled deployment. `full`: nginx, PM2 workers and Redis. `embedded`: a single worker. */
 import { findTool, searchDirs, TOOLS, type Tool } from './tools.ts';
 
 export type Profile = 'full' | 'embedded';
 
-/** Settings that only the full profile supports. */
+/** Settings that only the profile `full` supports. */
 interface Requirements {
   tls?: boolean | undefined;
   workers?: number | undefined;
@@ -13,7 +13,7 @@ interface Requirements {
   adapter?: string | undefined;
 }
 
-/** Returns `full` if a setting requires it; undefined if either profile will do. */
+/** Returns `full` if a setting requires it; undefined if both profiles are possible. */
 export function requiredProfile(settings: Requirements): 'full' | undefined {
   const { tls, workers = 1, redisUrl, redisNodes = 1, adapter = 'in-memory' } = settings;
   const isNeeded = tls || workers > 1 || redisUrl || redisNodes > 1 || adapter !== 'in-memory';
@@ -21,9 +21,9 @@ export function requiredProfile(settings: Requirements): 'full' | undefined {
 }
 
 /**
- * Chooses the profile that can be started on this machine.
- * @param wanted undefined for `full`, or `embedded` if a program is missing
- * @returns `missing`: programs whose absence caused `embedded`; empty otherwise
+ * Chooses a profile that can be started on this machine.
+ * @param wanted profile to use; if undefined, `full`, or `embedded` if a program is missing
+ * @returns the profile, and `missing`: programs whose absence caused `embedded`
  */
 export function chooseProfile(wanted: Profile | undefined, dirs = searchDirs()): { profile: Profile; missing: Tool[] } {
   const missing = wanted === undefined ? TOOLS.filter((tool) => findTool(tool, dirs) === undefined) : [];

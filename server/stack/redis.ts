@@ -1,4 +1,7 @@
-/** Redis for the adapter: the user's, or the stack's own, which is a single Redis or a Redis Cluster on 127.0.0.1 without replicas. */
+/**
+ * Redis for the adapter. It is the user's own Redis, or one that the stack starts: a single Redis or a Redis Cluster on
+ * 127.0.0.1 without replicas.
+ */
 import { randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,9 +15,9 @@ import { waitFor } from './wait-for.ts';
 
 type OwnRedis = Pick<StackState, 'redisUrl' | 'redisNodes'>;
 
-/** Timeout of `redis-cli --cluster create`, which waits forever for nodes that do not join. */
+/** Timeout of `redis-cli --cluster create`. The command itself waits forever for nodes that do not join. */
 const JOIN_TIMEOUT_MS = 30_000;
-/** Timeout of `clusterReady`; after joining, nodes wait two seconds before they accept writes. */
+/** Timeout of `clusterReady`. After joining, nodes wait two seconds before they accept writes. */
 const READY_TIMEOUT_MS = 20_000;
 
 /**
@@ -32,12 +35,13 @@ export function planRedis(count: number, ports: number[]): { redisUrl: string; r
   return { redisUrl: `redis://:${password}@127.0.0.1:${redisNodes[0]?.port}`, redisNodes };
 }
 
-/** Writes `<folder>/<index>/redis.conf` for each node, without persistence because Redis only relays messages. */
+/** Writes `<folder>/<index>/redis.conf` for each node. Persistence is off, because Redis only forwards messages. */
 export function configureRedis(folder: string, { redisUrl = '', redisNodes }: OwnRedis): void {
   const { password } = new URL(redisUrl);
   for (const [index, { port, busPort }] of redisNodes.entries()) {
     const dir = join(folder, String(index));
-    // In a file because every user can read command lines; with a password because every user can connect to the port.
+    // The password is in a file, because every user can read command lines. A password is required, because every user
+    // can connect to the port.
     const settings = { port, bind: '127.0.0.1', requirepass: password, dir, save: '', appendonly: 'no' };
     const asNode = { 'cluster-enabled': 'yes', 'cluster-port': busPort, 'cluster-announce-ip': '127.0.0.1' };
     const lines = Object.entries({ ...settings, ...(busPort !== undefined && asNode) }).map(
@@ -48,11 +52,14 @@ export function configureRedis(folder: string, { redisUrl = '', redisNodes }: Ow
   }
 }
 
-/** Joins new nodes to a cluster, and waits until it is ready. @throws CapacityError `START_FAILED`, `NOT_INSTALLED` */
+/**
+ * Joins new nodes to a cluster, and waits until the cluster is ready.
+ * @throws CapacityError `START_FAILED`, `NOT_INSTALLED`
+ */
 export async function formCluster(redis: OwnRedis): Promise<void> {
   const nodes = redis.redisNodes.map(({ port, busPort }) => `127.0.0.1:${port}@${busPort}`);
   const result = await execa(requireTool('redis-cli'), ['--cluster', 'create', ...nodes, '--cluster-yes'], {
-    // The password is not on the command line, which every user can read.
+    // Passes the password in the environment, because every user can read command lines.
     env: { REDISCLI_AUTH: new URL(redis.redisUrl ?? '').password },
     all: true,
     reject: false,
@@ -62,7 +69,10 @@ export async function formCluster(redis: OwnRedis): Promise<void> {
   await clusterReady(redis);
 }
 
-/** Waits until every node knows all nodes and all slots. @throws CapacityError `START_FAILED` */
+/**
+ * Waits until every node has the addresses of all nodes and the assignment of all slots.
+ * @throws CapacityError `START_FAILED`
+ */
 export async function clusterReady(redis: OwnRedis): Promise<void> {
   const expected = ['cluster_state:ok', 'cluster_slots_ok:16384', `cluster_known_nodes:${redis.redisNodes.length}`];
   for (const node of redis.redisNodes) {
@@ -84,7 +94,7 @@ function clusterError(output: string): CapacityError {
   );
 }
 
-/** Returns the names of the Redis processes as parts of the deployment. */
+/** Returns the names of the Redis processes in the list of deployment parts. */
 export function redisParts({ redisNodes }: StackState): string[] {
   return redisNodes.map(({ port, busPort }) => redisPart(busPort === undefined ? undefined : `127.0.0.1:${port}`));
 }
@@ -96,9 +106,12 @@ export async function redisAnswers(redis: OwnRedis, node: RedisNodeState): Promi
   );
 }
 
-/** @throws CapacityError `REDIS_UNREACHABLE` or `REDIS_REFUSES` when the user's Redis does not answer, or refuses the command */
+/**
+ * @throws CapacityError `REDIS_UNREACHABLE` or `REDIS_REFUSES` if the user's Redis does not reply, or refuses the
+ * command
+ */
 export async function assertRedisAnswers(url: string): Promise<void> {
-  const { host } = new URL(url); // Without the password.
+  const { host } = new URL(url); // Host and port, without the password.
   await askRedis(url, ['PING']).catch((cause) => {
     const refusal = refusalFix(cause);
     if (refusal) throw new CapacityError('REDIS_REFUSES', `The Redis at ${host} refuses PING.`, refusal, { cause });
@@ -107,15 +120,18 @@ export async function assertRedisAnswers(url: string): Promise<void> {
   });
 }
 
-/** All nodes have the same password. */
+/** Returns the URL of a node. All nodes have the same password. */
 function urlOf({ redisUrl = '' }: OwnRedis, { port }: RedisNodeState): string {
   return Object.assign(new URL(redisUrl), { port }).href;
 }
 
-/** Sends one command over a new connection. @throws Error of the connection or of the command */
+/**
+ * Sends a command over a new connection.
+ * @throws Error of the connection or of the command
+ */
 export async function askRedis(url: string, command: string[]): Promise<string> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 2_000 } });
-  // `connect` rejects as well; without a listener, the event would end the process.
+  // The error also rejects `connect`. Without a listener, the event would end the process.
   client.on('error', () => {});
   try {
     await client.connect();

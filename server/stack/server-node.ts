@@ -1,4 +1,4 @@
-/** Finds the Node that runs the workers: this process's own, or the version in `SERVER_NODE`. */
+/** Finds the Node that runs the workers: the Node of this process, or the version in `SERVER_NODE`. */
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
@@ -14,8 +14,8 @@ export const environmentSchema = z.object({
 });
 
 /**
- * Looks in `CAPACITY_MODULES` first, then in the working directory.
- * @returns path of the binary
+ * Searches `CAPACITY_MODULES`, then the working directory.
+ * @returns path of the executable
  * @throws CapacityError NOT_INSTALLED, CONFIG_INVALID
  */
 export function serverNode(environment: NodeJS.ProcessEnv = process.env): string {

@@ -1,6 +1,6 @@
 /**
- * `npm run setup`: finds or installs nginx and redis-server. If one is missing, it reports that and still exits with 0, because runs then
- * use the embedded profile.
+ * The command `npm run setup`: finds or installs nginx and redis-server. If one is missing, the command reports it and
+ * exits with 0, because runs can use the profile `embedded`.
  */
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
@@ -11,12 +11,15 @@ import { findTool, searchDirs, TOOLS, type Tool } from './tools.ts';
 export interface SetupSystem {
   dirs: string[];
   isRoot: boolean;
-  /** Debian's `policy-rc.d`, which packages run before they start a service. */
+  /** Path of Debian's `policy-rc.d`. Packages run it before they start a service. */
   policyFile: string;
   print(line: string): void;
 }
 
-/** Finds or installs both programs, and prints one line for each. @returns the programs that are still missing */
+/**
+ * Finds or installs both programs, and prints a line for each.
+ * @returns the programs that are still missing
+ */
 export async function setup(system: SetupSystem): Promise<Tool[]> {
   const missing: Tool[] = [];
   for (const tool of TOOLS) {
@@ -53,7 +56,7 @@ function reportMissing(missing: Tool[], { print }: SetupSystem): void {
 }
 
 async function install(aptGet: string, tools: Tool[], system: SetupSystem): Promise<void> {
-  // Never SIGKILL: it could interrupt dpkg in the middle of a package.
+  // Avoids SIGKILL, which could interrupt dpkg in the middle of a package.
   const options = { env: { DEBIAN_FRONTEND: 'noninteractive' }, forceKillAfterDelay: false } as const;
   await execa(aptGet, ['update', '-q'], options);
   const liftBan = banServiceStarts(system.policyFile);
@@ -66,9 +69,10 @@ async function install(aptGet: string, tools: Tool[], system: SetupSystem): Prom
 }
 
 /**
- * Writes a `policy-rc.d` that forbids Debian's packages to start services (exit code 101). An existing one, as in containers, is left
- * alone. Ours forbids nothing once this process has ended, even if it was killed.
- * @returns a function that lifts the ban
+ * Writes a `policy-rc.d` that forbids Debian's packages to start services (exit code 101). An existing file, as in
+ * containers, is not changed. The written file permits everything once this process has ended, even if the process was
+ * killed.
+ * @returns a function that removes the file
  */
 function banServiceStarts(policyFile: string): () => void {
   const mark = '# socketio-capacity setup';
@@ -89,7 +93,10 @@ function banServiceStarts(policyFile: string): () => void {
   return liftBan;
 }
 
-/** Disables the services, which would start at the next boot. Only for programs just installed, so never for a service in use. */
+/**
+ * Disables the services, so that they do not start at the next boot. Only services of programs that were just installed
+ * are disabled.
+ */
 async function disableServices(tools: Tool[], { dirs }: SetupSystem): Promise<void> {
   const systemctl = findTool('systemctl', dirs);
   const installed = tools.filter((tool) => findTool(tool, dirs));

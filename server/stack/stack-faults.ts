@@ -1,4 +1,4 @@
-/** Causes a stack's planned faults: a deployment, a crash, or an administrator's restart. */
+/** Planned faults of a stack: a deployment of a new version, a crash, or a restart by an administrator. */
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { StackFault } from '../../protocol/wire/fault-kinds.ts';
 import { isRetiring } from './nginx.ts';
@@ -19,7 +19,7 @@ export function whyUnsupported(fault: StackFault, { nginxPid, redisNodes }: Stac
   return undefined;
 }
 
-/** Returns the parts that the fault replaces: workers, `nginx`, `Redis` or its cluster nodes. */
+/** Returns the parts of the deployment that the fault replaces: workers, `nginx`, `Redis` or its cluster nodes. */
 export function partsReplacedBy(fault: StackFault, state: StackState): string[] {
   const names = state.workers.map(({ id }) => id);
   const parts = { 'kill-worker': names.slice(0, 1), 'reload-workers': names };
@@ -28,8 +28,8 @@ export function partsReplacedBy(fault: StackFault, state: StackState): string[] 
 }
 
 /**
- * Causes the fault and resolves when it is done, but does not wait for a killed worker to restart.
- * @param save writes the state, which is needed to take the stack down later
+ * Causes the fault. Resolves when the fault is complete, except that it does not wait for a killed worker to restart.
+ * @param save writes the state, which is needed for a later takedown
  * @throws CapacityError `START_FAILED`
  */
 export async function causeFault(fault: StackFault, state: StackState, save: () => void): Promise<void> {
@@ -39,7 +39,7 @@ export async function causeFault(fault: StackFault, state: StackState, save: () 
   else await restartRedis(state, save);
 }
 
-/** Kills the first worker. PM2 restarts it. */
+/** Kills the first worker. PM2 restarts the worker. */
 function killWorker(state: StackState): void {
   const [worker] = state.workers;
   const ref = refOf(state, worker?.pid);
@@ -49,7 +49,7 @@ function killWorker(state: StackState): void {
   process.kill(ref.pid, 'SIGKILL');
 }
 
-/** Reloads nginx. Its old workers keep running until their last connection closes. */
+/** Reloads nginx. The old workers run until their last connection closes. */
 async function reloadNginx(state: StackState, save: () => void): Promise<void> {
   const master = refOf(state, state.nginxPid) as ProcessRef;
   const before = new Set(childrenOf(master.pid));
@@ -66,7 +66,7 @@ async function reloadNginx(state: StackState, save: () => void): Promise<void> {
   save();
 }
 
-/** Restarts all Redis nodes. Each starts empty, with the same port and password. */
+/** Restarts all Redis nodes. They start empty, with the same ports and password. */
 async function restartRedis(state: StackState, save: () => void): Promise<void> {
   await restartRedisApps(state.pm2Home);
   await recordApps(state);

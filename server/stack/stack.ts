@@ -1,6 +1,6 @@
 /**
- * The deployment under test as a unit: redis-server, Socket.IO workers under PM2, nginx. The process that starts a stack owns it: `close()`
- * or the end of the owner's process takes the stack down (see keeper.ts).
+ * A stack: the measured deployment of redis-server, Socket.IO workers under PM2, and nginx. The process that starts a
+ * stack is its owner. `close()`, or the end of the owner's process, takes the stack down (see keeper.ts).
  */
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
@@ -32,22 +32,22 @@ export { defaultStateDir } from './state/state-dir.ts';
 
 const KEEPER = join(import.meta.dirname, `keeper${extname(import.meta.filename)}`);
 
-/** Time limit for the end of a keeper; PM2's workers alone have 15 s to close their connections. */
+/** Timeout for the end of a keeper. The workers alone have 15 s to close their connections. */
 const KEEPER_GRACE_MS = 60_000;
 
 type FoundStack =
   | { status: 'up'; stack: Stack }
-  /** Another process is starting it or taking it down. */
+  /** Another process is starting the stack or taking it down. */
   | { status: 'busy'; phase: 'starting' | 'stopping'; keeperPid: number }
-  /** Left behind by a killed process. `clean()` ends its remaining processes. */
+  /** Stack of a process that was killed. `clean()` ends its remaining processes. */
   | { status: 'stale'; reason: string; clean(): Promise<void> }
   | { status: 'down' };
 
 /**
- * Starts a stack and waits until every part answers. Cleans up a stale stack in the same folder first.
- * @throws CapacityError `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`, `STACK_RUNNING`, `STATE_DIR_…`, `START_FAILED`, or the
- * signal's reason, with the stack's processes ended. Its message lists processes that could not be ended; if nothing else failed, that
- * is `STACK_STUCK`
+ * Starts a stack and waits until every part replies. A stale stack in the same folder is cleaned up first.
+ * @throws CapacityError `NOT_INSTALLED`, `LIMIT_TOO_LOW`, `PORT_UNAVAILABLE`, `STACK_RUNNING`, `STATE_DIR_…`,
+ * `START_FAILED`, or the reason of the signal. The stack's processes have ended by then. The message lists processes
+ * that could not be ended; if nothing else failed, the code is `STACK_STUCK`
  */
 export async function startStack(options: StackOptions, signal?: AbortSignal): Promise<Stack> {
   await clearStateDir(options.stateDir);
@@ -55,7 +55,7 @@ export async function startStack(options: StackOptions, signal?: AbortSignal): P
   return new Stack(options.stateDir, await startKeeper(options, signal));
 }
 
-/** Finds the stack of this state folder, started by any process. */
+/** Finds the stack of this state folder. Any process can have started it. */
 export async function findStack(stateDir: string): Promise<FoundStack> {
   const state = readState(stateDir);
   if (state === undefined) return { status: 'down' };
@@ -76,7 +76,7 @@ export async function findStack(stateDir: string): Promise<FoundStack> {
 function whyStale(state: StackState, ownerGone: boolean): string | undefined {
   if (ownerGone) return `the process that started it (${state.ownerPid}) has ended`;
   if (state.phase !== 'up') return `it was abandoned while ${state.phase}`;
-  // A dead worker does not make the stack stale, because PM2 restarts it.
+  // A dead worker does not make the stack stale, because PM2 restarts the worker.
   const redis = pidsOfRedis(state).map((pid) => ['Redis', pid] as const);
   for (const [name, pid] of [['PM2', state.pm2Pid] as const, ['nginx', state.nginxPid] as const, ...redis]) {
     if (pid !== undefined && !isRunning(state, pid)) return `its ${name} (${pid}) has ended`;
@@ -85,7 +85,7 @@ function whyStale(state: StackState, ownerGone: boolean): string | undefined {
 }
 
 /**
- * `findStack` after waiting for a stack that is stopping, and after cleaning up a stale one.
+ * Finds the stack. Waits first if the stack is stopping, and cleans up if it is stale.
  * @param onStale called with the reason before the clean-up
  */
 export async function findLivingStack(stateDir: string, onStale = (_reason: string) => {}): Promise<FoundStack> {
@@ -111,7 +111,7 @@ async function clearStateDir(stateDir: string): Promise<void> {
 }
 
 export class Stack {
-  /** State at the start or at the last `refresh()`. */
+  /** State at the start, or at the last `refresh()`. */
   readonly state: StackState;
   readonly #stateDir: string;
   #isClosing = false;
@@ -121,11 +121,14 @@ export class Stack {
     this.state = state;
   }
 
-  /** Updates pids and restarts. Queries PM2, which takes about half a second, only if a worker has died. */
+  /**
+   * Updates process ids and restarts. Queries PM2 only if a worker has died, because the query takes about half a
+   * second.
+   */
   async refresh(): Promise<StackState> {
     const { state } = this;
     if (this.#isClosing) return state;
-    // nginx answers before all of its workers run, and replaces workers that die.
+    // nginx replies before all of its workers run, and replaces workers that die.
     let hasChanged = recordNginxWorkers(state);
     if (!state.workers.every(({ pid }) => isRunning(state, pid))) {
       await recordApps(state);
@@ -135,22 +138,26 @@ export class Stack {
     return state;
   }
 
-  /** Returns how often PM2 has restarted each worker since the stack's start. Takes about half a second. */
+  /** Returns how often PM2 has restarted each worker since the stack started. Takes about half a second. */
   async restarts(): Promise<Record<string, number>> {
     const apps = await listApps(this.state.pm2Home);
     const workers = apps.filter(({ name }) => this.state.workers.some(({ id }) => id === name));
     return Object.fromEntries(workers.map(({ name, restarts }) => [name, restarts]));
   }
 
-  /** Causes a planned fault; resolves when it is done. @throws CapacityError as `causeFault` */
+  /**
+   * Causes a planned fault. Resolves when the fault is complete.
+   * @throws CapacityError as `causeFault`
+   */
   async fault(fault: StackFault): Promise<void> {
     await this.refresh();
     await causeFault(fault, this.state, () => this.#save());
   }
 
   /**
-   * Returns the running processes of `PM2`, and of `nginx` with its workers except retiring ones, as pids with start times. A
-   * restart or reload changes the text; it is empty for a part that has ended.
+   * Returns the running processes of `PM2` and `nginx`, as texts of process ids with start times. `nginx` includes its
+   * workers, except workers that a reload has replaced. A restart or reload changes the text. The text is empty if the
+   * part has ended.
    */
   identities(): Record<string, string> {
     const { pm2Home, nginxPid } = this.state;
@@ -159,16 +166,23 @@ export class Stack {
     return { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid).filter((pid) => !isRetiring(pid))]) };
   }
 
-  /** Takes the stack down and waits until it has ended. Idempotent. @throws CapacityError `STACK_STUCK` */
+  /**
+   * Takes the stack down, and waits until its processes have ended. A second call does nothing.
+   * @throws CapacityError `STACK_STUCK`
+   */
   readonly close = onlyOnce(async () => {
     this.#isClosing = true;
     const keeper = refOf(this.state, this.state.keeperPid);
     if (keeper) await terminate([keeper], KEEPER_GRACE_MS);
-    // Needed if there is no keeper or it was killed. Never stops a newer stack in the same folder.
+    // Takes the stack down here if there is no keeper or if it was killed. A newer stack in the same folder is never
+    // stopped.
     if (this.#isCurrent()) await takeDown(this.#stateDir, this.state);
   });
 
-  /** Saves the state. Ignores errors such as a full disk: processes missing from the file are found by their marks. */
+  /**
+   * Saves the state. Errors such as a full disk are ignored, because processes that are missing from the file can be
+   * found by their marks.
+   */
   #save(): void {
     if (this.#isCurrent()) attempt(() => writeState(this.#stateDir, this.state));
   }
@@ -197,21 +211,22 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   const answered = new Promise<KeeperAnswer>((resolve) => {
     keeper.once('message', (message) => resolve(message as KeeperAnswer));
   });
-  // Ignores a send error: the keeper has ended then, which `closed` reports.
+  // Ignores an error of `send`. It means that the keeper has ended, which `closed` reports.
   keeper.send(options, () => {});
-  // The keeper aborts at its next step.
+  // Makes the keeper abort at its next step.
   const leave = () => keeper.kill('SIGTERM');
   signal?.addEventListener('abort', leave, { once: true });
   const answer = await Promise.race([answered, closed]);
   signal?.removeEventListener('abort', leave);
   if (answer && 'state' in answer && !signal?.aborted) {
-    // The pipes stay open, so that the keeper notices when this process ends, but do not keep it running.
+    // Keeps the pipes open, so that the keeper notices the end of this process. The pipes do not keep this process
+    // running.
     keeper.unref();
     stderr.unref();
     keeper.channel?.unref();
     return answer.state;
   }
-  // The keeper takes its own processes down before it ends.
+  // The keeper takes down its own processes before it ends.
   await closed;
   const error = (answer && 'error' in answer ? answer : undefined)?.error;
   if (error?.code !== 'STACK_STUCK') signal?.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Starts a stack (its files, PM2's daemon, Redis, then workers and nginx) and records its processes in the state. */
+/** Starts a stack: files, PM2's daemon, Redis, then workers and nginx. Records the processes in the state. */
 import { randomBytes } from 'node:crypto';
 import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,35 +26,35 @@ import { requireTool } from './tools.ts';
 import { respondsOk, waitFor } from './wait-for.ts';
 
 export interface StackOptions {
-  /** Undefined for `full`, or `embedded` if nginx or redis-server is missing. */
+  /** Profile. Default: `full`, or `embedded` if nginx or redis-server is missing. */
   profile?: Profile | undefined;
-  /** Port of 127.0.0.1 for clients; 0 takes any free port. */
+  /** Port of 127.0.0.1 for clients; 0 uses a free port. */
   port: number;
-  /** Whether nginx terminates TLS, with a self-signed certificate. Not available when embedded. */
+  /** Whether nginx terminates TLS, with a self-signed certificate. Not available for `embedded`. */
   tls?: boolean;
-  /** Whether workers compress messages for clients that offer it; the environment takes precedence. */
+  /** Whether workers compress messages for clients that offer it. An environment variable takes precedence. */
   compression?: boolean | undefined;
-  /** Planned connections, which determine the number of workers and nginx's limits. */
+  /** Number of planned connections. It determines the number of workers and the limits of nginx. */
   connections: number;
-  /** Number of Socket.IO workers; by default derived from the machine and the target. Ignored when embedded. */
+  /** Number of Socket.IO workers. Default: from the machine and the target. Ignored for `embedded`. */
   workers?: number | undefined;
-  /** URL of the user's Redis; undefined starts one. Ignored when embedded. */
+  /** URL of the user's Redis. Default: the stack starts its own. Ignored for `embedded`. */
   redisUrl?: string | undefined;
-  /** Number of Redis processes to start: 1 (default), or at least 3 for a Redis Cluster. */
+  /** Number of Redis processes to start: 1 by default, or at least 3 for a Redis Cluster. */
   redisNodes?: number | undefined;
   stateDir: string;
-  /** Keeps the stack up until `stack down`, even after its starter has ended. */
+  /** Keeps the stack running until `stack down`, even after its starter has ended. */
   persistent?: boolean;
 }
 
-/** Identifies the code that a stack runs. */
+/** Folder of the code that a stack runs. */
 export const CHECKOUT = realpathSync(join(import.meta.dirname, '../..'));
 const HEALTH_TIMEOUT_MS = 15_000;
 
 /**
- * @param owner pids to record in the state; removed at the end if the stack is persistent
+ * @param owner process ids for the state; removed at the end if the stack is persistent
  * @param signal aborts at the next step, or a start of apps at once
- * @param onClaim called once the state file is claimed; from then on the caller must take the stack down
+ * @param onClaim called when the state file is claimed; from then on, the caller must take the stack down
  * @throws CapacityError; the state then lists the processes started so far
  */
 export async function bringUp(
@@ -153,12 +153,12 @@ export async function bringUp(
   return state;
 }
 
-/** @throws CapacityError `START_FAILED`, with the end of the app's log */
+/** @throws CapacityError `START_FAILED` with the last lines of the app's log */
 async function assertAnswers(app: Pm2App, answers: () => Promise<boolean>, { logDir }: StackState): Promise<void> {
   const { name, status, restarts } = app;
   const process = processRef(app.pid);
   let problem = `is ${status} after ${restarts} restarts`;
-  // A worker that PM2 has already restarted would fail again.
+  // A worker that PM2 has already restarted would fail again, so it gets no more time.
   if (status === 'online' && restarts === 0 && process) {
     problem = 'does not answer';
     let isUp = false;

@@ -1,18 +1,18 @@
-/** Finds nginx and redis-server, which npm cannot install. */
+/** Finds nginx and redis-server. npm cannot install them. */
 import { accessSync, constants } from 'node:fs';
 import { delimiter, resolve } from 'node:path';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 
-/** On Debian and Ubuntu, package, program and service have the same name. */
+/** Programs that a full stack needs. On Debian and Ubuntu, package, program and service have the same name. */
 export const TOOLS = ['nginx', 'redis-server'] as const;
 export type Tool = (typeof TOOLS)[number];
 
-/** Folders of PATH, and those of servers that a user's PATH often lacks. */
+/** Returns the folders of PATH, and folders with servers that a user's PATH often lacks. */
 export function searchDirs(): string[] {
   return [...(process.env.PATH ?? '').split(delimiter), '/usr/sbin', '/usr/local/sbin', '/opt/homebrew/bin'];
 }
 
-/** Returns the program's absolute path; undefined if no folder contains it. */
+/** Returns the absolute path of the program; undefined if no folder contains it. */
 export function findTool(name: string, dirs = searchDirs()): string | undefined {
   return dirs
     .filter(Boolean)

@@ -1,4 +1,7 @@
-/** The WebSocket servers under Socket.IO that `CAPACITY_WEBSOCKETS` can choose. To add one: write its file, add it here. */
+/**
+ * WebSocket servers under Socket.IO that `CAPACITY_WEBSOCKETS` can choose. A new server needs its own file and an entry
+ * here.
+ */
 
 import { createServer } from 'node:http';
 import { Server, type ServerOptions } from 'socket.io';
@@ -9,10 +12,13 @@ import { importOptional } from '../optional-packages.ts';
 import type { Attach, AttachedServer } from './attach.ts';
 import { attachToUws } from './uwebsockets.ts';
 
-/** Engine.IO's `wsEngine` can be any server with the interface of `ws`. */
+/** Socket.IO options. Engine.IO's `wsEngine` can be any server with the interface of `ws`. */
 type Options = Partial<Omit<ServerOptions, 'wsEngine'>> & { wsEngine?: unknown };
 
-/** On Node's HTTP server, which serves polling. @param options include `wsEngine` unless it is the bundled `ws` */
+/**
+ * Attaches Socket.IO to Node's HTTP server, which serves polling.
+ * @param options include `wsEngine` unless it is the bundled `ws`
+ */
 function attachToHttp(options: Options, nameAndVersion: string): AttachedServer {
   const http = createServer((_request, response) => response.writeHead(404).end('This is a Socket.IO server.\n'));
   const io = new Server(http, options as Partial<ServerOptions>);
@@ -22,7 +28,7 @@ function attachToHttp(options: Options, nameAndVersion: string): AttachedServer 
     nameAndVersion,
     listen: (port, host) => listen(http, port, host, 'Socket.IO port'),
     close: onlyOnce(() => {
-      // Engine.IO clears its list of clients when it closes; `cut()` needs their transports.
+      // Keeps the connections for `cut()`, because Engine.IO clears its list of clients when it closes.
       connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
       http.close();
       return io.close();
@@ -34,15 +40,15 @@ function attachToHttp(options: Options, nameAndVersion: string): AttachedServer 
   };
 }
 
-/** Private member of an Engine.IO client: its WebSocket, absent on polling. */
+/** Private members of an Engine.IO client. The WebSocket is missing on polling. */
 interface EngineClient {
   transport: { socket?: { terminate(): void } };
 }
 
 export const WEBSOCKETS = {
-  /** Bundled with Engine.IO. */
+  /** The `ws` that Engine.IO depends on. */
   ws: async (options) => attachToHttp(options, bundledWs()),
-  /** Replaces `ws` behind Node's HTTP server. */
+  /** Replacement of `ws` behind Node's HTTP server. */
   eiows: async (options, modules) => {
     const { module, version } = await importOptional<{ Server: unknown }>('eiows@11.1.1', modules);
     return attachToHttp({ ...options, wsEngine: module.Server }, `eiows ${version}`);
@@ -52,5 +58,5 @@ export const WEBSOCKETS = {
 
 export type WebSocketsName = keyof typeof WEBSOCKETS;
 
-/** A plain server on `ws`, without Socket.IO: `plain/plain-app.ts`. */
+/** Plain server on `ws`, without Socket.IO (`plain/plain-app.ts`). */
 export const PLAIN = 'plain-ws';

@@ -1,4 +1,4 @@
-/** Socket.IO on µWebSockets.js, which replaces Node's HTTP server, too. */
+/** Socket.IO on µWebSockets.js. It also replaces Node's HTTP server. */
 import { once } from 'node:events';
 import { setImmediate } from 'node:timers/promises';
 import { Server, type ServerOptions } from 'socket.io';
@@ -7,7 +7,7 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { importOptional } from '../optional-packages.ts';
 import type { Attach } from './attach.ts';
 
-/** µWebSockets.js is on npm only as uws-pack, with the same binaries. */
+/** Package on npm with the same binaries. µWebSockets.js itself is not on npm. */
 const PACKAGE = 'uws-pack@20.0.8';
 
 type ListenSocket = object;
@@ -18,12 +18,12 @@ interface Response {
 interface UwsApp {
   any(pattern: string, handler: (response: Response) => void): void;
   listen(host: string, port: number, options: number, callback: (token: ListenSocket | false) => void): void;
-  /** Also closes all connections. */
+  /** Closes the listener and all connections. */
   close(): void;
 }
 interface Uws {
   App(): UwsApp;
-  /** A single compressor for all connections, so each message is compressed independently. */
+  /** A compressor that all connections share. Each message is compressed independently. */
   SHARED_COMPRESSOR: number;
   LIBUS_LISTEN_EXCLUSIVE_PORT: number;
   us_socket_local_port(token: ListenSocket): number;
@@ -35,18 +35,19 @@ export const attachToUws: Attach = async (options, modules) => {
   const uws = 'App' in module ? module : module.default;
   const app = uws.App();
   const io = new Server(options);
-  // Engine.IO's option only selects messages. This one, which is missing from its types, turns on compression in µWebSockets.js.
+  // Turns on compression in µWebSockets.js. The types of Engine.IO lack this option, and Engine.IO's own option only
+  // selects the messages.
   const compression = options.perMessageDeflate ? { compression: uws.SHARED_COMPRESSOR } : {};
   io.attachApp(app, compression as Partial<ServerOptions>);
   app.any('/*', (response) => response.writeStatus('404 Not Found').end('This is a Socket.IO server.\n'));
 
   let token: ListenSocket | undefined;
-  // Closing the app twice is an error.
+  // Prevents a second close, which is an error.
   const cut = onlyOnce(() => app.close());
 
   function listen(port: number, host: string): Promise<number> {
     return new Promise((resolve, reject) => {
-      // Without the option, several processes can listen on the same port.
+      // Reserves the port. Otherwise, several processes could listen on it.
       app.listen(host, port, uws.LIBUS_LISTEN_EXCLUSIVE_PORT, (listenSocket) => {
         if (listenSocket) {
           token = listenSocket;
@@ -67,7 +68,8 @@ export const attachToUws: Attach = async (options, modules) => {
     await io.close();
     await closed;
     await setImmediate();
-    // Idle HTTP connections, and WebSockets without an answer to their close frame, are still open.
+    // Closes the remaining connections: idle HTTP connections, and WebSockets whose clients do not reply to the close
+    // frame.
     cut();
   });
 

@@ -1,6 +1,6 @@
 /**
- * Marks that identify the processes of a stack without its state file. Each process has its mark from its start: PM2 and its workers an
- * environment variable, nginx and Redis their working directory.
+ * Marks that identify the processes of a stack without its state file. A process has its mark from its start. The mark
+ * of PM2 and the workers is an environment variable, and the mark of nginx and Redis is their working directory.
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
@@ -8,14 +8,17 @@ import { attempt } from '../../../protocol/base/attempt.ts';
 import { type ProcessRef, processRef } from './stack-processes.ts';
 
 const VARIABLE = 'STACK_HOME';
-/** Programs whose working directory counts as a mark; a user's shell can be there, too. */
+/**
+ * Programs whose working directory is a mark. A user's shell can be in the same directory, so other programs do not
+ * count.
+ */
 const SERVERS = new Set(['nginx', 'redis-server']);
 
 export function environmentMark(stateDir: string): Record<string, string> {
   return { [VARIABLE]: stateDir };
 }
 
-/** Returns this user's processes with a mark of this folder's stack; none on systems without /proc. */
+/** Returns this user's processes with a mark of the stack in this folder. Empty on systems without /proc. */
 export function markedProcesses(stateDir: string): ProcessRef[] {
   const pids = attempt(() => readdirSync('/proc')) ?? [];
   return pids
@@ -28,7 +31,7 @@ function isMarked(proc: string, stateDir: string): boolean {
   if (environment.includes(`${VARIABLE}=${stateDir}`)) return true;
   const name = attempt(() => readFileSync(`${proc}/comm`, 'utf8').trim()) ?? '';
   if (!SERVERS.has(name)) return false;
-  // The kernel adds ` (deleted)` once the folder has been removed.
+  // The kernel appends ` (deleted)` after the folder was removed.
   const cwd = attempt(() => readlinkSync(`${proc}/cwd`).replace(/ \(deleted\)$/, '')) ?? '';
   return ['nginx', 'redis'].some((folder) => `${cwd}/`.startsWith(`${join(stateDir, folder)}/`));
 }

@@ -1,6 +1,6 @@
 /**
- * Identifies and ends processes that outlive their parent. Pids are reused, so a process is identified by pid and start time, and is
- * signalled only if both match and it runs as this user.
+ * Identifies and ends processes that outlive their parent. Process ids are reused, so a process is identified by its id
+ * and start time. It gets a signal only if both match and it runs as this user.
  */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
@@ -9,17 +9,20 @@ import { attempt } from '../../../protocol/base/attempt.ts';
 
 export interface ProcessRef {
   pid: number;
-  /** Clock ticks since boot on Linux, otherwise the date that `ps` prints. Only compared, never parsed. */
+  /**
+   * Start time: clock ticks since boot on Linux, otherwise the date that `ps` prints. Start times are compared, but
+   * never parsed.
+   */
   startTime: string;
 }
 
 const POLL_INTERVAL_MS = 25;
 
-/** Returns the start time of a running process of this user; undefined if it does not run or is a zombie. */
+/** Returns the start time of a running process of this user. Undefined if it is a zombie or does not run. */
 function startTimeOf(pid: number): string | undefined {
   try {
     if (process.platform === 'linux') {
-      // The owner of /proc/<pid> is root if the program has capabilities, so read the uid instead.
+      // Reads the user id from a file. The owner of /proc/<pid> is root if the program has capabilities.
       const [, uid] = /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
       return isThisUsers(uid) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
     }
@@ -39,13 +42,16 @@ function isThisUsers(uid: string | undefined): boolean {
   return Number(uid) === process.getuid?.();
 }
 
-/** Parses fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`. Field 2, the name, can contain spaces and brackets. */
+/**
+ * Parses fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`. Field 2, the name, can contain spaces and
+ * brackets.
+ */
 export function parseStat(stat: string): string | undefined {
   const fromField3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fromField3[0] === 'Z' || fromField3[0] === 'X' ? undefined : fromField3[22 - 3];
 }
 
-/** Returns this user's process with its current start time; undefined if it does not run. */
+/** Returns this user's process with its start time; undefined if it does not run. */
 export function processRef(pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? startTimeOf(pid) : undefined;
   return pid && startTime ? { pid, startTime } : undefined;
@@ -55,7 +61,7 @@ export function isAlive(ref: ProcessRef): boolean {
   return startTimeOf(ref.pid) === ref.startTime;
 }
 
-/** Returns the pids of the direct children; none if they cannot be read. */
+/** Returns the process ids of the direct children. Empty if they cannot be read. */
 export function childrenOf(pid: number): number[] {
   const list = attempt(() =>
     process.platform === 'linux'
@@ -65,7 +71,10 @@ export function childrenOf(pid: number): number[] {
   return (list ?? '').trim().split(/\s+/).filter(Boolean).map(Number);
 }
 
-/** Waits until all processes have ended. @returns those still running after `timeoutMs` */
+/**
+ * Waits until all processes have ended.
+ * @returns processes that still run after `timeoutMs`
+ */
 export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Promise<ProcessRef[]> {
   const deadline = performance.now() + timeoutMs;
   let running = refs.filter(isAlive);
@@ -76,7 +85,10 @@ export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Prom
   return running;
 }
 
-/** Sends SIGTERM, and SIGKILL to processes that have not ended after `graceMs`. @returns processes that are still running */
+/**
+ * Sends SIGTERM, then SIGKILL to processes that still run after `graceMs`.
+ * @returns processes that still run
+ */
 export async function terminate(refs: ProcessRef[], graceMs: number): Promise<ProcessRef[]> {
   for (const ref of refs) signal(ref, 'SIGTERM');
   const remaining = await waitUntilGone(refs, graceMs);
@@ -89,7 +101,7 @@ function signal(ref: ProcessRef, name: NodeJS.Signals): void {
   try {
     process.kill(ref.pid, name);
   } catch (error) {
-    // It ended between the check and the signal.
+    // The process ended between the check and the signal.
     if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * The folder of a stack's state, logs and sockets. Write access to it allows choosing processes to kill and addresses to measure, so its
- * files are read only if the folder belongs to this user and no other user can write to it.
+ * Folder with the state, logs and sockets of a stack. Write access to the folder makes it possible to choose which
+ * processes are killed and which addresses are measured. Its files are therefore read only if the folder belongs to
+ * this user and no other user can write to it.
  */
 import { lstatSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
@@ -11,13 +12,16 @@ import { makeFolder } from '../../../protocol/base/make-folder.ts';
 import { requireRoom, unwritable } from '../../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 
-/** Subfolders that a stack creates. Files other than these and the state file are never touched. */
+/** Subfolders that a stack creates. Other files are never changed, except the state file. */
 export const STATE_FOLDERS = ['pm2', 'nginx', 'redis', 'logs'] as const;
 
-/** Disk space for the files of PM2, nginx and Redis, and the start of their logs. */
+/** Disk space that must be free for the files of PM2, nginx and Redis, and the start of their logs. */
 const ROOM_BYTES = 2 ** 20;
 const WRITABLE_BY_OTHERS = 0o022;
-/** Limit of a Unix socket's path: 104 bytes on macOS, 108 on Linux, including the terminating zero byte. */
+/**
+ * Maximum length of a Unix socket's path. The system's limit is 104 bytes on macOS and 108 on Linux, including the
+ * terminating zero byte.
+ */
 const SOCKET_PATH_MAX_BYTES = 103;
 
 export const environmentSchema = z.object({
@@ -29,16 +33,22 @@ export const environmentSchema = z.object({
     ),
 });
 
-/** Returns an absolute path, never in a shared folder such as /tmp, where another user could create it first. */
+/**
+ * Returns the absolute path of the default folder. It is never in a shared folder such as /tmp, where another user
+ * could create it first.
+ */
 export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): string {
   const { SOCKETIO_CAPACITY_HOME } = environmentSchema.parse(environment);
-  // `resolve` removes a trailing slash, with which lstat would follow a symbolic link.
+  // `resolve` removes a trailing slash. Otherwise, lstat would follow a symbolic link.
   return resolve(SOCKETIO_CAPACITY_HOME || join(homedir(), '.local/state/socketio-capacity'));
 }
 
-/** Returns false if there is no such folder. @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written to it */
+/**
+ * Returns whether the folder exists and is safe.
+ * @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written to it
+ */
 export function isTrusted(stateDir: string): boolean {
-  // lstat does not follow symbolic links.
+  // `lstat` does not follow symbolic links.
   const stat = attempt(() => lstatSync(resolve(stateDir)));
   const problem = stat && whyUnsafe(stat);
   if (!problem) return stat !== undefined;
@@ -50,11 +60,11 @@ export function isTrusted(stateDir: string): boolean {
 }
 
 /**
- * Creates the folder and its subfolders, which only this user can read.
+ * Creates the folder and its subfolders. Only this user can read them.
  * @throws CapacityError `STATE_DIR_UNUSABLE`
  */
 export function prepareStateDir(stateDir: string): void {
-  // The longest path of PM2's sockets.
+  // Checks the longest path of PM2's sockets.
   if (Buffer.byteLength(join(stateDir, 'pm2', 'interactor.sock')) > SOCKET_PATH_MAX_BYTES) {
     throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder's path is too long for PM2's sockets: ${stateDir}`);
   }

@@ -1,6 +1,7 @@
 /**
- * The state file of a stack, with which any process can find it, measure it and take it down. It is written before the first process starts
- * and records PM2's daemon as soon as that runs. Processes that it lacks are found through the daemon and by their marks.
+ * State file of a stack. Any process can use it to find the stack, measure it and take it down. It is written before
+ * the first process starts, and updated as soon as PM2's daemon runs. Processes that are missing from the file can be
+ * found through the daemon and by their marks.
  */
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,11 +17,11 @@ const stackStateSchema = z.strictObject({
   version: z.literal(1),
   phase: z.enum(['starting', 'up', 'stopping']),
   profile: z.enum(['full', 'embedded']),
-  /** Programs whose absence made the profile `embedded`; absent if the user chose the profile. */
+  /** Programs whose absence made the profile `embedded`. Missing if the user chose the profile. */
   missing: z.array(z.enum(TOOLS)).optional(),
-  /** Folder of the code that started it; absent in states of older versions. */
+  /** Folder of the code that started the stack. Missing in states of older versions. */
   checkout: z.string().optional(),
-  /** URL for clients, of nginx or, when embedded, of the worker. */
+  /** URL for clients: of nginx or, for `embedded`, of the worker. */
   target: z.url(),
   token: z.string(),
   connections: z.number().int(),
@@ -28,40 +29,46 @@ const stackStateSchema = z.strictObject({
     z.strictObject({
       id: z.string(),
       port: z.number().int(),
-      /** URL of the `/capacity` namespace, `/metrics` and `/healthz`. */
+      /** URL of the namespace `/capacity`, `/metrics` and `/healthz`. */
       controlUrl: z.url(),
-      /** 0 while PM2 has no process for it. */
+      /** Process id of the worker; 0 while PM2 has no process for it. */
       pid: z.number().int(),
-      /** Restarts since the stack's start, as PM2 counts them. */
+      /** Number of restarts since the stack started, as counted by PM2. */
       restarts: z.number().int(),
     }),
   ),
   pm2Home: z.string(),
   pm2Pid: pid.optional(),
-  /** nginx's master; absent when embedded. */
+  /** Process id of nginx's master process. Missing for `embedded`. */
   nginxPid: pid.optional(),
   nginxWorkerPids: z.array(pid),
   nginxStatusUrl: z.url().optional(),
-  /** URL with the password, of one node if it is a cluster; absent when embedded. */
+  /** URL of Redis with the password. For a cluster, it is the URL of one node. Missing for `embedded`. */
   redisUrl: z.string().optional(),
-  /** Redis processes that the stack has started: one, or the nodes of a cluster; empty with the user's Redis. */
+  /**
+   * Redis processes that the stack has started: a single one, or the nodes of a cluster. Empty if the user's own Redis
+   * is used.
+   */
   redisNodes: z.array(
     z.strictObject({
-      /** Port on 127.0.0.1. */
+      /** Port of the node on 127.0.0.1. */
       port: z.number().int(),
-      /** Port of the cluster bus; absent outside a cluster. */
+      /** Port of the cluster bus. Missing outside a cluster. */
       busPort: z.number().int().optional(),
-      /** 0 until PM2 has started it. */
+      /** Process id of the node; 0 until PM2 has started it. */
       pid: z.number().int(),
     }),
   ),
   logDir: z.string(),
   startedAt: z.string(),
-  /** The process whose end takes the stack down; absent if the stack stays up until `stack down`. */
+  /** Process whose end takes the stack down. Missing if the stack runs until `stack down`. */
   ownerPid: pid.optional(),
-  /** The process that takes the stack down. */
+  /** Keeper: the process that takes the stack down. */
   keeperPid: pid.optional(),
-  /** Start times of the processes above, by pid, which distinguish them from later processes with a reused pid. */
+  /**
+   * Start times of the processes above, by process id. They distinguish a process from a later process with the same
+   * id.
+   */
   startTimes: z.record(z.string(), z.string()),
 });
 
@@ -71,7 +78,10 @@ export type RedisNodeState = StackState['redisNodes'][number];
 
 export const STATE_FILE = 'state.json';
 
-/** Creates the state file atomically: exactly one of several processes succeeds. @returns false if it already exists */
+/**
+ * Creates the state file atomically. If several processes try, only one succeeds.
+ * @returns false if the file already exists
+ */
 export function claimState(stateDir: string, state: StackState): boolean {
   const draft = writeDraft(stateDir, state);
   try {
@@ -85,7 +95,7 @@ export function claimState(stateDir: string, state: StackState): boolean {
   }
 }
 
-/** Writes the state atomically: a reader sees either the old or the new one. */
+/** Writes the state atomically. A reader gets either the old or the new state. */
 export function writeState(stateDir: string, state: StackState): void {
   renameSync(writeDraft(stateDir, state), join(stateDir, STATE_FILE));
 }
@@ -102,8 +112,9 @@ function writeDraft(stateDir: string, state: StackState): string {
 }
 
 /**
- * Returns the state; undefined if there is none, `unreadable` if the file is not a valid state.
- * @throws CapacityError `STATE_DIR_UNUSABLE` if other users could have written it
+ * Reads the state.
+ * @returns undefined if there is none; `unreadable` if the file is not a valid state
+ * @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written it
  */
 export function readState(stateDir: string): StackState | 'unreadable' | undefined {
   if (!isTrusted(stateDir)) return undefined;
@@ -112,13 +123,19 @@ export function readState(stateDir: string): StackState | 'unreadable' | undefin
   return attempt(() => stackStateSchema.parse(JSON.parse(text))) ?? 'unreadable';
 }
 
-/** Records the process's start time. @returns its pid */
+/**
+ * Records the start time of a process.
+ * @returns its process id
+ */
 export function recordProcess(state: StackState, ref: ProcessRef | undefined): number | undefined {
   if (ref) state.startTimes[ref.pid] = ref.startTime;
   return ref?.pid;
 }
 
-/** Records nginx's workers, including workers that survived a killed master and still hold the port. @returns whether they have changed */
+/**
+ * Records the workers of nginx. Includes workers that still occupy the port after their master was killed.
+ * @returns whether the workers have changed
+ */
 export function recordNginxWorkers(state: StackState): boolean {
   const previousPids = state.nginxWorkerPids;
   const orphans = refsOf(state, previousPids).filter(isAlive);
@@ -128,7 +145,7 @@ export function recordNginxWorkers(state: StackState): boolean {
   return state.nginxWorkerPids.join() !== previousPids.join();
 }
 
-/** Returns the process with the start time recorded in the state. */
+/** Returns the process with the start time from the state. */
 export function refOf(state: StackState, pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? state.startTimes[pid] : undefined;
   return pid && startTime ? { pid, startTime } : undefined;
