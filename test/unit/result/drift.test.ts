@@ -218,7 +218,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
 describe('leak, bound and interval', () => {
   it('leak, bound and interval agree for any readings', () => {
     const normal = normals(7);
-    for (let run = 0; run < 400; run++) {
+    for (let run = 0; run < 120; run++) {
       const [perConnection, perSecond, readingMb, stayingMb] = [3000, 50_000, 0.5, 0.5].map((maximum) =>
         Math.max(0, maximum * normal()),
       ) as [number, number, number, number];

@@ -130,7 +130,7 @@ describe('churn', () => {
   });
 });
 
-it('a run of days keeps few readings, and still finds a leak', async (t) => {
+it('a run of half a day keeps few readings, and still finds a leak', async (t) => {
   const time = new VirtualTime(t, 1000);
   const run = new FakeRun();
   run.arrive(500);
@@ -152,16 +152,16 @@ it('a run of days keeps few readings, and still finds a leak', async (t) => {
   assert.ok(run.measurements.generator.length < 5, 'the worst of each loop');
 });
 
-it('a run of days has a short time series', async (t) => {
+it('a run of hours has a short time series', async (t) => {
   const time = new VirtualTime(t, 1000);
   const sampler = new Sampler({ pids: () => ({}), connections: () => Math.round(time.nowMs), layers: [] });
   sampler.start();
-  await time.pass(12 * 3600 * 1000);
+  await time.pass(4 * 3600 * 1000);
   await time.until(sampler.close());
   const { samples } = sampler;
   assert.ok(samples.length < 3600, `${samples.length} rows`);
   const { taken, missed } = sampler.health();
-  assert.equal(taken + missed, 12 * 3600 + 1);
+  assert.equal(taken + missed, 4 * 3600 + 1);
   assert.ok(missed < 10, `${missed} missed`);
-  assert.equal(samples.at(-1)?.t, 12 * 3600);
+  assert.equal(samples.at(-1)?.t, 4 * 3600);
 });
