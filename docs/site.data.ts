@@ -1,9 +1,12 @@
 /** Data of pages about all runs, computed once: the overview of the reports, growth, TLS, sizing, and the studies. */
+import type { Result } from '../protocol/result/result.ts';
+import { knownAt } from '../report/figures/figures.ts';
 import { pingIntervalOf } from '../report/figures/idle-cpu.ts';
 import { isUsable } from '../report/figures/measured-figures.ts';
 import { tableHtml } from '../report/render/blocks.ts';
 import { sizingNote, sizingTables } from '../report/search/search-page.ts';
 import { sizingOf } from '../report/search/sizing.ts';
+import { fitLine } from '../report/statistics/statistics.ts';
 import { decimals, integer, optional } from '../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, inMarkdown, type SideBySide, sideBySide } from './figures.ts';
 import { isValidAtDefaultPings, type Report, readReports } from './reports/reports.ts';
@@ -54,25 +57,41 @@ const MEMORY = ['workerPss', 'workerHeapUsed', 'nginxPss', 'redisUsedMemory', 'k
 const CPU = ['rampSecondsPerThousandConnects', 'broadcastMicrosecondsPerMessage'].flatMap((key) =>
   ['worker', 'nginx', 'redis'].map((layer) => `cpu.${layer}.${key}`),
 );
+/** Costs of one connection or one copy. */
+const COSTS = [...MEMORY, ...CPU];
 const BY_SIZE = [
   ...['connections.achievedRatePerSec', 'machine.cpuIdlePercent.ramp', 'machine.cpuIdlePercent.broadcasts'],
-  ...[...MEMORY, ...CPU, 'connections.connectMs.p95', 'latency.completionMs.p50'],
+  ...[...COSTS, 'connections.connectMs.p95', 'latency.completionMs.p50'],
 ];
-const GROWTH: SideBySide = {
-  title: 'Figures by number of connections',
-  published: [],
-  rows: [
-    ['Processor', [], ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
-    ['Ping interval, s', [], (result) => optional(pingIntervalOf(result), (ms) => decimals(ms / 1000, 0))],
-    ['Workers', [], ({ connections }) => integer(Object.keys(connections.perWorker).length)],
-    ...BY_SIZE.map((path) => figureRow(path)),
-  ],
-};
+const GROWTH: SideBySide['rows'] = [
+  ['Processor', [], ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
+  ['Ping interval, s', [], (result) => optional(pingIntervalOf(result), (ms) => decimals(ms / 1000, 0))],
+  ['Workers', [], ({ connections }) => integer(Object.keys(connections.perWorker).length)],
+];
 
-/** The costs of a connection and a message, from the reports that differ only in size. */
+/** The costs of a connection and a message, from the reports that differ only in size, with the exponent of each cost. */
 export function growth(reports: Report[]): string {
   const results = bySize(reports).map(({ result }) => result);
-  return inMarkdown(sideBySide(GROWTH, results.filter(isUsable)));
+  const usable = results.filter(isUsable);
+  const rows = BY_SIZE.map((path) => figureRow(path, [COSTS.includes(path) ? exponent(usable, path) : '']));
+  const title = 'Figures by number of connections';
+  const table = { title, published: ['exponent of the total'], rows: [...GROWTH, ...rows] };
+  return inMarkdown(sideBySide(table, usable.length < 3 ? usable : [...usable, 0]));
+}
+
+/**
+ * Returns the exponent e of total cost ~ connections^e with its 95 % interval, fitted to logarithms of the cost of one
+ * connection or copy. 1 means that size does not change the cost of one.
+ */
+function exponent(results: Result[], path: string): string {
+  const points = results.flatMap((result) => {
+    const cost = knownAt(result, path);
+    return cost !== null && cost > 0 ? { x: Math.log(result.connections.target), y: Math.log(cost) } : [];
+  });
+  const line = points.length < 3 ? null : fitLine(points);
+  if (!line || line.low95 === null) return '–';
+  const [low, fitted, high] = [line.low95, line.slope, line.high95].map((slope) => decimals(1 + slope, 2));
+  return `${fitted} (${low} to ${high})`;
 }
 
 function bySize(reports: Report[]): Report[] {

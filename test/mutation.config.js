@@ -33,7 +33,7 @@ const AREAS = {
     tests: ['test/unit/report/search-*.test.ts'],
   },
   compare: {
-    mutate: ['report/compare/{compare,counted,comparability}.ts'],
+    mutate: ['report/compare/{compare,decide,decision,estimates,comparability}.ts'],
     tests: ['test/unit/report/{comparability,counted,compare,compare-document}.test.ts'],
   },
 };

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { figureCell, shownFigure } from '../../../docs/figures.ts';
+import { figureCell, figureTitle, shownFigure } from '../../../docs/figures.ts';
 import { describeReport, type Report, readReports } from '../../../docs/reports/reports.ts';
 import { growth, publishedStudies, tls } from '../../../docs/site.data.ts';
 import { readMeasuredStudies } from '../../../docs/studies/page.ts';
@@ -77,8 +77,16 @@ it('a page cannot show an unknown figure', () => {
 describe('growth over the reports', () => {
   it('growth over the reports has a column for every size of run', () => {
     const table = growth([report(5000, withMemory(10)), report(32_000), report(100_000)]);
-    assertEach(cells(table)[0], (head) => head.split(':')[0], ['', 'us, 5,000', 'us, 32,000', 'us, 100,000']);
+    const heads = ['', 'us, 5,000', 'us, 32,000', 'us, 100,000', 'exponent of the total'];
+    assertEach(cells(table)[0], (head) => head.split(':')[0], heads);
     assert.match(table, /10\.0 ± 0\.5/);
+  });
+
+  it('growth over the reports shows the exponent with which the total cost grows', () => {
+    // The cost of one connection grows with the square root of their number.
+    const table = growth([10_000, 40_000, 90_000].map((size) => report(size, withMemory(Math.sqrt(size)))));
+    const row = cells(table).find(([title]) => title === figureTitle(WORKER_PSS));
+    assert.equal(row?.at(-1), '1.50 (1.50 to 1.50)');
   });
 
   it('growth over the reports omits INVALID runs, and can be empty', () => {
