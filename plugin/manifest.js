@@ -3,11 +3,11 @@
  * of which build they are, and, unless they ask for another Node themselves, ask for the one that Artillery asks for. In a
  * checkout they ask for none: npm may run on an older Node than the one that `npm install` brings, and would warn of it.
  */
-import { execFileSync } from 'node:child_process';
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, relative, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { repositoryUrl } from './sources.js';
 
 /** npm never packs a file with this ending. */
 const ORIGINAL = 'package.json.orig';
@@ -30,20 +30,9 @@ if (process.argv[2] === 'prepack') {
   renameSync(ORIGINAL, 'package.json');
 }
 
-/** @returns as the remote of the checkout has it; nothing without one */
 function whereSourcesAre() {
-  let remote;
-  try {
-    remote = execFileSync('git', ['remote', 'get-url', 'origin'], {
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    });
-  } catch {
-    return {};
-  }
-  const [, host, path] = /^(?:\w+:\/\/)?(?:[^@/]+@)?([^/:]+)[/:](.+?)(?:\.git)?\s*$/.exec(remote) ?? [];
-  if (!host?.includes('.')) return {};
-  const home = `https://${host}/${path}`;
+  const home = repositoryUrl();
+  if (home === undefined) return {};
   return {
     repository: { type: 'git', url: `git+${home}.git`, directory: relative(ROOT, process.cwd()) },
     homepage: `${home}#readme`,

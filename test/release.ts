@@ -1,17 +1,22 @@
 /**
- * `npm run release`: packs the packages, follows the README of each to the letter in an empty project, and stops before
- * publishing.
- * The other READMEs measure the server of the first, on its ports; nginx and redis-server have to be installed.
+ * Packs the packages, follows the README of each to the letter in an empty project, and stops before publishing:
+ *
+ *   npm run release                       # nginx and redis-server must be installed; minutes
+ *   npm run release -- --dry-run <folder> # only packs and installs, into that folder, which it keeps
+ *   npm run release -- --set 0.2.0        # writes the next version into all files that state it
+ *
+ * The READMEs of engine and plugin measure the server of the first README, on its ports. A dry run installs no Artillery, which is a peer.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { basename, join } from 'node:path';
+import { basename, join, resolve } from 'node:path';
+import { parseArgs } from 'node:util';
 import { execa } from 'execa';
 import { endChild } from '../protocol/base/end-child.ts';
 import { VERSION } from '../protocol/base/version.ts';
 import { listens } from '../server/stack/ports.ts';
-import { ENGINE, HOOK, INSTRUMENT, pack } from './helpers/packages.ts';
+import { ENGINE, HOOK, INSTRUMENT, install, pack } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
 import { eventually } from './helpers/poll.ts';
 
@@ -29,7 +34,12 @@ const SUSPECT = 3;
 
 const { CAPACITY_TOKEN = 'at-least-16-characters' } = process.env;
 const env = { ...process.env, CAPACITY_TOKEN, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' };
-const folder = mkdtempSync(join(tmpdir(), 'release-'));
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: { 'dry-run': { type: 'boolean' }, set: { type: 'string' } },
+});
+const isDryRun = values['dry-run'];
+const folder = isDryRun ? resolve(positionals[0] ?? 'release') : mkdtempSync(join(tmpdir(), 'release-'));
 const stop = new AbortController();
 process.once('SIGINT', () => stop.abort());
 const options = { env, cancelSignal: stop.signal };
@@ -38,10 +48,11 @@ let server: ChildProcess | undefined;
 /** Runs the blocks of a README. A failure ends the release, with the block and the README. */
 async function follow(name: string, readme: string, tarballs: string[]): Promise<void> {
   const project = join(folder, name);
-  mkdirSync(project);
+  mkdirSync(project, { recursive: true });
   writeFileSync(join(project, 'package.json'), '{"private": true}');
   for (const tarball of tarballs) copyFileSync(tarball, join(project, basename(tarball)));
   const markdown = page(readme);
+  if (isDryRun) return install(project, ...installedBy(markdown));
   const [scenario] = codeBlocks(markdown, 'yaml');
   if (scenario !== undefined) writeFileSync(join(project, 'scenario.yml'), scenario);
   const [code] = codeBlocks(markdown, 'js');
@@ -52,6 +63,12 @@ async function follow(name: string, readme: string, tarballs: string[]): Promise
     await run(block, project);
     if (index === 0 && code !== undefined) await serve(code, project);
   }
+}
+
+/** @returns the arguments of the page's first `npm install`, without Artillery and options */
+function installedBy(markdown: string): string[] {
+  const [, line = ''] = /^npm install (.*)$/m.exec(markdown) ?? [];
+  return line.split(' ').filter((word) => word !== 'artillery' && !word.startsWith('-'));
 }
 
 /** Runs each line separately, so that every exit code counts. */
@@ -79,22 +96,39 @@ async function requireCommit(): Promise<void> {
   for (const port of PORTS) if (await isTaken(port)) throw new Error(`port ${port} of the READMEs is taken`);
 }
 
+/** Writes the version into manifests, code, charts, Compose files and pages. CHANGELOG.md and other packages keep theirs. */
+async function setVersion(version: string): Promise<void> {
+  const paths = ['*package.json', 'protocol/base/version.ts', 'deploy', '*README.md', 'docs/guide'];
+  const { stdout } = await execa('git', ['grep', '-lF', VERSION, '--', ...paths], { cwd: ROOT });
+  const current = new RegExp(`(?<![\\d.])${VERSION.replaceAll('.', '\\.')}(?![\\d])`, 'g');
+  for (const path of stdout.split('\n')) {
+    const file = join(ROOT, path);
+    writeFileSync(file, readFileSync(file, 'utf8').replace(current, version));
+    console.log(path);
+  }
+  await execa('npm', ['install', '--package-lock-only', '--ignore-scripts'], { cwd: ROOT, stdio: 'inherit' });
+}
+
 let packed = '';
 try {
-  await requireCommit();
-  const all = await pack();
-  packed = all.folder;
-  for (const [name, readme] of Object.entries(READMES)) await follow(name, readme, Object.values(all.tarballs));
-  const manifest = readFileSync(join(folder, HOOK, `node_modules/${HOOK}/package.json`), 'utf8');
-  console.log(`\nVersion ${VERSION} does what its READMEs say. Nothing has been published; these commands do:`);
-  for (const tarball of Object.values(all.tarballs)) console.log(`  npm publish ${tarball}`);
-  if (!JSON.parse(manifest).repository)
-    console.log('Without a git remote, the packages do not say where their sources are.');
+  if (values.set !== undefined) await setVersion(values.set);
+  else {
+    if (!isDryRun) await requireCommit();
+    const all = await pack(undefined, isDryRun && folder);
+    if (!isDryRun) packed = all.folder;
+    for (const [name, readme] of Object.entries(READMES)) await follow(name, readme, Object.values(all.tarballs));
+    const manifest = readFileSync(join(folder, HOOK, `node_modules/${HOOK}/package.json`), 'utf8');
+    const done = isDryRun ? 'can be installed as its READMEs say' : 'does what its READMEs say';
+    console.log(`\nVersion ${VERSION} ${done}. Nothing has been published; these commands do:`);
+    for (const tarball of Object.values(all.tarballs)) console.log(`  npm publish ${tarball}`);
+    if (!JSON.parse(manifest).repository)
+      console.log('Without a git remote, the packages do not say where their sources are.');
+  }
 } catch (error) {
-  rmSync(packed, { recursive: true, force: true });
+  if (packed) rmSync(packed, { recursive: true });
   console.error(`\n${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
 } finally {
   if (server) await endChild(server, () => server?.kill(), 5000);
-  rmSync(folder, { recursive: true, force: true });
+  if (!isDryRun) rmSync(folder, { recursive: true, force: true });
 }

@@ -1,30 +1,32 @@
-/** The npm packages as users get them: packed, installed into empty projects, and run there. */
+/** The npm packages as users get them: packed and installed into empty projects by `npm run release -- --dry-run`, and run there. */
 import assert from 'node:assert/strict';
-import { existsSync, globSync, readFileSync, rmSync } from 'node:fs';
+import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { execa } from 'execa';
 import * as packages from '../helpers/packages.ts';
+import { ROOT } from '../helpers/pages.ts';
 import { goodResult, quickScript, startRun } from '../helpers/run.ts';
 import { tempStateDir } from '../helpers/stack.ts';
+import { tempFolder } from '../helpers/temp-folder.ts';
 
 const { ENGINE, HOOK, INSTRUMENT } = packages;
-let folder = '';
-let tarballs: Record<string, string> = {};
-const project = (name: string) => join(folder, `beside-${name}`);
+const FOLDERS = { [ENGINE]: 'plugin/engine', [HOOK]: 'plugin/hook', [INSTRUMENT]: 'server/instrument-package' };
+const REMOTE = { key: 'remote.origin.url', value: 'git@git.example.org:group/socketio-capacity.git' };
+const SITE = 'https://git.example.org/group/socketio-capacity';
+
+const folder = tempFolder({ after });
+const project = (name: string) => join(folder, name);
 const installed = (name: string) => join(project(name), 'node_modules', name);
 const manifestOf = (name: string) => JSON.parse(readFileSync(join(installed(name), 'package.json'), 'utf8'));
 
 before(async () => {
-  ({ folder, tarballs } = await packages.pack());
-  for (const [name, tarball] of Object.entries(tarballs)) {
-    // The plugin depends on the engine, which npm could only get from a registry.
-    await packages.install(project(name), ...(name === HOOK ? [tarballs[ENGINE] as string] : []), tarball);
-  }
+  const env = { GIT_CONFIG_COUNT: '1', GIT_CONFIG_KEY_0: REMOTE.key, GIT_CONFIG_VALUE_0: REMOTE.value };
+  const { stdout } = await execa('npm', ['run', 'release', '--', '--dry-run', folder], { cwd: ROOT, env });
+  assert.match(stdout, /can be installed as its READMEs say(.|\n)*npm publish .*instrument-/);
 });
-after(() => rmSync(folder, { recursive: true, force: true }));
 
-for (const name of [ENGINE, HOOK, INSTRUMENT]) {
+for (const [name, directory] of Object.entries(FOLDERS)) {
   describe(`${name}, packed`, () => {
     it(`the packed ${name} depends exactly on the packages that it imports`, () => {
       const { dependencies, peerDependencies } = manifestOf(name);
@@ -46,10 +48,13 @@ for (const name of [ENGINE, HOOK, INSTRUMENT]) {
       assert.ok(files.length > 0 && files.every((file) => /\.d\.c?ts$/.test(file)), files.join());
     });
 
-    it(`the packed ${name} has a description, a license and a README`, () => {
+    it(`the packed ${name} has a description, a license, a README and the address of its sources`, () => {
       const { description, keywords, license, engines, exports, publishConfig } = manifestOf(name);
       assert.ok(description && keywords.length > 3 && engines.node && exports['.'], JSON.stringify(manifestOf(name)));
       assert.deepEqual([license, publishConfig], ['MIT', { access: 'public' }]);
+      const { repository, homepage, bugs } = manifestOf(name);
+      assert.deepEqual(repository, { type: 'git', url: `git+${SITE}.git`, directory });
+      assert.deepEqual([homepage, bugs], [`${SITE}#readme`, `${SITE}/issues`]);
       assert.match(readFileSync(join(installed(name), 'LICENSE'), 'utf8'), /^MIT License/);
       const readme = readFileSync(join(installed(name), 'README.md'), 'utf8');
       assert.ok(readme.startsWith(`# ${name}\n`) && readme.includes('npm install'));

@@ -13,9 +13,13 @@ const PACKAGES = [ENGINE, HOOK, INSTRUMENT];
 
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Packs all packages, or those named. @returns the paths of the tarballs, in a folder that the caller removes */
-export async function pack(names = PACKAGES): Promise<{ folder: string; tarballs: Record<string, string> }> {
-  const folder = mkdtempSync(join(tmpdir(), 'packages-'));
+/** Packs all packages, or those named. @returns the paths of the tarballs, in `to` or a folder that the caller removes */
+export async function pack(
+  names = PACKAGES,
+  to?: string | false,
+): Promise<{ folder: string; tarballs: Record<string, string> }> {
+  const folder = to || mkdtempSync(join(tmpdir(), 'packages-'));
+  mkdirSync(folder, { recursive: true });
   const workspaces = names.flatMap((name) => ['--workspace', name]);
   await execa('npm', ['pack', ...workspaces, '--pack-destination', folder, ...QUIET], { cwd: ROOT });
   const files = readdirSync(folder);
