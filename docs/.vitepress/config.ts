@@ -2,10 +2,17 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitepress';
+// @ts-expect-error: plain JavaScript without types
+import { repositoryUrl } from '../../plugin/sources.js';
+import { VERSION } from '../../protocol/base/version.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
 import { readMeasuredStudies, studySummary } from '../studies/page.ts';
+
+/** Lets the site be served below a path. */
+const BASE = process.env.DOCS_BASE ?? '/';
+const REPOSITORY = repositoryUrl();
 
 /** Pages without an outline, whose wide tables and charts need its space. */
 const WIDE = /^(reports|studies)\/|^benchmarks\.md$/;
@@ -49,14 +56,12 @@ export default defineConfig({
   description:
     'How many Socket.IO connections a deployment holds, what each costs, and whether every broadcast arrived.',
   lang: 'en',
-  // Lets the site be served below a path.
-  base: process.env.DOCS_BASE ?? '/',
+  base: BASE,
   cleanUrls: false,
   ignoreDeadLinks: false,
   // Included in the pages of studies.
   srcExclude: ['studies/*/about.md'],
-  // An empty icon, so that browsers do not request one.
-  head: [['link', { rel: 'icon', href: 'data:,' }]],
+  head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${BASE}favicon.svg` }]],
   // VitePress's default colour of comments has too little contrast.
   markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   transformPageData(page) {
@@ -78,7 +83,9 @@ export default defineConfig({
       Studies: '/studies/',
       Method: '/method',
       Reference: '/reference/steps',
+      ...(REPOSITORY && { Repository: REPOSITORY }),
     }),
+    footer: { message: `Version ${VERSION}`, copyright: 'MIT licence' },
     sidebar: [
       ...Object.entries(PAGES).map(([text, pages]) => ({ text, items: linksOf(pages) })),
       {
