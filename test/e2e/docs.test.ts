@@ -26,7 +26,7 @@ const REPORT = '/reports/5k.html';
 /** The accessible name of the theme's search button contains only part of its text. */
 const SEARCH_BUTTON = '.DocSearch-Button';
 
-const PAGES: Record<string, { charts?: true; axe?: 'light' | 'dark' }> = {
+const PAGES: Record<string, { charts?: true; axe: 'light' | 'dark' }> = {
   '/': { axe: 'light' },
   '/guide/own-server.html': { axe: 'dark' },
   '/benchmarks.html': { axe: 'dark' },
@@ -34,6 +34,8 @@ const PAGES: Record<string, { charts?: true; axe?: 'light' | 'dark' }> = {
   '/studies/adapters.html': { axe: 'light' },
   [REPORT]: { charts: true, axe: 'light' },
 };
+const PHONE = { width: 390, height: 800 };
+const REPOSITORY = 'https://git.example.org/group/socketio-capacity';
 
 const site = tempFolder({ after });
 const server = createServer(async ({ url = '/' }, response) => {
@@ -51,7 +53,12 @@ describe('the site in a browser', { skip: noChromium }, () => {
   let browser: Browser;
   before(async () => {
     const build = ['build', 'docs', '--outDir', site];
-    await execa(join(ROOT, 'node_modules/.bin/vitepress'), build, { cwd: ROOT, timeout: BUILD_TIMEOUT_MS });
+    const env = {
+      GIT_CONFIG_COUNT: '1',
+      GIT_CONFIG_KEY_0: 'remote.origin.url',
+      GIT_CONFIG_VALUE_0: `${REPOSITORY}.git`,
+    };
+    await execa(join(ROOT, 'node_modules/.bin/vitepress'), build, { cwd: ROOT, env, timeout: BUILD_TIMEOUT_MS });
     browser = await launchBrowser();
   });
   after(() => browser?.close());
@@ -71,7 +78,13 @@ describe('the site in a browser', { skip: noChromium }, () => {
       assert.ok(charts.length > 0 || !hasCharts, 'there are charts');
       for (const { name, marks, height } of charts) assert.ok(marks > 0 && height > 50, `${name}: ${marks} marks`);
       assert.deepEqual(complaints, []);
-      if (axe) assert.deepEqual(await seriousFindings(page, SEARCH_BUTTON), []);
+      assert.deepEqual(await seriousFindings(page, SEARCH_BUTTON), []);
+      await page.setViewportSize(PHONE);
+      assert.deepEqual(await seriousFindings(page, SEARCH_BUTTON), [], 'on a phone');
+      const [contentWidth, viewWidth] = await page.evaluate<[number, number]>(
+        '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
+      );
+      assert.ok(contentWidth <= viewWidth, `only wide elements scroll sideways: ${contentWidth} px on ${viewWidth}`);
     });
   }
 
@@ -83,12 +96,11 @@ describe('the site in a browser', { skip: noChromium }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('the docs site fits a phone: only wide elements scroll sideways', async (t) => {
-    const { page } = await open(t, '/studies/');
-    await page.setViewportSize({ width: 390, height: 800 });
-    const [contentWidth, viewWidth] = await page.evaluate<[number, number]>(
-      '[document.documentElement.scrollWidth, document.documentElement.clientWidth]',
-    );
-    assert.ok(contentWidth <= viewWidth, `${contentWidth} px on ${viewWidth}`);
+  it('the docs site shows its version, licence, repository and icon', async (t) => {
+    const { page } = await open(t, '/');
+    assert.match((await page.locator('.VPFooter').textContent()) ?? '', /Version \d.*MIT licence/);
+    assert.equal(await page.getByRole('link', { name: 'Repository' }).first().getAttribute('href'), REPOSITORY);
+    const icon = await page.locator('link[rel=icon]').getAttribute('href');
+    assert.equal((await page.request.get(origin + icon)).headers()['content-type'], 'image/svg+xml');
   });
 });
