@@ -1,15 +1,18 @@
-/** Options of a connection to the target. The load, the run's own receivers and the checks share them, so all connect in the same way. */
+/**
+ * Options of connections to the target. The load, the run's own receivers and the checks use the same options, so all
+ * of them connect in the same way.
+ */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { Flow } from './load/flow.ts';
 import { changesOf } from './options/connect-options.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 
 export interface ConnectionTarget extends ConnectionOptions {
-  /** Namespace of virtual users, unless a step names a different one. */
+  /** Namespace of a virtual user whose steps name no namespace. */
   namespace: string;
 }
 
-/** @param flow flow whose connection options are also applied */
+/** @param flow flow whose connection options are applied, too */
 export function connectionTargetOf({ connection, baseNamespace }: EngineOptions, flow?: Flow): ConnectionTarget {
   return { ...connection, ...changesOf(connection, flow?.connect ?? []), namespace: baseNamespace || '/' };
 }

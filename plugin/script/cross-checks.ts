@@ -1,4 +1,4 @@
-/** Checks settings that are valid by themselves, but not together. */
+/** Checks of settings against each other. Each setting has already been validated alone. */
 import { formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { isStackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { Flow } from './load/flow.ts';
@@ -9,18 +9,18 @@ import { hasSources } from './options/worker-sources.ts';
 import { STEPS_SECONDS } from './scenarios.ts';
 import { ENGINE, engineNameOf, PLUGIN, type Script } from './script.ts';
 
-/** Settings that are valid by themselves. */
+/** Settings that have been validated one by one. */
 interface ValidSettings {
   script: Script;
-  /** Options with environment variables applied. */
+  /** Options of the plugin, with environment variables applied. */
   options: RunOptions;
   variables: Environment;
-  /** The Artillery engine that drives the load. */
+  /** Name of the Artillery engine that drives the load. */
   engine: string;
   otherEngines: string[];
   flows: Flow[];
   engineOptions: EngineOptions;
-  /** The scenario measures the bundled deployment. */
+  /** Whether the run measures the deployment that this tool starts. */
   hasStack: boolean;
 }
 
@@ -32,7 +32,7 @@ export function crossProblems(settings: ValidSettings): Problem[] {
   return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
 }
 
-/** Engines that open Socket.IO connections outside the fleet. */
+/** Engines whose Socket.IO connections this engine does not count. */
 const SOCKETIO_ENGINES = ['socketio', 'socketio-v3'];
 const NO_STACK = `write config.plugins.${PLUGIN}.stack: {} to measure that`;
 const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
@@ -51,7 +51,7 @@ function engineRules({ script, variables, options, engine, otherEngines }: Valid
     [option('rooms'), isOther && rooms.count > 1, onlyThisEngine],
     [
       ['config', 'engines'],
-      // Artillery also creates the engines listed there for `before`.
+      // For `before`, Artillery creates the engines in `config.engines`, so this engine must be listed there.
       !isOther && script.config.engines?.[ENGINE] === undefined && JSON.stringify(script.before)?.includes('"capture"'),
       `write ${ENGINE}: {} there, so that the run's own clients get what \`before\` captures`,
     ],
@@ -68,7 +68,7 @@ function engineRules({ script, variables, options, engine, otherEngines }: Valid
   ];
 }
 
-/** Rules about settings that only the bundled deployment supports. */
+/** Rules for settings that need the deployment that this tool starts. */
 function stackRules({ variables, options, hasStack }: ValidSettings): Rule[] {
   const { TLS = false, REDIS_NODES = 1, REDIS_URL, PROFILE, STACK_PORT } = variables;
   const { control, profile, fault, workers, stack } = options;
@@ -173,9 +173,12 @@ function faultRules({ engineOptions, flows, options }: ValidSettings): Rule[] {
   ];
 }
 
-/** Rules about memory over time: its virtual users must leave by themselves, so options that need them to stay are refused. */
+/**
+ * Rules for the option `overTime`. Its virtual users must leave by themselves, so options that need them to stay are
+ * refused.
+ */
 function overTimeRules({ script, options, variables, flows }: ValidSettings): Rule[] {
-  // The options as the user wrote them: defaults do not conflict.
+  // Only options that the user has written are checked, because defaults never conflict.
   const given = (script.config.plugins?.[PLUGIN] ?? {}) as Record<string, unknown>;
   const isSet = (name: keyof Environment) => variables[name] !== undefined;
   if (given.overTime === undefined) {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { Rewrite } from '../../protocol/base/problems.ts';
 
-/** Units that Artillery's `ms` accepts, in milliseconds. */
+/** Time units of the package `ms`, which Artillery uses, with their milliseconds. */
 const UNITS: [RegExp, number][] = [
   [/^(ms|msecs?|milliseconds?)$/i, 1],
   [/^(|s|secs?|seconds?)$/i, 1000],
@@ -9,7 +9,10 @@ const UNITS: [RegExp, number][] = [
   [/^(h|hrs?|hours?)$/i, 3_600_000],
 ];
 
-/** Parses `2` (seconds), `0.5`, `"2"`, `"500ms"`, `"2s"`, `"5m"` or `"1h"` to milliseconds; undefined for anything else. */
+/**
+ * Parses a duration such as `2` (seconds), `"0.5"`, `"500ms"`, `"2s"`, `"5m"` or `"1h"`.
+ * @returns milliseconds; undefined for any other value
+ */
 export function durationMs(value: unknown): number | undefined {
   if (typeof value === 'number') return value >= 0 && Number.isFinite(value) ? value * 1000 : undefined;
   const [, amount, unit = ''] = (typeof value === 'string' && /^\s*(\d*\.?\d+)\s*([a-z]*)\s*$/i.exec(value)) || [];
@@ -17,20 +20,23 @@ export function durationMs(value: unknown): number | undefined {
   return amount === undefined || unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
 
-/** Seconds, or a duration with a unit, parsed to milliseconds. The reference formats defaults by `unit`. */
+/**
+ * Schema of a duration: seconds, or a number with a unit. The result is in milliseconds. The reference documentation
+ * shows defaults in `unit`.
+ */
 export const durationSchema = z
   .unknown()
   .transform((value) => durationMs(value))
   .pipe(z.number({ error: 'expected seconds, or a duration such as "500ms"' }))
   .meta({ unit: 'duration' });
 
-/** Smallest number that is taken for a time-out in milliseconds. */
+/** Smallest number that is taken for milliseconds, although time-outs are in seconds. */
 const MILLISECONDS_FROM = 1000;
 
-/** Rewrites a number as a duration in milliseconds. */
+/** Rewrites a number to a duration in milliseconds, such as `5000ms`. */
 const inMilliseconds: Rewrite = (owner, key) => ({ owner: { ...owner, [key]: `${owner[key]}ms` } });
 
-/** Schema of a time-out. Refuses numbers that are probably milliseconds, the unit of time-outs in other programs. */
+/** Schema of a time-out. Refuses large numbers, because they are probably milliseconds, as in other programs. */
 export const timeoutSchema = z
   .unknown()
   .refine((value) => typeof value !== 'number' || value < MILLISECONDS_FROM, {

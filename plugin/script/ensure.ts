@@ -3,7 +3,10 @@ import type { Metric } from '../../protocol/base/metric.ts';
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import type { Script } from './script.ts';
 
-/** Returns the settings of `ensure` and their path: `config.ensure`, else `config.plugins.ensure`. Empty without settings. */
+/**
+ * Returns the settings of the plugin `ensure`, and their path in the script: `config.ensure`, or else
+ * `config.plugins.ensure`. The settings are empty if both are missing.
+ */
 export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
   const [at, settings] = config.ensure
     ? [['config', 'ensure'], config.ensure]
@@ -16,22 +19,22 @@ export function hasThresholds(script: Script): boolean {
   return Object.values(ensureOf(script)[1]).some(isGiven);
 }
 
-/** Matches metrics: names of functions and operators have no dots. */
+/** Matches names of metrics. They contain dots, unlike functions and operators. */
 const METRIC = /(?<![\w./-])[a-z_][\w-]*(?:\.[\w-]+)+/gi;
 
-/** Returns the metrics in an expression, each once. */
+/** Returns the names of the metrics in an expression, without duplicates. */
 export function metricsIn(expression: string): string[] {
   return [...new Set(expression.match(METRIC))];
 }
 
-/** Prefixes of metrics that only this engine and plugin use. */
+/** Prefixes of metrics that only this tool reports. */
 const OWN_PREFIXES = ['connections', 'memory', 'socketio'];
-/** Prefix of metrics whose last part is a disconnect reason. */
+/** Prefix of metrics that end with a disconnect reason. */
 const DISCONNECTS = 'socketio.disconnect';
 
 /**
- * Returns thresholds on metrics that this engine and plugin do not have. `ensure` would report them as missed after the run.
- * @param metrics metrics of the run and of the engine
+ * Returns thresholds on metrics that this tool does not report. `ensure` would report them as missed after the run.
+ * @param metrics all metrics of the run and of the engine
  */
 export function unknownMetrics(script: Script, metrics: readonly Pick<Metric, 'name'>[]): Problem[] {
   const [at] = ensureOf(script);
@@ -48,7 +51,7 @@ export function unknownMetrics(script: Script, metrics: readonly Pick<Metric, 'n
   );
 }
 
-/** Returns the expressions with their paths below `ensure`. */
+/** Returns the expressions in the settings of `ensure`, with their paths. */
 function expressionsIn(script: Script): (readonly [Path, string])[] {
   const [, { thresholds, conditions }] = ensureOf(script);
   return [

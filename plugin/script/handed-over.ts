@@ -1,6 +1,6 @@
 /**
- * Passes the parsed settings from Artillery's main thread to its workers, so that they are not parsed twice. Uses Node's environment
- * data, which a worker receives when it is created; Artillery creates its workers after the plugins.
+ * Passes the parsed settings from Artillery's main thread to its workers. They are Node's environment data, which a
+ * worker receives when it is created. Artillery creates the workers after the plugins.
  */
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { ownRelease } from '../../protocol/base/release.ts';
@@ -22,17 +22,23 @@ export function handOver(settings: Settings): void {
   setEnvironmentData(KEY, handed as never);
 }
 
-/** @throws CapacityError VERSIONS_DIFFER if a plugin of another build wrote the settings */
+/**
+ * Returns the settings from the main thread.
+ * @throws CapacityError VERSIONS_DIFFER if a plugin of a different build has stored them
+ */
 export function handedOver(): Settings {
   const { release = 'an older one', settings } = (getEnvironmentData(KEY) ?? {}) as unknown as Partial<HandedOver>;
   if (settings && release === ownRelease()) return settings;
   throw versionsDiffer(PLUGIN_PACKAGE, release, ENGINE_PACKAGE);
 }
 
-/** Key for the variables of the script's `before`, which Artillery runs in its main thread only. */
+/** Key of the variables from the script's `before`, which Artillery runs in the main thread only. */
 const BEFORE = `${KEY} before`;
 
-/** Stores the variables that `before` captures. Must be called in the main thread, with the script from which Artillery runs `before`. */
+/**
+ * Adds a function to `before` that stores the captured variables for the workers. Must be called in the main thread,
+ * with the script from which Artillery runs `before`.
+ */
 export function keepVariablesOfBefore({ before, config }: Script): void {
   if (!before) return;
   const keep = ({ vars }: { vars: object }, _events: unknown, done: () => void) => {
@@ -43,12 +49,12 @@ export function keepVariablesOfBefore({ before, config }: Script): void {
   before.afterScenario = [before.afterScenario ?? [], BEFORE].flat();
 }
 
-/** Returns the variables that `before` captured; empty if there is no `before`, or if it has not run. */
+/** Returns the variables that `before` has captured. Empty if the script has no `before`. */
 export function variablesOfBefore(): Record<string, unknown> {
   return JSON.parse((getEnvironmentData(BEFORE) as string | undefined) ?? '{}');
 }
 
-/** @param own package of this release, whose version `name` should have */
+/** @param own package of this build; `name` should have the same version */
 export function versionsDiffer(name: string, release: string, own: string): CapacityError {
   return new CapacityError(
     'VERSIONS_DIFFER',

@@ -1,7 +1,7 @@
 import { formatProblems, type Problem } from '../../protocol/base/problems.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 
-/** Lists all problems of a script with their paths. */
+/** Error with all problems of a script and their paths. */
 export class InvalidSettings extends CapacityError {
   readonly problems: Problem[];
 

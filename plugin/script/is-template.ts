@@ -1,4 +1,4 @@
-/** Returns whether the value contains, at any depth, a template that is filled in for each virtual user. */
+/** Returns whether the value contains a template at any depth. Artillery fills it for each virtual user. */
 export function isTemplate(value: unknown): boolean {
   return JSON.stringify(value)?.includes('{{') ?? false;
 }

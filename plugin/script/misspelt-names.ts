@@ -1,10 +1,12 @@
-/** Finds misspelt, misplaced or missing names of this engine and plugin, with which Artillery would silently run without them. */
+/**
+ * Finds misspelt, misplaced and missing names of this engine and plugin. Artillery would ignore them without an error.
+ */
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { hasThresholds } from './ensure.ts';
 import { hintFor } from './options/hints.ts';
 import { ENGINE, PLUGIN, type Script, usesOurEngine } from './script.ts';
 
-/** Returns keys of `config` that are probably misspelt names of the engine or the plugin. */
+/** Returns keys of `config` that are probably misspelt names of the engine or plugin. */
 export function misspeltNames({ config }: Script): Problem[] {
   const lists = { engines: ENGINE, plugins: PLUGIN };
   const misspelt = Object.entries(lists).flatMap(([list, name]) =>
@@ -17,7 +19,7 @@ export function misspeltNames({ config }: Script): Problem[] {
   return Object.hasOwn(config, ENGINE) ? [...misspelt, { path: formatPath(['config', ENGINE]), message }] : misspelt;
 }
 
-/** Returns keys of `config` and of this engine's scenarios that neither Artillery nor the engine reads. */
+/** Returns keys of `config` and of this engine's scenarios that nothing reads. */
 export function unreadNames(script: Script): Problem[] {
   const own = (script.scenarios ?? []).map((scenario) => (usesOurEngine(scenario, script) ? scenario : {}));
   const unreadIn = (within: string, at: Path, keys: object) =>
@@ -36,7 +38,9 @@ export function unreadNames(script: Script): Problem[] {
   ];
 }
 
-/** Returns missing entries without which Artillery would not use the engine, or not check the thresholds. */
+/**
+ * Returns missing entries of the script. Without them, Artillery would not use the engine, or not check the thresholds.
+ */
 export function measuringProblems(script: Script): Problem[] {
   const { config, scenarios } = script;
   const problems: Problem[] = [];
@@ -62,7 +66,7 @@ export function measuringProblems(script: Script): Problem[] {
 const HTTP_STEPS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options', 'parallel'];
 const STEPS_OF_BOTH = ['think', 'log', 'function', 'loop', 'count', 'over', 'whileTrue', 'loopValue', 'loopElement'];
 
-/** Returns whether the steps send HTTP requests, and none of them requires a different engine. */
+/** Returns whether the steps send HTTP requests and contain no step of another engine. */
 function sendsHttp(flow: unknown): boolean {
   const keys = [flow]
     .flat(2)
@@ -71,7 +75,7 @@ function sendsHttp(flow: unknown): boolean {
   return keys.some((key) => HTTP_STEPS.includes(key)) && keys.every((key) => known.includes(key));
 }
 
-/** Returns whether Artillery would load the plugin. */
+/** Returns whether the script uses the plugin. */
 export function isMeasured({ config }: Script): boolean {
   return Object.hasOwn(config.plugins ?? {}, PLUGIN);
 }

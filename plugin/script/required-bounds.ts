@@ -1,25 +1,28 @@
-/** Refuses scripts that are too large or too deep, that could change object prototypes, or that have the wrong shape. */
+/**
+ * Refuses scripts that are too large or too deeply nested, have the wrong shape, or could change prototypes of objects.
+ */
 import { z } from 'zod';
 import { check } from '../../protocol/base/problems.ts';
 import { boundProblem } from '../../protocol/base/readable-size.ts';
 import { InvalidSettings } from './invalid-settings.ts';
 import type { Script } from './script.ts';
 
-/** Assigning to this key would replace an object's prototype. */
+/** Key that would replace an object's prototype if it were assigned. */
 const RESERVED = '__proto__';
 
-/** The parts that other code walks through before their own schemas validate them. */
+/** Schema of the parts of a script that are read before they are validated. */
 const shape = z.looseObject({
   config: z.looseObject({ processor: z.union([z.string(), z.looseObject({})]).optional() }).optional(),
   scenarios: z.array(z.looseObject({})).optional(),
 });
 
 /**
- * Must be called before any other code walks through a script.
- * @throws CapacityError CONFIG_INVALID with the first problem of size, depth or name, else with all problems of shape
+ * Checks size, depth, names and shape of a script. Must be called before any other code reads the script.
+ * @throws CapacityError CONFIG_INVALID with the first problem of size, depth or names; otherwise with all problems of
+ * shape
  */
 export function requireBounds(script: Script): void {
-  // `payload` is not checked: Artillery puts all rows of CSV files there.
+  // The rows of CSV files in `payload` are not checked, because there can be very many.
   const problem = boundProblem({ ...script, config: { ...script.config, payload: undefined } }, RESERVED);
   const problems = problem ? [problem] : [];
   if (!problem) check(shape, script, [], problems);

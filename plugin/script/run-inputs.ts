@@ -1,6 +1,6 @@
 /**
- * Digests of everything that a scenario reads, to check that all hosts run the same load. Does not cover modules that a processor
- * imports, options of the conductor, or the paths of files.
+ * Digests of everything that a scenario reads. They show whether all hosts of a run have the same load. Modules that a
+ * processor imports are not included.
  */
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -10,20 +10,20 @@ import { folderOf } from './options/files.ts';
 import { environmentSchema } from './options/plugin-options.ts';
 import { PLUGIN, type Script } from './script.ts';
 
-/** Names of the inputs, with their digests. */
+/** Digests of the inputs by name. */
 export type Inputs = Record<string, string>;
 
-/** Options and variables that only the conductor uses, so that hosts need not have them. */
+/** Options of the plugin that only the conductor uses. They may differ between hosts. */
 const CONDUCTOR_OPTIONS = ['control', 'layers', 'results', 'live'];
 const CONDUCTOR_VARIABLE = /^(CAPACITY|REDIS)_/;
 /** Plugin that Artillery adds to every script. */
 const DEFAULT_PLUGIN = 'metrics-by-endpoint';
 const TEMPLATE_VARIABLE = /\$(?:env|processEnvironment)\.(\w+)/g;
 const DIGEST_LENGTH = 16;
-/** Longest text that is tried as a file name. */
+/** Largest length of a text that may be a file name. */
 const MAX_NAME_LENGTH = 255;
 
-/** @param script script as Artillery passes it to plugins, or as `readScenario` reads it */
+/** @param script script from Artillery or from `readScenario` */
 export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   const folder = folderOf(script);
   const { config, scenarios, before, after, _environment: environment } = script;
@@ -42,16 +42,19 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   ]);
   const set = variablesOf(texts.map(([, text = '']) => text)).filter((name) => env[name]);
   const values = set.map((name) => [`environment variable ${name}`, env[name]]);
-  // Treats every text that is the name of a file as an input: certificates, parsers, forms.
+  // Each text that is the name of an existing file counts as an input, such as a certificate or a form.
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
   const paths = new Set([...filesOf(script, specs), ...named].map((name) => resolve(folder, name)));
-  // Artillery itself reports files that cannot be read.
+  // A file that cannot be read is ignored here, because Artillery reports it.
   const files = [...paths].map((path) => [relative(folder, path), attempt(() => digestOf(readFileSync(path))) ?? '']);
   const digests = [...texts, ...values].map(([name, content = '']) => [name, digestOf(content)]);
   return Object.fromEntries([...digests, ...files]);
 }
 
-/** Returns the names of the environment variables that determine the load. @param texts parts of the scenario */
+/**
+ * Returns the names of the environment variables that affect the load.
+ * @param texts parts of the scenario, in which variables are searched
+ */
 export function variablesOf(texts: string[]): string[] {
   const inTemplates = texts.flatMap((text) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name = '']) => name));
   const names = [...Object.keys(environmentSchema.shape), ...inTemplates];
@@ -68,7 +71,7 @@ interface PayloadSpec {
 }
 
 function comparablePlugins(plugins: Record<string, unknown>, env: NodeJS.ProcessEnv): [string, unknown][] {
-  // Artillery's cloud platforms add plugins, which they list in this variable.
+  // Artillery's cloud platforms add plugins to the script, and list them in this environment variable.
   const added = [DEFAULT_PLUGIN, ...Object.keys(JSON.parse(env.ARTILLERY_PLUGINS || '{}'))];
   const kept = Object.entries(plugins).filter(([name]) => !added.includes(name));
   return kept.map(([name, options]) => {
@@ -77,7 +80,7 @@ function comparablePlugins(plugins: Record<string, unknown>, env: NodeJS.Process
   });
 }
 
-/** Returns the files that determine what virtual users do. */
+/** Returns the names of files that determine the actions of virtual users. */
 function filesOf({ config, __originalProcessor }: Script, specs: PayloadSpec[]): string[] {
   const named = [...specs.map(({ path }) => path), config.includeFiles, __originalProcessor ?? config.processor];
   return named.flat().filter((name) => typeof name === 'string');

@@ -1,4 +1,4 @@
-/** Reads the scenarios of a script in one pass, and collects all of their mistakes. */
+/** Reads the scenarios of a script, and collects all their problems. */
 import type { z } from 'zod';
 import { valueAt } from '../../protocol/base/json-path.ts';
 import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
@@ -9,7 +9,7 @@ import { filledHint } from './options/rewrites.ts';
 import { templatesIn, withScalars } from './options/written-scalars.ts';
 import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
-/** Time allowed for all steps that do not wait. */
+/** Estimated seconds for all steps of a flow that do not wait. */
 export const STEPS_SECONDS = 10;
 
 const ONE_VALUE =
@@ -18,15 +18,15 @@ const TEMPLATE = /\{\{\s*([\w$.]+)\s*\}\}/g;
 const ENVIRONMENT_NAME = /^\$(?:env|processEnvironment)\.(.+)$/;
 
 interface Scenarios {
-  /** Flows of the scenarios on this engine, or of all scenarios if a third-party engine drives the load. */
+  /** Flows of the scenarios on this engine; if a third-party engine drives the load, of all scenarios. */
   flows: Flow[];
   /** Problems of the scenarios on this engine. */
   problems: Problem[];
 }
 
 /**
- * @param script script in the main thread or in a worker; only the worker's has the processor's functions
- * @param steps steps by verb
+ * @param script script in the main thread or in a worker; only a worker has the functions of the processor
+ * @param steps steps by name
  */
 export function readScenarios(script: Script, steps: StepTable, env = process.env): Scenarios {
   const scenarios = script.scenarios ?? [];
@@ -42,7 +42,7 @@ export function readScenarios(script: Script, steps: StepTable, env = process.en
   return { flows: scenarios.map((scenario) => externalReader.read(scenario, [])), problems };
 }
 
-/** Reports hooks that name this engine. Without `engine`, a hook uses HTTP, even if `config.engine` is set. */
+/** Returns problems of hooks on this engine. A hook without `engine` uses HTTP, even if `config.engine` is set. */
 function hookProblems(script: Script): Problem[] {
   return (['before', 'after'] as const)
     .filter((hook) => script[hook]?.engine === ENGINE)
@@ -70,7 +70,10 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
     };
   }
 
-  /** @param flattens accepts lists among the steps, as YAML references produce them; Artillery flattens one level */
+  /**
+   * @param flattens whether lists are allowed among the steps, as YAML references produce them; Artillery flattens one
+   * level
+   */
   function readSteps(given: unknown, at: Path, flattens: boolean): Flow {
     if (!Array.isArray(given)) return addFlows([]);
     const flows = given.map((step, index) =>
@@ -96,7 +99,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
     return spec === undefined ? addFlows([]) : flowOfStep(kind, spec, inside);
   }
 
-  /** Fills templates in place, because the same step is read again when the flow runs. */
+  /** Fills templates in the step itself, because the step is read again when the flow runs. */
   function fillIn(fields: object, schema: z.ZodType): void {
     Object.assign(fields, withScalars(schema, fields, fill));
   }
@@ -120,7 +123,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
   return { problems, read };
 }
 
-/** Returns a function that fills the templates of a text that have the same value for all virtual users. */
+/** Returns a function that fills templates in a text, if their value is the same for all virtual users. */
 function fillerOf(variables: unknown, env: NodeJS.ProcessEnv): (text: string) => string {
   const fixedValue = (name: string) => {
     const [, key] = ENVIRONMENT_NAME.exec(name) ?? [];

@@ -1,8 +1,8 @@
-/** The parts of an Artillery script that this project reads. Artillery publishes no types for it. */
+/** The parts of an Artillery script that this tool reads. Artillery publishes no types for them. */
 
-/** Key of the engine in `config.engines`, and the value of a scenario's `engine`. */
+/** Name of the engine in `config.engines` and in the key `engine` of a scenario. */
 export const ENGINE = 'socketio-capacity';
-/** Key of the plugin in `config.plugins`. */
+/** Name of the plugin in `config.plugins`. */
 export const PLUGIN = 'socketio-capacity';
 
 export interface Script {
@@ -12,7 +12,7 @@ export interface Script {
     engines?: Record<string, unknown>;
     plugins?: Record<string, unknown>;
     phases?: ScriptPhase[];
-    /** Path in the main thread; in a worker, the module's functions by name. */
+    /** Path of the module in the main thread; in a worker, its functions by name. */
     processor?: string | Record<string, unknown>;
     defaults?: { think?: { jitter?: number | string } };
     [key: string]: unknown;
@@ -22,29 +22,29 @@ export interface Script {
   after?: Scenario;
   /** Absolute path of the scenario's file. */
   _scriptPath?: string;
-  /** A processor in TypeScript, which Artillery compiles into another file. */
+  /** Path of a processor in TypeScript. Artillery compiles it to another file. */
   __originalProcessor?: string;
-  /** The chosen key of `config.environments`, if any. */
+  /** Chosen key of `config.environments`; undefined if none is chosen. */
   _environment?: string;
 }
 
 type PhaseKey = 'duration' | 'pause' | 'arrivalRate' | 'rampTo' | 'arrivalCount' | 'maxVusers';
 
-/** A phase as the user wrote it; in a worker, the worker's share of it. */
+/** A phase as the user has written it. In a worker, the worker's share of it. */
 export interface ScriptPhase extends Partial<Record<PhaseKey, number | string>> {
-  /** Number of workers; set in a worker only. */
+  /** Number of Artillery's workers; set only in a worker. */
   totalWorkers?: number;
-  /** Number of the worker, from 1. */
+  /** Number of this worker, from 1; set only in a worker. */
   worker?: number;
 }
 
-/** Keys of a scenario that name functions of the processor. The last three are called for its HTTP requests. */
+/** Keys of a scenario that name functions of the processor. The last three functions are called for HTTP requests. */
 export const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
 
 export interface Scenario extends Partial<Record<(typeof FUNCTION_HOOKS)[number], string | string[]>> {
   name?: string;
   engine?: string;
-  /** Share of the arrivals; a text can be a template. */
+  /** Weight of the scenario when Artillery chooses one for a virtual user. Text can be a template. */
   weight?: number | string;
   flow?: unknown[];
   /** Connection options of this scenario's virtual users. */
@@ -59,7 +59,7 @@ export function usesOurEngine(scenario: Scenario, script: Script): boolean {
   return engineNameOf(scenario, script) === ENGINE;
 }
 
-/** Returns the engines of the scenarios. Artillery never chooses one of weight 0. */
+/** Returns the names of the engines that run scenarios. Artillery never chooses a scenario of weight 0. */
 export function enginesOf(script: Script): string[] {
   const used = (script.scenarios ?? []).filter(({ weight }) => Number(weight) !== 0);
   return [...new Set(used.map((scenario) => engineNameOf(scenario, script)))];

@@ -1,6 +1,6 @@
 /**
- * Reads a scenario once, for the run, the doctor and the engines. Environment variables override some options, so that the same file
- * works with another target, rate, hold or number of broadcasts.
+ * Reads the settings of a scenario for the run, the doctor and the engines. Environment variables take precedence over
+ * some options, so the same scenario works with another target, rate, hold time or number of broadcasts.
  */
 import { check, type Problem } from '../../protocol/base/problems.ts';
 import type { TlsOptions } from '../../protocol/wire/connection.ts';
@@ -32,64 +32,67 @@ import { knowSecretsOf } from './secrets.ts';
 import { unfilledTemplates } from './unfilled-templates.ts';
 
 /**
- * The supported third-party engine, `artillery-engine-socketio-v3`. Artillery's own engine `socketio` is not supported,
- * because Artillery refuses the step `hold` for it.
+ * Name of the supported third-party engine, `artillery-engine-socketio-v3`. Artillery's own engine `socketio` is not
+ * supported, because Artillery refuses the step `hold` for it.
  */
 const EXTERNAL_ENGINE = 'socketio-v3';
 
-/** Host of the bundled deployment. */
+/** Address of the deployment that this tool starts. */
 const HOST = '127.0.0.1';
 
-/** The server's own event that the run counts. */
+/** Settings of an event that the server sends itself and the run counts. */
 export interface Delivery extends DeliveryOptions {
-  /** Duration of the broadcasts or, without `publish`, of listening. */
+  /** Seconds during which the run publishes; without `publish`, seconds during which it listens. */
   seconds: number;
 }
 
 export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'control' | 'stack'> {
-  /** Port of the bundled deployment; undefined for the user's own server. */
+  /** Port of the deployment that this tool starts; undefined for the user's own server. */
   stack: { port: number } | undefined;
-  /** Number of workers of the bundled deployment. */
+  /** Number of workers of the deployment that this tool starts; undefined for the user's own server. */
   workers: number | undefined;
-  /** Sources of the workers' memory and CPU, if the workers do not report them. */
+  /** Sources of the workers' memory and CPU figures; undefined if the workers report them. */
   workerSources: WorkerSources | undefined;
-  /** Whether the run reads where the workers allocate memory and use CPU. */
+  /** Whether the run profiles where the workers' code allocates memory and uses CPU. */
   places: boolean;
   target: string;
-  /** Whether the bundled deployment uses TLS, with a self-signed certificate. */
+  /** Whether the deployment that this tool starts uses TLS with a self-signed certificate. */
   tls: boolean;
-  /** Phases with times in seconds, at the rate of `RATE` if it is set. */
+  /** Phases with times in seconds. `RATE` has been applied if it is set. */
   phases: Phase[];
   load: Load;
-  /** Option that replaces the contract's broadcasts; undefined if the run counts those, or none. */
+  /** Event to count in place of the tool's broadcasts; undefined if the run publishes those, or counts nothing. */
   delivery: Delivery | undefined;
   /** Connection options of the load, of the run's own receivers and of checks. */
   connection: ConnectionTarget;
-  /** Access to the workers' control ports; undefined without them. */
+  /** Settings of the workers' control ports; undefined if the server has none. */
   control: ControlSettings | undefined;
   redisUrl: string | undefined;
-  /** Number of nodes of the Redis that a stack starts. */
+  /** Number of nodes of the Redis that this tool starts. */
   redisNodes: number | undefined;
   /** Name of the Artillery engine that drives the load. */
   engine: string;
   /** Options of this engine; undefined if a third-party engine drives the load. */
   engineOptions: EngineOptions | undefined;
-  /** Other engines whose virtual users load the server beside the measured connections. */
+  /** Names of further engines. Their virtual users load the server, too, but are not measured. */
   otherEngines: string[];
   /** Whether a third-party engine drives the load. */
   external: boolean;
-  /** This host's share of the load; `phases` and `load` are already reduced to it. */
+  /** This host's share of the load. `phases` and `load` contain only this share. */
   share: Share;
   /**
-   * Whether all virtual users leave by themselves, so that the run measures while they connect and disconnect; false with
+   * Whether all virtual users leave by themselves. The run then measures while users connect and disconnect. False with
    * the option `overTime`.
    */
   usersLeave: boolean;
-  /** Seconds from the first arrival to the first broadcast in a run whose users leave. By then, the first users may have left. */
+  /**
+   * Seconds from the first arrival to the first broadcast, if virtual users leave by themselves. The first users may
+   * have left by then.
+   */
   leadSeconds: number;
 }
 
-/** Number of memory readings in a run whose users leave, during the load. */
+/** Number of memory readings during the load, if virtual users leave by themselves. */
 const READINGS = 40;
 const MIN_READING_SECONDS = 2;
 
@@ -100,12 +103,13 @@ interface ControlSettings {
 }
 
 /**
- * @param script script as Artillery passes it to plugins
- * @param steps steps of this engine, by verb
- * @param env process.env
+ * Reads the settings of a run.
+ * @param script script from Artillery or from `readScenario`
+ * @param steps steps of this engine by name
+ * @param env environment variables
  * @param share this host's share of the load
- * @param earlierProblems problems that were found before
- * @throws CapacityError CONFIG_INVALID, which lists every problem with its path; RATE_IMPOSSIBLE
+ * @param earlierProblems problems that are already known
+ * @throws CapacityError CONFIG_INVALID with all problems and their paths; RATE_IMPOSSIBLE
  */
 export function readSettings(
   script: Script,
@@ -134,7 +138,7 @@ export function readSettings(
     ...{ target, transports, compression },
     selfSigned: tls,
   });
-  // The engine's TLS options also apply to control ports, except for the target's name and session resumption.
+  // The engine's TLS options also apply to control ports, except for server name and session resumption.
   const { servername: _, resume: __, ...sharedTls } = engineOptions?.connection.tls ?? {};
   const at = ['config', 'plugins', PLUGIN, 'control', 'tls'];
   const controlTls = { ...sharedTls, ...readTlsFiles(given?.control?.tls ?? {}, folderOf(script), at, problems) };
@@ -204,15 +208,15 @@ function engineOf(script: Script): Pick<Settings, 'engine' | 'otherEngines' | 'e
 
 interface StackTarget {
   port: number;
-  /** URL with the path and query of `config.target`. */
+  /** URL of the deployment, with the path and query of `config.target`. */
   url: string;
 }
 
 /**
- * Returns the address of the bundled deployment; undefined for the user's own server. Depends on the scenario alone, never on which
- * ports are in use: the bundled deployment is measured if the scenario has the option `stack`, its target is that address, and
- * neither `TARGET` nor an option names another server.
- * @param target target of the scenario, also as set by `artillery run --target` or by an environment of the scenario
+ * Returns the address of the deployment that this tool starts; undefined for the user's own server. The scenario alone
+ * decides, not the ports in use. The deployment is measured if the scenario has the option `stack` and the deployment's
+ * address as target, and neither `TARGET` nor an option names another server.
+ * @param target target of the scenario, including `--target` and the chosen environment
  */
 function stackTargetOf(
   target: unknown,

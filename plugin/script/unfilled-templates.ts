@@ -1,10 +1,12 @@
-/** Finds templates of flows without a value: Artillery would send nothing in their place, or the word `undefined`. */
+/**
+ * Finds templates in flows that have no value. Artillery would send nothing in their place, or the word `undefined`.
+ */
 import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
 import { hintFor } from './options/hints.ts';
 import { fillsOf, type Hint } from './options/rewrites.ts';
 import { FUNCTION_HOOKS, PLUGIN, type Scenario, type Script, usesOurEngine } from './script.ts';
 
-/** Variables and functions that Artillery gives to every virtual user. */
+/** Names of variables and functions that Artillery gives to every virtual user. */
 const BUILT_IN = [
   'target',
   '$environment',
@@ -16,9 +18,9 @@ const BUILT_IN = [
   '$uuid',
 ];
 const FUNCTIONS = ['$randomNumber', '$randomString', '$template'];
-/** Plugins that set no variables. */
+/** Plugins that are known not to set variables. */
 const PLUGINS = [PLUGIN, 'ensure', 'expect', 'apdex', 'metrics-by-endpoint', 'publish-metrics'];
-/** Keys of steps whose functions can set any variable. */
+/** Keys of steps that call functions. A function can set any variable. */
 const FUNCTION_KEYS = ['function', 'whileTrue', 'beforeRequest', 'afterResponse', 'onError'];
 const HOOKS = FUNCTION_HOOKS.filter((hook) => hook !== 'afterScenario');
 
@@ -33,10 +35,10 @@ interface Found {
   value: unknown;
 }
 
-/** Returns the templates of this engine's scenarios that no payload, variable, capture, loop or function fills. */
+/** Returns the problems of templates that no payload, variable, capture, loop or function fills. */
 export function unfilledTemplates(script: Script, env: NodeJS.ProcessEnv): Problem[] {
   const { config, scenarios = [], before } = script;
-  // A function of another plugin or of `before` can set any variable.
+  // Functions of other plugins or of `before` could set any variable, so no template is reported.
   const isOpen =
     Object.keys(config.plugins ?? {}).some((name) => !PLUGINS.includes(name)) || (before && hasFunction(before));
   if (isOpen) return [];
@@ -55,12 +57,12 @@ export function unfilledTemplates(script: Script, env: NodeJS.ProcessEnv): Probl
   });
 }
 
-/** Returns the parts that are filled before any function of the flow runs. */
+/** Returns the parts of a scenario whose templates are filled before any function of the flow runs. */
 function partsOf({ socketio, flow = [] }: Scenario): [Path, unknown][] {
   const steps = Array.isArray(flow) ? flow : [];
   const first = steps.findIndex(hasFunction);
   return [
-    // A step fills them when it connects.
+    // Templates in `socketio` are filled when a step connects.
     ...(first === -1 ? ([[['socketio'], socketio]] as [Path, unknown][]) : []),
     ...steps
       .slice(0, first === -1 ? steps.length : first)
@@ -83,7 +85,7 @@ function problemsAt({ path, key, value }: Found, names: Set<string>, env: NodeJS
   return [...templates.flatMap(report(path)), ...lists.flatMap(report([...path, 'over']))];
 }
 
-/** Returns why a template has no value; undefined if it has one, or if Artillery takes it as text. */
+/** Returns the problem of a template; undefined if it has a value, or if Artillery treats it as plain text. */
 function whyUnfilled(inner: string, names: Set<string>, env: NodeJS.ProcessEnv): Hint | undefined {
   const [, call] = CALL.exec(inner) ?? [];
   if (call !== undefined) {
@@ -110,13 +112,13 @@ function whyUnfilled(inner: string, names: Set<string>, env: NodeJS.ProcessEnv):
   return { ...hint, text: `no payload, variable, capture, loop or function sets ${root}: ${fix}` };
 }
 
-/** Returns the variables that captures and loops set. */
+/** Returns the names of variables that captures and loops set. */
 function namesSetIn(value: unknown): string[] {
   return walk(value, []).flatMap(({ key, value: inside }) => {
     const { loop, over, loopValue = '$loopCount', loopElement = '$loopElement' } = Object(inside);
     const counted = loop === undefined ? [] : [loopValue, ...(over === undefined ? [] : [loopElement])];
     const captured = key === 'capture' ? [inside].flat().map((one) => Object(one).as) : [];
-    // Every answer that is checked sets `$`.
+    // A checked answer is stored in the variable `$`.
     return [...counted, ...captured, ...(['match', 'capture'].includes(key) ? ['$'] : [])].map(String);
   });
 }
@@ -129,7 +131,7 @@ function hasFunction(value: unknown): boolean {
   return walk(value, []).some(({ key }) => FUNCTION_KEYS.includes(key) || HOOKS.includes(key as never));
 }
 
-/** Returns the value and everything in it. */
+/** Returns the value and all values inside it, with their paths. */
 function walk(value: unknown, path: Path): Found[] {
   const own = { path, key: String(path.at(-1) ?? ''), value };
   if (typeof value !== 'object' || value === null) return [own];

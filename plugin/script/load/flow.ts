@@ -1,45 +1,45 @@
 /**
- * Declarations of steps, and what follows from them for a whole flow: how long its virtual users stay, and how they connect. Does not
- * depend on the names of steps.
+ * Properties of a flow that follow from its steps: how long virtual users stay, and how they connect. Depends on
+ * declarations of steps, not on their names.
  */
 import type { z } from 'zod';
 import type { ConnectOptions } from '../options/connect-options.ts';
 
-/** Message that each connection of a flow sends periodically. */
+/** A message that each connection of a flow sends repeatedly. */
 export interface Repeated {
-  /** Namespace; missing if the step names none. */
+  /** Namespace; undefined if the step names none. */
   namespace?: string;
   event: string;
   seconds: number;
-  /** Messages per period. */
+  /** Number of messages per period. */
   count: number;
-  /** Events per message. */
+  /** Number of events in each message. */
   events: number;
   acknowledge: boolean;
 }
 
-/** Declaration of a step, for validating a script and planning its load. */
+/** Declaration of a step. Used to validate a script and to estimate its load. */
 export interface StepDeclaration<Spec = unknown> {
   schema: z.ZodType;
   /**
-   * Returns an upper estimate of the seconds that a virtual user spends in the step; infinite if the script does not bound it. A step
-   * without this function takes 0 s.
+   * Returns an upper estimate of the seconds that a virtual user spends in the step; infinite if the script does not
+   * limit them. Undefined for a step that takes no time.
    * @param childSeconds estimate for one iteration of the steps inside
    */
   staySeconds?(spec: Spec, childSeconds: number): number;
-  /** Whether the step keeps the virtual user until the run releases it. */
+  /** Whether virtual users stay in the step until the run releases them. */
   holds?: boolean;
-  /** Whether the step only waits. If all steps of a flow do, its virtual users open a connection first. */
+  /** Whether the step only waits. In a flow with only such steps, virtual users first open a connection. */
   waits?: boolean;
-  /** Key of the list of steps inside. */
+  /** Key of the step that contains a list of further steps. */
   childrenKey?: string;
-  /** Verbs of other steps that can be in the same list item. */
+  /** Names of other steps that may be in the same list item. */
   besideKeys?: string[];
-  /** Keys, with dots, whose values name functions of `config.processor`. */
+  /** Keys whose values are names of functions in `config.processor`. Dots separate nested keys. */
   functionKeys?: string[];
-  /** Returns the message that the step makes its connections send until they close. */
+  /** Returns the message that connections send repeatedly from this step on, until they close. */
   repeated?(spec: Spec): Repeated;
-  /** Returns the step's connection options, without templates. */
+  /** Returns the connection options of the step. Options with templates are left out. */
   connect?(spec: Spec): ConnectOptions;
   /** Whether the step sends HTTP requests. */
   http?: boolean;
@@ -48,18 +48,24 @@ export interface StepDeclaration<Spec = unknown> {
 export type StepTable = Record<string, StepDeclaration>;
 
 export interface Flow {
-  /** Upper estimate of the time for which a virtual user keeps its connections; infinite if the script does not bound it. */
+  /**
+   * Upper estimate of the seconds for which a virtual user keeps its connections; infinite if the script does not limit
+   * them.
+   */
   staySeconds: number;
   /** Whether virtual users keep their connections until the run releases them. */
   holds: boolean;
   repeated: Repeated[];
-  /** Connection options of the scenario, then of the first step that has any; later ones take precedence. */
+  /** Connection options: of the scenario, then of the first step that has any. Later options take precedence. */
   connect: ConnectOptions[];
   /** Whether the flow sends HTTP requests. */
   http: boolean;
 }
 
-/** Returns the step's verb; undefined if it has several, except for those in its `besideKeys`. */
+/**
+ * Returns the name of the step. Undefined if the object contains several steps, except for steps that allow each other
+ * by `besideKeys`.
+ */
 export function verbOf(step: unknown, table: StepTable): string | undefined {
   if (typeof step !== 'object' || step === null) return undefined;
   const verbs = Object.keys(step).filter((key) => Object.hasOwn(table, key));
@@ -67,7 +73,7 @@ export function verbOf(step: unknown, table: StepTable): string | undefined {
   return verbs.find((verb) => verbs.every((other) => other === verb || table[verb]?.besideKeys?.includes(other)));
 }
 
-/** Combines the flows of consecutive steps. */
+/** Combines the properties of consecutive steps. */
 export function addFlows(flows: Flow[]): Flow {
   return {
     staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
@@ -78,7 +84,10 @@ export function addFlows(flows: Flow[]): Flow {
   };
 }
 
-/** @param inside combined flow of the steps inside the step */
+/**
+ * Returns the properties of one step.
+ * @param inside combined properties of the steps inside it
+ */
 export function flowOfStep(step: StepDeclaration, spec: unknown, inside: Flow): Flow {
   const options = step.connect?.(spec) ?? {};
   return {

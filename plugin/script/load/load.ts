@@ -1,4 +1,4 @@
-/** The load of a scenario: connections in all and at the same time, their rate and their messages. */
+/** Load of a scenario: number of connections, their rate, and their messages. */
 import type { ScriptPhase } from '../script.ts';
 import type { Flow, Repeated } from './flow.ts';
 import { arrivalsOf, maxArrivalsOf, type Phase, phasesOfShare, totalArrivals, totalSeconds } from './phases.ts';
@@ -6,24 +6,25 @@ import { arrivalsOf, maxArrivalsOf, type Phase, phasesOfShare, totalArrivals, to
 export interface Load {
   /** Total number of connections: one for each virtual user. */
   connections: number;
-  /** Concurrent connections; an upper estimate if virtual users leave by themselves. */
+  /** Number of concurrent connections. An upper estimate if virtual users leave by themselves. */
   connectionsAtOnce: number;
-  /** Whether every virtual user keeps its connections until the run releases it. */
+  /** Whether all virtual users keep their connections until the run releases them. */
   stays: boolean;
-  /** Whether every virtual user leaves by itself. */
+  /** Whether all virtual users leave by themselves. */
   leaves: boolean;
-  /** Upper estimate of the time for which a virtual user stays; infinite if the script does not bound it. */
+  /** Upper estimate of the seconds for which a virtual user stays; infinite if the script does not limit them. */
   staySeconds: number;
-  /** New connections per second during phases with arrivals; null without arrivals. */
+  /** Mean rate of new connections in phases with arrivals; null if there are no arrivals. */
   ratePerSec: number | null;
-  /** Messages that connections send periodically. */
+  /** Messages that connections send repeatedly. */
   messages: Repeated[];
 }
 
 /**
- * Returns an upper estimate of concurrent virtual users: all arrivals if a flow holds or has an unknown length, else the most that
- * arrive within the duration of the longest flow. Artillery drops arrivals of a phase beyond its `maxVusers`.
- * @param arrivals returns the arrivals of a phase
+ * Returns an upper estimate of concurrent virtual users. If a flow holds or its length is unknown, all arrivals;
+ * otherwise the most arrivals within the duration of the longest flow. Artillery drops arrivals beyond a phase's
+ * `maxVusers`.
+ * @param arrivals returns the number of arrivals of a phase
  */
 function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsOf): number {
   const allStaying = phases.reduce(
@@ -39,7 +40,7 @@ function longestStay(flows: Flow[]): number {
   return Math.max(0, ...flows.map(({ staySeconds }) => staySeconds));
 }
 
-/** Returns the most arrivals in any interval of that length, with each phase at its highest rate. */
+/** Returns the largest number of arrivals in any interval of the given length, if each phase has its highest rate. */
 function maxArrivalsWithin(seconds: number, phases: Phase[], arrivals: (phase: Phase) => number): number {
   let atSeconds = 0;
   const spans = phases.map((phase) => {
@@ -62,7 +63,7 @@ function highestRatePerSec({ pause, duration = 1, arrivalRate = 0, rampTo = 0, a
 }
 
 /**
- * Returns an upper estimate of the concurrent connections of one of Artillery's workers.
+ * Returns an upper estimate of the concurrent connections of one Artillery worker.
  * @param phases the worker's share of the phases
  */
 export function connectionsOfShare(phases: ScriptPhase[], flows: Flow[]): number {
@@ -81,7 +82,7 @@ export function loadOf(phases: Phase[], flows: Flow[]): Load {
   };
 }
 
-/** Returns the mean rate of new connections over the phases with arrivals; null without arrivals. */
+/** Returns the mean rate of new connections in phases with arrivals; null if there are no arrivals. */
 export function configuredRatePerSec(phases: Phase[]): number | null {
   const seconds = totalSeconds(phases.filter((phase) => arrivalsOf(phase) > 0));
   return seconds > 0 ? totalArrivals(phases) / seconds : null;

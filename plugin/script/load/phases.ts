@@ -1,4 +1,4 @@
-/** The phases of a scenario: validates and resizes them. Artillery itself validates them only when its workers are running. */
+/** Validates and resizes the phases of a scenario. Artillery validates phases only after its workers have started. */
 import { z } from 'zod';
 import type { Rewrite } from '../../../protocol/base/problems.ts';
 import { durationSchema } from '../duration.ts';
@@ -9,7 +9,7 @@ const seconds = durationSchema.pipe(z.number().positive('must be longer than 0')
 const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
 const whole = amount.int('expected a whole number');
 
-/** Artillery's properties of a phase. It adds the last two itself, for a worker. */
+/** Schema of an Artillery phase. Artillery adds the last two properties in a worker. */
 const phaseShape = z.strictObject({
   duration: seconds.optional(),
   pause: seconds.optional(),
@@ -57,7 +57,7 @@ export const phasesSchema = z
   .array(phaseSchema)
   .refine((phases) => totalArrivals(phases) > 0, 'no phase creates virtual users');
 
-/** Returns the arrivals of a phase; 0 for a pause. */
+/** Returns the number of arrivals in a phase; 0 for a pause. */
 export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arrivalCount }: Phase): number {
   if (pause !== undefined) return 0;
   if (rampTo !== undefined) return rampArrivals(duration, arrivalRate, rampTo);
@@ -65,7 +65,7 @@ export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arriv
   return arrivalCount ?? 0;
 }
 
-/** Returns the arrivals of a ramp. Artillery rounds the arrivals of each second, for all workers together. */
+/** Returns the number of arrivals in a ramp. Artillery rounds the arrivals of each second, over all workers. */
 function rampArrivals(duration: number, arrivalRate: number, rampTo: number): number {
   if (duration === 1) return Math.round((arrivalRate + rampTo) / 2);
   const perSecond = (rampTo - arrivalRate) / (duration - 1);
@@ -82,37 +82,42 @@ export function totalSeconds(phases: Phase[]): number {
   return phases.reduce((total, { duration, pause }) => total + (pause ?? duration ?? 0), 0);
 }
 
-/** Parses a worker's share of the phases. Leaves out invalid phases, which Artillery reports itself. */
+/** Parses a worker's share of the phases. Invalid phases are left out, because Artillery reports them. */
 export function phasesOfShare(phases: ScriptPhase[]): Phase[] {
   return phases.flatMap((phase) => phaseShape.strip().safeParse(phase).data ?? []);
 }
 
-/** Returns an upper bound of the arrivals in a worker's share of a phase: Artillery rounds the whole phase, not the share. */
+/**
+ * Returns an upper bound of the arrivals in a worker's share of a phase. Artillery rounds the arrivals of the whole
+ * phase before it divides them.
+ */
 export function maxArrivalsOf(phase: Phase): number {
   const { duration = 0, rampTo } = phase;
   return arrivalsOf(phase) + (rampTo === undefined ? 0 : Math.ceil(duration));
 }
 
 /**
- * Returns the fields of a phase with exactly `arrivals` virtual users at about `ratePerSec`: a ramp (docs/method.md#rate) over whole
- * seconds, in which Artillery rounds the arrivals of each second to the same number, or from some second on to one more. Lasts at
- * least two seconds, because Artillery spaces the arrivals of a single second by 1 ms.
+ * Returns a ramp with exactly the given number of arrivals, at about the given rate (docs/method.md#rate). It lasts
+ * whole seconds. Artillery rounds the arrivals of each second; with this ramp, all seconds have the same number, or the
+ * last seconds have one more. It lasts at least two seconds, because Artillery spaces the arrivals of a single second
+ * by 1 ms.
  */
 export function exactRamp(
   arrivals: number,
   ratePerSec: number,
 ): Required<Pick<Phase, 'duration' | 'arrivalRate' | 'rampTo'>> {
-  // Tolerates rounding errors: 100 arrivals at 100 ÷ 3 a second take 3 seconds, not 4.
+  // The small term compensates rounding errors: 100 arrivals at 100 ÷ 3 per second take 3 seconds, not 4.
   const duration = Math.max(2, Math.ceil(arrivals / ratePerSec - 1e-9));
   const fewer = Math.floor(arrivals / duration);
   const seconds = arrivals - fewer * duration;
   if (seconds === 0) return { duration, arrivalRate: fewer, rampTo: fewer };
-  // Rises by 1 in all, and crosses the midpoint of both numbers half a second before the first second with one more.
+  // The rate rises by 1. Half a second before the first second with one more arrival, it is halfway between both
+  // numbers.
   const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }
 
-/** Applies `CONNECTIONS`, `DURATION` and `RATE` to the phases. */
+/** Applies the environment variables `CONNECTIONS`, `DURATION` and `RATE` to the phases. */
 export function resizedPhases(phases: Phase[], variables: Environment): Phase[] {
   const { CONNECTIONS, DURATION, RATE } = variables;
   const largest = Math.max(...phases.map(arrivalsOf));

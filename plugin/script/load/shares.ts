@@ -1,4 +1,4 @@
-/** One host's share of a scenario's phases. The shares of all hosts add up to exactly the scenario's arrivals. */
+/** Shares of a scenario's phases for several hosts. All shares together have exactly the scenario's arrivals. */
 import { problemsOf } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { InvalidSettings } from '../invalid-settings.ts';
@@ -7,15 +7,16 @@ import { arrivalsOf, exactRamp, type Phase } from './phases.ts';
 
 export interface Share {
   hosts: number;
-  /** Number of this host, from 0; undefined if hosts are not numbered, so that all must have the same share. */
+  /** Number of this host, from 0. Undefined if hosts are not numbered; then all hosts have the same share. */
   index: number | undefined;
 }
 
 export const WHOLE: Share = { hosts: 1, index: undefined };
 
 /**
- * @param rooms number of rooms over which the connections are spread
- * @throws CapacityError RATE_IMPOSSIBLE if the phases cannot be divided in this way
+ * Returns a host's share of the phases.
+ * @param rooms number of rooms over which connections are spread
+ * @throws CapacityError RATE_IMPOSSIBLE if the phases cannot be divided among the hosts
  */
 export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] {
   if (rooms > 1 && share.hosts > 1 && share.index === undefined) {
@@ -29,7 +30,7 @@ export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] 
   });
 }
 
-/** Returns the share of one phase; undefined if it cannot be divided in this way. */
+/** Returns a host's share of a phase; undefined if the phase cannot be divided. */
 function shareOf(phase: Phase, share: Share): Phase | undefined {
   const { arrivalRate = 0, rampTo, maxVusers } = phase;
   const arrivals = arrivalsOf(phase);
@@ -50,12 +51,15 @@ function shareOf(phase: Phase, share: Share): Phase | undefined {
     const part = partOf(arrivals, share);
     return withShare(part ? exactRamp(part, part / (phase.duration ?? 1)) : undefined);
   }
-  // Artillery rounds the arrivals of each second of a ramp, so the shares may not add up.
+  // Artillery rounds the arrivals of each second, so the sum of the shares must be checked.
   const slope = withShare({ arrivalRate: arrivalRate / share.hosts, rampTo: rampTo / share.hosts });
   return slope && arrivalsOf(slope) * share.hosts === arrivals ? slope : undefined;
 }
 
-/** Returns the host's part of a whole number; undefined if a host would get none, or if parts would have to differ without an index. */
+/**
+ * Returns a host's part of a number. Undefined if the part would be 0, or if parts would differ although hosts are not
+ * numbered.
+ */
 function partOf(whole: number, { hosts, index }: Share): number | undefined {
   const part = Math.floor(whole / hosts);
   const rest = whole - part * hosts;
@@ -75,7 +79,8 @@ function impossible(phase: Phase, number: number, { hosts, index }: Share): Capa
 }
 
 /**
- * Reads the variables of a generator host; undefined if this host conducts its run itself.
+ * Reads the environment variables of a generator host.
+ * @returns undefined if this is not a host of another conductor
  * @throws CapacityError CONFIG_INVALID
  */
 export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Share } | undefined {

@@ -1,4 +1,6 @@
-/** Connection options: the engine's for all connections, a scenario's for its virtual users, and those of a `connect` step. */
+/**
+ * Connection options: of the engine for all connections, of a scenario for its virtual users, and of a `connect` step.
+ */
 import { z } from 'zod';
 import type { Rewrite } from '../../../protocol/base/problems.ts';
 import { mergeHeaders } from '../../../protocol/wire/basic-auth.ts';
@@ -37,14 +39,14 @@ export const connectionShape = {
     .describe('`[websocket]` (the default), `[polling, websocket]` (as in `socket.io-client`) or `[polling]`'),
 };
 
-/** Splits the namespace of a step `connect`. */
+/** Rewrites a namespace that contains a query to the options `namespace` and `query`. */
 const withQuery: Rewrite = (owner, key) => {
   const [namespace, query] = String(owner[key]).split('?');
   if (key === 'connect') return { owner: { ...owner, connect: { namespace, query } } };
   return 'emit' in owner || 'query' in owner ? undefined : { owner: { ...owner, namespace, query } };
 };
 
-/** Refuses a query in a namespace: the server would take it as part of the name. */
+/** Schema of a namespace. Refuses a query, because the server would treat it as part of the name. */
 export const namespaceSchema = z.string().refine((name) => !name.replace(/\{\{.*?\}\}/g, '').includes('?'), {
   error: ({ input }) => {
     const [name] = String(input).split('?');
@@ -53,23 +55,24 @@ export const namespaceSchema = z.string().refine((name) => !name.replace(/\{\{.*
   params: { rewrite: withQuery },
 });
 
-/** Schema of a scenario's `socketio`. */
+/** Schema of the key `socketio` of a scenario. */
 export const scenarioOptionsSchema = z.strictObject(connectionShape);
 
 export type ConnectOptions = z.output<typeof scenarioOptionsSchema>;
 
-/** Returns the Engine.IO path with one slash at each end, as servers expect it; without the last one if they expect that. */
+/** Returns the path of Engine.IO with exactly one slash at its start and, if wanted, at its end. */
 export function enginePath(path: string, addTrailingSlash = true): string {
   return `/${path.replace(/^\/+|\/+$/g, '')}${addTrailingSlash ? '/' : ''}`.replace('//', '/');
 }
 
-/** Returns the options without templates, which are the same for all virtual users. */
+/** Returns the options that contain no templates. They are the same for all virtual users. */
 export function fixedOptions(options: ConnectOptions): ConnectOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && !isTemplate(value)));
 }
 
 /**
- * Returns the changes that layers of options make to `base`. Later layers take precedence; query parameters and headers are added.
+ * Returns the differences from `base` that several sets of options make. Later sets take precedence. Query parameters
+ * and headers are merged.
  */
 export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {
   const changes: Partial<ConnectionOptions> = {};
@@ -88,7 +91,10 @@ export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Pa
   return changes;
 }
 
-/** @param given names and values, or the text of a query */
+/**
+ * Returns query parameters or headers as an object.
+ * @param given the object itself, or the text of a query
+ */
 export function valuesOf(given: Record<string, string> | string | undefined): Record<string, string> {
   return typeof given === 'string' ? Object.fromEntries(new URLSearchParams(given)) : { ...given };
 }

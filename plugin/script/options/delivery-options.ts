@@ -1,4 +1,4 @@
-/** The option `delivery`: counts the server's own event instead of the contract's broadcast. */
+/** The option `delivery`: counts an event of the user's own server in place of the tool's broadcast. */
 import { z } from 'zod';
 import { parseArgumentPath } from '../../../protocol/base/json-path.ts';
 
@@ -11,14 +11,14 @@ const jsonPath = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-/** Schema of `[event, ...arguments]`. */
+/** Schema of an event with its arguments, `[event, ...arguments]`. */
 export const emissionSchema = z
   .array(z.unknown())
   .min(1)
   .refine(([event]) => typeof event === 'string' && event !== '', 'expected [event, ...arguments]')
   .transform(([event, ...args]) => ({ event: event as string, args }));
 
-/** Rooms of a connection: the name of a variable, or a path. */
+/** Schema of the rooms of a connection: the name of a variable, or a path. */
 const roomsOfClient = z
   .string({ error: 'expected the name of a variable, without {{ }}, or a path into the join' })
   .transform((text, context) => {

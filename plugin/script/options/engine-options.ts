@@ -1,4 +1,7 @@
-/** The engine's options, from `config.engines.socketio-capacity` and from the older keys that existing scripts use. */
+/**
+ * Options of the engine, from `config.engines.socketio-capacity` and from `config.socketio`, which existing scripts
+ * use.
+ */
 import { z } from 'zod';
 import { check, formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
@@ -18,14 +21,14 @@ import { findParser, folderOf, readTlsFiles, tlsSchema as sharedTlsSchema } from
 import { withHints } from './hints.ts';
 
 export interface EngineOptions {
-  /** Variable with the rooms of a virtual user, if an own event goes to rooms. */
+  /** Name of the variable with the rooms of a virtual user; undefined if the counted event does not go to rooms. */
   roomsVariable?: string;
   client: ClientKind;
-  /** Options that are the same for all connections. */
+  /** Connection options that are the same for all connections. */
   connection: ConnectionOptions;
   /** Namespace in the path of the target; '' without one. */
   baseNamespace: string;
-  /** Time-out of acknowledgements, responses and `waitFor`. */
+  /** Time-out of acknowledgements, responses and `waitFor` steps. */
   timeoutMs: number;
   retry: Backoff | undefined;
   reconnection: Backoff | undefined;
@@ -88,10 +91,10 @@ export const optionsSchema = z.strictObject({
   disconnectRate: z.number().positive().default(1000).describe('disconnects per second when held connections close'),
 });
 
-/** Values of environment variables, which override the script's. */
+/** Values from environment variables. They take precedence over the script. */
 interface Overrides {
   target?: string | undefined;
-  /** Whether the stack of the run uses TLS with a self-signed certificate, which is accepted. */
+  /** Whether to accept the self-signed certificate of a deployment that this tool starts. */
   selfSigned?: boolean;
   transports?: readonly Transport[] | undefined;
   compression?: boolean | undefined;
@@ -100,9 +103,9 @@ interface Overrides {
 const OPTIONS_PATH: Path = ['config', 'engines', ENGINE];
 
 /**
- * Reads the options. `config.engines.socketio-capacity` takes precedence over `config.socketio`.
- * @param problems receives every mistake with its path in the YAML
- * @returns the options with units in their names; undefined if there are mistakes
+ * Reads the options of the engine. `config.engines.socketio-capacity` takes precedence over `config.socketio`.
+ * @param problems list to which every mistake is added, with its path
+ * @returns the options; undefined if there are mistakes
  */
 export function parseEngineOptions(
   script: Script,
@@ -121,7 +124,7 @@ export function parseEngineOptions(
   const sharedTls = check(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
   const target = parseTarget(overrides.target ?? config.target);
   if (!target) found.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
-  // Each layer is valid, so the merged options are valid, too.
+  // Each source has been validated, so the merged options are valid.
   const options = found.length === 0 ? optionsSchema.parse(Object.assign({}, ...layers)) : undefined;
   if (options?.client === 'official' && { ...sharedTls, ...options.tls }.resume) {
     const message = 'only the light client resumes TLS sessions: write client: light';
@@ -163,8 +166,8 @@ export function parseEngineOptions(
 }
 
 /**
- * Returns the script with only the valid connection options of this engine. Used if a third-party engine drives the load: it keeps
- * its own options in the same keys, which are not validated here.
+ * Returns the script with only the connection options that this engine supports. Used for a third-party engine, which
+ * has its own options in the same keys.
  */
 export function withKnownOptions(script: Script): Script {
   const { target, tls, socketio, engines } = script.config;

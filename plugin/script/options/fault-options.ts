@@ -1,4 +1,4 @@
-/** The option `fault`: a planned fault of the deployment, or of the connections, during the broadcasts. */
+/** The option `fault`: a planned fault of the deployment or of its connections, during the broadcasts. */
 import { z } from 'zod';
 import { FAULT_KINDS } from '../../../protocol/wire/fault-kinds.ts';
 

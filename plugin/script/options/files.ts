@@ -1,4 +1,4 @@
-/** Files and modules named in options. Paths are relative to the folder of the scenario, as in Artillery. */
+/** Files and modules that options name. Paths are relative to the folder of the scenario, as in Artillery. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -9,14 +9,14 @@ import type { TlsOptions } from '../../../protocol/wire/connection.ts';
 import type { Script } from '../script.ts';
 
 const PEM = '-----BEGIN ';
-/** Short names of parsers, as in artillery-engine-socketio-v3. */
+/** Short names of parser modules, as in artillery-engine-socketio-v3. */
 const PARSERS: Record<string, string> = { msgpack: 'socket.io-msgpack-parser' };
 
 export function folderOf({ _scriptPath }: Script): string {
   return _scriptPath === undefined ? process.cwd() : dirname(resolve(_scriptPath));
 }
 
-/** Schema of `config.tls`, of the engine's `tls` and of `control.tls`. */
+/** Schema of the option `tls`: of `config`, of the engine, and of `control`. */
 export const tlsSchema = z.strictObject({
   rejectUnauthorized: z.boolean().optional().describe('`false` accepts any certificate'),
   servername: z.string().optional().describe('name for SNI and the certificate check; default: the URL’s host'),
@@ -25,13 +25,13 @@ export const tlsSchema = z.strictObject({
   key: z.string().optional().describe('its private key: PEM text, or a file beside the scenario'),
 });
 
-/** Returns the options with file names replaced by the files' contents. Adds a problem for each file that cannot be read. */
+/** Replaces file names in the options by the files' contents. Adds a problem for each file that cannot be read. */
 export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems: Problem[]): TlsOptions {
   const read = { ...tls };
   for (const key of ['ca', 'cert', 'key'] as const) {
     const value = tls[key];
     if (value === undefined || value.includes(PEM)) continue;
-    // Error messages do not quote the value: it may be a private key.
+    // Error messages do not contain the value, because it may be a private key.
     try {
       read[key] = readFileSync(resolve(folder, value), 'utf8');
       if (!read[key].includes(PEM)) problems.push(notPem([...at, key], 'the file has no PEM text'));
@@ -46,7 +46,7 @@ function notPem(at: Path, why: string): Problem {
   return { path: formatPath(at), message: `expected PEM text, or the name of a PEM file beside the scenario: ${why}` };
 }
 
-/** Returns the path of a parser: a relative file, or a module installed beside the scenario or the engine. */
+/** Returns the path of a parser: a file, or a module that is installed beside the scenario or the engine. */
 export function findParser(name: string, folder: string, at: Path, problems: Problem[]): string | undefined {
   const module = PARSERS[name] ?? name;
   for (const from of [resolve(folder, 'scenario.yml'), import.meta.filename]) {

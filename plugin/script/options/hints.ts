@@ -1,4 +1,7 @@
-/** Names of other engines and clients, and names that people guess: what to write instead, or that there is no equivalent. */
+/**
+ * Hints for unknown names, such as names of other engines and clients. A hint says what to write in place of the name,
+ * or that there is no equivalent.
+ */
 import type { Problem, Rewrite } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../script.ts';
 import { connectionShape } from './connect-options.ts';
@@ -67,16 +70,16 @@ const OF_CONFIG = {
 };
 const OF_ALL = everywhere(`nothing reads it: write it in ${ENGINE_OPTIONS}, for the connections`);
 
-/** Assigns one hint to several names. */
+/** Returns a table with the same hint for several names. */
 const all = (hint: Hint | string, ...names: string[]) =>
   Object.fromEntries(names.map((name) => [name, typeof hint === 'string' ? text(hint) : hint]));
-/** Limits hints to names in one key. */
+/** Returns a table in which the hints apply only inside the given key. */
 const within = (key: string, hints: Record<string, Hint>) =>
   Object.fromEntries(Object.entries(hints).map(([name, hint]) => [`${key}.${name}`, hint]));
 const withinAll = (keys: string[], hints: Record<string, Hint>): Record<string, Hint> =>
   Object.assign({}, ...keys.map((key) => within(key, hints)));
 
-/** Hints by name, or by the key that contains it and the name. The key is `step` for the verb of a step and its neighbours. */
+/** Hints by name, or by parent key and name. For the keys of a step, the parent key is `step`. */
 const TABLE: Record<string, Hint> = {
   ...within('step', {
     ...all(WAIT, 'once', 'listen', 'listener', 'receive', 'expect', 'expectEvent', 'waitForEvent', 'waitUntil'),
@@ -232,11 +235,11 @@ const TABLE: Record<string, Hint> = {
   ...all(NOTHING, 'closeOnBeforeunload', 'useNativeTimers', 'autoUnref'),
 };
 
-/** Rewrites `on: price`, which calls no function for each event. */
+/** Rewrites `on: price`, which has no function to call, to a step that waits for the event. */
 const waitWithoutFunction: Rewrite = (owner, key) =>
   Object(owner[key]).function === undefined ? WAIT.rewrite?.(owner, key) : undefined;
 
-/** Rewrites of values with an invalid type, by key. */
+/** Rewrites of values whose type is invalid, by key. */
 const REWRITES_OF_VALUES = new Map<string, Rewrite>([
   ['emit', asList],
   ['loop', looped],
@@ -245,7 +248,7 @@ const REWRITES_OF_VALUES = new Map<string, Rewrite>([
 
 const HINTS = new Map(Object.entries(TABLE));
 
-/** @param within key that the name is in: `step`, `emit`, `scenario`, `config`, `template`, … */
+/** @param within parent key of the name: `step`, `emit`, `scenario`, `config`, `template`, … */
 export function hintFor(name: string, within: string): Hint | undefined {
   return HINTS.get(`${within}.${name}`);
 }

@@ -16,7 +16,7 @@ const seconds = z.number().nonnegative();
 const whole = z.int().nonnegative();
 const positive = z.int().positive();
 const name = z.string().min(1);
-/** A whole number in an environment variable. */
+/** Schema of a whole number in an environment variable. */
 const envInteger = z.coerce.number().int();
 const onOff = z.stringbool({ error: 'must be on or off' }).optional();
 const profile = z.enum(['full', 'embedded']);
@@ -119,7 +119,7 @@ export const optionsSchema = z.strictObject({
     })
     .optional()
     .describe('measures the [bundled deployment](../guide/getting-started.md#the-stack), which the run starts'),
-  /** Server under test; if set, it is the user's own server. */
+  /** `control` describes the server under test. If it is set, the server is the user's own. */
   control: z
     .strictObject({
       urls: z
@@ -198,7 +198,7 @@ export const environmentSchema = z.object({
   CAPACITY_TOKEN: z.string().min(16).optional().describe('in place of `control.token`'),
 });
 
-/** Variables of a generator host. Without the first one, the rest have no effect. */
+/** Environment variables of a generator host. The other variables have no effect without CAPACITY_CONDUCTOR. */
 export const hostSchema = z.object({
   CAPACITY_CONDUCTOR: z.string().describe('the join token that [`conduct`](../guide/several-hosts.md) prints'),
   CAPACITY_HOSTS: envInteger.positive().default(1).describe('number of hosts that share the load'),
@@ -208,7 +208,7 @@ export const hostSchema = z.object({
     .describe('number of this host, from 0; without it, all hosts have the same share'),
 });
 
-/** Variables that change the output, but not the measurement. */
+/** Environment variables that change the output, but not the measurement. */
 export const terminalSchema = z.object({
   CI: z.string().optional().describe('any value: no progress line'),
   TERM: z.string().optional().describe('`dumb`: no progress line'),
@@ -223,13 +223,13 @@ export type PluginOptions = z.infer<typeof optionsSchema>;
 export type Environment = z.infer<typeof environmentSchema>;
 export type OverTime = NonNullable<PluginOptions['overTime']>;
 
-/** Returns the variables with defaults; only defaults if one of them is invalid. */
+/** Returns the environment variables with defaults. If a variable is invalid, returns only defaults. */
 export function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Environment {
   const read = check(environmentSchema, withoutEmpty(env), ['environment variable'], problems);
   return read ?? environmentSchema.parse({});
 }
 
-/** Removes empty variables: `RATE= npx artillery …` means "not set". */
+/** Removes variables with an empty value: `RATE= npx artillery …` means that RATE is not set. */
 export function withoutEmpty(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(env).filter(([, value]) => value !== ''));
 }
@@ -245,7 +245,7 @@ export function withVariables({ live, ...options }: PluginOptions, variables: En
     overTime: overTime && { ...overTime, collect: variables.COLLECT ?? overTime.collect },
     hold: overTime ? 0 : (variables.HOLD ?? options.hold),
     broadcasts: { ...broadcasts, count: overTime ? 0 : (variables.BROADCASTS ?? broadcasts.count) },
-    // A single room is `room` itself.
+    // The name of a single room is the option `room`.
     rooms: { name: options.room, ...rooms, count: variables.ROOMS ?? rooms.count },
     control: urls && { urls, token: CAPACITY_TOKEN ?? control?.token ?? '' },
     livePort: livePortOf(live, CAPACITY_LIVE),
@@ -254,7 +254,7 @@ export function withVariables({ live, ...options }: PluginOptions, variables: En
 
 export type RunOptions = ReturnType<typeof withVariables>;
 
-/** Returns the port of the live view: 0 for a free port, undefined for no live view. */
+/** Returns the port of the live view: 0 for any free port, undefined for no live view. */
 function livePortOf(option: PluginOptions['live'], variable: number | undefined): number | undefined {
   if (variable !== undefined) return variable === 0 ? undefined : variable === 1 ? 0 : variable;
   if (option === false) return undefined;

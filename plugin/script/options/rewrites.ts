@@ -1,10 +1,10 @@
-/** The lines that hints propose: as text for a refusal, and as a change of the script for `adopt`. */
+/** Suggestions of hints: as text of an error, and as a change of the script by `adopt`. */
 import type { Path, Rewrite } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../script.ts';
 import { connectionShape } from './connect-options.ts';
 
 export interface Hint {
-  /** Text to write. `<event>`, `<seconds>`, … stand for the user's own values. */
+  /** Text of the suggestion. `<event>`, `<seconds>`, … are replaced by values of the user's step. */
   text: string;
   rewrite?: Rewrite;
 }
@@ -13,9 +13,9 @@ type Owner = Record<string, unknown>;
 type Change = (value: unknown) => unknown;
 
 export const ENGINE_PATH = ['config', 'engines', ENGINE];
-/** Longest value that is quoted. */
+/** Largest length of a value that is quoted in a suggestion. */
 const MAX_VALUE_LENGTH = 60;
-/** Smallest number that is taken for milliseconds. */
+/** Smallest time that is taken for milliseconds. */
 const MILLISECONDS_FROM = 1000;
 const PLACEHOLDER = /<(\w+)>/g;
 const same: Change = (value) => value;
@@ -36,7 +36,10 @@ export function renamed(to: string, hint: string, change = same): Hint {
   };
 }
 
-/** @param to returns the new place, from the path of the map that has the key */
+/**
+ * Moves a key to another place.
+ * @param to returns the new path, from the path of the map that contains the key
+ */
 export function movedTo(to: (owner: Path, key: string) => Path, change = same): Rewrite {
   return (owner, key) => ({ moveTo: (at) => to(at, key), value: change(owner[key]) });
 }
@@ -45,7 +48,7 @@ export function everywhere(hint: string): Hint {
   return { text: hint, rewrite: movedTo((_, key) => [...ENGINE_PATH, key]) };
 }
 
-/** Moves the key into a map beside it. */
+/** Moves a key into another key of the same map. */
 export function inside(map: string, name?: string, change = same): Rewrite {
   return (owner, key) => {
     const { [map]: before, ...others } = without(owner, key);
@@ -55,12 +58,12 @@ export function inside(map: string, name?: string, change = same): Rewrite {
   };
 }
 
-/** Moves the key out of its map, with another name. */
+/** Moves a key out of its map, and renames it. */
 export function beside(name: string): Rewrite {
   return movedTo((at) => [...at.slice(0, -1), name]);
 }
 
-/** Moves a check into the answer that the step waits for. */
+/** Moves a check into the `acknowledge`, `response` or `waitFor` of the same step. */
 export function intoAnswer(name: string): Rewrite {
   return (owner, key) => {
     const answer = ['acknowledge', 'response', 'waitFor'].find((one) => owner[one] !== undefined);
@@ -70,7 +73,7 @@ export function intoAnswer(name: string): Rewrite {
   };
 }
 
-/** Moves a key beside an `emit` into the `emit`. */
+/** Moves a key of an `emit` step into the list of the event's arguments. */
 export const asArgument: Rewrite = (owner, key) => {
   const { emit } = owner;
   if (key === 'channel' || (typeof emit !== 'string' && !Array.isArray(emit))) return undefined;
@@ -78,11 +81,14 @@ export const asArgument: Rewrite = (owner, key) => {
   return { owner: { ...without(owner, key), emit: [...[emit].flat(), ...args] } };
 };
 
-/** Rewrites `emit: hello` as a list. */
+/** Rewrites `emit: hello` to a list. */
 export const asList: Rewrite = (owner, key) =>
   typeof owner[key] === 'string' ? { owner: { ...owner, [key]: [owner[key]] } } : undefined;
 
-/** Rewrites `socketio: {connect: …}`, `socket: true` or `namespace: /chat` as a `connect`, and `socketio: {emit: …}` as an `emit`. */
+/**
+ * Rewrites `socketio: {connect: …}`, `socket: true` or `namespace: /chat` to a `connect` step, and `socketio: {emit:
+ * …}` to an `emit` step.
+ */
 export const connected: Rewrite = (owner, key) => {
   const value = owner[key];
   if (isOptions(value) && 'emit' in Object(value)) return { owner: replacedKey(owner, key, Object(value)) };
@@ -99,14 +105,14 @@ export const connected: Rewrite = (owner, key) => {
   return { owner: replacedKey(owner, key, { connect: inner ?? true }) };
 };
 
-/** Rewrites `repeat: {count: 3, steps: […]}`, and a `loop` that is written so. */
+/** Rewrites `repeat: {count: 3, steps: […]}`, or a `loop` of the same form, to a `loop` step. */
 export const looped: Rewrite = (owner, key) => {
   const { count = owner.count, times = count, flow, loop = flow, steps = loop } = Object(owner[key]) as Owner;
   if (!Array.isArray(steps) || times === undefined) return undefined;
   return { owner: replacedKey(owner, key, { loop: steps, count: times }) };
 };
 
-/** Rewrites `think: {min: 1, max: 3}` as a time with jitter, and `think: {seconds: 2}` as a time. */
+/** Rewrites `think: {min: 1, max: 3}` to a time with jitter, and `think: {seconds: 2}` to a time. */
 export const spread: Rewrite = (owner, key) => {
   const { min, max, seconds, duration = seconds } = Object(owner[key]) as Owner;
   if (typeof min === 'number' && typeof max === 'number')
@@ -114,12 +120,12 @@ export const spread: Rewrite = (owner, key) => {
   return duration === undefined ? undefined : { owner: { ...owner, [key]: duration } };
 };
 
-/** Replaces a template that has no value with this one. */
+/** Returns a hint that replaces a template without a value by the given template. */
 export function filled(template: string): Hint {
   return { text: `write ${template}`, rewrite: (owner, key) => withTemplate(owner, key, template) };
 }
 
-/** Rewrites the templates of an unknown variable or function in a text. */
+/** Applies the rewrite of an unknown variable or function to all its templates in a text. */
 export function fillsOf(rewrite: Rewrite | undefined, inner: string): Rewrite | undefined {
   return (
     rewrite &&
@@ -128,7 +134,7 @@ export function fillsOf(rewrite: Rewrite | undefined, inner: string): Rewrite | 
       const value = owner[key];
       if (typeof value !== 'string' || !found) return undefined;
       const pattern = new RegExp(`\\{\\{\\{?\\s*${inner.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}\\s*\\}\\}\\}?`, 'g');
-      // `$randomInt(1, 6)` keeps its arguments.
+      // Arguments such as in `$randomInt(1, 6)` are kept.
       const [args] = /\(.+\)/.exec(inner) ?? [];
       const template = String(found.owner.template);
       const text = value.replace(pattern, () => (args ? template.replace(/\(.+\)/, () => args) : template));
@@ -141,7 +147,10 @@ function withTemplate(owner: Owner, key: string, template: string): { owner: Own
   return { owner: { ...owner, [key]: template } };
 }
 
-/** Replaces a verb with a whole step. @param more end of the hint */
+/**
+ * Returns a hint that replaces a step by another complete step.
+ * @param more text to append to the hint
+ */
 export function step(line: Owner, more = ''): Hint {
   const rewrite: Rewrite = (owner, key) => {
     const value = owner[key];
@@ -158,7 +167,10 @@ function written([verb, spec]: [string, unknown]): string {
   return `${verb}: ${inYaml}`;
 }
 
-/** Returns undefined if a value is missing, except for the last one of a list. */
+/**
+ * Fills the placeholders of a step with the user's values. Returns undefined if a value is missing. Optional arguments
+ * at the end of a list are left out.
+ */
 function filledIn(spec: unknown, value: unknown): unknown {
   if (Array.isArray(spec)) {
     const [first, ...others] = spec.map((one) => filledIn(one, value));
@@ -166,7 +178,7 @@ function filledIn(spec: unknown, value: unknown): unknown {
     return first === undefined ? undefined : [first, ...given];
   }
   if (typeof spec === 'object' && spec !== null) {
-    // Several events to wait for, in an unknown order.
+    // A list of events has no equivalent: they may arrive in any order.
     if (Array.isArray(value) && value.length > 1) return undefined;
     const entries = Object.entries(spec).map(([key, one]) => [key, filledIn(one, value)]);
     if (entries.some(([, one]) => one === undefined)) return undefined;
@@ -178,7 +190,7 @@ function filledIn(spec: unknown, value: unknown): unknown {
     };
   }
   if (typeof spec === 'string') return valuesIn(value)[/^<(\w+)>$/.exec(spec)?.[1] ?? ''];
-  // `logout: {user: ann}` has a meaning of its own.
+  // Options as in `logout: {user: ann}` have a meaning that the rewrite would lose.
   return value === false || isOptions(value) ? undefined : spec;
 }
 
@@ -197,7 +209,7 @@ function valuesIn(value: unknown): Record<string, unknown> {
   };
 }
 
-/** Returns the hint with the event, time, data or name of the user's own step, if it has them. */
+/** Returns the hint's text with the event, time, data or name of the user's step in place of placeholders. */
 export function filledHint({ text: hint }: Hint, value: unknown): string {
   const values = valuesIn(value);
   return hint.replace(PLACEHOLDER, (placeholder, key: string) => {
@@ -211,7 +223,7 @@ function without(owner: Owner, key: string): Owner {
   return others;
 }
 
-/** Keeps the order of the keys. */
+/** Replaces a key by other keys. The order of the keys is kept. */
 function replacedKey(owner: Owner, key: string, by: Owner): Owner {
   return Object.fromEntries(
     Object.entries(owner).flatMap(([name, value]) => (name === key ? Object.entries(by) : [[name, value]])),

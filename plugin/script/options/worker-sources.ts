@@ -1,4 +1,4 @@
-/** Sources of memory and CPU of a part of the deployment: its processes on this machine, or pages of metrics. */
+/** Sources of memory and CPU figures of a part of the deployment: processes on this machine, or pages with metrics. */
 import { z } from 'zod';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { parseJsonPath } from '../../../protocol/base/json-path.ts';
@@ -41,7 +41,7 @@ const jsonPageSchema = z
   .refine(({ rss, heapUsed }) => rss ?? heapUsed, 'give `rss` or `heapUsed`');
 
 const pid = z.int().positive();
-/** Schema of process ids. Also accepts text, which a template produces from `PIDS=$(pgrep …)`. */
+/** Schema of process ids: numbers, or a text as in `PIDS=$(pgrep …)`, which a template fills in. */
 const pidsSchema = z.union([
   z.array(pid).min(1),
   pid.transform((single) => [single]),
@@ -85,7 +85,7 @@ const inspectorUrl = z
   })
   .describe('URL of an open inspector; with a path, of the pages of Go’s `net/http/pprof`');
 
-/** Returns whether the sources name processes of this machine. */
+/** Returns whether the sources include processes on this machine. */
 export const isNamed = (sources: z.infer<typeof processSources>) => PROCESSES.some((key) => sources[key] !== undefined);
 const oneQuery = (sources: z.infer<typeof processSources>) =>
   PROCESSES.filter((key) => sources[key] !== undefined).length <= 1;
@@ -121,18 +121,18 @@ const layerSchema = processSources
   .refine(oneQuery, ONE_QUERY)
   .refine((sources) => Object.keys(sources).length > 0, 'give `pids`, `match`, `cgroup`, `prometheus` or `json`');
 
-/** Schema of the parts of a deployment that have no control port. */
+/** Schema of the option `layers`: sources of the parts of a deployment that have no control port. */
 export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), layerSchema);
 
 export type ProcessSources = z.infer<typeof processSources>;
 export type WorkerSources = z.infer<typeof workerSourcesSchema>;
 
-/** Returns the pages from which figures are read. */
+/** Returns the pages with metrics. */
 export function metricsPagesOf({ prometheus = [], json = [] }: ProcessSources) {
   return [...prometheus, ...json];
 }
 
-/** Returns whether any source is set. `profile` is an option, not a source. */
+/** Returns whether any source is given. `profile` is not a source. */
 export function hasSources({ profile: _, ...sources }: WorkerSources): boolean {
   return Object.keys(sources).length > 0;
 }

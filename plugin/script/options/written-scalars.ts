@@ -1,4 +1,4 @@
-/** Parses numbers, booleans and durations given as text: Artillery fills templates such as `{{ $env.PID }}` with text. */
+/** Converts text to numbers, booleans and durations. Artillery fills templates such as `{{ $env.PID }}` with text. */
 import type { z } from 'zod';
 import { isTemplate } from '../is-template.ts';
 
@@ -15,8 +15,8 @@ const NUMBER = /^\s*-?\d+(\.\d+)?\s*$/;
 const asWritten = (text: string) => text;
 
 /**
- * Returns the value with each text parsed where the schema accepts only a number or a boolean.
- * @param fill fills the templates of a text, and keeps templates without a value
+ * Converts each text to a number or a boolean, if the schema accepts no text there.
+ * @param fill fills the templates of a text; templates without a value stay unchanged
  */
 export function withScalars(schema: z.ZodType, value: unknown, fill = asWritten): unknown {
   return textsOf(schema, value).reduce((all, { path, text, isNumber }) => {
@@ -25,7 +25,7 @@ export function withScalars(schema: z.ZodType, value: unknown, fill = asWritten)
   }, value);
 }
 
-/** Returns the paths of templates where the schema accepts only a number, a duration or a boolean. */
+/** Returns the paths of templates in places where the schema accepts no text. */
 export function templatesIn(schema: z.ZodType, value: unknown): Path[] {
   return textsOf(schema, value).flatMap(({ path, text }) => (isTemplate(text) ? [path] : []));
 }
