@@ -1,4 +1,4 @@
-/** Finds the sections of the result that a run cannot know; other sections are not affected. */
+/** Finds the sections of the result that a run could not measure. The other sections stay valid. */
 import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
@@ -12,7 +12,7 @@ const NO_CONTROL = 'that takes `instrument(io)`';
 const NO_BROADCASTS = 'connections came and went, and nothing was broadcast';
 const NO_LEDGER = 'this engine does not report which broadcasts arrive';
 
-/** Returns the reason of each unknown section: it was not requested, or an event of the run prevented it. */
+/** Returns why each missing section was not measured: it was not requested, or an event of the run prevented it. */
 export function absentSections(measurements: Measurements, settings: Pick<Settings, 'broadcasts'>): Result['absent'] {
   const { control, memory } = measurements;
   const isMeasured = control || memory;
@@ -37,14 +37,17 @@ function whyNoDelivery(measurements: Measurements, { broadcasts }: Pick<Settings
   return whyNobody(measurements);
 }
 
-/** Returns why no connection was open; undefined if connections were open, or if this is unknown. */
+/** Returns a reason if no connection was open; undefined if connections were open, or if this is unknown. */
 function whyNobody({ snapshots }: Measurements): string | undefined {
   const opened = sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended))));
   const asked = sum(snapshots.map(({ accounts }) => accounts.asked));
   return asked > 0 && opened === 0 ? 'no connection was open' : undefined;
 }
 
-/** Returns why there is no memory; undefined if memory was read with open connections, or if the run has not ended. */
+/**
+ * Returns why memory was not measured; undefined if it was read while connections were open, or if the run has not
+ * ended.
+ */
 function whyNoMemory({ plateaus, stages, overTime, fault }: Measurements): string | undefined {
   const hasEnded = stages.some(({ name }) => name === 'disconnect') && !overTime && !fault;
   return hasEnded && plateaus.length > 0 && plateaus.every(({ connections }) => connections === 0)
@@ -55,7 +58,10 @@ function whyNoMemory({ plateaus, stages, overTime, fault }: Measurements): strin
 const RESTORED =
   'connections came back with restored sessions: these do not join again, so nothing names the worker that holds them';
 
-/** Returns why latencies within a worker and across workers cannot be separated; undefined if they can. */
+/**
+ * Returns why the latencies cannot be separated into latencies within a worker and between workers; undefined if they
+ * can.
+ */
 export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, observations }: Measurements): string | undefined {
   if (ownEvent) return undefined;
   if (observations.has('joinsMisnamed'))

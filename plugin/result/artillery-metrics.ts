@@ -1,6 +1,6 @@
 /**
- * Converts the measurements to Artillery metrics, so that `config.plugins.ensure` can set thresholds on them, and reads its evaluated
- * thresholds.
+ * Adds the run's figures to Artillery's metrics, so that thresholds of `config.plugins.ensure` can use them, and reads
+ * the evaluated thresholds.
  */
 
 import { ownValue } from '../../protocol/base/sum-counts.ts';
@@ -14,7 +14,7 @@ import { metricsIn } from '../script/ensure.ts';
 import type { ArtilleryStats, Check } from './artillery-stats.ts';
 import { METRIC_UNITS, runMetrics } from './run-metrics.ts';
 
-/** Adds the run's figures to Artillery's own. Omits unmeasured figures and figures that may not be quoted. */
+/** Adds the run's figures to Artillery's metrics. Leaves out figures that are unmeasured or that may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path, unit } of runMetrics(layers)) {
     const value = isWithheld(result, path) ? null : valueAt(result, path);
@@ -29,9 +29,10 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
 }
 
 /**
- * Builds a period for other plugins, such as publish-metrics, which pass on the metrics of periods and ignore the metrics of the run.
- * @param stats of the whole run
- * @returns a period with only the run's figures, so that nothing counts twice
+ * Builds metrics of a period for other plugins, such as publish-metrics. They forward the metrics of periods and ignore
+ * the metrics of the whole run.
+ * @param stats Artillery's metrics of the whole run
+ * @returns a period that contains only this run's figures, so that nothing is counted twice
  */
 export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats {
   const period = { ...stats, counters: {}, rates: {}, summaries: {} };
@@ -39,37 +40,43 @@ export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats 
   return period;
 }
 
-/** Excludes figures that reports give with a doubt, or not at all, because a metric cannot express a doubt. */
+/**
+ * Returns whether a figure is left out. Reports show such figures with a doubt or not at all, and a metric cannot
+ * express a doubt.
+ */
 function isWithheld(result: Result, path: string): boolean {
   if (!path.startsWith('memory.')) return false;
   const isUnknown = result.verdict.status === 'INVALID' || result.absent.memory !== undefined;
   return isUnknown || whyNotQuoted(result, path) !== undefined;
 }
 
-/** Rounds a counter. A share is not rounded up to 1: one lost copy in a million must miss a threshold. */
+/** Rounds a counter, but not a share: a share of 0.999999 misses a threshold of 1, so it must not be rounded to 1. */
 function counterOf(value: number, unit: string): number {
   return unit === '0 to 1' ? value : Math.round(value * 10_000) / 10_000;
 }
 
 /**
- * Converts a summary to Artillery's names. `ensure` ignores a threshold without a value. If there are too few broadcasts for a percentile,
- * the maximum takes its place, because the percentile cannot exceed it.
- * @returns the summary with Artillery's names
+ * Converts a summary to Artillery's names of percentiles. If there are too few broadcasts for a percentile, its value
+ * is the maximum, which the percentile cannot exceed: `ensure` would ignore a threshold without a value.
  */
 function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<string, number> {
   const { max, p50 } = rest;
-  // p999 precedes p99, which is a prefix of it.
+  // `ensure` replaces the names one after the other. p999 comes before p99, because p99 is the beginning of its name.
   return { p999: p999 ?? max, ...rest, p90: p90 ?? max, p95: p95 ?? max, p99: p99 ?? max, median: p50 };
 }
 
-/** @param stats of the whole run, on which the thresholds were evaluated; undefined if the run ended without any */
+/**
+ * Reads the evaluated thresholds.
+ * @param stats metrics of the whole run, with which the thresholds were evaluated; undefined if the run ended without
+ * metrics
+ */
 export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined): Result['thresholds'] {
   return checks.map(({ original, result, strict, hashed = '' }) => {
-    // `ensure` evaluates a metric that does not exist like a missed threshold.
+    // `ensure` counts a threshold of an unknown metric as missed.
     const unknown = metricsIn(hashed.replaceAll(/'[^']*'/g, ''));
     const found = stats ? valuesIn(original, stats) : [];
     return {
-      // It is evaluated as "at most", and Artillery names it "less than".
+      // Artillery calls this comparison "less than", but evaluates it as "at most".
       expression: original.replace(/^maxErrorRate < /, 'maxErrorRate <= '),
       met: result === 1,
       strict,
@@ -81,7 +88,7 @@ export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined)
 
 type Found = NonNullable<Result['thresholds'][number]['found']>;
 
-/** Returns the values of an expression's metrics. The error rate is not a metric: it is computed from two metrics. */
+/** Returns the values of the metrics in an expression. The error rate is computed from two metrics. */
 function valuesIn(expression: string, stats: ArtilleryStats): Found {
   const { counters } = stats;
   if (expression.startsWith('maxErrorRate')) {
@@ -97,17 +104,17 @@ function valuesIn(expression: string, stats: ArtilleryStats): Found {
 
 function valueIn(metric: string, { counters, rates, summaries }: ArtilleryStats): number | undefined {
   const { name, aggregation } = inSummary(metric);
-  // A metric may have any name, even that of a property that every object inherits.
+  // A metric can have the name of a property that every JavaScript object inherits.
   const summary = ownValue(summaries, name) ?? {};
   return ownValue(counters, metric) ?? ownValue(rates, metric) ?? ownValue(summary, aggregation);
 }
 
-/** Returns the unit of a metric; the units of Artillery's own metrics are unknown. */
+/** Returns the unit of a metric. Units of Artillery's own metrics are unknown. */
 function unitOf(metric: string): string {
   return METRIC_UNITS[metric] ?? METRIC_UNITS[inSummary(metric).name] ?? '';
 }
 
-/** `connections.connect_time.p99` is the aggregation `p99` of a summary. */
+/** A name such as `connections.connect_time.p99` means the aggregation `p99` of a summary. */
 function inSummary(metric: string): { name: string; aggregation: string } {
   const dot = metric.lastIndexOf('.');
   return { name: metric.slice(0, dot), aggregation: metric.slice(dot + 1) };

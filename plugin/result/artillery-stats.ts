@@ -1,20 +1,20 @@
-/** Artillery's own figures, and the evaluations of its plugin `ensure` (2.0.34). */
+/** Types of Artillery's metrics, and of the thresholds that its plugin `ensure` (2.0.34) evaluates. */
 
-/** Metrics of a period or of the whole run; additions appear on Artillery's console and in its report. */
+/** Metrics of a period or of the whole run. Added metrics appear on Artillery's console and in its report. */
 export interface ArtilleryStats {
   counters: Record<string, number>;
   rates: Record<string, number>;
   summaries: Record<string, Record<string, number>>;
-  /** DDSketch of each summary. */
+  /** Encoded distribution (DDSketch) of each summary. */
   histograms?: Record<string, { toProto(): Uint8Array }>;
 }
 
-/** How the plugin `ensure` evaluated one threshold or condition. */
+/** Evaluation of one threshold or condition by the plugin `ensure`. */
 export interface Check {
-  /** Expression whose result is 1 if it holds. */
+  /** Expression whose value is 1 if the threshold is met. */
   original: string;
   result: unknown;
   strict: boolean;
-  /** The expression with a quoted hash in place of each metric of the run; missing for some kinds of thresholds. */
+  /** The expression, with a quoted hash in place of each metric's name; missing for some kinds of thresholds. */
   hashed?: string;
 }

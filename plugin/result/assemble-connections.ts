@@ -1,4 +1,4 @@
-/** Figures of the connections: their number, their rate, and the duration of each connect. */
+/** Builds the figures of the connections: their number, their rate, and the duration of each connect. */
 
 import { decodeHistogram, summaryMs } from '../../protocol/base/histogram.ts';
 import { addSnapshots, type FleetTotals } from '../../protocol/link/add-up.ts';
@@ -62,7 +62,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   };
 }
 
-/** Returns the server's load other than connections, and the counts of the scenario's functions. */
+/** Returns the figures of HTTP requests, of users on other engines, and of the scenario's functions. */
 export function otherLoad({ snapshots }: Measurements): Pick<Result, 'http' | 'otherUsers' | 'functions'> {
   const { http, otherUsers, functions, eventsDropped } = addSnapshots(snapshots);
   const dropped = functions.dropped + eventsDropped;
@@ -80,15 +80,15 @@ function reconnectionFigures({ returns }: FleetTotals): Result['connections']['r
 }
 
 /**
- * @param ended closed connections by reason
- * @returns the same without connections that a virtual user or the run closed
+ * @param ended number of closed connections by reason
+ * @returns the same without connections that a virtual user or the run itself closed
  */
 export function lostOf(ended: Record<string, number>): Record<string, number> {
   const { [OWN_DISCONNECT]: _, ...lost } = ended;
   return lost;
 }
 
-/** Returns connects over time, from the interval in which the samples begin to the last interval with an event. */
+/** Returns the connects over time, from the start of the samples to the last interval with an event. */
 function connectingOverTime(
   { connecting }: FleetTotals,
   { samplesBeganAtUs }: Measurements,
@@ -114,10 +114,11 @@ function connectingOverTime(
 }
 
 /**
- * Returns connections per second of the ramps. A ramp lasts from its first connection to its last, and at least as long as its phases. It
- * counts at most the connections of its phases: a reconnect is no second connection. So the rate cannot exceed the configured rate, and a
- * delay at the ramp's end lowers it.
- * @param isRandom Artillery chose which arrivals are connections, so the first and the last may come at any time
+ * Returns the connect rate of the ramps. A ramp lasts from its first to its last connection, but at least as long as
+ * its phases. Reconnects do not count. The rate therefore cannot exceed the configured rate, and a delay at the end of
+ * a ramp lowers it.
+ * @param isRandom whether Artillery chose at random which arrivals are connections, so that the first and the last
+ * connection may be at any time
  * @returns null if no connection opened
  */
 export function achievedRate(
@@ -125,7 +126,7 @@ export function achievedRate(
   ramps: Ramp[],
   isRandom = false,
 ): { perSec: number; seconds: number } | null {
-  // The connections of an interval count at its start.
+  // All connections of an interval count from the start of the interval.
   const opened = snapshots
     .flatMap(({ openings: { startedAtUs, intervalUs, counts } }) =>
       counts.map((count, index) => ({ atUs: startedAtUs + index * intervalUs, count })),
@@ -143,14 +144,17 @@ export function achievedRate(
     connections += made;
     const ofRamp = own.filter(({ atUs }) => atUs >= ramp.beganAtUs);
     seconds += Math.max(ramp.seconds, secondsOf(ofRamp, isRandom));
-    // A ramp that lasts longer than the pause after it ends with the next ramp.
+    // If a ramp lasts longer than the pause after it, its remaining connections count for the next ramp.
     overdue = nextUs < ramp.endedAtUs ? due - made : 0;
     fromUs = untilUs;
   }
   return connections > 0 ? { perSec: connections / seconds, seconds } : null;
 }
 
-/** Returns the time that all connections take. At equal intervals, it is one interval longer than the time from the first to the last. */
+/**
+ * Returns the time that the connections took. If connections open at equal intervals, this is one interval more than
+ * the time from the first to the last connection.
+ */
 function secondsOf(opened: { atUs: number; count: number }[], isRandom: boolean): number {
   const [first, last, all] = [opened[0], opened.at(-1), sum(opened.map(({ count }) => count))];
   if (!first || !last || all < 2) return 0;

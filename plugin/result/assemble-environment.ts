@@ -1,4 +1,4 @@
-/** The environment of a run, for readers who reproduce the figures or compare them with their own. */
+/** Builds the environment of a run, for readers who reproduce the figures or compare them with other figures. */
 import { execFileSync } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -29,7 +29,7 @@ const SYSCTLS = [
   'fs/nr_open',
 ];
 
-/** @param settings everything that a scenario or the environment sets, secrets masked */
+/** @param settings all settings of the scenario and the environment, with masked secrets */
 export function describeEnvironment(
   settings: Record<string, unknown>,
   workers: WorkerStats[],
@@ -61,7 +61,10 @@ export function describeEnvironment(
   };
 }
 
-/** Returns limits of this process. A missing limit has no key, and a container's limit counts only if it is below the machine's. */
+/**
+ * Returns the limits of this process. Limits that do not exist are left out. The limit of a container is only included
+ * if it is below the machine's.
+ */
 function limitsHere(): Record<string, number> {
   const { soft, hard } = openFileLimits();
   const cgroup = readCgroup();
@@ -95,7 +98,7 @@ function gitCommit(): string | null {
   }
 }
 
-/** Returns all settings that influence the figures, with secrets masked. */
+/** Returns all settings that influence the figures, with masked secrets. */
 export function settingsOf(
   script: Script,
   settings: Settings,
@@ -113,10 +116,10 @@ export function settingsOf(
   } = settings;
   return maskedSettings({
     ...others,
-    // The same form as in results of versions with a single room.
+    // Uses the same format as results of versions that supported only one room.
     rooms: rooms.count > 1 ? rooms : undefined,
     control: control && { urls: control.urls },
-    // Arguments can be secrets.
+    // The arguments are masked, because they can be secrets.
     fault: settings.fault && { ...settings.fault, command: settings.fault.command?.slice(0, 1) },
     redis: redisUrl !== undefined,
     profile,
@@ -127,7 +130,10 @@ export function settingsOf(
   });
 }
 
-/** Returns the values that all workers report, with every value where they differ; null if a worker reports nothing. */
+/**
+ * Returns the values that the workers report; a list of all values where workers differ. Null if a worker reports
+ * nothing.
+ */
 export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Result['environment']['server'] {
   const parsed = workers.map(({ server }) => serverSchema.safeParse(server));
   const descriptions = parsed.flatMap(({ data }) => data ?? []);
@@ -135,7 +141,7 @@ export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Resul
   if (!first || descriptions.length < workers.length) return null;
   const kinds = new Set(descriptions.map(({ kind }) => kind));
   return {
-    // Neither of two kinds of workers is the default.
+    // If there are two kinds of workers, no value is the default.
     kind: kinds.size === 1 ? first.kind : 'own',
     tunings: together(descriptions.map(({ tunings }) => tunings)),
     options: together(descriptions.map(({ options }) => options)),

@@ -1,4 +1,4 @@
-/** The cost of a planned fault. */
+/** Builds the figures of a planned fault, such as lost copies and the duration of reconnects. */
 
 import { recordedUs } from '../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../protocol/link/add-up.ts';
@@ -15,7 +15,7 @@ import { merged, sum } from './sums.ts';
 
 const STEP_US = 100_000;
 
-/** Returns null if no fault was planned, or if none has begun. */
+/** Returns the figures of the planned fault; null if no fault has begun. */
 export function faultFigures(
   measurements: Measurements,
   batches: Batch[],
@@ -93,7 +93,7 @@ function broadcastFigures(
   const before = batches.filter((batch) => at(batch) < fault.atUs);
   const during = batches.filter((batch) => isDuring(fault, at(batch)));
   if (before.length === 0) return null;
-  // Joining connections received the broadcast before they were members.
+  // Connections that were joining received the broadcast before they counted as members.
   const rows = during.map((batch) => {
     const members = before.findLast(({ room }) => room === batch.room)?.expected ?? before.at(-1)?.expected ?? 0;
     const received = batch.received + batch.unexpected;

@@ -1,4 +1,6 @@
-/** The generator's machine, with its remaining CPU and memory, and the generator's event loops and hosts. */
+/**
+ * Builds the figures of the generator's machine: its free CPU and memory, and the generator's event loops and hosts.
+ */
 
 import { summaryMs } from '../../protocol/base/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -20,11 +22,11 @@ export function machineFigures(
   const swapped = sampler.swapped();
   const windows = windowsOf(machineShares);
   const here = {
-    // An average over all ramps would hide the last ramp, in which most connections are open.
+    // Uses the busiest ramp. A mean over all ramps would hide the last ramp, in which most connections are open.
     ramp: least(cpu.ramps.flatMap((ramp) => idlePercent(ramp, cpuCount) ?? [])),
     messages: least(cpu.messages.flatMap((part) => idlePercent(part, cpuCount) ?? [])),
     broadcasts: idlePercent(wholeWindow(cpu.broadcasts), cpuCount),
-    // A cpuset or an affinity makes the other CPUs unusable.
+    // A cpuset or CPU affinity keeps the generator from using the other CPUs.
     ...machineIdle.get(GENERATOR),
   };
   return {
@@ -36,7 +38,7 @@ export function machineFigures(
   };
 }
 
-/** Returns the windows in the order of the run. */
+/** Returns the measurement windows in the order of the run. */
 function windowsOf(shares: Measurements['machineShares']): NonNullable<OfMachine['others']>['windows'] {
   const order = ['ramp', 'idle', 'messages', 'broadcasts'] as const;
   return order.flatMap((window) => {
@@ -45,18 +47,20 @@ function windowsOf(shares: Measurements['machineShares']): NonNullable<OfMachine
   });
 }
 
-/** Returns the lowest value of all hosts. The host of the run itself generates no load. */
+/**
+ * Returns the lowest value of all generator hosts. With several hosts, the host of the run itself generates no load.
+ */
 function leastOf(hosts: GeneratorHost[]): OfMachine['cpuIdlePercent'] {
   const of = (window: GeneratorWindow) => least(hosts.flatMap(({ cpuIdlePercent }) => cpuIdlePercent[window] ?? []));
   return { ramp: of('ramp'), messages: of('messages'), broadcasts: of('broadcasts') };
 }
 
-/** Returns null without a quota. */
+/** Returns the CPU throttling; null without a quota. */
 export function throttledFigures(windows: ThrottledWindows | undefined): OfMachine['throttled'] {
   return windows ? inWindows(windows) : null;
 }
 
-/** Returns null for windows without a known value. */
+/** Returns the values by window; null for windows without a value. */
 export function inWindows<T>(known: Partial<Record<GeneratorWindow, T>> = {}): Record<GeneratorWindow, T | null> {
   return { ramp: null, messages: null, broadcasts: null, ...known };
 }
@@ -65,15 +69,15 @@ function least(percents: number[]): number | null {
   return percents.length > 0 ? Math.min(...percents) : null;
 }
 
-/** Returns the idle percentage of all cores. */
+/** Returns the idle share of all cores, in percent. */
 function idlePercent(window: CpuWindow | undefined, cpuCount: number): number | null {
   const busyUs = window?.cpuUs.system;
   if (!window || busyUs === undefined || window.seconds === 0) return null;
-  // The kernel counts in ticks, so the CPU time may exceed the window.
+  // The kernel counts in ticks, so the CPU time may exceed the length of the window.
   return Math.max(0, 100 * (1 - busyUs / (window.seconds * 1e6 * cpuCount)));
 }
 
-/** Returns rows of event loops, numbered across all engines by window and part: no two loops share a number. */
+/** Returns rows of the event loops. Loops are numbered across all engines, so that each number is unique. */
 export function generatorFigures({ generator, hosts }: Pick<Measurements, 'generator' | 'hosts'>): Result['generator'] {
   const counted = new Map<string, number>();
   return generator.map(({ from: { engine, host }, process: _, ...loop }) => {
@@ -84,7 +88,7 @@ export function generatorFigures({ generator, hosts }: Pick<Measurements, 'gener
   });
 }
 
-/** Returns a row for each host; empty if the run's own host generated the load. */
+/** Returns a row for each generator host; empty if this host alone generated the load. */
 export function generatorHosts(measurements: Measurements): Result['generators'] {
   const { hosts = [], snapshots } = measurements;
   const arrivals = sum(hosts.map((host) => host.arrivals));
@@ -112,7 +116,7 @@ export function generatorHosts(measurements: Measurements): Result['generators']
   });
 }
 
-/** Returns the CPU use of other programs, which is known only on a machine without another part of the run. */
+/** Returns the CPU use of other programs. It is only known on a machine that runs nothing else of the run. */
 function sharesOf(
   { hosts = [], workerResources, cpu }: Measurements,
   { shares, kernel }: GeneratorHost,
@@ -137,7 +141,7 @@ function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Resu
   };
 }
 
-/** One-way latencies of this host's receivers. */
+/** One-way latencies that this host's connections measured. */
 function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['generators'][number]['oneWayMs'] {
   const own = frozen.filter((row) => row.host === host);
   const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));

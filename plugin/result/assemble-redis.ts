@@ -1,12 +1,12 @@
-/** Load of the broadcasts on the adapter's Redis. */
+/** Builds the figures of the load that the broadcasts put on the adapter's Redis. */
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements, RedisMeasured } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';
 import { sum } from './sums.ts';
 
 /**
- * @param received copies by clients, by the ledger; undefined without a ledger
- * @param samples of the run
+ * @param received number of copies that clients received, from the ledger; undefined without a ledger
+ * @param samples time series of the run
  */
 export function redisFigures(
   { redis, redisIdleCpuUsPerSec, sent }: Pick<Measurements, 'redis' | 'redisIdleCpuUsPerSec' | 'sent'>,
@@ -32,7 +32,7 @@ export function redisFigures(
     usedMemoryBytes: total(nodes, 'usedMemoryBytes'),
     rssBytes: total(nodes, 'rssBytes'),
     outputBufferPeakBytes: buffers.length > 0 ? Math.max(...buffers) : null,
-    // Only one node has the stream.
+    // Only one Redis node holds the stream.
     streamEntries: nodes.find(({ streamEntries }) => streamEntries !== null)?.streamEntries ?? null,
     channels: total(nodes, 'channels') ?? 0,
     shardChannels: total(nodes, 'shardChannels'),
@@ -48,7 +48,7 @@ function ofNode({ node, inBytes, outBytes, usedMemoryBytes, rssBytes, channels, 
   return { node, inBytes, outBytes, usedMemoryBytes, rssBytes, channels, shardChannels };
 }
 
-/** Returns null if a node does not report the figure. */
+/** Returns the sum of a figure over all nodes; null if a node does not report it. */
 function total(nodes: Node[], figure: Exclude<keyof Node, 'node' | 'version' | 'streamEntries'>): number | null {
   const values = nodes.map(({ [figure]: value }) => value).filter((value) => value !== null);
   return values.length < nodes.length ? null : sum(values);

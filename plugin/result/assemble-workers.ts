@@ -1,4 +1,4 @@
-/** The workers: their limits, their machines, and each worker over time. */
+/** Builds the figures of the workers: their limits, their machines, and each worker over time. */
 
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../protocol/base/machine/usable.ts';
@@ -11,7 +11,7 @@ import { inWindows, throttledFigures } from './assemble-machine.ts';
 export function workerFigures(measurements: Measurements): Pick<Result, 'workers' | 'workerMachines'> {
   const { workerResources, exportedMachines, throttled, machineIdle, machineSteal } = measurements;
   const told = workerMachines(workerResources);
-  // Sources name the same machine differently: only one source counts, so that no machine appears twice.
+  // Two sources may name the same machine differently, so machines are taken from one source only.
   const exported = [...exportedMachines.values()].map((machine) => ({ machine, workers: [{ machine }] }));
   const machines = told.length > 0 ? told : exported;
   const containers: string[] = [];
@@ -51,7 +51,10 @@ function maxOf(values: (number | undefined)[]): number | null {
   return known.length > 0 ? Math.max(...known) : null;
 }
 
-/** Returns the workers over time. A restarted worker appears once for each of its processes, by its name and the process id. */
+/**
+ * Returns the figures of each worker over time. A restarted worker has one entry per process, with the process id in
+ * its name.
+ */
 export function workersOverTime(
   { workersAtStart, workersAtEnd, eventLoops }: Measurements,
   sampler: Pick<Sampler, 'workers'>,
@@ -80,7 +83,10 @@ export function workersOverTime(
     }));
 }
 
-/** Returns connections by worker for workers that joins name and no control URL leads to. Their memory is not read. */
+/**
+ * Returns the number of connections by worker, for workers without a control URL. Only join acknowledgements name these
+ * workers, and their memory is not read.
+ */
 export function unknownWorkers({ workersAtStart, snapshots }: Measurements): Record<string, number> {
   const known = new Set(workersAtStart.map(({ worker }) => worker));
   const joined = Object.entries(addSnapshots(snapshots).perWorker);

@@ -1,4 +1,4 @@
-/** Converts measurements to the figures of the result document. Measures and judges nothing. */
+/** Converts measurements to the figures of the result document, without judging them. */
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perConnectionOf } from '../../report/figures/per-connection.ts';
@@ -19,7 +19,7 @@ import { doubtMiscounted, memoryFigures } from './memory/assemble-memory.ts';
 import { machineBalance } from './memory/machine-balance.ts';
 import { cpuByPlace } from './places/cpu-places.ts';
 
-/** Parts of the result that the findings decide. */
+/** Parts of the result that follow from the findings. */
 type Concluded = 'answer' | 'outcome' | 'verdict' | 'findings';
 
 export function figuresOf(

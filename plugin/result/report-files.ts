@@ -1,4 +1,6 @@
-/** Files beside result.json, for people and programs. Each is computed from the result document alone. */
+/**
+ * Writes the files next to result.json, for people and programs. Each file is computed from the result document alone.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { unwritable } from '../../protocol/base/unwritable.ts';
@@ -11,13 +13,13 @@ import { renderSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 import { replace } from '../run/folder/run-files.ts';
 
-/** Returns a summary to show among other texts: in a pull request, or on the page of a CI job. */
+/** Returns a summary for use within other texts: in a pull request, or on the page of a CI job. */
 function summaryOf(result: Result): string {
   const document = runDocument(result);
   return renderSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);
 }
 
-/** A file's name, its renderer, and its line for the reference. */
+/** A report file: its name, the function that renders it, and its description for the reference page. */
 type ReportFile = [name: string, render: (result: Result) => string, help?: string];
 
 export const REPORT_FILES: Required<ReportFile>[] = [
@@ -32,7 +34,8 @@ export const REPORT_FILES: Required<ReportFile>[] = [
 ];
 
 /**
- * Writes all report files into an existing folder. A failed file is not left half-written, and the remaining files are still written.
+ * Writes all report files into an existing folder. If a file fails, its partial content is removed, and the other files
+ * are still written.
  * @returns names of the written files, and a CapacityError FILE_UNWRITABLE for each failed file
  */
 export function writeReportFiles(

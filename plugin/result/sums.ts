@@ -1,4 +1,4 @@
-/** Sums over several processes. */
+/** Adds up figures of several processes. */
 import {
   createHistogram,
   decodeHistogram,
@@ -19,7 +19,7 @@ export function histogramOf(valuesUs: number[]): Histogram {
   return histogram;
 }
 
-/** Summarizes values that each stand for a broadcast or a round trip. */
+/** Summarizes values, for example of all broadcasts or all round trips. */
 export function summaryOfEach(valuesUs: number[]): Summary | null {
   return summaryMs(histogramOf(valuesUs), valuesUs.length);
 }

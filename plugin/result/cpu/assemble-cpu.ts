@@ -1,4 +1,7 @@
-/** CPU cost of connections and messages, without the CPU that the deployment uses anyway. */
+/**
+ * Builds the CPU figures: the cost of connections and messages, without the CPU time that the deployment uses when
+ * idle.
+ */
 import { MIN_BROADCAST_PARTS } from '../../../protocol/result/machine-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Interval } from '../../../protocol/result/shared-schemas.ts';
@@ -12,20 +15,20 @@ import { sum } from '../sums.ts';
 type Cpu = Result['cpu'][string];
 
 const CONFIDENCE = 0.95;
-/** Length of the kernel's CPU tick. */
+/** Length of the kernel's CPU tick, in microseconds. */
 const RESOLUTION_US = 10_000;
-/** Minimum number of parts: two parts predict next to nothing about a third. */
+/** Minimum number of parts of a window for an interval. Two parts are too few to estimate the spread. */
 const MIN_PARTS = 3;
-/** Maximum share of failed attempts. Above it, the cost of a connect has only an upper bound. */
+/** Maximum share of failed attempts. If more attempts fail, the cost of a connect has only an upper limit. */
 const MAX_FAILED_SHARE = 0.05;
 
-/** A measured value. Its noise is unknown if `halfWidth` is null. */
+/** A measured value with its error. If the noise is unknown, `halfWidth` is null. */
 interface Measured {
   value: number;
   halfWidth: number | null;
 }
 
-/** A figure whose unknown parts are null. */
+/** A figure of the result. Unknown parts are null. */
 interface Figure {
   value: number | null;
   interval: Interval;
@@ -33,17 +36,17 @@ interface Figure {
 
 const UNKNOWN: Figure = { value: null, interval: null };
 
-/** CPU use of a layer while connections are idle. */
+/** CPU use of a layer while its connections are idle. */
 interface Background {
   usPerSec: number;
   seconds: number;
-  /** Standard deviation of the parts; null with one part. */
+  /** Standard deviation of the parts; null if there is one part. */
   noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
 }
 
 /**
+ * Returns the CPU figures of each layer whose CPU time is known.
  * @param incomplete layers with processes that could not be read
- * @returns figures of the layers whose CPU time is known
  */
 export function cpuFigures(
   measurements: Measurements,
@@ -57,7 +60,7 @@ export function cpuFigures(
       .flatMap((window) => Object.keys(window.cpuUs))
       .filter((id) => !wrong.includes(id)),
   );
-  // If the workers run on another machine, this one is only the generator's.
+  // If the workers run on another machine, this machine's CPU time is the generator's only.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
   return Object.fromEntries(
     own.map(({ id }) => [id, { ...layerFigures(id, cpu), ...(incomplete.has(id) && { isAtLeast: true }) }]),
@@ -66,13 +69,13 @@ export function cpuFigures(
 
 function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
   const { unloaded, ramps, idle, messages, broadcasts } = complete(measured, layer);
-  // Messages begin with each connection and continue during the broadcasts, so they belong to the background.
+  // Connections send messages at all times, also during the broadcasts, so the messages are part of the background.
   const held = messages.length > 0 ? messages : idle;
   const background = backgroundOf(held, layer);
   const ramp = perThousandConnects(ramps, { unloaded, held }, layer);
   const before = backgroundOf(unloaded, layer);
-  // The application's timers also run without messages. They show while connections are idle, or before the first connection if no window
-  // is idle.
+  // The application's timers also use CPU without messages. Their CPU time is measured while connections are idle, or
+  // before the first connection if there is no idle time.
   const quiet = idle.length > 0 || messages.length === 0 ? idle : unloaded;
   const withoutMessages = backgroundOf(quiet, layer);
   const waits = idlePercent(quiet, withoutMessages);
@@ -97,15 +100,16 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
 }
 
 /**
- * Omits a kind of windows if one of them lacks the layer: a sum over the remaining windows would be too low. A source that is unreadable at
- * the end has no figures: a metrics page may be refused late, for impossible earlier values.
+ * Removes windows without the layer's CPU time. If one window of a kind lacks it, all windows of that kind are removed,
+ * because a sum over the others would be too low. If the last window lacks it, all windows are removed: a metrics page
+ * can turn out to be wrong late.
  */
 function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
   const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;
   const isRead = inOrder(cpu).slice(-1).every(has);
   const of = <W extends CpuWindow>(windows: W[]) => (isRead && windows.every(has) ? windows : []);
   const { unloaded, ramps, idle, messages, broadcasts } = cpu;
-  // Required, as the background is subtracted.
+  // The background must be known, because it is subtracted.
   const isKnown = [...idle, ...messages].every(has);
   return {
     unloaded: of(unloaded),
@@ -130,8 +134,8 @@ function backgroundOf(idle: CpuWindow[], layer: string): Background | null {
 }
 
 /**
- * Returns the possible error of the background's mean in that time.
- * @param usPerSecond standard deviation within a second, if another window shows a larger one than the background
+ * Returns the possible error of the background's mean over a time.
+ * @param usPerSecond standard deviation within a second, if another window shows a larger deviation than the background
  */
 function meanErrorUs({ noise, seconds: over }: Background, seconds: number, usPerSecond = 0): number | null {
   if (!noise) return null;
@@ -140,7 +144,10 @@ function meanErrorUs({ noise, seconds: over }: Background, seconds: number, usPe
   return Math.hypot(us, RESOLUTION_US);
 }
 
-/** Returns the error of the background in a window without parts: the background varies, and its mean is not exact. */
+/**
+ * Returns the possible error of the background in a window without parts: the background varies, and its mean has an
+ * error.
+ */
 function noiseUs(background: Background, seconds: number): number | null {
   const { noise } = background;
   const meanUs = meanErrorUs(background, seconds);
@@ -149,9 +156,9 @@ function noiseUs(background: Background, seconds: number): number | null {
 }
 
 /**
- * Returns the CPU of connects, without the CPU that the layer uses anyway. That CPU is measured before the first connection and in the
- * hold, and changes in proportion to the held connections.
- * @returns an interval without a value if only a bound is known
+ * Returns the CPU time of connects, less the background. The background is measured before the first connection and in
+ * the hold. In between, it is assumed to change in proportion to the open connections.
+ * @returns an interval without a value if only a limit is known
  */
 function perThousandConnects(
   ramps: RampWindow[],
@@ -160,7 +167,7 @@ function perThousandConnects(
 ): Figure {
   const parts = ramps.flatMap((ramp) => ramp.parts);
   const held = mean(background.held.map((window) => window.held));
-  // A hold without connections shows the same as the time before the first connection.
+  // If the hold has no connections, it shows the same as the time before the first connection.
   const before = backgroundOf(held > 0 ? background.unloaded : [...background.unloaded, ...background.held], layer);
   const after = held > 0 ? backgroundOf(background.held, layer) : before;
   const rates = { before: before?.usPerSec ?? 0, after: after?.usPerSec ?? 0 };
@@ -173,11 +180,11 @@ function perThousandConnects(
   if (!cost) return UNKNOWN;
   const total = (key: 'units' | 'seconds' | 'loaded') => sum(costs.map((part) => part[key]));
   const [opened, seconds, loaded] = [total('units'), total('seconds'), total('loaded')];
-  // Microseconds per connection equal milliseconds per thousand connections.
+  // Converts microseconds per connection to seconds per thousand connections.
   const perThousand = (us: number) => us / opened / 1000;
   const value = perThousand(cost.value * opened);
   if (!before || !after) return value > 0 ? { value, interval: { low95: 0, high95: value } } : UNKNOWN;
-  // A short window of the background may have missed bursts that the ramps show.
+  // The background was measured briefly, so it may lack bursts of CPU use that occurred in the ramps.
   const residuals = costs.map(({ us, units }) => us - cost.value * units);
   const beyondTicks = costs.length < MIN_PARTS ? 0 : Math.max(0, deviationOf(residuals) ** 2 - RESOLUTION_US ** 2 / 6);
   const burstUs = Math.sqrt((beyondTicks * costs.length) / seconds);
@@ -188,11 +195,11 @@ function perThousandConnects(
   ].filter((us) => us !== null);
   if (errors.length === 0) return { value: Math.max(0, value), interval: null };
   const halfWidth = perThousand(Math.hypot(...errors, RESOLUTION_US));
-  // Connects cannot cost more than the CPU that the layer used during the ramps.
+  // Connects cannot have used more CPU time than the layer used during the ramps.
   const usedUs = sum(parts.map(({ cpuUs }) => cpuUs[layer] ?? 0)) + RESOLUTION_US;
   const high95 = Math.min(value + halfWidth, perThousand(usedUs));
   if (high95 <= 0) return UNKNOWN;
-  // A failed attempt costs between nothing and the cost of a successful one, if few attempts fail.
+  // The cost of a failed attempt is between nothing and the cost of a successful attempt.
   const failed = sum(ramps.map(({ failedAttempts }) => failedAttempts));
   const least = (value * opened) / (opened + failed) - halfWidth;
   const isBound = least <= 0 || failed > MAX_FAILED_SHARE * opened;
@@ -209,13 +216,19 @@ function idlePercent(idle: CpuWindow[], background: Background | null): Measured
   return { value: percent(usPerSec), halfWidth: percent(halfWidth) };
 }
 
-/** Returns null if the noise of either value is unknown: small differences of large figures need an interval. */
+/**
+ * Subtracts two measured values.
+ * @returns null if the noise of either value is unknown, because a small difference of large values needs an interval
+ */
 function difference(from: Measured | null, what: Measured | null): Measured | null {
   if (!from || !what || from.halfWidth === null || what.halfWidth === null) return null;
   return { value: from.value - what.value, halfWidth: Math.hypot(from.halfWidth, what.halfWidth) };
 }
 
-/** Subtracts the background from each part. The remaining spread of the parts includes the variation of the background. */
+/**
+ * Returns the CPU time per message, less the background. The spread of the parts includes the variation of the
+ * background.
+ */
 function perMessage(
   parts: CpuWindow[],
   background: Background | null,
@@ -234,14 +247,14 @@ function perMessage(
     const offUs = (background && meanErrorUs(background, seconds)) ?? 0;
     return { ...cost, halfWidth: Math.hypot(cost.halfWidth, offUs / units) };
   }
-  // Other variation is unknown, and the background's own variation can exceed the figure.
+  // Without an interval, a figure below the variation of the background is unreliable.
   const leastUs = (background && noiseUs(background, seconds)) ?? 0;
   return leastUs > 0 && leastUs / units >= cost.value ? null : cost;
 }
 
 /**
- * Returns the ratio of two sums, with the deviation of the parts from it. Neighbouring parts balance each other: a deficit of a part is a
- * surplus of the next.
+ * Returns the CPU time per unit, with its error from the spread of the parts. The errors of neighbouring parts partly
+ * cancel each other: CPU time that one part lacks is in the next part.
  */
 function perUnit(costs: { us: number; units: number }[], minParts: number): Measured | null {
   const units = sum(costs.map((part) => part.units));
@@ -254,7 +267,7 @@ function perUnit(costs: { us: number; units: number }[], minParts: number): Meas
   return { value, halfWidth: Math.hypot(us, RESOLUTION_US) / units };
 }
 
-/** Returns unknown for a figure that is no larger than its noise. */
+/** Returns the figure; unknown if it is not larger than its noise. */
 function known(measured: Measured | null): Figure {
   if (!measured) return UNKNOWN;
   const { value, halfWidth } = measured;
@@ -273,7 +286,7 @@ function deviationOf(values: number[]): number {
 }
 
 /**
- * Combines several windows into one.
+ * Combines several windows into one window.
  * @returns undefined without windows
  */
 export function wholeWindow(windows: CpuWindow[]): CpuWindow | undefined {

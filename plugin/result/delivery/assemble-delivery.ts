@@ -1,4 +1,4 @@
-/** The receivers of each broadcast. */
+/** Builds the figures of the broadcasts and their receivers. */
 
 import { decodeHistogram, type Histogram } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
@@ -38,7 +38,7 @@ export function deliveryFigures(
     ...notLookedAt,
     late,
     unreadable,
-    // After the run has finalized its own broadcasts, any other row belongs to a broadcast that was never requested.
+    // After the run has finalized its own broadcasts, the remaining rows belong to broadcasts that it did not order.
     neverOrdered: ownEvent ? null : neverOrdered + (frozen.length > 0 ? open : 0),
     outside: ownEvent ? neverOrdered + open : null,
     frames: received + unreadable,
@@ -51,7 +51,10 @@ export function deliveryFigures(
   };
 }
 
-/** Columns that no process fills: the server chooses contents and order of its own event, and sends without a request. */
+/**
+ * Columns that stay empty for the server's own event: the server chooses the contents and the order, and sends without
+ * an order of the run.
+ */
 function notLookedAtOf({ ownEvent }: Measurements, { delivery }: Settings) {
   if (!ownEvent) return {};
   return {
@@ -88,7 +91,10 @@ function spreadOf({
   };
 }
 
-/** Returns the numbers of the broadcasts whose ledger rows a run that ended early did not finalize. Their receivers are unknown. */
+/**
+ * Returns the numbers of the broadcasts whose ledger rows are not finalized because the run ended early. Their
+ * receivers are unknown.
+ */
 export function notFinalized({ aborted, sent, frozen }: Measurements): Set<number> {
   if (!aborted) return new Set();
   const finalized = new Set(frozen.map(({ seq }) => seq));
@@ -129,7 +135,7 @@ export function batchRows(measurements: Measurements): Batch[] {
         ...counts,
         justJoined: counts.justJoined + own.after,
         justLeft: counts.justLeft + own.before,
-        // Time on the axis of the samples.
+        // Time on the time axis of the samples, in seconds.
         t: beganAtUs === undefined ? null : Math.round((intendedAtUs - beganAtUs) / 1000) / 1000,
         sendDelayMs: one.unconfirmed ? null : (sentAtUs - intendedAtUs) / 1000,
         firstMs: reached.length > 0 ? Math.min(...reached.map(({ firstUs }) => firstUs)) / 1000 : null,
@@ -144,7 +150,7 @@ export function batchRows(measurements: Measurements): Batch[] {
     });
 }
 
-/** Returns the room as reports show it; null for the audience of a whole namespace. */
+/** Returns the name of a room for reports; null if the broadcast went to a whole namespace. */
 function shown(place: string): string | null {
   const { namespace, room } = readPlace(place);
   if (room === AUDIENCE) return null;
@@ -152,8 +158,8 @@ function shown(place: string): string | null {
 }
 
 /**
- * Returns a percentile, limited to the last receipt because a histogram rounds up within its accuracy.
- * @returns null if there are too few receivers for one of them to be above the percentile
+ * Returns a percentile. It is limited to the time of the last receipt, because a histogram rounds up.
+ * @returns null if there are too few receivers for the percentile
  */
 function percentileMs(all: Histogram, percentile: number, reached: { lastUs: number }[]): number | null {
   if (reached.length === 0 || all.totalCount * (100 - percentile) < 100) return null;
@@ -164,10 +170,10 @@ function lastOf(reached: { lastUs: number }[]): number {
   return Math.max(...reached.map(({ lastUs }) => lastUs));
 }
 
-/** Share of the copies that all connections of the scenario would have received, including closed ones. */
+/** Returns the received copies as a share of the copies that all planned connections would have received. */
 function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan): number | null {
   const { expectedAtOnce, sent, ownEvent } = measurements;
-  // The plan does not contain the room sizes of an own event.
+  // For the server's own event, the sizes of its rooms are unknown.
   const receivers = new Set(sent.map(({ room }) => room));
   if (ownEvent && (receivers.size > 1 || ![...receivers].every((room) => shown(room) === null))) return null;
   if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
@@ -182,7 +188,10 @@ function roomsOf({ ownEvent, sent }: Measurements, plan: RoomPlan): NonNullable<
   return { ...rooms, reached: new Set(sent.map(({ room }) => room)).size };
 }
 
-/** Maximum time at both ends together between the readings of two connections' counts, or while copies are under way. */
+/**
+ * Allowed time in seconds, at the start and the end of the count together, in which connections are read one after the
+ * other and copies are on the way.
+ */
 const EDGE_SECONDS = 0.5;
 
 export function eventCountFigures({ eventCounts }: Measurements): Result['eventCounts'] {
@@ -197,7 +206,7 @@ export function eventCountFigures({ eventCounts }: Measurements): Result['eventC
     const sent = isFromUsers ? sum(parts.map((part) => part.sent)) : (counters[event] ?? null);
     const base = sent ?? most;
     const tolerated = 1 + Math.ceil((base / seconds) * EDGE_SECONDS);
-    // If a connection received more than the other connections sent, the server also sends a message to its sender.
+    // A connection that received more than all other connections sent also received copies of its own messages.
     const echoes = !isFromUsers || all.some(([copies, own]) => copies > base - own + tolerated);
     const missing = (allowed: number) =>
       sum(all.map(([copies, own, of]) => of * Math.max(0, base - (echoes ? 0 : own) - copies - allowed)));

@@ -1,4 +1,4 @@
-/** Latencies of the broadcasts, and the workers' clocks. */
+/** Builds the latencies of the broadcasts, and the accuracy of the workers' clocks. */
 import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../../protocol/base/histogram.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
@@ -10,7 +10,7 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const { frozen, sent, impossibleRoundTrips, ownEvent } = measurements;
   const from = ownEvent?.latencyFrom ?? 'server';
   const clocks = clockRows(measurements);
-  // The worker of each connection and the intended send time are unknown.
+  // For the server's own event, each connection's worker and the intended send times may be unknown.
   const isPlaced = whyNotPlaced(measurements) === undefined;
   const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
   const confirmed = sent.filter(({ unconfirmed }) => !unconfirmed);
@@ -18,10 +18,10 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
   const broadcasts = reachedBroadcasts(frozen);
-  // In a long run, a row stands for several broadcasts.
+  // In a long run, a row contains several broadcasts.
   const each = ownEvent?.each;
   const reached = each ? each.completionUs.totalCount : broadcasts.length;
-  // One impossible round trip discredits all of them.
+  // If one round trip is impossible, no round trip is trusted.
   const roundTripsUs = impossibleRoundTrips.length > 0 ? { underLoad: [], single: [] } : measurements.roundTripsUs;
   const halves = (trips: number[]) => histogramOf(trips.map((us) => us / 2));
   const underLoad = halves(roundTripsUs.underLoad);
@@ -53,17 +53,18 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   };
 }
 
-/** The reference receiver's latencies, and the lag of its worker's other receivers. */
+/** Returns the latencies of the reference receiver, and how much later other receivers on the same worker were. */
 function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   const pages = Map.groupBy(frozen, ({ seq }) => seq);
   const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
     const receivedAtUs = sentinel?.receivedAtUs.get(seq);
     if (!sentinel || receivedAtUs === undefined) return [];
-    // Latency counts from the intended send time, as for all receivers.
+    // Like every latency, it counts from the intended send time.
     const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
     const rows = pages.get(seq) ?? [];
     const local = merged(rows.map((row) => row.latencyUs.local));
-    // If another worker published, the rows do not show the receivers on the reference receiver's worker.
+    // Ledger rows show which receivers are on the publishing worker. If that is another worker, the reference
+    // receiver's neighbours are unknown.
     const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
     if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
     return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];
@@ -74,11 +75,14 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   };
 }
 
-/** Accuracy of the clocks between which one-way latencies lie: of the sending worker, and of the receiving host. */
+/** Accuracy of the clocks from which one-way latencies are computed: the sending worker's and the receiving host's. */
 type Clocks = Result['latency']['clocks'];
 type Sides = Pick<Result['latency'], 'from' | 'clocks'>;
 
-/** Returns a row for each worker, over the broadcasts, or over the whole run if there are none. Empty before the first reading. */
+/**
+ * Returns a row for each worker's clock, for the time of the broadcasts; without broadcasts, for the whole run. Empty
+ * before the first clock reading.
+ */
 function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
   const timesUs = sent.map(({ sentAtUs }) => sentAtUs).sort((a, b) => a - b);
@@ -94,13 +98,13 @@ function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   }));
 }
 
-/** Returns the worker with the least accurate clock; undefined if no latency counts from a worker's clock. */
+/** Returns the worker with the least accurate clock; undefined if latencies do not use the workers' clocks. */
 export function leastKnownWorker({ from, clocks }: Sides): Clocks[number] | undefined {
   if (from !== 'server') return undefined;
   return clocks.toSorted((a, b) => b.uncertaintyUs - a.uncertaintyUs)[0];
 }
 
-/** Returns the possible error of a one-way latency; 0 if all times are from one clock. */
+/** Returns the possible error of a one-way latency; 0 if one clock measured both times. */
 function latencyErrorUs(latency: Sides, { hosts = [] }: Measurements): number {
   const ofHostsUs = Math.max(0, ...hosts.map(({ clock }) => clock?.boundUs ?? 0));
   return (leastKnownWorker(latency)?.uncertaintyUs ?? 0) + ofHostsUs;

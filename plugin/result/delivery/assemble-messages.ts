@@ -1,4 +1,4 @@
-/** Repeated messages of connections: their number, and the time until they are acknowledged. */
+/** Builds the figures of repeated messages: their number, and the time until the server acknowledges them. */
 import { decodeHistogram, summaryMs } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
@@ -6,7 +6,7 @@ import type { Messages } from '../../../protocol/result/messages-schema.ts';
 import type { Measurements, MessagesMeasured } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
 
-/** Returns null if the flows send no messages. */
+/** Returns the figures; null if the flows send no repeated messages. */
 export function messageFigures({ messages, snapshots }: Measurements): Messages | null {
   if (!messages) return null;
   const totals = addSnapshots(snapshots).messages;
@@ -48,7 +48,8 @@ function windowFigures(
     sent,
     acknowledged,
     sentPerSec: sent / seconds,
-    // A message that was passed over only temporarily was queued.
+    // A message counts as queued if its acknowledgement arrives late, even after the acknowledgement of a later
+    // message.
     queued: unanswered.map((waiting, index) => waiting - Math.min(passedOver[index] ?? 0, passedOverAtEnd)),
     eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
   };

@@ -1,6 +1,6 @@
 /**
- * Checks that each broadcast of an own event was for all connections, as the ledger assumes. An id may belong to a single copy, and the
- * server may send to rooms or namespaces. The received copies show both.
+ * Checks whether each broadcast of the server's own event went to all connections, as the ledger assumes. The server
+ * may use a different id for each copy, or send to rooms or namespaces. The sets of receivers show both.
  */
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
@@ -9,18 +9,21 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
 import { sum } from '../sums.ts';
 
-/** Minimum number of broadcasts. With fewer, each may be a single copy that the other connections lost. */
+/** Minimum number of broadcasts. If there are fewer, each may be a broadcast whose other copies were lost. */
 const MIN_BROADCASTS = 3;
 const MIN_MEMBERS = 3;
 const NEARLY_ALL = 0.9;
-/** Minimum share of the members: single connections that receive nothing are more likely broken. */
+/**
+ * Minimum share of the members that a broadcast did not reach. If fewer receive nothing, their connections are probably
+ * broken.
+ */
 const MIN_LEFT_OUT = 0.1;
-/** Minimum share of broadcasts with omitted members that omitted the same members. */
+/** Minimum share of the incomplete broadcasts that did not reach the same members. */
 const MIN_ALIKE = 0.5;
 
-/** Returns how many of the server's ids reached only one connection; undefined if most reached several. */
+/** Returns the number of ids that reached only one connection; undefined if most ids reached several. */
 export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
-  // An id that the run chose belongs to one broadcast, whichever connections receive it.
+  // An id that the run chose always belongs to one broadcast.
   if (!ownEvent || ownEvent.givesIds) return undefined;
   const several = batches.filter(({ expected }) => expected >= MIN_MEMBERS);
   const ones = several.filter(
@@ -31,8 +34,8 @@ export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
 }
 
 /**
- * Finds broadcasts with the same receivers: independent losses never omit the same connections twice.
- * @returns the largest set of broadcasts that the same connections received; empty if all differ
+ * Finds broadcasts with the same receivers. Random losses do not affect the same connections twice.
+ * @returns the largest set of broadcasts that reached the same connections; empty if all sets differ
  */
 export function sameAudience({ ownEvent, frozen }: Measurements, batches: Batch[]): Batch[] {
   if (!ownEvent) return [];
@@ -47,36 +50,40 @@ function isPartial({ expected, received, lostConnected }: Batch): boolean {
   return received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected);
 }
 
-/** Returns whether a broadcast reached nearly all members, so that all connections are in its audience. */
+/** Returns whether a broadcast reached nearly all members. If so, the server sends broadcasts to all connections. */
 export function reachesAll(batches: Batch[]): boolean {
   return batches.some((batch) => batch.received > 0 && !isPartial(batch));
 }
 
 interface Interruption {
-  /** Broadcasts from the first to the last one that omitted connections. */
+  /** All broadcasts from the first to the last incomplete broadcast. */
   during: Batch[];
   /** Broadcasts among `during` that reached the same connections. */
   same: Batch[];
-  /** Broadcasts before and after that reached nearly all members. */
+  /** Broadcasts before and after `during`, which reached nearly all members. */
   whole: Batch[];
 }
 
 /**
- * Returns consecutive broadcasts that reached only the same connections, or separate groups of them, while all other broadcasts reached
- * nearly all members. Undefined if the two kinds alternate, or if no earlier broadcast reached all members.
+ * Finds a period in which broadcasts reached only the same connections, or separate groups of connections, while
+ * earlier and later broadcasts reached nearly all members. Undefined if complete and incomplete broadcasts alternate,
+ * or if no earlier broadcast was complete.
  */
 export function interruptionOf(measurements: Measurements, batches: Batch[]): Interruption | undefined {
   const received = batches.filter((batch) => batch.received > 0);
   const [begin, end] = [received.findIndex(isPartial), received.findLastIndex(isPartial)];
   const during = received.slice(begin, end + 1);
   const whole = [...received.slice(0, begin), ...received.slice(end + 1)];
-  // At the beginning, the remaining connections may not have joined yet.
+  // If the first broadcasts are incomplete, some connections may not have joined yet.
   if (begin < 1 || !during.every(isPartial)) return undefined;
   const same = sameAudience(measurements, during);
   return same.length > 0 ? { during, same, whole } : undefined;
 }
 
-/** Returns the largest set of broadcasts that missed the same open connections; null if each missed different connections. */
+/**
+ * Returns the largest set of broadcasts that did not reach the same open connections; null if the connections differ
+ * each time.
+ */
 export function leftOut(measurements: Measurements, batches: Batch[]): NonNullable<Result['delivery']>['leftOut'] {
   const partial = batches.filter(({ received, lostConnected }) => received > 0 && lostConnected > 0);
   const [largest] = byAudience(measurements.frozen, partial);
@@ -96,8 +103,10 @@ export interface Group {
 }
 
 /**
- * Finds groups of connections that no broadcast crosses: each broadcast reached all of one group, and the groups together are all members.
- * @returns the largest group first; empty if a broadcast reached all members, or if copies are missing for other reasons
+ * Finds separate groups of connections: each broadcast reached all connections of one group and none of another group,
+ * and the groups together are all members.
+ * @returns the groups, the largest first; empty if a broadcast reached all members, or if copies are missing for other
+ * reasons
  */
 export function separateGroups({ frozen }: Measurements, batches: Batch[]): Group[] {
   const reached = batches.filter(({ received, broadcasts }) => received > 0 && broadcasts === 1);
@@ -107,12 +116,15 @@ export function separateGroups({ frozen }: Measurements, batches: Batch[]): Grou
   const groups = all.map((rows) => ({ connections: rows[0]?.received ?? 0, broadcasts: rows.length }));
   const isSame = reached.every(({ expected }) => expected === first.expected);
   const isWhole = sum(groups.map(({ connections }) => connections)) === first.expected;
-  // A single broadcast of each group could be chance.
+  // If each group has one broadcast only, the result could be chance.
   if (groups.length < 2 || groups.length >= reached.length || !isSame || !isWhole) return [];
   return groups.toSorted((a, b) => b.connections - a.connections);
 }
 
-/** Returns the workers that sent none of these broadcasts, if they hold exactly as many connections as the broadcasts missed. */
+/**
+ * Returns the workers that published none of these broadcasts, if their connections are as many as the broadcasts did
+ * not reach.
+ */
 function deafTo(broadcasts: Batch[], connections: number, measurements: Measurements): string[] {
   const seqs = new Set(broadcasts.map(({ seq }) => seq));
   const senders = new Set(measurements.sent.flatMap(({ seq, worker }) => (seqs.has(seq) ? [worker] : [])));

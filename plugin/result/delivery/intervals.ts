@@ -1,4 +1,4 @@
-/** Intervals of the latencies: how far further broadcasts, sent in the same way, can deviate. */
+/** Computes confidence intervals of the latencies: how much the latencies of further broadcasts can differ. */
 import { recordedUs } from '../../../protocol/base/histogram.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -9,17 +9,17 @@ import { merged } from '../sums.ts';
 
 type Figures = Pick<Result['latency'], 'intervals' | 'slowFirst'>;
 
-/** A broadcast with at least one receiver: its rows of all fleet processes. */
+/** A broadcast with at least one receiver, with its ledger rows of all fleet processes. */
 interface Reached {
   seq: number;
   rows: FrozenBroadcast[];
   lastUs: number;
 }
 
-/** Minimum number of other broadcasts. With fewer, no duration is typical. */
+/** Minimum number of other broadcasts. With fewer, no duration counts as typical. */
 const MIN_OTHERS = 5;
 
-/** Returns broadcasts with at least one receipt and a known time, in the order they were sent. */
+/** Returns the broadcasts with at least one received copy and a known send time, in the order of their sends. */
 export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
   const rows = frozen.filter(({ received, untimed }) => received > 0 && !untimed);
   return [...Map.groupBy(rows, ({ seq }) => seq)]
@@ -27,7 +27,7 @@ export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
     .sort((a, b) => a.seq - b.seq);
 }
 
-/** @param clockErrorUs possible common error of all latencies, in addition to their spread */
+/** @param clockErrorUs possible error that all latencies have in common, in addition to their spread */
 export function intervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figures {
   if (broadcasts.length === 0) return { intervals: null, slowFirst: null };
   const copies = broadcasts.map(({ rows }) => copiesOf(rows));
@@ -52,8 +52,8 @@ function intervalsOf(clusters: Cluster[], errorUs: number): NonNullable<Figures[
 }
 
 /**
- * Detects a slow first broadcast. It is above the outer fence of the other broadcasts (Tukey): the third quartile plus three interquartile
- * ranges.
+ * Detects a slow first broadcast by Tukey's outer fence: it took longer than the third quartile of the other broadcasts
+ * plus three times their interquartile range.
  */
 function slowFirst([first, ...others]: Reached[]): Figures['slowFirst'] {
   if (!first || others.length < MIN_OTHERS) return null;

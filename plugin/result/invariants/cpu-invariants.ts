@@ -1,4 +1,4 @@
-/** The invariant of CPU time: no process uses more than all cores of its machine. */
+/** Checks an invariant of CPU time: no process can use more than all cores of its machine. */
 import { cpus } from 'node:os';
 import { valuesOf } from '../../../protocol/result/findings.ts';
 import { decimals } from '../../../report/text/format.ts';
@@ -8,13 +8,18 @@ import { LAYERS } from '../../samplers/index.ts';
 import { sum } from '../sums.ts';
 import type { Violation } from './violation.ts';
 
-/** Margin of CPU readings: they are in ticks, and some servers report them once a second. */
+/** Allowed error of CPU readings in seconds: they are in ticks, and some servers update them once a second. */
 const MARGIN = { share: 0.1, seconds: 1 };
 
-/** Layers whose CPU time the kernel reports. It adds the CPU time of an ended child in one step. */
+/**
+ * Layers whose CPU time comes from the kernel. When a child process exits, the kernel adds its whole CPU time at once.
+ */
 const READ_FROM_KERNEL = LAYERS.filter(({ belongsTo }) => belongsTo === 'generator').map(({ id }) => id);
 
-/** Returns layers that report more CPU than their machines have, each with the window in which this is most obvious. */
+/**
+ * Returns the layers that report more CPU time than their machines have, with the window in which the excess is
+ * largest.
+ */
 export function impossibleCpu({
   sharedHost,
   cpu,
@@ -43,7 +48,7 @@ export function impossibleCpu({
   }));
 }
 
-/** Returns all windows in order of time. */
+/** Returns all measurement windows in order of time. */
 export function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
   return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
 }

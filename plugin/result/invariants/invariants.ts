@@ -1,6 +1,6 @@
 /**
- * Physical invariants of memory and CPU that sources report. A metrics page can be stale, in another unit, or of another process. The
- * invariants are checked before any line is fitted: a figure that breaks one is absent from the result, with its reason.
+ * Checks physical invariants of memory and CPU figures. A metrics page may be outdated, use another unit or describe
+ * another process. Figures that violate an invariant are removed with a reason before any line is fitted.
  */
 
 import { type Collecting, hasCleanPages, workerProcesses } from '../../run/measurements/collecting.ts';
@@ -11,7 +11,10 @@ import { impossibleCpu } from './cpu-invariants.ts';
 import { exceedsRss, isFrozen, isNegative, isTooSmall, type MemoryRun, reusedPages } from './memory-invariants.ts';
 import type { Violation } from './violation.ts';
 
-/** Invariants of memory, in order. A figure that breaks one is removed before the next, so each figure has one reason. */
+/**
+ * Invariants of memory, in order. A figure that violates an invariant is removed before the next check, so each figure
+ * has one reason.
+ */
 const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss];
 
 type Measured = Pick<
@@ -20,10 +23,13 @@ type Measured = Pick<
 > &
   Collecting;
 
-/** Beginnings of the names of sources that read the process itself. */
+/** Beginnings of the names of sources that read a process directly. */
 const LIVE_SOURCE = /^(\/proc\b|ps$)/;
 
-/** Returns figures that break an invariant. Impossible memory does not invalidate CPU, nor the reverse. */
+/**
+ * Returns the figures that violate an invariant. An impossible memory figure does not affect CPU figures, and vice
+ * versa.
+ */
 export function violationsOf(measured: Measured): (Violation & { invalidates: ('memory' | 'cpu')[] })[] {
   return [
     ...impossibleMemory(measured).map((one) => ({ ...one, invalidates: ['memory' as const] })),
@@ -31,7 +37,9 @@ export function violationsOf(measured: Measured): (Violation & { invalidates: ('
   ];
 }
 
-/** Returns figures of processes that stayed the same, because the connections fitted into pages that the processes already had. */
+/**
+ * Returns memory figures that did not change, because the connections fitted into pages that the processes already had.
+ */
 export function reusedFigures(measured: Measured): string[] {
   return reusedPages(memoryRun(measured, new Set()));
 }
@@ -45,7 +53,10 @@ function impossibleMemory(measured: Measured): Violation[] {
   return found;
 }
 
-/** Returns the measurements without memory that breaks an invariant, and why each figure is missing. Readings over time are not changed. */
+/**
+ * Returns the measurements without memory figures that violate an invariant, and why each figure was removed. Readings
+ * over time are not changed.
+ */
 export function possibleMemory(measured: Measurements): { possible: Measurements; absent: Record<string, string> } {
   const broken = impossibleMemory(measured);
   if (broken.length === 0) return { possible: measured, absent: {} };

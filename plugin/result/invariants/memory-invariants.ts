@@ -1,37 +1,43 @@
-/** Invariants of memory. Each returns the figures that break it, with the values. */
+/** Defines the invariants of memory. Each returns the figures that violate it, with their values. */
 import { valuesOf } from '../../../protocol/result/findings.ts';
 import { integer, megabytes } from '../../../report/text/format.ts';
 import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
 import type { Violation } from './violation.ts';
 
 export interface MemoryRun {
-  /** Plateaus: the means at rest, and all single readings, including readings in service. Moments of a run over time have no means. */
+  /**
+   * Plateaus with their means at rest and all single readings, including readings before a garbage collection. In runs
+   * with waves or churn, the readings have no means.
+   */
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
-  /** Whether the workers' heap is V8's. Other runtimes keep pages of their heaps, and count memory without pages. */
+  /** Whether the workers use V8. Other runtimes keep pages of their heaps, and report memory that has no pages. */
   isV8: boolean;
-  /** Lower limit of the number of the workers' processes. */
+  /** Minimum number of the workers' processes. */
   processes: number;
-  /** Figures that the kernel reports of a process at the moment of each reading. They are allowed to stay the same. */
+  /** Figures that the kernel reports directly at each reading. They may stay the same. */
   live: Set<string>;
 }
 
 type Found = Violation[];
 
 const MB = 1024 ** 2;
-/** Minimum memory of a process: a process that only maps the C library has more. */
+/** Minimum memory of a process in bytes. A process that only maps the C library has more. */
 const LEAST_BYTES = MB / 2;
-/** Minimum memory of a process with V8: Node 18 to 26, Deno and Bun have 30 MB and more when idle. */
+/** Minimum memory of a process with V8. Idle processes of Node 18 to 26, Deno and Bun have 30 MB and more. */
 const LEAST_V8_BYTES = 20 * MB;
-/** Minimum memory of a connection: a Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
+/** Minimum memory of a connection. A Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
 const LEAST_PER_CONNECTION = 64;
-/** Margin between PSS and RSS: they are read one after the other, and the kernel counts RSS in batches. */
+/**
+ * Allowed difference between PSS and RSS, because they are read one after the other, and the kernel updates RSS in
+ * batches.
+ */
 const PSS_MARGIN = { share: 0.05, bytes: 2 * MB };
 
 const HEAP = 'workerHeapUsed';
 const RSS = 'workerRss';
-/** Figures that contain V8's heap. */
+/** Figures that include V8's heap. */
 const WITH_HEAP = [HEAP, 'workerKept'];
-/** Figures that each new connection changes. External memory need not change. Figures that contain the heap change with it. */
+/** Figures that must change when connections open. External memory may stay the same. */
 const MOVING = [RSS, 'workerPss', 'workerWorkingSet', HEAP];
 
 export function isNegative({ rows }: MemoryRun): Found {
@@ -44,7 +50,7 @@ export function isNegative({ rows }: MemoryRun): Found {
   });
 }
 
-/** Finds memory in a wrong unit, and metrics pages that do not describe the process. */
+/** Finds memory figures in a wrong unit, and metrics pages that do not describe the process. */
 export function isTooSmall({ rows, processes, ...run }: MemoryRun): Found {
   const isV8 = run.isV8 && rows.some(({ atRest }) => HEAP in atRest);
   return figuresOf(rows).flatMap((figure) => {
@@ -60,12 +66,15 @@ export function isTooSmall({ rows, processes, ...run }: MemoryRun): Found {
   });
 }
 
-/** Finds figures that a source repeats while connections arrive. */
+/** Finds figures that a source repeats unchanged while connections open. */
 export function isFrozen({ rows, live }: MemoryRun): Found {
   return unmoved(rows).filter(({ figures }) => !figures.some((figure) => live.has(figure)));
 }
 
-/** Returns live figures that did not rise: a few connections fit into pages that the process already had. */
+/**
+ * Returns figures that were read directly and did not rise. A few connections fit into pages that a process already
+ * has.
+ */
 export function reusedPages({ rows, live }: MemoryRun): string[] {
   return unmoved(rows).flatMap(({ figures }) => figures.filter((figure) => live.has(figure)));
 }
@@ -95,7 +104,7 @@ function unmoved(rows: MemoryRun['rows']): Found {
   });
 }
 
-/** Finds parts of a process that are larger than the whole process. */
+/** Finds figures of parts of a process that are larger than the figure of the whole process. */
 export function exceedsRss({ rows, isV8 }: MemoryRun): Found {
   const all = rows.flatMap((row) => row.all);
   const ids = figuresOf(rows).filter((id) => id.endsWith('Rss'));

@@ -1,12 +1,12 @@
 import type { FindingValue } from '../../../protocol/result/findings.ts';
 
-/** Figures that break a physical invariant. */
+/** A violated physical invariant, with the figures that violate it. */
 export interface Violation {
-  /** Ids of memory figures, such as `workerRss`, or ids of layers for CPU. */
+  /** Ids of memory figures, such as `workerRss`; for CPU, ids of layers. */
   figures: string[];
-  /** The reported figure, with its value. */
+  /** Describes the reported figure and its value. */
   message: string;
-  /** The numbers of the message. */
+  /** The numbers in the message. */
   values: FindingValue[];
   fix: string;
 }

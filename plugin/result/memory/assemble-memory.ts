@@ -1,4 +1,4 @@
-/** Memory of the connections: at rest, and in service. */
+/** Builds the figures of the connections' memory: at rest after a garbage collection, and in service before it. */
 import { describeError } from '../../../protocol/codes/errors.ts';
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -39,7 +39,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
   for (const figure of reusedFigures(measurements)) doubts.set(figure, 'reused');
   const found = Math.max(sampled.workers?.().length ?? 0, measurements.workersAtStart.length);
-  // Excludes processes that only start the server.
+  // Processes that only start the server are left out.
   const processes = Math.max(1, inspectors?.size ?? found);
   const perConnectionBytes: Record<string, Slope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
@@ -61,16 +61,16 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     ...(inspectors && { inspector: inspectorOf(inspectors) }),
     ...(places && { places }),
     perConnectionBytes,
-    // Computed later, from the finished figures.
+    // A later step computes this from the finished figures.
     perConnection: null,
     inService: inServiceFigures(measurements, sampled, doubts, processes),
-    // Computed later, from the memory of other programs.
+    // A later step computes this from the memory of other programs.
     balance: null,
     peakBytes,
-    // Garbage at that time would look like memory that connections left behind.
+    // Without garbage collections, garbage at that time would look like memory that connections left behind.
     residualBytes: afterDisconnect && canCollect(measurements) ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
-    // Computed later, from the figures over time.
+    // A later step computes this from the figures over time.
     leaks: null,
     overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
     sources: sourcesOf(lastReadings),
@@ -88,7 +88,7 @@ function inspectorOf({ size, longestPauseMs, runtime }: NonNullable<Measurements
   return { processes: size, longestPauseMs, runtime };
 }
 
-/** Returns the figures in service; null if a plateau was not read before its collection. */
+/** Returns the figures in service; null if a plateau was not read before its garbage collection. */
 function inServiceFigures(
   measurements: Measurements,
   sampled: Sampled,
@@ -107,18 +107,18 @@ function inServiceFigures(
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
     const noiseBytes = familyOf(layer) === 'worker' ? garbageBytes : 0;
     const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer), noiseBytes);
-    // The slope depends on the peak, a single observation whose noise is unknown.
+    // The slope depends on the peak, which was observed once, so its noise is unknown.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
   return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
 }
 
-/** Number of plateaus that are enough for a line, without the baseline. */
+/** Number of plateaus that are enough for a line, not counting the baseline. */
 const ENOUGH_PLATEAUS = 4;
 
 /**
- * Omits the baseline, unless there are too few plateaus. The run's first connections use memory that earlier connections left free in the
- * proxy, the kernel and the processes.
+ * Removes the baseline if there are enough other plateaus. The first connections of a run use free memory that earlier
+ * connections left in the proxy, the kernel and the processes.
  */
 export function withoutBaseline<T extends Pick<Plateau, 'connections'>>(plateaus: T[]): T[] {
   const others = plateaus.filter(({ connections }) => connections > 0);
@@ -132,7 +132,7 @@ function pointOf({ connections, layers, readings = [] }: Plateau, layer: string)
   return { x: connections, y, variance: squares / (n - 1) / n };
 }
 
-/** @param noiseBytes amount by which garbage bends a line */
+/** @param noiseBytes largest curvature that garbage can cause */
 function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined, noiseBytes = 0): Omit<Slope, 'naive'> | null {
   const line = fitPlateaus(points);
   if (!line) return null;
@@ -143,7 +143,7 @@ function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined, noiseByt
 
 const WORK = ['hold', 'broadcasts', 'drain'];
 
-/** Samples while all connections were held, and during the broadcasts. */
+/** Returns the samples during the hold, the broadcasts and the drain. */
 function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled['samples'] {
   return samples.filter(({ t }) => {
     const stage = stages.findLast((one) => one.t <= t);
@@ -151,12 +151,15 @@ function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled[
   });
 }
 
-/** Layers that every reading has. */
+/** Returns the figures that every reading contains. */
 function inAll(readings: LayerBytes[]): string[] {
   return Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
 }
 
-/** Highest reading of each figure. For some figures, the time series has the peaks between the readings. */
+/**
+ * Returns the highest reading of each figure. If the time series contains the figure, peaks between the readings count,
+ * too.
+ */
 function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, readings: LayerBytes[]): LayerBytes {
   const peak: LayerBytes = {};
   const raise = (figure: string, bytes: number | undefined) => {
@@ -166,7 +169,7 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
     for (const [figure, bytes] of Object.entries(reading)) raise(figure, bytes);
   }
   for (const { id, belongsTo, figures } of layers) {
-    // A machine without workers shows nothing about them.
+    // The figures of a machine without workers do not describe the workers.
     if (belongsTo === 'machine' && !sharedHost) continue;
     for (const { id: figure, measure } of figures) {
       for (const { [id]: sample } of samples) raise(figure, sampled(sample, measure));
@@ -175,7 +178,7 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
   return peak;
 }
 
-/** Returns the figures, with a doubt of each slope if the run found the counts to be wrong. */
+/** Returns the figures. If connection counts of the run are wrong, each slope has a doubt. */
 export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {
   const isWrong = measurements.observations.has(...WRONG_COUNTS, ...WRONG_ADDRESSES);
   if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;
@@ -193,27 +196,33 @@ function doubted<S extends object>(slopes: Record<string, S>): Record<string, S 
 }
 
 /**
- * Errors of slopes that move all plateaus the same way. The interval of a line through few plateaus contains noise only; free pages and the
- * growth of V8's heap without collections are not noise.
+ * One megabyte. The next constants are errors that affect all plateaus equally: free pages, and the growth of V8's heap
+ * without collections. The confidence interval of a line does not include these errors.
  */
 const MB = 1024 ** 2;
 /**
- * Free pages of one Node process after start-up and warm-up, which the first connections use: RSS rises by too little. Measured with 100 to
- * 400 connections to untouched servers: 0.8 to 1.6 MB.
+ * Free pages that one Node process has after its start and the warm-up. The first connections use them, so RSS rises by
+ * too little. Measured on unmodified servers with 100 to 400 connections: 0.8 to 1.6 MB.
  */
 const FREE_BYTES = 4 * MB;
 /**
- * Growth of V8's young generation, once, to its two semi-spaces of 16 MB: RSS rises by too much. Measured with 100 to 400 connections: up
- * to 17 MB.
+ * Size to which V8's young generation grows once: two semi-spaces of 16 MB. RSS rises by too much meanwhile. Measured
+ * with 100 to 400 connections: up to 17 MB.
  */
 const YOUNG_BYTES = 32 * MB;
-/** Returns the line of a process whose memory did not rise, bounded by the free memory that it may have had. */
+/**
+ * Returns the line of a process whose memory did not rise. Its upper limit is the free memory that the process may have
+ * had.
+ */
 function withinFreePages<Line extends Omit<Slope, 'naive'>>(line: Line, points: Point[], processes: number): Line {
   const connections = Math.max(1, ...points.map(({ x }) => x));
   return { ...line, low95: 0, high95: Math.max(line.slope, 0) + (FREE_BYTES * processes) / connections };
 }
 
-/** Returns the line with an interval that includes `FREE_BYTES` and `YOUNG_BYTES`. Many connections make both small. */
+/**
+ * Widens the interval of a line by the errors `FREE_BYTES` and `YOUNG_BYTES`. With many connections, both errors are
+ * small.
+ */
 export function allowingForGarbage<Line extends Omit<Slope, 'naive'>>(
   line: Line,
   points: Point[],

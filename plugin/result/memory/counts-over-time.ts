@@ -1,16 +1,18 @@
-/** Counts that remain after all connections of a wave have closed: connections, namespaces, keys, sockets. */
+/**
+ * Finds object counts that remain after all connections of a wave have closed: connections, namespaces, keys, sockets.
+ */
 import type { CountOverTime } from '../../../protocol/result/memory-schema.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { MomentReading } from '../../run/measurements/memory-measured.ts';
 
-/** Minimum growth per closed connection: a server opens some of these for itself. */
+/** Minimum growth per closed connection. Smaller growth can be objects that the server itself creates. */
 const KEPT_SHARE = 0.01;
 const LEAST_KEPT = 5;
 const LEAST_READINGS = 3;
 
 /**
- * @param readings without the readings of the warm-up
- * @returns the figures that all readings counted
+ * @param readings readings after the warm-up
+ * @returns the counts that all readings contain
  */
 export function countsOverTime(
   readings: Pick<MomentReading, 'gone' | 'counts'>[],

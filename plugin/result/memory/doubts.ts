@@ -1,6 +1,7 @@
 /**
- * Finds memory for which a line through the plateaus does not show the cost of connections: it was freed while they stayed, kept after they
- * closed, or taken later than they connected. The plateaus follow each other, so growth over time also looks like a cost.
+ * Finds memory figures whose line through the plateaus does not show the cost of connections: memory was freed while
+ * connections stayed open, was kept after they closed, or grew without new connections. Plateaus are measured one after
+ * the other, so growth over time looks like a cost of connections.
  */
 import type { Slope } from '../../../protocol/result/memory-schema.ts';
 import { PAGE_NOISE_BYTES, WORKER_LAYERS } from '../../../report/figures/layers.ts';
@@ -17,16 +18,19 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import type { LayerSample, Sampler } from '../../samplers/index.ts';
 
-/** Maximum share of the apparent cost of the connections. */
+/** Maximum share of the connections' memory that may change without new connections. */
 const MAX_SHARE = 0.2;
 const MAX_KEPT_SHARE = 0.6;
-/** Noise between readings of an idle deployment, whose memory changes on its own. */
+/** Difference between readings of an idle deployment, in bytes. */
 const NOISE_BYTES = 1024 ** 2;
 
-/** Figures that a collection shows to the byte; a process keeps some pages of freed memory. */
+/**
+ * Figure that is exact to the byte after a collection. Other figures include freed memory whose pages the process
+ * keeps.
+ */
 const EXACT = 'workerKept';
 const PROCESS = 'workerRss';
-/** Figures that show what the workers keep without the noise of pages. */
+/** Figures of memory that the workers keep, without the noise of pages. */
 const KEPT = [EXACT, 'workerMalloc'];
 
 type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect' | 'workersAtStart'> & Collecting;
@@ -34,7 +38,7 @@ type Processes = Parameters<typeof workerProcesses>[0];
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'fallingAtBaseline'>;
 
-/** Returns doubts by figure; a later doubt replaces an earlier one. */
+/** Returns the doubts by figure. Of several doubts about a figure, the last in this order is used. */
 export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, Doubt> {
   const held = heldDoubt(measured);
   const of = (figures: string[], doubt: Doubt) => figures.map((figure) => [figure, doubt] as const);
@@ -46,8 +50,8 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
 }
 
 /**
- * Widens the interval of a doubted slope. If memory does not follow the connections, the amount per connection differs between connecting,
- * after the broadcasts, and disconnecting. The interval spans all three.
+ * Widens the interval of a doubted slope. Memory per connection is also computed from the change after the broadcasts
+ * and after the disconnect, and the interval includes all three values.
  */
 export function allowingFor<Line extends Omit<Slope, 'naive'>>(
   line: Line,
@@ -65,14 +69,14 @@ export function allowingFor<Line extends Omit<Slope, 'naive'>>(
   return { ...line, low95: Math.min(low95, ...others), high95: Math.max(high95, ...others) };
 }
 
-/** A figure at the baseline, with all connections, and later. */
+/** Values of a figure at the baseline, with all connections, and at a later time. */
 interface Course {
   before: number;
   full: number;
   later: number;
 }
 
-/** Returns undefined if the figure was not read at one of these times. */
+/** Returns the figure at the three times; undefined if one reading is missing. */
 function courseOf(plateaus: Plateau[], layers: LayerBytes | undefined, figure: string): Course | undefined {
   const [before, full, later] = [plateaus[0]?.layers, plateaus.at(-1)?.layers, layers].map((one) => one?.[figure]);
   if (before === undefined || full === undefined || later === undefined) return undefined;
@@ -80,9 +84,9 @@ function courseOf(plateaus: Plateau[], layers: LayerBytes | undefined, figure: s
 }
 
 /**
- * Returns the largest change of a figure that means nothing. If the run measured what the workers keep, pages alone prove only a change
- * beyond their own noise.
- * @param changes of all figures in the same time
+ * Returns the largest change of a figure that counts as noise. If exact figures of the kept memory did not change, the
+ * noise of the workers' pages is larger.
+ * @param changes changes of all figures in the same time
  */
 function noiseOf(figure: string, changes: LayerBytes, measured: Processes): number {
   const kept = WORKER_LAYERS.some((id) => id === figure) ? KEPT.flatMap((id) => changes[id] ?? []) : [];
@@ -90,7 +94,7 @@ function noiseOf(figure: string, changes: LayerBytes, measured: Processes): numb
   return isAlone ? PAGE_NOISE_BYTES * workerProcesses(measured) : NOISE_BYTES;
 }
 
-/** Returns the difference of each figure that both have. */
+/** Returns the difference of each figure that both readings contain. */
 export function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
   const shared = Object.entries(after).filter(([layer]) => layer in before);
   return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
@@ -101,8 +105,10 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
 }
 
 /**
- * Detects workers whose memory does not follow their connections: much of it was freed while all stayed, or remained after all had closed.
- * @returns the doubt about all figures of the workers; undefined without a doubt or without collections
+ * Detects workers whose memory does not follow their connections: much memory was freed while all connections stayed
+ * open, or remained after all had closed.
+ * @returns the doubt about all figures of the workers; undefined without a doubt, or if the run forced no garbage
+ * collections
  */
 export function heldDoubt(measured: Moments): Doubt | undefined {
   const { plateaus, afterBroadcasts, afterDisconnect } = measured;
@@ -118,10 +124,10 @@ export function heldDoubt(measured: Moments): Doubt | undefined {
 }
 
 /**
- * Detects memory that the workers took in one step, which no slope over the idle time shows. After the broadcasts and a collection, all
- * workers together need more than at the last plateau, without a new connection.
+ * Detects memory that the workers took in one step: after the broadcasts and a collection, they need more than at the
+ * last plateau, although no connection opened. A slope over the idle time does not show such a step.
  * @param ofWorkers the workers' figures
- * @returns the figures that rose with it
+ * @returns the figures that rose in this step
  */
 export function steppedFigures(measured: Omit<Moments, 'afterDisconnect'>, ofWorkers: string[]): string[] {
   const { plateaus, afterBroadcasts, workersAtStart } = measured;
@@ -130,15 +136,15 @@ export function steppedFigures(measured: Omit<Moments, 'afterDisconnect'>, ofWor
     const course = courseOf(plateaus, afterBroadcasts, figure);
     return course !== undefined && isMuch(course.later - course.full, course, MAX_SHARE, noiseBytes);
   };
-  // Each worker compiles the code of the broadcasts' path.
+  // Each worker compiles the code that broadcasts use, which also takes memory.
   if (!hasRisen(EXACT, NOISE_BYTES * Math.max(1, workersAtStart.length))) return [];
   return ofWorkers.filter((figure) => hasRisen(figure, 0));
 }
 
 /**
- * Finds memory that is lower after all connections have closed than at the baseline. Some memory of the baseline was freed later, so the
- * connections look cheaper than they are.
- * @returns figures; empty without a residual
+ * Finds memory that is lower after all connections have closed than at the baseline. Some memory of the baseline was
+ * freed later, so connections appear cheaper than they are.
+ * @returns the figures; empty if memory was not read after the disconnect
  */
 function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' | 'afterDisconnect'>): string[] {
   return Object.keys(afterDisconnect ?? {}).filter((figure) => {
@@ -147,10 +153,16 @@ function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' 
   });
 }
 
-/** Free pages into which V8's heap can grow without RSS: few after a collection that returns them, otherwise young generations. */
+/**
+ * Free pages into which V8's heap can grow without a rise of RSS. After a collection that returns pages, there are few;
+ * otherwise, they can have the size of the young generation.
+ */
 const FREE_BYTES = { collected: 4 * NOISE_BYTES, uncollected: 64 * NOISE_BYTES };
 
-/** Returns figures of pages, if the heap grew by more than RSS, which contains it. The process has returned other pages in that time. */
+/**
+ * Returns the figures that include pages, if the heap grew by more than RSS. RSS includes the heap, so the process must
+ * have returned other pages meanwhile.
+ */
 function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
   const [first, ...later] = hasCleanPages(measured) ? measured.plateaus : [];
   const free = workerProcesses(measured) * (collects(measured) ? FREE_BYTES.collected : FREE_BYTES.uncollected);
@@ -162,9 +174,10 @@ function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
 }
 
 /**
- * Finds growing figures. They rise in the samples of the idle time, and a collection after the broadcasts does not reduce them, as it would
- * reduce garbage. The slower of the two rates counts, from the first plateau to the last.
- * @returns figures; empty without idle time or broadcasts, as nothing can be compared
+ * Finds figures that grow without new connections: they rise in the samples of the idle time, and a collection after
+ * the broadcasts does not reduce them, as it would reduce garbage. The lower of both rates is used, from the first
+ * plateau to the last.
+ * @returns the figures; empty without idle time or broadcasts
  */
 export function growingFigures(measured: Growing, { layers, samples }: Pick<Sampler, 'layers' | 'samples'>): string[] {
   const { stages, plateaus, afterBroadcasts } = measured;
@@ -174,7 +187,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   const [first, last] = [plateaus[0], plateaus.at(-1)];
   const growing: string[] = [];
   if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
-  // Uncollected garbage looks the same.
+  // Without collections, growing garbage looks the same.
   if (!collects(measured) || !first || !last || !afterBroadcasts) return growing;
   const grown = difference(afterBroadcasts, last.layers);
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
@@ -197,7 +210,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   return growing;
 }
 
-/** Returns the figure of the sample. A PSS that was not read is derived from RSS. */
+/** Returns a figure of the sample. If PSS was not read, returns its estimate from RSS. */
 export function sampled(sample: LayerSample | undefined, measure: string): number | undefined {
   return sample?.[measure] ?? (measure === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

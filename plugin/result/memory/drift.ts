@@ -1,6 +1,6 @@
 /**
- * Memory while connections open and close: the amount that each connection leaves behind, the growth over time, or a rise for which the
- * readings cannot distinguish the two.
+ * Computes how memory changes while connections open and close: memory that each connection leaves behind, growth over
+ * time, or a rise for which the readings cannot distinguish the two.
  */
 import type { Drift, OverTimeResult } from '../../../protocol/result/memory-schema.ts';
 import { familyOf } from '../../../report/figures/layers.ts';
@@ -26,29 +26,35 @@ interface Term {
   noLeakAbove: number;
 }
 
-/** Noise between readings of an idle deployment. A smaller rise over the whole run is no leak. */
+/** Difference between readings of an idle deployment, in bytes. A smaller rise over the whole run is not a leak. */
 const NOISE_BYTES = 1024 ** 2;
-/** Noise of figures without pages: V8 compiles code late, and Redis has buffers of 16 KB for its clients. */
+/** Noise of figures without pages, in bytes: V8 compiles code late, and Redis has buffers of 16 KB for its clients. */
 const HEAP_NOISE_BYTES = NOISE_BYTES / 2;
 const REDIS_NOISE_BYTES = 16 * 1024;
-/** Growth of a process's heap that V8 may allow before it first collects all garbage. This much growth is no leak. */
+/**
+ * Possible growth of a process's heap before V8 collects all garbage for the first time. A smaller rise is not a leak.
+ */
 const GARBAGE_BYTES = 64 * NOISE_BYTES;
-/** Minimum rise in the later half, as a share of the line's prediction. A cache that has filled does not rise. */
+/**
+ * Minimum rise in the second half of the run, as a share of the rise that the line predicts. Without such a rise, the
+ * growth may be a cache that has filled.
+ */
 const GOES_ON_SHARE = 0.5;
-/** Minimum number of readings for a line. */
+/** Minimum number of readings to fit a line. */
 const LEAST_READINGS = 3;
 
-/** Memory that a server keeps for a connection whose socket it never releases. */
+/** Memory that a server keeps for a connection if it never releases the connection's socket. */
 const KEPT_SOCKET_BYTES = 12 * 1024;
-/** Minimum cost of a connection that a bound can be compared with. */
+/** Minimum memory per connection with which a limit can be compared. */
 const LEAST_COST_BYTES = 1024;
 
 /**
- * Concludes "no leak" only if the bound is below the cost of a connection. Otherwise, the readings cannot decide.
- * @param askedBytes maximum of the bound, per connection
- * @param perStep connections that close between two readings; with churn, in the whole run
- * @returns the drift; if it is undecided, with the number of connections in place of `perStep` at which the same noise would show
- * `askedBytes`
+ * Returns "no leak" only if the highest possible leak is below the memory of a connection. Otherwise, the readings
+ * cannot decide.
+ * @param askedBytes highest allowed limit of a leak, per connection
+ * @param perStep number of connections that close between two readings; in the whole run, if users connect and
+ * disconnect all the time
+ * @returns the drift; if it is undecided, with the number of connections for which the same noise would be small enough
  */
 export function resolved(drift: Drift, askedBytes: number, perStep: number): Drift {
   const { leaks, noLeakAbove } = drift;
@@ -58,8 +64,9 @@ export function resolved(drift: Drift, askedBytes: number, perStep: number): Dri
 }
 
 /**
- * @param noiseBytes a smaller rise over the whole run is no leak
- * @returns null without readings at two different numbers of closed connections
+ * Computes the drift of a figure.
+ * @param noiseBytes noise; a smaller rise over the whole run is not a leak
+ * @returns null unless there are readings at two different numbers of closed connections
  */
 export function driftOf(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes = NOISE_BYTES): Drift | null {
   const found = fitted(points, kind, noiseBytes);
@@ -88,13 +95,13 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: 
     term(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
     term(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
   ] as const;
-  // Memory cannot be returned forever. A negative term means that part of a wave is freed after its reading, and that the other term is too
-  // high.
+  // Memory cannot fall forever, so a negative term is wrong: part of a wave was freed after its reading. The other term
+  // is too high then, so both are discarded.
   const apart = terms.some((one) => (one?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
   const isNamed = apart.some((one, index) => rises(one, [gone, seconds][index] as number));
   const risesWithConnections = rises(alone[0], gone);
   const isRising = isNamed || risesWithConnections || rises(alone[1], seconds);
-  // One cause cannot leave more than both together, as long as no memory is returned over time.
+  // If memory is not returned over time, a single cause cannot leave more memory than both causes together.
   const perConnection = isNamed ? apart[0] : alone[0];
   const perSecond = isNamed || !isRising ? apart[1] : risesWithConnections ? null : alone[1];
   return {
@@ -122,7 +129,7 @@ function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: num
   return { gone: last.gone - first.gone, seconds: last.t - first.t, bytes: last.bytes - first.bytes };
 }
 
-/** @param impossible figures that cannot be true, which the result omits */
+/** @param impossible figures that violate an invariant, which are left out */
 export function overTimeFigures(
   {
     overTime,
@@ -145,7 +152,7 @@ export function overTimeFigures(
   const layers = Object.keys(first).filter(
     (layer) =>
       used.every((one) => layer in one.layers) &&
-      // A layer without processes, such as children of workers that have none.
+      // A layer may have no processes, for example if the workers have no children.
       used.some((one) => one.layers[layer] !== 0) &&
       !uncollected.includes(layer),
   );
@@ -177,12 +184,15 @@ export function overTimeFigures(
 
 const HEAP_FIGURES = ['workerKept', 'workerHeapUsed', 'workerExternal'];
 
-/** Returns whether the layer has garbage that was not collected before the reading. */
+/** Returns whether the layer may contain garbage at the reading. */
 function holdsGarbage(layer: string, collected: boolean): boolean {
   return familyOf(layer) === 'worker' && (!collected || layer === 'workerChildrenPss');
 }
 
-/** Returns the part of the workers' heap that a connection takes at the peaks, if that is less than a kept socket. */
+/**
+ * Returns how much of the workers' heap a connection takes at the peaks of the waves. The result is at most the memory
+ * of an unreleased socket.
+ */
 function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readings'>): number {
   const costs = peaks.flatMap(({ t, connections, layers }) => {
     const left = readings.rows.find((reading) => reading.t > t)?.layers.workerHeapUsed;
@@ -194,8 +204,8 @@ function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readi
 }
 
 /**
- * Removes the readings of the warm-up. The first connections make a server grow its heap, tables and pools once. This is over when as many
- * connections have closed as were ever open at the same time.
+ * Removes the readings of the warm-up. The first connections make a server grow its heap, tables and pools once. The
+ * warm-up is over when as many connections have closed as were ever open at the same time.
  */
 function afterWarmUp(peaks: MomentReading[], readings: MomentReading[]): MomentReading[] {
   let most = 0;

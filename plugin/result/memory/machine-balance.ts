@@ -1,6 +1,6 @@
 /**
- * Memory of the machine that grew with the connections and that no layer includes: shared memory, other programs, the kernel. Each part
- * has its own interval, so that a noisy one does not hide an exact one.
+ * Finds memory of the machine that grew with the connections and that no layer includes: shared memory, other programs,
+ * the kernel. Each part has a separate interval, so that a noisy part does not hide an exact part.
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
@@ -18,27 +18,31 @@ const MB = 1024 ** 2;
 
 interface Limits {
   figure: string;
-  /** Total growth that other work on a machine also causes. */
+  /** Growth in total that other programs on a machine may cause. */
   noiseBytes: number;
-  /** Growth per connection without a fault. */
+  /** Growth per connection that is normal. */
   usualBytes: number;
 }
 
 const PARTS: Record<Part, Limits> = {
   shared: { figure: 'systemUnmeasuredShared', noiseBytes: MB, usualBytes: 0 },
   programs: { figure: 'systemUnmeasured', noiseBytes: 4 * MB, usualBytes: 0 },
-  // A proxied connection has four sockets. Each takes 5 KB with its buffers and files.
+  // A connection through a proxy has four sockets. Each takes 5 KB with its buffers and files.
   kernel: { figure: 'systemKernel', noiseBytes: 4 * MB, usualBytes: 32 * 1024 },
 };
-/** Minimum share of the headline; less changes no decision. */
+/** Minimum share of the memory per connection in the headline. Smaller growth does not matter. */
 const MIN_SHARE = 0.1;
 const MAX_HOLDERS = 3;
 /**
- * Minimum lower end of an interval, as a share of its slope: on a busy machine, the growth of a program can coincide with the connections.
+ * Minimum ratio of an interval's lower end to its slope. On a busy machine, a program may grow by chance at the same
+ * time as the connections.
  */
 const MIN_CERTAINTY = 0.5;
 
-/** Returns null if the programs are on other machines, or if memory was read at only one number of connections. */
+/**
+ * Returns the memory that no layer includes; null if the programs are on other machines, or if memory was read at only
+ * one number of connections.
+ */
 export function machineBalance(
   { perConnection, perConnectionBytes }: Pick<Result['memory'], 'perConnection' | 'perConnectionBytes'>,
   measured: Measured,
@@ -83,7 +87,10 @@ function slopeOf({ plateaus }: Measured, bytesOf: BytesOf): Interval | null {
   return line && { bytes: line.slope, low95: line.low95, high95: line.high95 };
 }
 
-/** Returns the interval, widened by the change that the ramps would show at the speed of the pauses, in which no connections arrived. */
+/**
+ * Returns the interval of a slope, widened by the growth without new connections: memory that changes during pauses may
+ * also change during ramps.
+ */
 function widened(line: Interval, { plateaus, standstill }: Measured, bytesOf: BytesOf): Interval {
   const { bytes, low95, high95 } = line;
   const used = withoutBaseline(plateaus);
@@ -100,7 +107,7 @@ function widened(line: Interval, { plateaus, standstill }: Measured, bytesOf: By
   return { bytes, low95: Math.min(low95, bytes - drift), high95: Math.max(high95, bytes + drift) };
 }
 
-/** Returns the speed in bytes per second. */
+/** Returns the change in the pauses, in bytes per second. */
 function speedOf(pauses: NonNullable<Plateau['machine']>[], bytesOf: BytesOf): number {
   const seconds = sum(pauses.map(({ before, after }) => after.t - before.t));
   const moved = pauses.map(({ before, after }) => Math.abs((bytesOf(after) ?? 0) - (bytesOf(before) ?? 0)));

@@ -1,4 +1,4 @@
-/** Packages and functions of the workers that use CPU, per connect and per copy. */
+/** Finds the packages and functions in which workers use CPU, per connect and per copy. */
 
 import { describeError } from '../../../protocol/codes/errors.ts';
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
@@ -6,7 +6,7 @@ import type { CpuByPlace, CpuPlaces } from '../../../protocol/result/places-sche
 import type { CpuProfiled } from '../../run/measurements/measurements.ts';
 import { largest, placeRows } from './place-rows.ts';
 
-/** Returns undefined if CPU profiling was not configured. */
+/** Returns the CPU use by package and function; undefined if CPU profiles were not configured. */
 export function cpuByPlace(profiled: CpuProfiled | undefined): CpuByPlace | undefined {
   if (!profiled) return undefined;
   const [connect, copy] = [placesOf(profiled.connect), placesOf(profiled.copy)];

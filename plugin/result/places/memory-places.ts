@@ -1,4 +1,4 @@
-/** Memory that a connection keeps in the workers, or leaves behind in them, by package and allocating function. */
+/** Finds the packages and functions whose memory a connection keeps in the workers, or leaves behind in them. */
 
 import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MemoryPlaces } from '../../../protocol/result/places-schema.ts';
@@ -7,7 +7,10 @@ import { largest, packageOfUrl, placeRows } from './place-rows.ts';
 
 type Measured = Pick<Measurements, 'heapProfiles' | 'plateaus'> & Partial<Pick<Measurements, 'overTime'>>;
 
-/** Returns undefined without profiles, connections, or V8's counts at both ends. */
+/**
+ * Returns memory by package and function; undefined without profiles, without connections, or without V8's exact memory
+ * figures.
+ */
 export function memoryPlaces(measured: Measured): MemoryPlaces | undefined {
   const { heapProfiles } = measured;
   const ends = endsOf(measured);
@@ -31,7 +34,10 @@ export function memoryPlaces(measured: Measured): MemoryPlaces | undefined {
   };
 }
 
-/** Returns the readings between which the profiles were taken, and the connections that opened, or opened and closed, between them. */
+/**
+ * Returns the first and the last reading of the profiled time, and the number of connections that opened, or opened and
+ * closed, between them.
+ */
 function endsOf({ plateaus, overTime }: Measured) {
   if (overTime) {
     const [first, last] = [overTime.readings.rows[0], overTime.readings.rows.at(-1)];
@@ -42,15 +48,19 @@ function endsOf({ plateaus, overTime }: Measured) {
   return first && last && { first, last, connections: last.connections };
 }
 
-/** Savings that Socket.IO's documentation describes, with the estimated saving in this server. */
+/** Savings that Socket.IO's documentation recommends, with the estimated saving on this server. */
 type Node = Profile['nodes'][number];
 type Saving = NonNullable<MemoryPlaces['savings']>[number];
 
-/** Minimum saving: less is within the sampling error, or useless. */
+/** Minimum saving in bytes. A smaller saving is within the sampling error or useless. */
 const LEAST_BYTES = 512;
 const DOCS = 'https://socket.io/docs/v4';
 
-/** @param profiles of the heap @param externalBytes per connection, where compression keeps its buffers @returns the largest first */
+/**
+ * @param profiles heap profiles
+ * @param externalBytes external memory per connection, which includes the buffers of compression
+ * @returns the savings, the largest first
+ */
 function knownSavings(profiles: Profile[], connections: number, externalBytes: number): Saving[] {
   const sum = (isPart: (callers: Node[]) => boolean) =>
     profiles.reduce((total, { nodes }) => total + sumOf(nodes, isPart), 0) / connections;
@@ -68,8 +78,8 @@ function knownSavings(profiles: Profile[], connections: number, externalBytes: n
 }
 
 /**
- * Returns whether the memory belongs to the first HTTP request, which Engine.IO keeps. A listener of Engine.IO turns its properties into a
- * dictionary.
+ * Returns whether the memory belongs to the first HTTP request, which Engine.IO keeps. A listener of Engine.IO makes V8
+ * store its properties in a dictionary.
  */
 function isOfRequest(callers: Node[]): boolean {
   const [own, by, above] = callers;
@@ -78,13 +88,16 @@ function isOfRequest(callers: Node[]): boolean {
   return callers.some(({ name, url }) => name === 'parserOnHeadersComplete' && url.startsWith('node:'));
 }
 
-/** Returns whether `ws`, or Node on its behalf, allocated the memory for something other than compression. */
+/** Returns whether `ws`, or Node on behalf of `ws`, allocated the memory, and not for compression. */
 function isOfWs(callers: Node[]): boolean {
   const nearest = callers.find(({ url }) => url !== '' && !url.startsWith('node:'));
   return nearest !== undefined && packageOfUrl(nearest.url) === 'ws' && !nearest.url.includes('/permessage-deflate');
 }
 
-/** @param isPart gets a node and its callers, the nearest first */
+/**
+ * Sums the memory of matching nodes.
+ * @param isPart receives a node and its callers, the nearest caller first
+ */
 function sumOf(nodes: Node[], isPart: (callers: Node[]) => boolean): number {
   const callersOf = (index: number) => {
     const callers: Node[] = [];

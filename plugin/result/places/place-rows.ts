@@ -1,4 +1,4 @@
-/** Converts profiles to rows: the value of each package and each function, per connection or copy. */
+/** Converts profiles to rows with the value of each package and each function, per connection or copy. */
 import { fileURLToPath } from 'node:url';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -6,25 +6,25 @@ import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile
 import { MOST_FUNCTIONS } from '../../../protocol/result/places-schema.ts';
 
 type Node = Profile['nodes'][number];
-/** Value in bytes or µs per unit. */
+/** Bytes or microseconds per connection or copy. */
 type PlaceRow = { value: number; halfWidth95: number };
 
 const MAX_NAME_LENGTH = 120;
 const NATIVE = 'native';
-/** Name of V8's node for idle time, which is no function. */
+/** Name of the node that stands for idle time in V8's profiles. */
 const IDLE = '(idle)';
 const COLLECTING = '(garbage collector)';
-/** Frames of the profiler itself. */
+/** Functions of the profiler itself. */
 const OWN_URL = 'node:inspector';
-/** Standard deviations of a 95 % interval. */
+/** Number of standard deviations in a 95 % interval. */
 const Z95 = 1.96;
 
-/** @param units connections or copies */
+/** @param units number of connections or copies */
 export function placeRows(profiles: Profile[], units: number) {
   const functions = new Map<string, ReturnType<typeof describe> & PlaceRow>();
   const perUnit = (sampled: number, quantum: number): PlaceRow => ({
     value: sampled / units,
-    // The number of samples of a place has the variance of a Poisson distribution. The variances are added up.
+    // The number of samples in a function has a Poisson distribution. The variances of several profiles are added up.
     halfWidth95: (sampled * quantum) / units ** 2,
   });
   for (const profile of profiles) {
@@ -55,7 +55,9 @@ export function largest(a: PlaceRow, b: PlaceRow): number {
   return b.value - a.value;
 }
 
-/** Returns the node, or the next caller in JavaScript of native code such as `Array.from`; undefined if there is none. */
+/**
+ * Returns the node; for native code such as `Array.from`, its nearest caller in JavaScript; undefined if there is none.
+ */
 function callerOf(nodes: Node[], index: number): Node | undefined {
   let node = nodes[index];
   while (node && node.url === '') node = nodes[node.parent];
@@ -74,7 +76,7 @@ function describe(caller: Node | undefined, folder: string) {
   };
 }
 
-/** Shortens a path to its end, which is more informative than its beginning. */
+/** Shortens a path to its end, because the end tells more than the beginning. */
 function shortPlace(place: string): string {
   const cut = place.length > MAX_NAME_LENGTH ? `…${place.slice(1 - MAX_NAME_LENGTH)}` : place;
   return printable(cut, MAX_NAME_LENGTH);
@@ -84,7 +86,7 @@ function pathOf(url: string): string {
   return attempt(() => fileURLToPath(url)) ?? url;
 }
 
-/** Returns `application`, `Node`, or a package in node_modules. */
+/** Returns `application`, `Node`, or the name of a package in node_modules. */
 export function packageOfUrl(url: string): string {
   const path = pathOf(url);
   if (path.startsWith('node:')) return 'Node';
