@@ -1,4 +1,4 @@
-/** Runs that ended early or never started: the reason for result and error, and the measurements still to collect. */
+/** Handles runs that ended early or never started: their errors, and the measurements that their results still lack. */
 import { CapacityError, startRefused } from '../../protocol/codes/errors.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
@@ -8,7 +8,7 @@ import { succeed, within } from '../run/wait.ts';
 
 const REPLY_TIMEOUT_MS = 5000;
 
-/** Message and fix by cause. Results saved during the run say `killed`. */
+/** Message and fix by cause of the early end. Results that are saved during the run have the cause `killed`. */
 const CAUSES = {
   stopped: ['stopped by the user', 'let it run to its end, or shorten its phases'],
   left: [
@@ -35,7 +35,7 @@ export function failedEnd(stage: Stage | undefined, error: unknown): EarlyEnd {
   };
 }
 
-/** Turns any error before the load into one with a documented code. */
+/** Converts any error before the load to an error with a documented code. */
 export function withCode(error: unknown): CapacityError {
   const withKnownCode = error instanceof CapacityError ? error : startRefused(error);
   if (withKnownCode) return withKnownCode;
@@ -45,7 +45,7 @@ export function withCode(error: unknown): CapacityError {
   });
 }
 
-/** Collects, from a stopped run, the measurements that its result still lacks. */
+/** Collects the measurements that the result of a stopped run still lacks. */
 export async function collectMissing(conductor: Conductor, { measurements, control, link }: RunContext): Promise<void> {
   await succeed(() => conductor.stopped(), REPLY_TIMEOUT_MS);
   if (measurements.snapshots.length === 0)

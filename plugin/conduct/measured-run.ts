@@ -1,4 +1,7 @@
-/** One measured run, from its settings to its result, files and exit code. It closes everything that it opens. */
+/**
+ * Makes one measured run, from its settings to its result, files and exit code. Closes all resources that it has
+ * opened.
+ */
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -33,27 +36,30 @@ interface MeasuredRunOptions {
   script: Script;
   config: Settings;
   scriptPath: string | undefined;
-  /** Connection to the engines; the run closes it. */
+  /** Connection to the engines. The run closes it. */
   link: EngineLink;
-  /** Returns the current state of the generator hosts; undefined if this host generates the load. */
+  /** Returns the current state of the generator hosts; undefined if this host alone generates the load. */
   hosts?: () => GeneratorHost[];
   terminal: Terminal;
   artilleryVersion: string;
-  /** Runs before anything is opened. @throws CapacityError that ends the run */
+  /**
+   * Called before any resource is opened.
+   * @throws CapacityError that ends the run
+   */
   admit(): Promise<void>;
-  /** Shuts the process down, which calls `report` and `close`; called at most once. */
+  /** Shuts the process down, which calls `report` and `close`. Called at most once. */
   end(exitCode: number): Promise<void>;
-  /** Evaluates the thresholds of a completed run, if Artillery does not. */
+  /** Evaluates the thresholds of a completed run; undefined if Artillery evaluates them. */
   evaluate?: ((result: Result) => Result['thresholds']) | undefined;
-  /** Files that the caller writes into the run's folder. */
+  /** Names of the files that the caller writes into the run's folder. */
   files?: string[];
 }
 
-/** Time for the current measurement to notice a stop. */
+/** Time limit for the current measurement to end after a stop. */
 const STOP_TIMEOUT_MS = 5000;
 const REST_TIMEOUT_MS = 120_000;
 
-/** State of a run whose target has answered. */
+/** State of a run after the target has answered. */
 interface PreparedRun {
   context: RunContext;
   conductor: Conductor;
@@ -64,7 +70,7 @@ interface PreparedRun {
 
 export class MeasuredRun {
   readonly #options: MeasuredRunOptions;
-  /** Measurements of the run; the caller adds facts that only it observes. */
+  /** Measurements of the run. The caller adds facts that only the caller observes. */
   readonly measurements: Measurements;
   #ended: Ended = 'failed';
   readonly #folder: RunFolder;
@@ -73,10 +79,13 @@ export class MeasuredRun {
   #prepared: PreparedRun | undefined;
   #refused = false;
   #started = false;
-  /** Phase events can arrive faster than they are handled, so they wait in a queue. */
+  /** Phase events that are not handled yet. They can arrive faster than they are handled. */
   #queue: Promise<void> = Promise.resolve();
 
-  /** @throws CapacityError FILE_UNWRITABLE, with nothing left open */
+  /**
+   * Creates the run and its folder.
+   * @throws CapacityError FILE_UNWRITABLE; no resources are open then
+   */
   constructor(options: MeasuredRunOptions) {
     const { config, scriptPath, link } = options;
     this.#options = options;
@@ -88,11 +97,11 @@ export class MeasuredRun {
     this.#folder.files.onFailed = (error) => this.end(error);
     this.#closers.add(() => link.close());
     link.onFailed = ({ code, message, fix }) => void this.#refuse(new CapacityError(code, message, fix));
-    // Artillery creates plugins before it can handle a shutdown.
+    // Artillery can handle a shutdown only after it has created all plugins.
     void setImmediate().then(() => this.#prepare().catch((error) => this.#refuse(error)));
   }
 
-  /** Exit code of the run; that of a failed run until `report` has written a result. */
+  /** Exit code of the run. Until `report` has written a result, it is the exit code of a failed run. */
   get exitCode(): number {
     return exitCodeOf(this.#ended);
   }
@@ -101,17 +110,17 @@ export class MeasuredRun {
     return typeof this.#ended === 'object';
   }
 
-  /** Files in the run's own folder. */
+  /** Names of the files in the run's folder. */
   get files(): RunFiles {
     return this.#folder.files;
   }
 
-  /** Current result; undefined before the target has answered. */
+  /** The current result; undefined before the target has answered. */
   get result(): Result | undefined {
     return this.#prepared && this.#result(this.#prepared);
   }
 
-  /** Before the load, refuses the run; afterwards, ends it and keeps what was measured. */
+  /** Ends the run with an error. After the load has begun, keeps the measurements so far. */
   end(error: CapacityError): void {
     if (this.#started) this.#fail(error);
     else void this.#refuse(error);
@@ -122,7 +131,7 @@ export class MeasuredRun {
     this.#enqueue(({ conductor }) => conductor.phaseStarted(index, beganAtUs));
   }
 
-  /** Called after the last phase. */
+  /** Called after the last phase. Runs the remaining measurements. */
   phasesCompleted(): void {
     this.#enqueue(async ({ conductor, live }) => {
       await conductor.finale();
@@ -132,16 +141,16 @@ export class MeasuredRun {
   }
 
   /**
-   * Writes the result and prints it, after Artillery's own summary or instead of it. Never rejects.
-   * @param earlyStop true after Ctrl-C, or if this run requested the end
+   * Writes the result and prints it, after Artillery's summary or instead of it. Never rejects.
+   * @param earlyStop whether the user pressed Ctrl-C, or this run requested the end
    */
   async report(earlyStop: boolean): Promise<void> {
     const prepared = this.#prepared;
-    // From here on, write errors no longer end the run; #publish reports them.
+    // From now on, write errors do not end the run; #publish reports them.
     this.files.onFailed = () => {};
     if (this.#refused) return;
     if (!prepared) {
-      // Aborted first, so that resources still being opened report no error.
+      // Aborted first, so that resources that are still being opened report no error.
       this.#abort.abort();
       this.#ended = earlyStop ? 'stopped' : 'refused';
       log(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Ended'} before anything was measured.`);
@@ -149,11 +158,13 @@ export class MeasuredRun {
       return;
     }
     try {
-      // Artillery ends with its last virtual user, even while the residual is still being measured, or CPU profiled.
+      // Artillery ends with its last virtual user, while the run may still measure residual memory or take CPU
+      // profiles.
       if (!earlyStop && prepared.conductor.released) await within(this.#queue, REST_TIMEOUT_MS);
       if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
       prepared.live?.close();
-      // Artillery calls `beforeExit` of all plugins at once; by the next turn `ensure` has evaluated its thresholds.
+      // Artillery calls `beforeExit` of all plugins at the same time. In the next turn of the event loop, `ensure` has
+      // evaluated its thresholds.
       await setImmediate();
       const { evaluate } = this.#options;
       if (evaluate && !earlyStop) this.measurements.thresholds = evaluate(this.#result(prepared));
@@ -163,7 +174,7 @@ export class MeasuredRun {
     }
   }
 
-  /** Closes everything, even if some of it fails to close. Idempotent. */
+  /** Closes all resources, even if some of them fail to close. Idempotent. */
   async close(): Promise<void> {
     this.#abort.abort();
     await this.#closers.close();
@@ -198,23 +209,26 @@ export class MeasuredRun {
     link.start();
   }
 
-  /** Writes the result in all formats, prints it, and sets the outcome of the run. */
+  /** Writes the result in all formats, prints it, and sets the exit code of the run. */
   async #publish({ view }: PreparedRun, result: Result): Promise<void> {
     const path = this.#folder.write(result);
     const { directory } = this.#folder;
-    // Imported late: the chart library would take memory in every Artillery thread.
+    // Imported late, because the chart library would use memory in every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     const { terminal, files = [] } = this.#options;
     logResult(terminal, result, path, [...written, ...this.#writeProfiles(), ...files]);
-    // A full disk fails every file: the first error is enough.
+    // A full disk makes every file fail, so only the first error is reported.
     const failure = this.files.failure ?? failed[0];
     if (failure) reportError(failure);
     this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: result.outcome.status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
 
-  /** Writes CPU profiles. @returns the names of the files */
+  /**
+   * Writes the CPU profiles.
+   * @returns the names of the files
+   */
   #writeProfiles(): string[] {
     const { heapProfiles, cpuProfiles = {} } = this.measurements;
     const { connect, copy } = cpuProfiles;
@@ -229,7 +243,7 @@ export class MeasuredRun {
     });
   }
 
-  /** Handles phase events one after the other; an error ends the run. */
+  /** Handles phase events one after the other. An error ends the run. */
   #enqueue(handle: (prepared: PreparedRun) => Promise<void>): void {
     this.#queue = this.#queue
       .then(async () => {
@@ -238,18 +252,18 @@ export class MeasuredRun {
       .catch((error) => this.#fail(error));
   }
 
-  /** Ends a run whose load has begun, and keeps the measurements so far. */
+  /** Ends a run after its load has begun, and keeps the measurements so far. */
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
     this.measurements.aborted = failedEnd(this.#prepared?.conductor.stage, error);
-    // The end is not awaited, because the shutdown waits for the queue that runs this call.
+    // This must not await the end: the shutdown waits for the queue in which this function runs.
     void this.#options.end(exitCodeOf('failed'));
   }
 
   /** Ends a run before its load: prints the error, deletes the folder, and ends the process. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#refused || this.#abort.signal.aborted) {
-      // Printed even after Ctrl-C: the user must end these processes by hand.
+      // Printed even after Ctrl-C, because the user must end these processes.
       if (error instanceof CapacityError && error.code === 'STACK_STUCK') console.error(describeError(error));
       return;
     }
@@ -261,7 +275,7 @@ export class MeasuredRun {
     await this.#options.end(this.exitCode);
   }
 
-  /** Ends the current measurement, and collects what the result still lacks. */
+  /** Ends the current measurement, and collects the measurements that the result still lacks. */
   async #stop({ conductor, context }: PreparedRun, earlyStop: boolean): Promise<void> {
     const { measurements, population } = context;
     measurements.stoppedByUser = earlyStop && measurements.aborted === undefined;
@@ -272,7 +286,7 @@ export class MeasuredRun {
     await collectMissing(conductor, context);
   }
 
-  /** Writes a result as if the run had been killed now, so that measurements survive a kill. */
+  /** Writes a result with the cause `killed`, so that the measurements so far survive if the process is killed. */
   #save(): void {
     if (!this.#prepared || this.#prepared.conductor.stage === 'done') return;
     const aborted = this.measurements.aborted ?? earlyEnd(this.#prepared.conductor.stage, 'killed');

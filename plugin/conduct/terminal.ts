@@ -1,4 +1,4 @@
-/** Terminal output of a run. With `--quiet`, only errors and the answer. */
+/** Prints the output of a run on the terminal. With `--quiet`, prints only errors and the answer. */
 import type { Result } from '../../protocol/result/result.ts';
 import { renderAnswer, renderRun } from '../../report/render/console.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
@@ -15,7 +15,10 @@ export interface Terminal {
   beforeLine(listener: () => void): void;
 }
 
-/** Width in a pipe, where it is undefined, and in a pseudo terminal without a size, where it is 0. */
+/**
+ * Width of the output if the terminal reports none: the width is undefined in a pipe, and 0 in a pseudo terminal
+ * without a size.
+ */
 const DEFAULT_COLUMNS = 80;
 const PROGRESS_MS = 10_000;
 
@@ -31,8 +34,9 @@ export function log({ quiet, print }: Terminal, text: string): void {
 }
 
 /**
+ * Prints the result.
  * @param path path of result.json; undefined if it could not be written
- * @param files other files in its folder
+ * @param files names of the other files in its folder
  */
 export function logResult(terminal: Terminal, result: Result, path: string | undefined, files: string[]): void {
   const { isTTY, columns } = process.stdout;
@@ -48,7 +52,10 @@ export function logResult(terminal: Terminal, result: Result, path: string | und
   else terminal.print(`\n${renderRun(document, options)}\n`);
 }
 
-/** Shows progress: one updated line on a terminal, else a line every 10 s. @returns its handle; undefined with `--quiet` */
+/**
+ * Shows progress: one line that is updated on a terminal, otherwise a line every 10 s.
+ * @returns the progress display; undefined with `--quiet`
+ */
 export function openProgress(terminal: Terminal, facts: () => LiveFacts): Pick<LiveLine, 'close'> | undefined {
   if (terminal.quiet) return undefined;
   if (!hasLiveTerminal(process.stderr, process.env)) {

@@ -1,4 +1,7 @@
-/** Admission of hosts: the expected number, with one version and scenario, whose shares add up to the whole load. */
+/**
+ * Admits generator hosts to a run: as many as expected, with the same version and scenario, and with shares that add up
+ * to the whole load.
+ */
 import { printable } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { differences, type Inputs } from '../../script/run-inputs.ts';
@@ -7,7 +10,7 @@ import type { Settings } from '../../script/settings.ts';
 import type { Host } from './host.ts';
 import type { Hello, Refusal } from './host-messages.ts';
 
-/** Limits the list of differences in a refusal. */
+/** Maximum number of differences that a refusal lists. */
 const MAX_DIFFERENCES = 5;
 const MAX_DIFFERENCES_LENGTH = 300;
 
@@ -15,14 +18,17 @@ export interface Expected {
   hosts: number;
   version: string;
   inputs: Inputs;
-  /** Arrivals of the whole scenario, by phase. */
+  /** Number of arrivals of the whole scenario, by phase. */
   arrivals: number[];
 }
 
-/** `endsRun`: whether the run ends, because it needs this host. */
+/** `endsRun`: whether the refusal ends the run, because the run needs this host. */
 type HostRefusal = Refusal & { endsRun: boolean };
 
-/** Checks the engine, on conductor and hosts. @throws CapacityError CONFIG_INVALID */
+/**
+ * Checks that the scenario's engine works with several hosts.
+ * @throws CapacityError CONFIG_INVALID
+ */
 export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
   if (engine === ENGINE) return;
   const message = `engine ${engine} cannot be used on several hosts: it reports nothing to the run`;
@@ -32,8 +38,8 @@ export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
 /**
  * Returns why the run refuses a host; undefined if it is admitted.
  * @param admitted hosts that have joined already
- * @param lostReason why the run gave up this same host earlier, if it did
- * @param isOld true if the host took part in another run, whose connections it may still hold
+ * @param lostReason why the run had declared the same host lost, if it did
+ * @param isOld whether the host took part in another run and may still hold its connections
  */
 export function admissionRefusal(
   hello: Hello,
@@ -77,7 +83,10 @@ export function admissionRefusal(
   return undefined;
 }
 
-/** Returns the error if the shares of all hosts do not add up to the scenario; undefined while hosts are missing. */
+/**
+ * Returns an error if the shares of all hosts do not add up to the scenario; undefined while some hosts have not
+ * joined.
+ */
 export function shareMismatch(hosts: Host[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
   if (hosts.length < count) return undefined;
   const sums = arrivals.map((_, phase) => hosts.reduce((sum, { hello }) => sum + (hello.arrivals[phase] ?? 0), 0));
@@ -91,7 +100,7 @@ export function shareMismatch(hosts: Host[], { hosts: count, arrivals }: Expecte
   );
 }
 
-/** @param joined hosts that have joined, ready or not */
+/** @param joined hosts that have joined, whether they are ready or not */
 export function hostsMissing(joined: readonly Host[], { hosts }: Expected, timeoutMs: number): CapacityError {
   const namesOf = (some: readonly Host[]) => some.map(({ name }) => name).join(', ');
   const unready = joined.filter(({ isReady }) => !isReady);

@@ -1,4 +1,7 @@
-/** A run whose load comes from several hosts. Owns the listener, the hosts, the measured run and the commands that start hosts. */
+/**
+ * Conducts a run whose load comes from several hosts. It opens and closes the listener, the measured run, and the
+ * commands that start hosts.
+ */
 import { addAbortListener } from 'node:events';
 import { ownRelease } from '../../../protocol/base/release.ts';
 import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
@@ -21,39 +24,39 @@ import { openListener } from './listener.ts';
 import { type OrderInputs, orders } from './order.ts';
 import { readSecret } from './secret-folder.ts';
 
-/** Time for Artillery to end on all hosts after the run. Later, each host ends by itself. */
+/** Time limit for Artillery to end on all hosts after the run. After it, each host ends without the conductor. */
 const END_TIMEOUT_MS = 20_000;
 const LAUNCH_GRACE_MS = 10_000;
 
 interface ConductOptions {
   script: Script;
-  /** Settings of the whole scenario, not of a share. */
+  /** Settings of the whole scenario, not of a host's share. */
   config: Settings;
   /** Scenario file. */
   path: string;
   artilleryVersion: string;
-  /** Folder of Artillery's package. */
+  /** Path of the folder of Artillery's package. */
   artillery: string;
   hosts: number;
   listen: { host: string; port: number };
-  /** Address at which the hosts reach this one. */
+  /** Address at which the hosts can connect to this host. */
   address: string;
-  /** Folder of the secret; undefined for a new token and certificate. */
+  /** Folder of the secret. If undefined, a new token and certificate are created. */
   secret: string | undefined;
-  /** Starts the hosts; undefined if they start by themselves. */
+  /** Starts the hosts; undefined if the user starts them. */
   launcher?: Launcher | undefined;
-  /** Contents of the orders for the hosts. */
+  /** Arguments, variables and scenario path that the hosts receive in their orders. */
   inputs?: Omit<OrderInputs, 'path' | 'hosts'>;
-  /** Aborted by Ctrl-C. */
+  /** Aborts on Ctrl-C. */
   signal: AbortSignal;
-  /** Time after which a disconnected host is lost. */
+  /** Time after which a disconnected host counts as lost. */
   lostAfterMs?: number;
 }
 
 /**
- * Conducts the run, and resolves when everything that it opened is closed.
+ * Conducts the run, and resolves when all its resources are closed.
  * @returns the exit code of the run
- * @throws CapacityError that refuses the run before anything was opened
+ * @throws CapacityError if the run is refused before any resource was opened
  */
 export async function conductHosts(options: ConductOptions): Promise<number> {
   requireOwnEngine(options.config);
@@ -129,22 +132,23 @@ async function measureThrough(
     admit,
     end: async () => over.resolve('ended'),
   });
-  // Unlike addEventListener, also handles a signal that is already aborted.
+  // Handles a signal that is already aborted, unlike `addEventListener`.
   addAbortListener(signal, () => over.resolve('stopped'));
   hub.left().then(() => over.resolve('left'), over.reject);
   const how = await over.promise;
-  // All hosts may have left while the residual is still being measured: `report` waits for it.
+  // All hosts may have left before the residual memory is measured, so this waits for `report`.
   await run.report(how !== 'left');
-  // Hosts that leave before the load leave no result.
+  // A run whose hosts leave before the load has no result.
   const isWhole = how === 'left' && run.hasResult;
   const exitCode = how === 'stopped' ? exitCodeOf('stopped') : run.exitCode;
   const why = isWhole ? 'The run is over.' : 'The conductor has ended the run; see its output.';
-  // Sent before the engines close: without connections, Artillery would end on the hosts with exit code 0.
+  // Sent before the engines close their connections. Otherwise, Artillery would end on the hosts with exit code 0.
   hub.end(isWhole ? exitCodeOf('stopped') : exitCode, why);
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
-  // Closed before the commands end: they may wait for their hosts, which wait for their connections to close.
+  // The listener is closed before the commands end. A command may wait for its hosts, and a host waits until its
+  // connection is closed.
   await listener.close();
   await launched?.end(signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return exitCode;

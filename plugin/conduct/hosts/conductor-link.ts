@@ -1,4 +1,7 @@
-/** A host's connection to the conductor: pinned, authenticated, and reconnecting. Also reads the conductor's clock. */
+/**
+ * A host's connection to the conductor. It checks the conductor's certificate, authenticates the host, reconnects, and
+ * reads the conductor's clock.
+ */
 import { addAbortListener } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
@@ -21,7 +24,7 @@ import { inUrl, type Join } from './join-line.ts';
 import { CONNECT_TIMEOUT_MS, connectPinned, PinnedAgent, unreachable, untilAnswered } from './pinned-connection.ts';
 import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
 
-/** Clock readings before the load; afterwards the clock is read at intervals. */
+/** Number of clock readings before the load. Afterwards, the clock is read periodically. */
 const FIRST_READINGS = 16;
 const READING_INTERVAL_MS = 333;
 const READING_TIMEOUT_MS = 2000;
@@ -30,7 +33,9 @@ const FLUSH_POLL_MS = 10;
 interface LinkOptions extends StreamOptions<HubMessage> {
   join: Join;
   hello: Hello;
-  /** Called when the conductor has been unreachable for `silentAfterMs`, or refuses this host after a reconnect. */
+  /**
+   * Called when the conductor has been unreachable for `silentAfterMs`, or when it refuses this host after a reconnect.
+   */
   onLost(refusal?: Refusal): void;
   silentAfterMs: number;
   signal: AbortSignal;
@@ -38,7 +43,10 @@ interface LinkOptions extends StreamOptions<HubMessage> {
 
 export type ConductorLink = Awaited<ReturnType<typeof openConductorLink>>;
 
-/** @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN or the conductor's refusal; the signal's reason */
+/**
+ * Connects to the conductor.
+ * @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN or the conductor's refusal; the signal's reason
+ */
 export async function openConductorLink(options: LinkOptions) {
   const { join, hello, onLost, silentAfterMs, signal } = options;
   await untilAnswered(join, signal, async () => (await connectPinned(join)).destroy());
@@ -54,7 +62,7 @@ export async function openConductorLink(options: LinkOptions) {
     agent: new PinnedAgent(join) as never,
   });
   guardClient(socket.io);
-  // Attached before the clock is read: the conductor may end the run meanwhile.
+  // Listens before the clock is read, because the conductor may end the run meanwhile.
   const stream = new Stream<AgentMessage, HubMessage>(options);
   stream.attach(socket as unknown as StreamSocket);
   const readFirstClock = async () => {
@@ -87,22 +95,22 @@ export async function openConductorLink(options: LinkOptions) {
     if (refusal) onLost(refusal);
   });
   socket.on('disconnect', startLostTimer);
-  // The connection may have dropped while the clock was read.
+  // The connection may have closed while the clock was read.
   if (!socket.connected) startLostTimer();
   const unfollow = followClock(clock, () => readClock(() => askTime(socket)), READING_INTERVAL_MS);
   return {
-    /** The conductor's clock. */
+    /** The conductor's clock, relative to this host's clock. */
     clock: new ConvertingClock(clock),
 
     send: (message: AgentMessage) => stream.send(message),
 
-    /** Resolves when every sent message is acknowledged, or after `timeoutMs`. */
+    /** Resolves when the conductor has acknowledged every sent message, or after `timeoutMs`. */
     async flushed(timeoutMs: number): Promise<void> {
       const deadlineMs = performance.now() + timeoutMs;
       while (stream.pending > 0 && performance.now() < deadlineMs) await delay(FLUSH_POLL_MS);
     },
 
-    /** Closes the connection. Idempotent. */
+    /** Closes the connection to the conductor. Idempotent. */
     close(): void {
       unfollow();
       clearTimeout(lostTimer);
@@ -112,7 +120,7 @@ export async function openConductorLink(options: LinkOptions) {
   };
 }
 
-/** Resolves when connected. Failed attempts are repeated for `silentAfterMs`; a refusal rejects at once. */
+/** Waits for the connection. Failed attempts are repeated for `silentAfterMs`; a refusal rejects at once. */
 async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<true>();
   let lastError = new Error('it does not answer');
@@ -136,19 +144,25 @@ function causeOf(error: Error & { description?: unknown }): Error {
   return cause instanceof Error ? cause : error;
 }
 
-/** Returns why retrying is useless: the conductor refuses this host, or it is a different conductor. Undefined if a retry may help. */
+/**
+ * Returns why further attempts are useless: the conductor refuses this host, or another program answers at its address.
+ * Undefined if a further attempt may succeed.
+ */
 function refusalOf(error: Error & { data?: unknown }): Refusal | undefined {
   const refusal = refusalSchema.safeParse(error.data);
   if (refusal.success) return refusal.data;
   const cause = causeOf(error);
   if (cause instanceof CapacityError) return { code: cause.code, message: cause.message, fix: cause.fix };
-  // A wrong token is refused before the WebSocket opens, with HTTP status 400 as the only sign.
+  // The conductor refuses a wrong token before the WebSocket opens. HTTP status 400 is the only sign of the refusal.
   if (!/\b400\b/.test(cause.message)) return undefined;
   const { message, fix } = new CapacityError('BAD_TOKEN', 'the token is not that of this run');
   return { code: 'BAD_TOKEN', message, fix };
 }
 
-/** Reads the conductor's clock. Fails while disconnected: Socket.IO would buffer the request, and the reading would be late. */
+/**
+ * Reads the conductor's clock. Throws while the connection is closed, because Socket.IO would buffer the request, and
+ * the reading would be late.
+ */
 async function askTime(socket: Socket): Promise<Time> {
   if (!socket.connected) throw new Error('no connection');
   return timeSchema.parse(await socket.timeout(READING_TIMEOUT_MS).emitWithAck('time'));

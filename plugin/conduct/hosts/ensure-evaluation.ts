@@ -1,4 +1,4 @@
-/** Evaluates the thresholds of `ensure` on the merged metrics of all hosts, with Artillery's own plugin. */
+/** Evaluates the thresholds of `ensure` with the combined metrics of all hosts, using Artillery's own plugin. */
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -9,7 +9,7 @@ import { ensureOf, hasThresholds } from '../../script/ensure.ts';
 import type { Script } from '../../script/script.ts';
 import { type HostTotals, openMerge } from './host-totals.ts';
 
-/** Path of the plugin in Artillery's package (2.0.34). */
+/** Path of the `ensure` plugin within Artillery's package (2.0.34). */
 const PLUGIN = 'dist/builtin-packages/artillery-plugin-ensure/dist/plugin.js';
 
 interface EnsurePlugin {
@@ -17,21 +17,25 @@ interface EnsurePlugin {
   runChecks(settings: object, variables: object): Check[];
 }
 
-/** @param hosts totals of each host; undefined for a host that sent none */
+/**
+ * Evaluates the thresholds.
+ * @param hosts Artillery's metrics of each host; undefined for a host that sent none
+ */
 type Evaluate = (result: Result, hosts: readonly (HostTotals | undefined)[]) => Result['thresholds'];
 
 /**
- * Loads the evaluation from Artillery.
- * @param artillery folder of the package
+ * Loads the `ensure` plugin from Artillery.
+ * @param artillery folder of Artillery's package
  * @returns undefined for a scenario without thresholds
- * @throws CapacityError NOT_INSTALLED if Artillery's plugin cannot be loaded
+ * @throws CapacityError NOT_INSTALLED if the plugin cannot be loaded
  */
 export async function openEvaluation(script: Script, artillery: string): Promise<Evaluate | undefined> {
   if (!hasThresholds(script) || process.env.ARTILLERY_DISABLE_ENSURE !== undefined) return undefined;
   const [, settings] = ensureOf(script);
   const { plugin, merge } = await load(artillery);
   return (result, hosts) => {
-    // If one host's totals are missing, all of Artillery's own metrics are left out: a partial sum would be wrong.
+    // If the metrics of a host are missing, all of Artillery's own metrics are left out, because the sum over the other
+    // hosts would be wrong.
     const available = hosts.flatMap((totals) => totals ?? []);
     const stats = merge(available.length === hosts.length ? available : []);
     addMetrics(stats, result);
@@ -44,7 +48,7 @@ async function load(artillery: string) {
   try {
     const { Plugin } = await import(pathToFileURL(join(artillery, PLUGIN)).href);
     const plugin = Plugin as EnsurePlugin;
-    // The plugin logs each evaluation through this global.
+    // Artillery's plugin logs each evaluation through this global variable.
     Object.assign(globalThis, { artillery: { ...Reflect.get(globalThis, 'artillery'), log: () => {} } });
     plugin.runChecks({}, plugin.statsToVars({ report: { counters: {}, rates: {}, summaries: {} } }));
     return { plugin, merge: await openMerge(artillery) };

@@ -1,6 +1,6 @@
 /**
- * Agent on a generator host: relays messages between its engines and the conductor, and reports the load of the machine. Points in
- * time are converted between the two clocks here, and only here.
+ * The agent on a generator host. It forwards messages between the host's engines and the conductor, and reports the
+ * load of the machine. It also converts times between the host's clock and the conductor's clock.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { withInstants } from '../../../protocol/base/clock/instants.ts';
@@ -15,35 +15,38 @@ import type { HostTotals } from './host-totals.ts';
 import type { Join } from './join-line.ts';
 
 const ROW_INTERVAL_MS = 1000;
-/** Time to notify the conductor that the user stopped this host. */
+/** Time limit for the message to the conductor that the user stopped this host. */
 const STOP_TIMEOUT_MS = 5000;
 
 interface AgentOptions {
   join: Join;
   hello: Hello;
-  /** Connection to the engines of this host; the agent closes it. */
+  /** Connection to the engines of this host. The agent closes it. */
   carrier: Carrier<RunMessage, EngineMessage>;
-  /** Checks that this host can generate its share. @throws CapacityError if it cannot */
+  /**
+   * Checks that this host can generate its share of the load.
+   * @throws CapacityError if it cannot
+   */
   admit(): Promise<void>;
-  /** Called when the conductor ends the run on this host, or is lost. */
+  /** Called when the conductor ends the run on this host, or when the conductor is lost. */
   onEnd(exitCode: number | undefined, why: CapacityError | string): void;
-  /** Time after which an unreachable conductor is lost. */
+  /** Time after which an unreachable conductor counts as lost. */
   silentAfterMs?: number;
 }
 
 export class Agent {
   readonly #options: AgentOptions;
   readonly #abort = new AbortController();
-  /** Messages of engines that were ready before the conductor. */
+  /** Messages of engines that were ready before the connection to the conductor was. */
   readonly #earlyMessages: EngineMessage[] = [];
   readonly #machine = new MachineWatch(async () => [process.pid]);
   readonly #sampler: Sampler;
   readonly #silentAfterMs: number;
   #link: ConductorLink | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Arrivals that Artillery has skipped so far. */
+  /** Number of arrivals that Artillery has skipped so far. */
   skippedUsers = 0;
-  /** Artillery's own metrics; set when it has ended. */
+  /** Artillery's own metrics. Set when Artillery has ended. */
   totals: HostTotals | undefined;
 
   constructor(options: AgentOptions) {
@@ -58,7 +61,10 @@ export class Agent {
     });
   }
 
-  /** Joins the run, and reports this host as ready once `admit` has passed. @throws CapacityError if conductor or host refuses */
+  /**
+   * Joins the run, and reports this host as ready after `admit` has passed.
+   * @throws CapacityError if the conductor refuses the host, or if `admit` fails
+   */
   async join(): Promise<void> {
     const { join, hello, onEnd, admit } = this.#options;
     const link: ConductorLink = await openConductorLink({
@@ -89,8 +95,8 @@ export class Agent {
   }
 
   /**
-   * Announces that Artillery is about to end, so that the run does not wait for this host. Resolves when the conductor has
-   * acknowledged it, or after the timeout.
+   * Announces that Artillery is about to end, so that the run does not wait for this host. Resolves when the conductor
+   * has acknowledged the message, or after the timeout.
    */
   async bye(stopped: boolean): Promise<void> {
     if (!this.#link) return;
@@ -104,7 +110,7 @@ export class Agent {
     this.#abort.abort();
     clearInterval(this.#timer);
     this.#link?.close();
-    // The conductor may be lost, so it may not have closed the engines.
+    // If the conductor is lost, it has not closed the connections of the engines.
     this.#options.carrier.send({ type: 'close', requestId: 0 });
     this.#options.carrier.close();
     await this.#sampler.close();
@@ -128,7 +134,7 @@ export class Agent {
     link.send({
       type: 'machine',
       row: {
-        // Whole seconds are enough, so the clock's error does not matter.
+        // Rounded to whole seconds, so the error of the clock does not matter.
         atUs: monotonicUs() + offsetUs,
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
         shares: this.#machine.takeShares(),

@@ -1,7 +1,7 @@
 /**
- * Messages between a conductor and its hosts. A host sends `hello` in Socket.IO's `auth`. Clock readings are a plain event; all
- * other messages travel in streams (stream.ts). Each side validates what it receives. Points in time are on the conductor's clock:
- * only the agent converts them.
+ * Messages between a conductor and its hosts. A host sends `hello` in Socket.IO's `auth`. Clock readings are a separate
+ * event; all other messages use reliable streams (stream.ts). Each side validates the messages that it receives. Times
+ * are on the conductor's clock; the agent on the host converts them.
  */
 import { z } from 'zod';
 import { printable } from '../../../protocol/base/printable.ts';
@@ -11,39 +11,39 @@ import { machineSharesSchema } from '../../../protocol/result/machine-schema.ts'
 import { hostTotalsSchema } from './host-totals.ts';
 
 /**
- * Longest break of the connection between a host and its conductor. Both sides give up after the same time: the conductor counts
- * the host's connections as lost, and the host closes them.
+ * Longest interruption of the connection between a host and its conductor. Both sides use the same limit: after it, the
+ * conductor counts the host's connections as lost, and the host closes them.
  */
 export const SILENT_AFTER_MS = 30_000;
-/** Time for the conductor and all hosts to start, in any order: cloud containers can take minutes. */
+/** Time limit for the conductor and all hosts to start, in any order. Containers in a cloud can take minutes. */
 export const JOIN_TIMEOUT_MS = 600_000;
 
-/** Bound of all values of a machine's shares: seconds, cores, per cent and MHz. */
+/** Maximum of all values in a machine's CPU report: seconds, cores, percent and MHz. */
 const MAX_SHARE = 1e9;
 
-/** Text that is safe to print on a terminal. */
+/** Text that can be printed on a terminal without control characters. */
 const printableName = name.min(1).transform((text) => printable(text, 200));
 
 const helloSchema = z.object({
   host: printableName,
-  /** Random id of the agent's process; stays the same across reconnects. */
+  /** Random id of the agent's process. It stays the same when the host reconnects. */
   instance: name.min(1),
-  /** Same value as `Host.kernel`. */
+  /** Identifies the host's kernel, like `Host.kernel`. */
   kernel: name,
-  /** Version and build of the packages. */
+  /** Version and build of the installed packages. */
   version: printableName,
-  /** Value of `CAPACITY_HOSTS`. */
+  /** Value of the environment variable `CAPACITY_HOSTS`. */
   hosts: index.positive(),
-  /** Value of `CAPACITY_HOST`. */
+  /** Value of the environment variable `CAPACITY_HOST`. */
   index: index.optional(),
-  /** Digests of all inputs of the scenario. */
+  /** Hashes of all input files of the scenario. */
   inputs: byName(name),
-  /** Arrivals of this host's share, by phase. */
+  /** Number of arrivals in this host's share, by phase. */
   arrivals: z.array(z.int().nonnegative()).max(10_000),
   cores: index.positive(),
-  /** Memory limit of its container; null without one. */
+  /** Memory limit of the host's container; null without a limit. */
   memoryLimitBytes: count.positive().nullable(),
-  /** CPU model and kernel, like `MachineKind`. */
+  /** CPU model and kernel version, like `MachineKind`. */
   machine: z.object({
     model: printableName,
     system: printableName,
@@ -53,43 +53,46 @@ const helloSchema = z.object({
 });
 export type Hello = z.infer<typeof helloSchema>;
 
-/** `run`: the run that the host took part in; missing on its first connection. */
+/** `run`: id of the run in which the host took part; missing on its first connection. */
 export const authSchema = z.object({ hello: helloSchema, run: name.optional() });
 
-/** Reading of the conductor's clock, with the id of its run. */
+/** A reading of the conductor's clock, with the id of the conductor's run. */
 export const timeSchema = z.object({ monotonicUs: instant, kernel: name, run: name });
 export type Time = z.infer<typeof timeSchema>;
 
-/** Bounded, so that sums and means stay finite. */
+/** Limits of the values, so that sums and means stay finite. */
 const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pressure: _, ...rest }) => {
   const all = [seconds, cores, ...Object.values(rest), ...programs.map((program) => program.cores)];
   return seconds > 0 && cores > 0 && all.every((value) => value === null || Math.abs(value) <= MAX_SHARE);
 }, 'out of range');
 
-/** One second of a generator host. */
+/** Load of a generator host in one second. */
 const machineRowSchema = z.object({
-  /** Time of the sample: after a break, the row is delivered late. */
+  /** Time of the sample. If the connection was interrupted, the sample arrives later. */
   atUs: instant,
-  /** Mean over all cores; null if the kernel does not report it. */
+  /** Mean CPU use of all cores; null if the kernel does not report it. */
   cpuIdlePercent: count.nullable(),
-  /** CPU use by program over the last seconds. */
+  /** CPU use by program, over the last seconds. */
   shares: sharesSchema.optional(),
-  /** Lead of the conductor's clock, and the largest possible error of the times converted so far. */
+  /**
+   * Offset of the conductor's clock from the host's clock, and the largest possible error of the times converted so
+   * far.
+   */
   clock: z.object({ offsetUs: instant, boundUs: instant }),
-  /** Arrivals that Artillery has skipped so far. */
+  /** Number of arrivals that Artillery has skipped so far. */
   skippedUsers: count,
 });
 export type MachineRow = z.infer<typeof machineRowSchema>;
 
 export const agentMessageSchema = z.discriminatedUnion('type', [
-  /** Message relayed from an engine of this host. */
+  /** A message from an engine of this host, which the agent forwards. */
   z.object({ type: z.literal('engine'), message: engineMessageSchema }),
-  /** The doctor has passed this host for its share, and the clock offset is known. */
+  /** This host can generate its share by the doctor's checks, and its clock offset is known. */
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('refused'), ...failureSchema.shape }),
   z.object({ type: z.literal('phase'), index, stage: z.enum(['started', 'completed']) }),
   z.object({ type: z.literal('machine'), row: machineRowSchema }),
-  /** Artillery is about to end on this host: its virtual users have left, or the user stopped it. */
+  /** Artillery is about to end on this host, because its virtual users have left or the user stopped it. */
   z.object({
     type: z.literal('bye'),
     stopped: z.boolean(),
@@ -102,11 +105,14 @@ export type AgentMessage = z.infer<typeof agentMessageSchema>;
 
 export const hubMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('run'), message: runMessageSchema }),
-  /** Ends Artillery on the host, which prints `why`. Never with exit code 0: the host has not completed its part. */
+  /**
+   * Ends Artillery on the host, which prints `why`. The exit code is never 0, because the host has not completed its
+   * share.
+   */
   z.object({ type: z.literal('end'), exitCode: z.int().min(1).max(255), why: sentence }),
 ]);
 export type HubMessage = z.infer<typeof hubMessageSchema>;
 
-/** Sent to a refused host as `data` of Socket.IO's `connect_error`. */
+/** Reason of a refusal. The refused host receives it as `data` of Socket.IO's `connect_error`. */
 export type Refusal = z.infer<typeof failureSchema>;
 export { failureSchema as refusalSchema };

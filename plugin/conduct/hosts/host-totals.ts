@@ -1,4 +1,4 @@
-/** Artillery's own metrics: each host sends its totals at its end, and the conductor merges them. */
+/** Artillery's own metrics of each host. A host sends them when Artillery ends, and the conductor adds them up. */
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -8,19 +8,19 @@ import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import { byName, counts, name } from '../../../protocol/link/bounded-schemas.ts';
 import type { ArtilleryStats } from '../../result/artillery-stats.ts';
 
-/** Length limit of a DDSketch, which has about 16 KB. */
+/** Maximum length of an encoded distribution (DDSketch), whose usual size is 16 KB. */
 const MAX_SKETCH_LENGTH = 2 ** 17;
 const sketch = z.base64().max(MAX_SKETCH_LENGTH);
 
 export const hostTotalsSchema = z.object({
   counters: counts,
   rates: counts,
-  /** Encoded DDSketch of each distribution. */
+  /** Encoded distribution (DDSketch) of each metric. */
   sketches: byName(sketch),
 });
 export type HostTotals = z.infer<typeof hostTotalsSchema>;
 
-/** Returns the metrics in the form of the schema. Drops invalid ones: plugins can set any name and value. */
+/** Converts Artillery's metrics to the schema. Drops invalid metrics, because plugins can set any name and value. */
 export function totalsOf({ counters, rates, histograms = {} }: ArtilleryStats): HostTotals {
   const encoded = Object.entries(histograms).map(([key, value]) => {
     const bytes = attempt(() => value.toProto());
@@ -53,7 +53,7 @@ type MergeTotals = (hosts: readonly HostTotals[]) => ArtilleryStats;
 
 /**
  * Loads Artillery's own code for distributions.
- * @param artillery folder of the package
+ * @param artillery folder of Artillery's package
  */
 export async function openMerge(artillery: string): Promise<MergeTotals> {
   const { DDSketch } = createRequire(join(artillery, 'package.json'))('@artilleryio/sketches-js') as Libraries;

@@ -1,4 +1,7 @@
-/** One generator host, as the conductor sees it: its reports and its engines. Stand-ins answer for the engines once it is lost. */
+/**
+ * The conductor's view of one generator host: its reports and its engines. After the host is lost, substitutes reply in
+ * place of its engines.
+ */
 import type { Socket } from 'socket.io';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
@@ -14,31 +17,33 @@ import { StandIn } from './stand-in.ts';
 import type { Stream } from './stream.ts';
 
 const AGENT_LOST = 'agent lost';
-/** Limit far above the need of hosts: Artillery starts one engine for each core. */
+/**
+ * Maximum number of engines of a host. It is far above the usual number, because Artillery starts one engine per core.
+ */
 const MAX_ENGINES = 10_000;
 
 export class Host {
-  /** Unique name in the run: the host name, with the host's index if it has one. */
+  /** Name of the host that is unique in the run: its host name, with an index if several hosts have the same. */
   readonly name: string;
   readonly hello: Hello;
   readonly stream: Stream<HubMessage, AgentMessage>;
-  /** The latest connection. */
+  /** The latest connection of the host. */
   socket: Socket | undefined;
-  /** Earliest start of a first phase among its engines, on the conductor's clock. */
+  /** When the first engine of the host began its first phase, on the conductor's clock. */
   beganAtUs: number | undefined;
-  /** Why the run gave up the host; undefined if it did not. */
+  /** Why the run declared the host lost; undefined otherwise. */
   lostReason: string | undefined;
   clock: MachineRow['clock'] | undefined;
   readonly windows = new MachineWindows();
-  /** True once the host's doctor has passed it for its share. */
+  /** Whether the host is ready: its doctor has checked that it can generate its share. */
   isReady = false;
-  /** True once Artillery has ended there, or the host is lost. */
+  /** Whether Artillery has ended on the host, or the host is lost. */
   hasLeft = false;
   hasSaidGoodbye = false;
-  /** Highest completed phase. */
+  /** Highest phase that the host has completed. */
   completedPhase = -1;
   skippedUsers = 0;
-  /** Artillery's own metrics of this host; set when it has ended. */
+  /** Artillery's own metrics of this host. Set when Artillery has ended. */
   totals: HostTotals | undefined;
   hasSentInvalidMessage = false;
   readonly #engines = new Map<string, StandIn>();
@@ -62,7 +67,7 @@ export class Host {
     return this.hello.arrivals.reduce((sum, count) => sum + count, 0);
   }
 
-  /** True while the host is disconnected, and the run waits for it to reconnect. */
+  /** Whether the host is disconnected and the run waits for its reconnect. */
   get isAwaited(): boolean {
     return this.#lostTimer !== undefined;
   }
@@ -77,9 +82,9 @@ export class Host {
   }
 
   /**
-   * Replaces the host's id in an engine's message: the engine identifies its host by the kernel, which several hosts of a run may
-   * share.
-   * @returns the message with the host's name in this run; undefined if the host has too many engines
+   * Replaces the host's id in an engine's message by the host's unique name. The id alone is not enough, because
+   * several hosts of a run may have the same kernel.
+   * @returns the message with the unique name; undefined if the host has too many engines
    */
   withHostName({ from, ...report }: EngineMessage): EngineMessage | undefined {
     const named = { host: this.name, engine: from.engine };
@@ -95,32 +100,36 @@ export class Host {
     this.stream.send({ type: 'run', message });
   }
 
-  /** Returns the replies of stand-ins for its engines; called once the host has left. */
+  /** Returns the replies of the substitutes for the host's engines. Only used after the host has left. */
   answersTo(message: RunMessage): EngineMessage[] {
     return [...this.#engines.values()].flatMap((engine) => engine.answer(message, this.#reason));
   }
 
-  /** Marks the host as left. @returns the final status of its engines, and replies to the requests that are still open */
+  /**
+   * Marks the host as left.
+   * @returns the final status of its engines, and the replies to their unanswered requests
+   */
   leave(): EngineMessage[] {
     this.hasLeft = true;
     this.stopLostTimer();
-    // Only the first engine reports the host's share, so that sums stay right.
+    // Only the first engine reports the arrivals of the host's share. Otherwise, sums over the engines would contain
+    // them several times.
     return [...this.#engines.values()].flatMap((engine, index) =>
       engine.takeOver(this.#reason, index === 0 ? this.#arrivals : 0),
     );
   }
 
-  /** Disconnect reason under which its connections count as closed. */
+  /** Disconnect reason with which the connections of a lost host count as closed. */
   get #reason(): string {
     return this.lostReason === undefined ? OWN_DISCONNECT : AGENT_LOST;
   }
 }
 
-/** A generator host's CPU readings, averaged by stage and selected by window of the run. */
+/** CPU readings of a generator host, averaged by stage of the run. */
 const WINDOWS: Partial<Record<string, GeneratorWindow>> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 
 export class MachineWindows {
-  /** Keyed by the index of the stage in the run. */
+  /** Readings by the index of the stage in the run. */
   readonly #idle = new Map<number, { window: GeneratorWindow; sum: number; rows: number }>();
   readonly #shares = new Map<number, { window: ShareWindow; mean: MachineShares }>();
 
@@ -143,7 +152,10 @@ export class MachineWindows {
     this.#idle.set(stage, { window, sum: sum + cpuIdlePercent, rows: rows + 1 });
   }
 
-  /** Mean idle CPU of the busiest stage of each window. An average over all ramps would hide the last, busiest one. */
+  /**
+   * Returns the mean idle CPU of the busiest stage of each window. A mean over all ramps would hide the last ramp,
+   * which is the busiest.
+   */
   get cpuIdlePercent(): GeneratorHost['cpuIdlePercent'] {
     const lowest: GeneratorHost['cpuIdlePercent'] = {};
     for (const { window, sum, rows } of this.#idle.values())
@@ -151,7 +163,7 @@ export class MachineWindows {
     return lowest;
   }
 
-  /** Shares of the stage in each window in which other programs took the most CPU. */
+  /** Returns the CPU use in each window, from the stage in which other programs used the most CPU. */
   get shares(): GeneratorHost['shares'] {
     const highest: GeneratorHost['shares'] = {};
     for (const { window, mean } of this.#shares.values()) {

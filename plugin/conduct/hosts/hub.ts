@@ -1,6 +1,6 @@
 /**
- * The conductor's connections to its hosts: admits the expected hosts only, carries messages to and from their engines, and detects
- * lost hosts. To the run it is a carrier, like the one between the threads of one process.
+ * The conductor's connections to its hosts. It admits the expected hosts, forwards messages to and from their engines,
+ * and detects lost hosts. The run uses it like the message channel between the threads of one process.
  */
 import { addAbortListener } from 'node:events';
 import type { Socket } from 'socket.io';
@@ -26,14 +26,17 @@ import { Stream, type StreamSocket } from './stream.ts';
 export interface HubEvents {
   /** Prints a message for the user. */
   onNote(text: string): void;
-  /** Called when the run cannot take place, or an engine has failed. */
+  /** Called when the run cannot start, or when an engine has failed. */
   onRefused(error: CapacityError): void;
-  /** Called when a phase starts on the first host, and when it has completed on the last. */
+  /** Called when a phase has started on the first host, and when a phase has completed on the last host. */
   onPhase(index: number, stage: 'started' | 'completed'): void;
-  /** Called when a host is lost after the load has begun. */
+  /** Called when a host is lost during or after the load. */
   onLost(host: string, why: string): void;
   onMachine(host: Host, row: MachineRow): void;
-  /** @param users skipped arrivals of all hosts so far */
+  /**
+   * Called when Artillery has skipped arrivals.
+   * @param users number of skipped arrivals of all hosts so far
+   */
   onSkipped(users: number): void;
 }
 
@@ -87,7 +90,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     }
   }
 
-  /** Resolves when every host has left: Artillery has ended there, or the host is lost. */
+  /** Resolves when every host has left: Artillery has ended on the host, or the host is lost. */
   left(): Promise<void> {
     return this.#left.promise;
   }
@@ -97,19 +100,22 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     if (message.type === 'start') this.#started = true;
     for (const host of this.#all) {
       if (!host.hasLeft) host.send(message);
-      // Deferred: callers do not expect replies before `send` has returned.
+      // The replies are deferred, because callers expect none before `send` has returned.
       else queueMicrotask(() => this.#deliver(...host.answersTo(message)));
     }
   }
 
-  /** Ends Artillery on all remaining hosts. @param exitCode exit code of Artillery there */
+  /**
+   * Ends Artillery on all remaining hosts.
+   * @param exitCode exit code of Artillery on the hosts
+   */
   end(exitCode: number, why: string): void {
     this.#ending = true;
     if (this.#known.size === 0) this.#left.resolve();
     for (const host of this.#all) if (!host.hasLeft) host.stream.send({ type: 'end', exitCode, why });
   }
 
-  /** Closes the carrier: no messages to or from engines any more. Idempotent. */
+  /** Stops forwarding messages to and from the engines. Idempotent. */
   close(): void {
     this.#isOpen = false;
   }
@@ -133,7 +139,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     const { hello, run } = auth.data;
     socket.data = hello;
     const existing = this.#known.get(hello.instance);
-    // A host may also reconnect after its goodbye, to send an unacknowledged goodbye again.
+    // A host may reconnect after its goodbye message, to send the message again if it was not acknowledged.
     if (existing && (existing.lostReason === undefined || existing.hasSaidGoodbye)) return undefined;
     const admitted = this.#all.filter(({ hasLeft }) => !hasLeft || this.#started);
     const isOld = run !== undefined && run !== this.#run;
@@ -179,7 +185,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
 
   #disconnected(host: Host): void {
     if (this.#ending) {
-      // A host that has not yet received `end` reconnects for it.
+      // A disconnected host that has not yet received `end` will reconnect and receive it.
       if (host.stream.pending === 0) this.#leave(host);
     } else if (!this.#started) this.#lose(host, 'its connection to the conductor closed before the load');
     else {
@@ -189,14 +195,14 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     }
   }
 
-  /** Reports the first invalid message of a host. If it was a reply, the run notices that the reply is missing. */
+  /** Reports the first invalid message of a host. If the message was a reply, the run notices the missing reply. */
   #noteInvalid(host: Host, problem: string): void {
     if (!host.hasSentInvalidMessage)
       this.#events.onNote(`Ignored an invalid message from host ${host.name}: ${problem}`);
     host.hasSentInvalidMessage = true;
   }
 
-  /** Reports the first refused packet only: a host reconnects after each, and may send it again. */
+  /** Reports only the first refused packet, because the host reconnects after it and may send the same packet again. */
   #refusedPacket(problem: string): void {
     if (!this.#hasRefusedPacket) this.#events.onNote(`Closed the connection of a host that sent ${problem}.`);
     this.#hasRefusedPacket = true;

@@ -1,18 +1,19 @@
 /**
- * Join token: the value of `CAPACITY_CONDUCTOR`, `https://host:port#<token>.<sha256 of the certificate>`, with which a host joins a
- * run. Token and certificate are generated for one run, or read from a folder that several processes share.
+ * The join token, with which a host joins a run. It is the value of `CAPACITY_CONDUCTOR`:
+ * `https://host:port#<token>.<sha256 of the certificate>`. Token and certificate are created for one run, or read from
+ * a folder that several processes share.
  */
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { selfSigned } from '../../../server/stack/certificate.ts';
 
-/** Address of the conductor, and the secrets that authenticate both sides. */
+/** Address of the conductor, with the secrets by which conductor and hosts authenticate each other. */
 export interface Join {
   host: string;
   port: number;
   token: string;
-  /** SHA-256 of the conductor's certificate (DER), as lowercase hexadecimal digits. */
+  /** SHA-256 hash of the conductor's certificate (DER), as lowercase hexadecimal digits. */
   fingerprint: string;
 }
 
@@ -23,7 +24,7 @@ export interface Secret {
   key: string;
 }
 
-/** Format of the token. It has no dot, because a dot separates it from the fingerprint. */
+/** Pattern of the token. It contains no dot, because a dot separates token and hash. */
 export const TOKEN = /^[\w-]{16,}$/;
 const JOIN_TOKEN = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
 
@@ -37,7 +38,10 @@ export function parseJoinToken(text: string): Join | undefined {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), token, fingerprint };
 }
 
-/** @throws CapacityError CONFIG_INVALID */
+/**
+ * Parses a join token.
+ * @throws CapacityError CONFIG_INVALID
+ */
 export function readJoinToken(text: string): Join {
   const join = parseJoinToken(text);
   if (join) return join;
@@ -48,19 +52,22 @@ export function readJoinToken(text: string): Join {
   );
 }
 
-/** Returns the host as written in a URL: an IPv6 address in brackets. */
+/** Returns the host in URL notation: an IPv6 address in brackets. */
 export function inUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** @param certificate as PEM or DER */
+/**
+ * Returns the SHA-256 hash of a certificate.
+ * @param certificate certificate in PEM or DER form
+ */
 export function fingerprintOf(certificate: string | Buffer): string {
   return new X509Certificate(certificate).fingerprint256.replaceAll(':', '').toLowerCase();
 }
 
 /**
- * Returns the address at which other hosts most likely reach this one: IPv4, else IPv6 that is not link-local; 127.0.0.1 if
- * there is neither.
+ * Returns the address of this host that other hosts can probably reach: IPv4, otherwise IPv6 that is not link-local;
+ * 127.0.0.1 if there is neither.
  */
 export function ownAddress(interfaces = networkInterfaces()): string {
   const addresses = Object.values(interfaces).flatMap((list) => (list ?? []).filter(({ internal }) => !internal));

@@ -1,6 +1,7 @@
 /**
- * The conductor's port, the only one of a run over several hosts. Hosts send the token with the WebSocket upgrade request; without
- * it there is no WebSocket, so messages of unauthenticated clients are never read.
+ * Listens on the conductor's port, the only open port of a run over several hosts. A host sends the token with its
+ * request for a WebSocket. Without the right token, no WebSocket opens, so the conductor never reads messages of
+ * unauthenticated clients.
  */
 import { randomUUID } from 'node:crypto';
 import { type EventEmitter, once } from 'node:events';
@@ -17,21 +18,22 @@ import type { Refusal, Time } from './host-messages.ts';
 import { fingerprintOf, formatJoinToken, type Secret } from './join-line.ts';
 import { ORDER_PATH, type Order } from './order.ts';
 
-/** Detects an unresponsive host within 5 s. */
+/** Ping settings that detect a host without an answer within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
-/** Limit of a message; the largest carry histograms of many broadcasts. */
+/** Maximum size of a message in bytes. The largest messages contain histograms of many broadcasts. */
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
 const FAREWELL_TIMEOUT_MS = 2000;
 
 export type Listener = Awaited<ReturnType<typeof openListener>>;
 
 /**
- * @param host address to listen on; empty for all
+ * Opens the port.
+ * @param host address to listen on; empty for all addresses
  * @param port 0 for a free port
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openListener(host: string, port: number, { token, certificate, key }: Secret) {
-  /** Id of this run, which refuses hosts of other runs with the same secret. */
+  /** Id of this run. Hosts of other runs with the same secret have another id, and are refused. */
   const run = randomUUID();
   let orderOf: (host: string) => Order | undefined = () => undefined;
   const https = createServer({ cert: certificate, key }, (request, response) => {
@@ -59,20 +61,26 @@ export async function openListener(host: string, port: number, { token, certific
     run,
     port: own,
 
-    /** @param address address at which hosts reach the conductor */
+    /**
+     * Returns the join token.
+     * @param address address at which hosts can connect to the conductor
+     */
     joinToken(address: string): string {
       return formatJoinToken({ host: address, port: own, token, fingerprint: fingerprintOf(certificate) });
     },
 
-    /** Gives orders to hosts that ask. @param give returns undefined if the run needs no further host */
+    /**
+     * Sends orders to hosts that request them.
+     * @param give returns the order; undefined if the run needs no further host
+     */
     giveOrders(give: typeof orderOf): void {
       orderOf = give;
     },
 
     /**
-     * Serves hosts, and answers their clock readings (`time`). To be called once.
-     * @param refuse returns why a host with the right token is refused; undefined admits it
-     * @param onRefused called with the reason when a host's connection is closed for an invalid packet
+     * Accepts connections of hosts, and answers their clock readings (`time`). Must be called once.
+     * @param refuse returns why a host with the right token is refused; undefined admits the host
+     * @param onRefused called with the reason when an invalid packet closes a host's connection
      */
     serve(
       refuse: (socket: Socket) => Refusal | undefined,
@@ -93,7 +101,10 @@ export async function openListener(host: string, port: number, { token, certific
       });
     },
 
-    /** Closes the port. Waits for hosts to disconnect themselves first, else pending refusals and `end` messages are lost. Idempotent. */
+    /**
+     * Closes the port. First waits for the hosts to disconnect, because pending refusals and `end` messages would be
+     * lost. Idempotent.
+     */
     async close(): Promise<void> {
       const { clients } = io.engine as unknown as { clients: Record<string, EventEmitter> };
       const disconnected = Promise.all(Object.values(clients).map((client) => once(client, 'close')));

@@ -1,6 +1,6 @@
 /**
- * Orders: how a host plays its share of a run. A host asks for its order over HTTPS, so that it needs only the join token:
- * number, variables and overrides come from the conductor.
+ * Orders: how a host runs its share of the load. A host requests its order over HTTPS. The order contains its number,
+ * environment variables and overrides, so a host needs only the join token to start.
  */
 import { get } from 'node:https';
 import { text } from 'node:stream/consumers';
@@ -14,7 +14,7 @@ export const ORDER_PATH = '/order/';
 const orderSchema = z.object({
   /** Arguments of `artillery run`. */
   args: z.array(z.string()),
-  /** Environment variables besides those of the host. */
+  /** Environment variables, in addition to those of the host. */
   env: z.record(z.string(), z.string()),
 });
 export type Order = z.infer<typeof orderSchema>;
@@ -25,14 +25,14 @@ export interface OrderInputs {
   environment?: string | undefined;
   /** Artillery's `--overrides`. */
   overrides?: string | undefined;
-  /** Names of the variables that hosts get if they are set here. */
+  /** Names of the environment variables that hosts receive if they are set on the conductor. */
   variables?: string[];
   hosts: number;
 }
 
 /**
- * Returns a function that numbers the hosts of one run in the order in which they ask. A host that asks again keeps its number;
- * a host that is one too many gets undefined.
+ * Returns a function that numbers the hosts of a run in the order of their requests. A host that requests again keeps
+ * its number. If there are too many hosts, the function returns undefined.
  */
 export function orders({ path, environment, overrides, variables = [], hosts }: OrderInputs, env: NodeJS.ProcessEnv) {
   const args = ['--quiet', ...(environment ? ['--environment', environment] : [])];
@@ -51,7 +51,7 @@ export function orders({ path, environment, overrides, variables = [], hosts }: 
 }
 
 /**
- * Asks until the conductor needs this host.
+ * Requests the order until the conductor needs this host.
  * @param host random id of this process
  * @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN; the signal's reason
  */

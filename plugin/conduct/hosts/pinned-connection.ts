@@ -1,6 +1,6 @@
 /**
- * TLS connections to the conductor, pinned to the certificate fingerprint of the join token. Issuer, name and validity are not
- * checked here; the conductor checks the validity of a given certificate when it starts.
+ * Opens TLS connections to the conductor. The certificate must have the hash in the join token. Issuer, name and
+ * validity are not checked here; the conductor checks the validity of a given certificate when it starts.
  */
 import { once } from 'node:events';
 import { Agent, type AgentOptions } from 'node:https';
@@ -12,12 +12,16 @@ import { fingerprintOf, type Join } from './join-line.ts';
 
 export const CONNECT_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
-/** OpenSSL errors that a retry cannot fix: the other side does not speak TLS, or shares no version or cipher. */
+/**
+ * OpenSSL errors after which a retry is useless: the other side does not use TLS, or both sides have no TLS version or
+ * cipher in common.
+ */
 const TLS_ERROR = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/;
 
 /**
- * Opens a connection, and checks the certificate before anything is sent.
- * @throws CapacityError BAD_TOKEN if the certificate differs, CONDUCTOR_UNREACHABLE if TLS fails; Error if a retry can succeed
+ * Opens a connection, and checks the certificate before any data is sent.
+ * @throws CapacityError BAD_TOKEN if the certificate differs, CONDUCTOR_UNREACHABLE if TLS fails; Error if a retry can
+ * succeed
  */
 export async function connectPinned({ host, port, fingerprint }: Join): Promise<TLSSocket> {
   const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
@@ -42,8 +46,9 @@ export async function connectPinned({ host, port, fingerprint }: Join): Promise<
 }
 
 /**
- * Asks every second until the conductor gives a value: it may start after its hosts.
- * @throws CapacityError CONDUCTOR_UNREACHABLE after ten minutes, errors that a retry cannot fix; the signal's reason
+ * Sends a request every second until the conductor returns a value, because the conductor may start after its hosts.
+ * @throws CapacityError CONDUCTOR_UNREACHABLE after ten minutes, errors after which a retry is useless; the signal's
+ * reason
  */
 export async function untilAnswered<T>(join: Join, signal: AbortSignal, ask: () => Promise<T | undefined>): Promise<T> {
   const deadlineMs = performance.now() + JOIN_TIMEOUT_MS;
@@ -82,7 +87,7 @@ function permanentError(error: unknown, address: string): CapacityError | undefi
   );
 }
 
-/** HTTPS agent that checks the certificate before it sends a request. */
+/** An HTTPS agent that checks the certificate before it sends a request. */
 export class PinnedAgent extends Agent {
   readonly #join: Join;
 

@@ -1,4 +1,4 @@
-/** A conductor's secret as files, such as a mounted Kubernetes Secret. */
+/** Reads the conductor's token and certificate from files, such as a mounted Kubernetes Secret. */
 import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,8 +17,9 @@ const UNREADABLE: Record<string, string> = {
 };
 
 /**
- * Reads and checks a secret. In `tls.crt`, the conductor's certificate comes first, then the chain of its authority.
- * @param folder with `token`, `tls.crt` and `tls.key` (PEM)
+ * Reads and checks a secret. In `tls.crt`, the conductor's certificate comes first, followed by the chain of its
+ * authority.
+ * @param folder folder with the files `token`, `tls.crt` and `tls.key` (PEM)
  * @throws CapacityError CONFIG_INVALID with all problems
  */
 export function readSecret(folder: string, nowMs = Date.now()): Secret {

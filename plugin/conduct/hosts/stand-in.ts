@@ -1,4 +1,7 @@
-/** Replies for an engine of a host that has left, from its last reports: the run does not wait for it, and totals stay complete. */
+/**
+ * Replies in place of an engine whose host has left, from the engine's last reports. The run need not wait for the
+ * engine, and totals stay complete.
+ */
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
 import { emptyRow, type FreezeOrder, type FrozenBroadcast, NO_LOSSES } from '../../../protocol/link/ledger-messages.ts';
@@ -27,9 +30,10 @@ export class StandIn {
 
   /**
    * Called when the host has left.
-   * @param reason disconnect reason under which its connections count as closed
-   * @param arrivals the host's share: all of it counts as started and failed, so that the run waits for none of it
-   * @returns its final status, and replies to its open requests
+   * @param reason disconnect reason with which its connections count as closed
+   * @param arrivals arrivals of the host's share; all of them count as started and failed, so that the run waits for
+   * none
+   * @returns the engine's final status, and replies to its unanswered requests
    */
   takeOver(reason: string, arrivals: number): EngineMessage[] {
     const last = this.#status;
@@ -76,8 +80,8 @@ export class StandIn {
 }
 
 /**
- * Returns the last snapshot with all connections closed. The status is newer than the snapshot. Connections that only the
- * status counts are taken from the pending ones; further ones are added to `asked`.
+ * Returns the last snapshot, with all connections closed. The last status is newer than the snapshot: connections that
+ * only the status contains are taken from the pending connections, and further connections are added to `asked`.
  */
 function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason: string): FleetSnapshot {
   const { accounts, disconnects } = snapshot;
@@ -104,12 +108,15 @@ function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined
     failures: plus(snapshot.failures, pending),
     perWorker: {},
     perSessionPrefix: {},
-    // The receipts of its connections are lost with the host.
+    // The ledger of the host's connections is lost with the host.
     receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0, losses: NO_LOSSES },
   };
 }
 
-/** Counts a broadcast as lost for all members: their receipts are unknown. `assumed`: the server's count corrects `expected`. */
+/**
+ * Counts a broadcast as lost for all members, because their receipts are unknown. `assumed`: the server's member count
+ * later corrects `expected`.
+ */
 function lostRow({ seq }: FreezeOrder, members: number): FrozenBroadcast {
   return { ...emptyRow(seq), expected: members, lostDisconnected: members, assumed: true };
 }

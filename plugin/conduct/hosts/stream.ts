@@ -1,10 +1,11 @@
 /**
- * Reliable messages between two processes: each is delivered once and in order, across reconnects. Messages are numbered, kept until
- * the other side acknowledges them, and sent again after a reconnect. Invalid messages are skipped and reported.
+ * Sends messages reliably between two processes: each message is delivered once and in order, even if the connection is
+ * interrupted. Messages are numbered, kept until the other side acknowledges them, and sent again after a reconnect.
+ * Invalid messages are skipped and reported.
  */
 import { z } from 'zod';
 
-/** The parts of a Socket.IO socket, client or server, that a stream uses. */
+/** The methods of a Socket.IO socket that a stream uses, on client and server. */
 export interface StreamSocket {
   connected: boolean;
   emit(event: 'message', number: number, message: unknown, onReceived: () => void): unknown;
@@ -14,7 +15,10 @@ export interface StreamSocket {
 export interface StreamOptions<Received> {
   schema: z.ZodType<Received>;
   onMessage(message: Received): void;
-  /** @param problem first validation error of an invalid message, with its path */
+  /**
+   * Called for an invalid message.
+   * @param problem first validation error of the message, with its path
+   */
   onMalformed(problem: string): void;
 }
 
@@ -40,7 +44,7 @@ export class Stream<Sent, Received> {
     if (this.#socket?.connected) this.#emit(this.#socket, numbered);
   }
 
-  /** Must be called for each new connection; messages of earlier connections are ignored from then on. */
+  /** Uses a new connection. Messages of earlier connections are ignored afterwards. */
   attach(socket: StreamSocket): void {
     this.#socket = socket;
     socket.on('message', (number, message, acknowledge) => {
@@ -50,7 +54,7 @@ export class Stream<Sent, Received> {
     this.resend();
   }
 
-  /** Sends unacknowledged messages again. Called after a reconnect of a client, whose socket object stays the same. */
+  /** Sends unacknowledged messages again after a client has reconnected. The client's socket object stays the same. */
   resend(): void {
     const { connected = false } = this.#socket ?? {};
     if (connected) for (const numbered of this.#unacknowledged) this.#emit(this.#socket as StreamSocket, numbered);
@@ -58,7 +62,7 @@ export class Stream<Sent, Received> {
 
   #receive(number: unknown, message: unknown): void {
     const { schema, onMessage, onMalformed } = this.#options;
-    // A resent message may be a duplicate, but a gap is impossible.
+    // A message may arrive twice, but none can be missing in between.
     if (typeof number === 'number' && number <= this.#lastReceived) return;
     if (number !== this.#lastReceived + 1) {
       onMalformed('its sequence number is not the next one');

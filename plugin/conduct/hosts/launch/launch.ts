@@ -1,4 +1,4 @@
-/** Starts the hosts of a run, watches their processes, and ends them with the run. */
+/** Starts the commands that start the hosts of a run, watches them, and ends them with the run. */
 import { createInterface } from 'node:readline';
 import { execa, type ResultPromise } from 'execa';
 import { attempt } from '../../../../protocol/base/attempt.ts';
@@ -6,24 +6,27 @@ import { printable } from '../../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
 import { within } from '../../../run/wait.ts';
 
-/** A command whose end means that hosts have ended. */
+/** A command that starts hosts. If it ends with an error, its hosts have ended. */
 interface LaunchCommand {
-  /** Prefix of its output, and its name in errors. */
+  /** Prefix of the command's output, and name of the command in errors. */
   name: string;
   program: string;
   args: string[];
   env?: Record<string, string>;
-  /** First line of its standard input, which stays open until the run ends. */
+  /** First line of the command's standard input, which stays open until the run ends. */
   input?: string;
 }
 
-/** @param joinToken value of `CAPACITY_CONDUCTOR` */
+/**
+ * Returns the commands.
+ * @param joinToken value of `CAPACITY_CONDUCTOR`
+ */
 export type Launcher = (joinToken: string, hosts: number) => LaunchCommand[];
 
 export interface Launch {
   /** Aborts with START_FAILED if a command fails. */
   failed: AbortSignal;
-  /** Waits for the commands, then interrupts them, then kills them. */
+  /** Waits for the commands to end. If they do not, interrupts them, then kills them. */
   end(graceMs: number): Promise<void>;
 }
 
@@ -45,7 +48,8 @@ export function launch(commands: LaunchCommand[], print: (line: string) => void)
       await within(all, graceMs);
       for (const child of children) {
         child.stdin?.end();
-        // Ends the host that a command keeps open by its standard input; other commands are interrupted.
+        // Closes the standard input of the command, which ends its host. Interrupts commands that do not read standard
+        // input.
         if (!child.stdin) signalGroup(child.pid, 'SIGINT');
       }
       await within(all, INTERRUPT_GRACE_MS);
@@ -63,7 +67,7 @@ function start(
 ): ResultPromise {
   let latest = '';
   const stdin = input === undefined ? 'ignore' : 'pipe';
-  // In its own process group, so that Ctrl-C does not end it before the run.
+  // The command has its own process group, so that Ctrl-C does not end it before the run.
   const child = execa(program, args, { stdin, env, all: true, buffer: false, detached: true, reject: false });
   createInterface({ input: child.all }).on('line', (line) => {
     latest = printable(line, MAX_LINE_LENGTH) || latest;
@@ -72,7 +76,7 @@ function start(
   child.stdin?.on('error', () => {});
   child.stdin?.write(`${input}\n`);
   child.then(({ exitCode, signal, originalMessage }) => {
-    // Exit code 0 is fine: the hosts may run on without the command.
+    // Exit code 0 is no error: the hosts may continue without the command.
     if (exitCode === 0) return;
     const how =
       child.pid === undefined
@@ -84,6 +88,6 @@ function start(
 }
 
 function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
-  // Throws if the group has no members any more.
+  // The call throws if no process of the group is left.
   if (pid !== undefined) attempt(() => process.kill(-pid, signal));
 }

@@ -1,22 +1,23 @@
-/** The ways to start hosts, as written after `--on`. */
+/** Parses the option `--on`, which says how to start hosts. */
 import { readFileSync } from 'node:fs';
 import { formatProblems, type Problem } from '../../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
 import type { Launcher } from './launch.ts';
 
-/** Destination as ssh accepts it; must not begin with a dash, which would make it an option. */
+/** Pattern of an ssh destination. It must not begin with a dash, because ssh would take it for an option. */
 const HOST_LINE = /^((?:[\w.-]+@)?[\w.][\w.-]*|(?:[\w.-]+@)?\[[\da-fA-F:]+\])(?::(\d{1,5}))?(?:\s+(\S.*))?$/;
-/** Options with which ssh detects a lost network and never asks for a password. */
+/** Options with which ssh detects a broken network and never asks for a password. */
 const SSH_OPTIONS = ['BatchMode=yes', 'ConnectTimeout=15', 'ServerAliveInterval=5', 'ServerAliveCountMax=6'];
 
 interface SshHost {
   destination: string;
   port: string | undefined;
-  /** Folder of packages and scenario, relative to the home folder. */
+  /** Folder with packages and scenario, relative to the home folder. */
   folder: string | undefined;
 }
 
 /**
+ * Parses the option `--on`.
  * @param on `ssh:<file>` or `command:<line>`
  * @param hosts number of hosts that the run needs
  * @throws CapacityError CONFIG_INVALID, FILE_UNREADABLE
@@ -41,7 +42,10 @@ function commandLauncher(line: string): Launcher {
   };
 }
 
-/** Returns one `ssh` command for each host. The join token is sent on standard input, because all users can see command lines. */
+/**
+ * Returns an `ssh` command for each host. The join token is sent through standard input, because all users of a machine
+ * can see command lines.
+ */
 function sshLauncher(list: SshHost[]): Launcher {
   return (joinToken) =>
     list.map(({ destination, port, folder }, index) => ({
@@ -56,15 +60,15 @@ function sshLauncher(list: SshHost[]): Launcher {
     }));
 }
 
-/** `--no` keeps npx from downloading a package of this name. */
+/** With `--no`, npx does not download a package of this name. */
 const HOST_COMMAND = 'exec npx --no -- socketio-capacity host --stdin';
 
-/** Quotes for a shell, except for a leading `~/`: commands start in the home folder anyway. */
+/** Quotes a text for a shell. Removes a leading `~/`, because the commands start in the home folder. */
 function quoted(folder: string): string {
   return `'${folder.replace(/^~\//, '').replaceAll("'", `'\\''`)}'`;
 }
 
-/** Reads `user@host[:port] [folder]` lines; empty lines and comments are skipped. */
+/** Reads lines of the form `user@host[:port] [folder]`; skips empty lines and comments. */
 function readHostsFile(path: string, hosts: number): SshHost[] {
   let text: string;
   try {
