@@ -1,4 +1,4 @@
-/** Limits of connections, and how to raise each. Pure. */
+/** Computes the limits of the number of connections, and how to raise each limit. Reads nothing itself. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/base/machine/generator-resources.ts';
 import { integer } from '../../report/text/format.ts';
 import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
@@ -11,17 +11,26 @@ import type { Situation } from './situation.ts';
 
 export interface Limit {
   name: LimitName;
-  /** Highest number of connections; null if it grows with the target, or there is no limit. */
+  /**
+   * Highest number of connections that the limit allows; null if there is no limit, or if it rises with the planned
+   * connections.
+   */
   max: number | null;
-  /** How to raise it for the scenario's connections or, if they fit already, for twice `max`. Null without a limit. */
+  /**
+   * How to raise the limit for the scenario's connections, or for twice `max` if these already fit. Null without a
+   * limit.
+   */
   raise: string | null;
 }
 
-/** Largest number of connections to try; higher limits count as none. */
+/** Largest number of connections to test. Higher limits are treated as no limit. */
 const SEARCH_END = 100_000_000;
 const MB = 2 ** 20;
 
-/** Returns all limits, lowest first. A connection over two TCP connections counts twice, also for memory. */
+/**
+ * Returns all limits, the lowest first. A connection that consists of two TCP connections counts twice, also for
+ * memory.
+ */
 export function findLimits(situation: Situation): Limit[] {
   const { connections, sockets } = situation.load;
   return limitChecks(situation)
@@ -34,8 +43,9 @@ export function findLimits(situation: Situation): Limit[] {
 }
 
 /**
- * Returns the upper end of a range of numbers that fit: the range that contains `requested`, else one below it. Null if everything
- * from `requested` on fits. There can be several ranges, because plans grow in steps.
+ * Returns the highest number of connections that fits. Plans grow in steps, so numbers that fit can form several
+ * ranges: the range that contains `requested` is used, otherwise the next lower range. Null if `requested` and all
+ * higher numbers fit.
  */
 export function highest(fits: (connections: number) => boolean, requested: number): number | null {
   let [low, high] = [0, requested];
@@ -60,7 +70,7 @@ function limitChecks(situation: Situation): LimitCheck[] {
 }
 
 function generatorLimits({ machine, load }: Situation): LimitCheck[] {
-  // Artillery's workers are threads of one process, which holds the connections of a third-party engine.
+  // Workers of Artillery are threads of one process. With a third-party engine, this process holds all connections.
   const processes = load.client === 'external' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
   return [
     {
@@ -106,13 +116,14 @@ function machineLimits(situation: Situation): LimitCheck[] {
   ];
 }
 
-/** Limits of the bundled stack, whose ping interval is known. */
+/** Limits of the included stack. Its ping interval is known. */
 function workerLimits(situation: Situation): LimitCheck[] {
   const { machine, deployment } = situation;
   const { ping } = deployment;
   return [
     {
-      // Allows pings all cores, although connects and broadcasts need CPU time, too: an upper bound.
+      // The limit assumes that all cores serve pings. Connects and broadcasts need CPU time, too, so it is an upper
+      // bound.
       name: 'pings',
       needs: (n) => pingCores(situation, n),
       has: () => machine.cores,
@@ -130,7 +141,7 @@ function workerLimits(situation: Situation): LimitCheck[] {
   ];
 }
 
-/** nginx's `worker_connections` counts both sides of a connection. */
+/** nginx's `worker_connections` counts both its connections to clients and its connections to workers. */
 function nginxConnections(situation: Situation): LimitCheck {
   const { machine, deployment } = situation;
   return {
@@ -140,7 +151,8 @@ function nginxConnections(situation: Situation): LimitCheck {
       const nginx = planFor(deployment, machine, n)?.nginx;
       return nginx ? perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers) : Number.POSITIVE_INFINITY;
     },
-    // A stack that a run starts is planned for the connections, so only a very low limit of open files can be exceeded here.
+    // If a run starts the stack, the stack is planned for the connections, so only a very low limit of open files can
+    // be exceeded here.
     raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
 }
@@ -150,7 +162,10 @@ function raiseFiles({ openFiles }: Machine, needed: number): string {
   return `${ceiling}ulimit -n ${needed} (as root)`;
 }
 
-/** Returns the fix for a running stack, which was planned for a fixed number of connections; undefined for other deployments. */
+/**
+ * Returns the suggested fix for a running stack, which was planned for a fixed number of connections; undefined for
+ * other deployments.
+ */
 function restartStack({ deployment }: Situation, connections: number): string | undefined {
   if (deployment.kind !== 'up') return undefined;
   return `npx socketio-capacity stack down && npx socketio-capacity stack up --connections ${connections}`;

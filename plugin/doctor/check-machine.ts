@@ -1,4 +1,4 @@
-/** The limits of this machine, read once before a run. A value that cannot be read counts as no limit. */
+/** Reads the limits of this machine once, before a run. A value that cannot be read is treated as no limit. */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
@@ -11,43 +11,46 @@ import { decimals } from '../../report/text/format.ts';
 import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type Tool } from '../../server/stack/tools.ts';
 
-/** Programs that a run starts, and that npm may not have installed. */
+/** Programs that a run starts, and that may be missing after `npm install`. */
 export type Program = Tool | 'pm2';
 
 export interface Machine {
-  /** Open files of one process. Node raises its soft limit to the hard limit, and child processes inherit it. */
-  openFiles: { soft: number; hard: number /** `fs.nr_open`: how high root can set the hard limit. */; ceiling: number };
-  /** Open files of all processes: `fs.file-max`, and the number open now. */
+  /**
+   * Maximum number of open files per process. Node raises its soft limit to the hard limit, and child processes inherit
+   * it.
+   */
+  openFiles: { soft: number; hard: number /** `fs.nr_open`: highest hard limit of open files that root can set. */; ceiling: number };
+  /** `fs.file-max`: maximum number of open files of all processes, and the number that is open now. */
   systemFiles: { max: number; used: number };
-  /** Range from which the kernel chooses ports for outgoing connections. */
+  /** Range of ports that the kernel uses for outgoing connections. */
   ephemeralPorts: { first: number; last: number };
-  /** `net.ipv4.tcp_tw_reuse`: connections that can reuse a port in TIME_WAIT after one second. */
+  /** `net.ipv4.tcp_tw_reuse`: which connections may reuse a port in TIME_WAIT after one second. */
   timeWaitReuse: 'none' | 'all' | 'loopback';
-  /** `net.core.somaxconn`: longest accept queue. */
+  /** `net.core.somaxconn`: maximum length of an accept queue. */
   somaxconn: number;
-  /** Entries of connection tracking; null if the kernel does not track connections. */
+  /** Maximum number of entries in connection tracking (conntrack); null if the kernel tracks no connections. */
   conntrack: { max: number; used: number } | null;
-  /** Memory available without swapping, and within a container's limits. */
+  /** Memory that is available without swapping and within the limits of a container. */
   memoryAvailableBytes: number;
-  /** Source of the lower limit. */
+  /** Whether the machine or a container sets the memory limit. */
   memoryLimitedBy: 'machine' | 'container';
-  /** Limit of all TCP buffers together: the last value of `net.ipv4.tcp_mem`. */
+  /** Limit of all TCP buffers together, which is the last value of `net.ipv4.tcp_mem`. */
   tcpMemoryBytes: number;
-  /** Cores that a run may use; a fraction if a CPU quota is lower. */
+  /** Number of cores that a run may use. It is a fraction if a CPU quota is lower. */
   cores: number;
-  /** CPU quota in cores; null without a quota. */
+  /** CPU quota of the container in cores; null without a quota. */
   cpuQuota: number | null;
-  /** True if this process, and so its children, have real-time priority. */
+  /** Whether this process has real-time priority. Its child processes inherit the priority. */
   isRealTime: boolean;
-  /** Threads in which Artillery runs virtual users. */
+  /** Number of threads in which Artillery runs virtual users. */
   artilleryWorkers: number;
-  /** True if all of 127.0.0.0/8 is usable, as on Linux. */
+  /** Whether all addresses of 127.0.0.0/8 can be used, as on Linux. */
   manyLoopbackAddresses: boolean;
-  /** Programs of the stack that are not installed. */
+  /** Programs of the included stack that are not installed. */
   missing: Program[];
 }
 
-/** IANA's range, which macOS uses. */
+/** Port range by IANA, which macOS uses. */
 const IANA_PORTS = { first: 49_152, last: 65_535 };
 const PAGE_BYTES = 4096;
 const TOOLS: Tool[] = ['nginx', 'redis-server'];
@@ -73,7 +76,7 @@ export async function readMachine(): Promise<Machine> {
     cores: Math.min(allowedCpus().length, cpuQuota ?? Infinity),
     cpuQuota,
     isRealTime: isRealTime(),
-    // The formula of Artillery 2.0.34.
+    // Artillery 2.0.34 computes its number of workers in the same way.
     artilleryWorkers: Math.max(1, cpus().length - 1),
     manyLoopbackAddresses,
     missing: [...TOOLS.filter((tool) => findTool(tool) === undefined), ...(hasPm2() ? [] : ['pm2' as const])],
@@ -81,14 +84,14 @@ export async function readMachine(): Promise<Machine> {
 }
 
 /**
- * Opens a connection from 127.0.0.2 to 127.0.0.1, which shows whether that address is usable and whether the kernel tracks
- * connections: even with the module loaded, it tracks none unless a rule needs it.
+ * Opens a connection from 127.0.0.2 to 127.0.0.1. It shows whether that address can be used, and whether the kernel
+ * tracks connections: a loaded conntrack module is not enough, because only a rule starts the tracking.
  */
 async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'conntrack'>> {
   const server = createServer();
   const listening = once(server, 'listening').catch(() => undefined);
   server.listen(0, '127.0.0.1');
-  // In a network namespace whose loopback interface is down, nothing can listen here. Code that needs the address reports the error.
+  // Nothing can listen here if the network namespace has no active loopback interface. Other checks report this error.
   if (!(await listening)) return { manyLoopbackAddresses: false, conntrack: null };
   const { port } = server.address() as AddressInfo;
   const connectFrom = (localAddress: string) =>
@@ -105,32 +108,32 @@ async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'c
   return { manyLoopbackAddresses: second !== undefined, conntrack };
 }
 
-/** Must be called while a connection is open: a count of 0 then means that none is tracked. */
+/** Must be called while a connection is open. If the count is then 0, the kernel tracks no connections. */
 function readConntrack(): Machine['conntrack'] {
   const [max] = sysctl('net/netfilter/nf_conntrack_max');
   const [used] = sysctl('net/netfilter/nf_conntrack_count');
   return max && used ? { max, used } : null;
 }
 
-/** Reads the scheduling policy, the 41st field: SCHED_FIFO is 1, SCHED_RR is 2. */
+/** Reads the scheduling policy, which is field 41 of the file: 1 is SCHED_FIFO, 2 is SCHED_RR. */
 function isRealTime(): boolean {
   const stat = attempt(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
   return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
 }
 
-/** Returns the numbers of a kernel setting; empty if it does not exist. */
+/** Returns the numbers of a kernel setting; empty if the setting does not exist. */
 function sysctl(name: string): number[] {
   const text = attempt(() => readFileSync(`/proc/sys/${name}`, 'utf8'));
   return text?.trim().split(/\s+/).map(Number) ?? [];
 }
 
-/** Returns `2 cores`, or `0.5 cores (CPU quota of the container)`. */
+/** Returns a text such as `2 cores` or `0.5 cores (CPU quota of the container)`. */
 export function coresText(machine: Cores): string {
   const cores = `${decimals(machine.cores, Number.isInteger(machine.cores) ? 0 : 2)} cores`;
   return isQuota(machine) ? `${cores} (CPU quota of the container)` : cores;
 }
 
-/** Returns the needed resource, for fixes such as "or 4 cores". */
+/** Returns the number of cores for suggested fixes, as in "or 4 cores". */
 export function coresNeeded(machine: Cores, cores: number): string {
   return isQuota(machine) ? `a CPU quota of ${Math.ceil(cores)} cores` : `${Math.ceil(cores)} cores`;
 }

@@ -1,4 +1,7 @@
-/** Source ports of each hop: a port serves one connection per source address and destination. */
+/**
+ * Checks that there are enough source ports for each hop of the connections. A source port serves one connection per
+ * source address and destination.
+ */
 import {
   CONNECTIONS_PER_LOOPBACK_ADDRESS,
   fleetProcesses,
@@ -12,17 +15,17 @@ import type { Situation } from './situation.ts';
 
 const LOCAL_ADDRESSES = 'config.engines.socketio-capacity.localAddresses';
 const PORTS = { first: 1024, last: 65_535 };
-/** Time for which the port of a closed connection is unavailable, without and with `tcp_tw_reuse`. */
+/** Seconds for which the port of a closed connection cannot be reused, without and with `tcp_tw_reuse`. */
 const TIME_WAIT_SECONDS = { kept: 60, reused: 1 };
 
-/** Source ports from the generator to the target. */
+/** Returns the source ports for connections from the generator to the target. */
 export function generatorPorts(situation: Situation): LimitCheck {
   const { machine, load } = situation;
   const { localAddresses, client, target } = load;
   const name = 'generatorPorts';
   const kernelPorts = ephemeralPorts(machine);
   const needs = (n: number) => n + portsInTimeWait(situation, n);
-  // Only the light client chooses source ports itself.
+  // Only the light client can choose source ports.
   const portsAt = (n: number) => (client === 'light' ? countedPorts(n, machine) : kernelPorts);
   const reuse =
     portsInTimeWait(situation, 1) > 0 && !reusesPorts(situation) ? 'sysctl -w net.ipv4.tcp_tw_reuse=1; or ' : '';
@@ -44,14 +47,17 @@ export function generatorPorts(situation: Situation): LimitCheck {
   }
   return {
     name,
-    // The generator rotates through addresses, so one address never has more than its share.
+    // The generator uses its source addresses in turn, so each address has an equal share of the connections.
     needs: (n) => needs(Math.min(n, share)),
     has: (n) => (n <= share ? kernelPorts : portsAt(n)),
     raise: (needed) => reuse + raisePorts(machine, needed, `${LOCAL_ADDRESSES}: [127.0.0.2]`),
   };
 }
 
-/** Ports in TIME_WAIT, of connections that the generator closed, while `connections` further connections are open. */
+/**
+ * Returns the number of ports in TIME_WAIT while `connections` further connections are open. These ports belong to
+ * connections that the generator has closed.
+ */
 function portsInTimeWait(situation: Situation, connections: number): number {
   const { ratePerSec, socketsLeft, turnover } = situation.load;
   if (ratePerSec === null) return 0;
@@ -63,7 +69,10 @@ function reusesPorts({ machine: { timeWaitReuse }, load }: Situation): boolean {
   return timeWaitReuse === 'all' || (timeWaitReuse === 'loopback' && load.local);
 }
 
-/** Source ports from nginx to the workers. Each worker listens on its own port, so ports are counted for each. */
+/**
+ * Returns the source ports for connections from nginx to the workers. Each worker listens on a separate port, so source
+ * ports are counted per worker.
+ */
 export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
   const ports = ephemeralPorts(machine);
   const pathsAt = (n: number) => {
@@ -79,19 +88,27 @@ export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
   };
 }
 
-/** Returns the usable size of the range. The kernel searches it in steps of two, so the last port of an odd range is never used. */
+/**
+ * Returns the number of usable ports in a range. The kernel searches the range in steps of two, so it never uses the
+ * last port of an odd range.
+ */
 function ephemeralPorts({ ephemeralPorts: { first, last } }: Machine): number {
   const ports = last - first + 1;
   return ports - (ports % 2);
 }
 
-/** Source ports of one address that the light client uses: each fleet process gets an equal part. */
+/**
+ * Returns the number of source ports per address that the light client uses. Each fleet process gets an equal part of
+ * the range.
+ */
 function countedPorts(connections: number, { artilleryWorkers, openFiles }: Machine): number {
   const processes = fleetProcesses(connections / artilleryWorkers, openFiles.hard, 'light');
   return processes * Math.floor((SOURCE_PORTS.last - SOURCE_PORTS.first + 1) / processes);
 }
 
-/** Suggests a wider port range. Extends it upwards first: the stack's own listeners are below it. */
+/**
+ * Suggests a wider port range. Raises the upper end first, because the included stack listens on ports below the range.
+ */
 function raisePorts({ ephemeralPorts: { first } }: Machine, needed: number, alternative: string): string {
   const from = Math.min(first, PORTS.last - needed);
   if (from < PORTS.first) return alternative;

@@ -1,6 +1,7 @@
 /**
- * Costs of connections on this machine: files, conntrack entries, memory and CPU of pings. Measured on the bundled stack: memory with
- * 32,000 connections, CPU with 100,800, compression with 1,000. For other servers, these are estimates.
+ * Costs of connections on this machine: files, conntrack entries, memory and CPU of pings. Measured with the included
+ * stack: memory with 32,000 connections, CPU with 100,800, compression with 1,000. For other servers, the costs are
+ * estimates.
  */
 import { fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
 import { planFor } from './deployment.ts';
@@ -9,37 +10,40 @@ import type { Situation } from './situation.ts';
 const KB = 1024;
 const MB = 1024 * KB;
 
-/** RSS of a worker without connections. */
+/** Memory (RSS) of a worker without connections, in bytes. */
 const WORKER_START_BYTES = 125 * MB;
 
-/** Measured on the memory of the whole machine, so that shared pages count once. */
+/** Memory of the worker per connection. Measured as memory of the whole machine, so that shared pages count once. */
 const PER_CONNECTION = {
   worker: 10 * KB,
   nginx: 14 * KB,
-  /** Kernel memory of one end of a TCP connection. */
+  /** Kernel memory of one end of a TCP connection, in bytes. */
   socket: 3.75 * KB,
-  /** Fleet process and Artillery's virtual user. */
+  /** Memory per connection of the fleet process and of Artillery's virtual user. */
   generator: { light: 8 * KB, official: 42 * KB, external: 42 * KB },
 };
 
-/** Additional memory of a compressed connection: two zlib contexts in the worker, one in the generator. */
+/** Additional memory of a connection with compression: two zlib contexts in the worker and one in the generator. */
 const COMPRESSED_CONNECTION_BYTES = { worker: 290 * KB, generator: 62 * KB };
 
 /** CPU time of one ping and its pong. */
 const PING_SECONDS = { worker: 87e-6, nginx: 47e-6, generator: 42e-6 };
 
-/** Memory of one process without connections. */
+/** Memory of one process without connections, in bytes. */
 const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, pm2: 30 * MB, redis: 8 * MB };
-/** Memory that nginx reserves at start for each of its `worker_connections`. */
+/** Memory that nginx reserves at its start for each of its `worker_connections`. */
 const NGINX_SLOT_BYTES = 400;
 
-/** Returns the TCP ends of one connection on this machine, each an open file. A full local stack has two hops. */
+/**
+ * Returns the number of TCP ends that a connection has on this machine. Each end is an open file. In a full local
+ * stack, a connection has two hops.
+ */
 export function endsPerConnection({ load, deployment }: Situation): number {
   if (!load.local) return 1;
   return deployment.profile === 'full' ? 4 : 2;
 }
 
-/** Returns the conntrack entries of one connection. On loopback, both ends share one. */
+/** Returns the number of conntrack entries of a connection. On loopback, both ends share one entry. */
 export function conntrackEntries(situation: Situation): number {
   return Math.ceil(endsPerConnection(situation) / 2);
 }
@@ -57,7 +61,7 @@ export function memoryBytes(situation: Situation, connections: number): number {
   return Math.ceil(generator + stackStart(situation, connections) + connections * each);
 }
 
-/** Returns the cores that pings to idle connections take on this machine. */
+/** Returns the number of cores that pings to idle connections use on this machine. */
 export function pingCores({ load, deployment }: Situation, connections: number): number {
   const each =
     PING_SECONDS.generator +

@@ -1,4 +1,4 @@
-/** The deployment behind the target, running or yet to be started, as far as it is known on this machine. */
+/** Describes the deployment behind the target, whether it is running or not, as far as this machine shows it. */
 import { type Ping, pingOf } from '../../server/stack/nginx.ts';
 import { type Plan, planningMachine, planStack } from '../../server/stack/plan.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
@@ -7,15 +7,18 @@ import type { Settings } from '../script/settings.ts';
 import type { Machine } from './check-machine.ts';
 
 export interface Deployment {
-  /** `planned`: the run would start the bundled stack. `up`: the bundled stack is running. `external`: any other server. */
+  /**
+   * `planned`: the run would start the included stack. `up`: the included stack is running. `external`: any other
+   * server.
+   */
   kind: 'planned' | 'up' | 'external';
-  /** Profile of the bundled stack; null for an external server. */
+  /** Profile of the included stack; null for an external server. */
   profile: 'full' | 'embedded' | null;
-  /** Number of Socket.IO workers; null if the number of connections decides it. */
+  /** Number of Socket.IO workers; null if it depends on the number of connections. */
   workers: number | null;
-  /** Missing programs, which make the profile `embedded`. */
+  /** Programs that are not installed, so that the profile is `embedded`. */
   missing: readonly string[];
-  /** Connections for which the running stack was planned; null for other deployments. */
+  /** Number of connections for which the running stack was planned; null for other deployments. */
   plannedFor: number | null;
   /** Programs that a run would start. */
   starts: {
@@ -27,7 +30,10 @@ export interface Deployment {
   ping: Ping;
 }
 
-/** @throws CapacityError as `whichDeployment` */
+/**
+ * Finds the deployment.
+ * @throws CapacityError like `whichDeployment`
+ */
 export async function readDeployment(config: Settings): Promise<Deployment> {
   const nothing = {
     ...{ ping: pingOf(process.env), starts: { nginx: false, redis: 0, pm2: false } },
@@ -52,14 +58,17 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
   };
 }
 
-/** Returns the stack's processes for a number of connections, or the processes of the running stack; null for an external server. */
+/**
+ * Returns the processes of the stack for a number of connections. If the stack is running, returns its actual
+ * processes. Null for an external server.
+ */
 export function planFor(
   { profile, workers, plannedFor }: Deployment,
   machine: Machine,
   connections: number,
 ): Plan | null {
   if (profile === null) return null;
-  // The embedded profile has a single worker for any number of connections.
+  // The embedded profile has one worker, whatever the number of connections.
   const planned = profile === 'embedded' ? 1 : (plannedFor ?? connections);
   const { cores, openFiles, manyLoopbackAddresses } = machine;
   const request = { connections: planned, profile, workers: workers ?? undefined };

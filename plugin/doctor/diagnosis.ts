@@ -1,4 +1,4 @@
-/** Diagnosis before a run: missing programs, limits, warnings, and whether the load fits. Also prints it. */
+/** Makes and prints a diagnosis before a run: missing programs, limits, warnings, and whether the load fits. */
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { decimals, integer, sentence, spaced, wrap } from '../../report/text/format.ts';
@@ -11,14 +11,14 @@ import { readSituation, type Situation } from './situation.ts';
 import { findWarnings, type Warning } from './warnings.ts';
 
 export interface Diagnosis {
-  /** Connections that the scenario asks for. */
+  /** Number of connections in the scenario. */
   connections: number;
   fits: boolean;
-  /** Highest number of connections that all limits allow; null without any limit. */
+  /** Highest number of connections that all limits allow; null without limits. */
   highest: number | null;
   /** Name of the lowest limit. */
   bottleneck: string | null;
-  /** All limits, the lowest first. */
+  /** All limits, with the lowest limit first. */
   limits: Limit[];
   warnings: Warning[];
   /** Programs that the run would start but that are not installed. */
@@ -44,8 +44,9 @@ export function diagnose(situation: Situation): Diagnosis {
 }
 
 /**
- * Checks before a run starts anything that its load fits. Logs the warnings; a missing program is reported when the stack starts.
- * @param hosts number of hosts, each with the same share as this one
+ * Checks before a run that its load fits. Logs the warnings. Does not check for missing programs, which the start of
+ * the stack reports.
+ * @param hosts number of generator hosts, each with the same share as this host
  * @throws CapacityError LIMIT_TOO_LOW with the highest number that fits, the exceeded limits, and how to raise them
  */
 export async function requireFit(settings: Settings, log: (text: string) => void, hosts = 1): Promise<void> {
@@ -66,16 +67,21 @@ export async function requireFit(settings: Settings, log: (text: string) => void
   );
 }
 
-/** Returns `32,000 connections do not fit`. For an external server, only the generator's side is known. */
+/**
+ * Returns a text such as `32,000 connections do not fit`. For an external server, the text is about the generator only.
+ */
 function tooMany(connections: number, { deployment: { kind } }: Pick<Situation, 'deployment'>): string {
   const count = `${integer(connections)} connections`;
   return kind === 'external' ? `this machine cannot generate ${count}` : `${count} do not fit`;
 }
 
-/** Minimum with which Artillery, the fleet's processes and the stack start. */
+/** Minimum number of open files with which Artillery, the fleet processes and the stack can start. */
 const MIN_OPEN_FILES = 512;
 
-/** @throws CapacityError LIMIT_TOO_LOW */
+/**
+ * Checks the limit of open files.
+ * @throws CapacityError LIMIT_TOO_LOW
+ */
 export function requireOpenFiles(): void {
   const { hard } = openFileLimits();
   if (hard >= MIN_OPEN_FILES) return;
@@ -132,7 +138,7 @@ function plannedProfile({ profile, missing }: Situation['deployment']): string {
 
 const EMBEDDED = 'the embedded profile: one worker, no nginx, no Redis';
 
-/** Returns a note about the profile that runs without the missing programs; empty if none is missing. */
+/** Returns a note about the profile that the run uses because programs are missing; empty if none is missing. */
 function profileNote({ missing }: Diagnosis, { deployment }: Situation): string {
   if (deployment.missing.length > 0)
     return `${describeMissing(deployment.missing)}, so the run starts ${EMBEDDED}. For the whole deployment: ${SETUP}`;
@@ -140,7 +146,7 @@ function profileNote({ missing }: Diagnosis, { deployment }: Situation): string 
   return needed === '' || missing.includes('pm2') ? '' : `A scenario that does not need ${needed} runs on ${EMBEDDED}.`;
 }
 
-/** Returns the last line. For an external server, it speaks of the generator's side only. */
+/** Returns the last line of the diagnosis. For an external server, it is about the generator only. */
 function closing({ fits, connections, highest, bottleneck, missing }: Diagnosis, situation: Situation): string {
   const limit =
     highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spaced(bottleneck ?? '')}`;

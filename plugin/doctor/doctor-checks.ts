@@ -1,6 +1,6 @@
-/** The doctor's checks by printed name. */
+/** Names of the doctor's checks, as the doctor prints them. */
 
-/** Limits of machine and stack, by resource. */
+/** Limits of the machine and the stack, by resource. */
 export type LimitName =
   | 'generatorFiles'
   | 'generatorPorts'
@@ -13,17 +13,17 @@ export type LimitName =
   | 'conntrack'
   | 'pings';
 
-/** One limited resource. A number of connections fits if `needs` is at most `has`. */
+/** A limited resource. A number of connections fits if `needs` is not above `has`. */
 export interface LimitCheck {
   name: LimitName;
   needs: (connections: number) => number;
-  /** Depends on the connections, because the stack is planned for them. */
+  /** What the resource has. It depends on the connections, because the stack is planned for them. */
   has: (connections: number) => number;
-  /** Returns how to raise the limit to `needed`, as a command where possible. */
+  /** Returns how to raise the limit to `needed`, if possible as a command. */
   raise: (needed: number, connections: number) => string;
 }
 
-/** Warnings; a run starts despite them. */
+/** Warnings. They do not prevent a run. */
 export type WarningName =
   | 'unmeasured'
   | 'leaving'
@@ -34,7 +34,7 @@ export type WarningName =
   | 'generatorWaits'
   | 'tcpMemory';
 
-/** Checks of the path from this machine to the target. */
+/** Checks of the network path from this machine to the target. */
 export type TargetCheckName =
   | 'name'
   | 'certificate'

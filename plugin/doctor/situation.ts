@@ -12,29 +12,39 @@ import { type Deployment, readDeployment } from './deployment.ts';
 
 export interface Load {
   target: string;
-  /** Concurrent connections; an upper estimate if virtual users leave by themselves. */
+  /**
+   * Number of connections that are open at the same time. It is an upper estimate if virtual users leave by themselves.
+   */
   connections: number;
-  /** All connections of the run, per concurrent one: 1 unless virtual users arrive and leave continuously. */
+  /**
+   * Number of connections in the whole run, divided by the connections that are open at the same time. It is 1 unless
+   * virtual users arrive and leave continuously.
+   */
   turnover: number;
-  /** New connections per second during the ramps; null without arrivals. */
+  /** Number of new connections per second during the ramps; null without arrivals. */
   ratePerSec: number | null;
-  /** True if some virtual users leave by themselves, so that few may be left for the measurements after the ramps. */
+  /**
+   * Whether some virtual users leave by themselves, so that only few may be left for the measurements after the ramps.
+   */
   leaves: boolean;
-  /** True if each virtual user leaves before the next one arrives. */
+  /** Whether each virtual user leaves before the next user arrives. */
   alone: boolean;
-  /** Size and interval of broadcasts; null if the run sends none. */
+  /** Size and interval of the broadcasts; null if the run sends none. */
   broadcasts: { bytes: number; intervalSeconds: number } | null;
-  /** `external`: a third-party engine, which keeps its connections inside Artillery. */
+  /** `external`: a third-party engine, whose connections are in Artillery's process. */
   client: ClientKind | 'external';
-  /** True if the connections offer permessage-deflate. */
+  /** Whether the clients offer permessage-deflate compression. */
   compression: boolean;
-  /** True if the target is on this machine. */
+  /** Whether the target is on this machine. */
   local: boolean;
-  /** TCP connections per Socket.IO connection. */
+  /** Number of TCP connections per Socket.IO connection. */
   sockets: number;
-  /** TCP connections that each Socket.IO connection closes during the load; their source ports stay in TIME_WAIT. */
+  /**
+   * Number of TCP connections that each Socket.IO connection closes during the load. Their source ports stay in
+   * TIME_WAIT.
+   */
   socketsLeft: number;
-  /** Source addresses from the scenario. */
+  /** Source addresses from the scenario's options. */
   localAddresses: string[];
 }
 

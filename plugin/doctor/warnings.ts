@@ -1,4 +1,4 @@
-/** Conditions that do not prevent connections but distort measurements. Pure. */
+/** Finds conditions that do not prevent connections but distort measurements. Reads nothing itself. */
 import { decimals, integer } from '../../report/text/format.ts';
 import { coresNeeded, coresText } from './check-machine.ts';
 import { pingCores } from './connection-costs.ts';
@@ -9,22 +9,25 @@ import type { Situation } from './situation.ts';
 export interface Warning {
   name: WarningName;
   message: string;
-  /** Fix for the condition, as a command where possible. */
+  /** Suggested fix, if possible as a command. */
   raise: string;
 }
 
-/** CPU time of one connect, without pings, and of one delivered message. `remote`: the generator's part only. */
+/**
+ * CPU time in microseconds of one connect without pings, and of one delivered message. `remote`: the generator's part
+ * only.
+ */
 const CPU_SECONDS = { connect: { local: 1.45e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
 /**
- * Maximum CPU time on all cores, above which the generator reads late. On two cores: on time with 100,800 receivers, 127 ms late with
- * 252,000.
+ * Maximum CPU time of a broadcast on all cores; above it, the generator reads copies late. On two cores, it was on time
+ * with 100,800 receivers, and 127 ms late with 252,000.
  */
 const MAX_SECONDS_OF_ALL_CORES = 2;
 /** nginx and the workers request an accept queue of this length. */
 const BACKLOG = 4096;
-/** Busy time of a listener during which its accept queue must hold all new connections. */
+/** Time for which a listener may be busy. Its accept queue must hold all new connections of this time. */
 const BUSY_SECONDS = 0.5;
-/** The kernel accounts socket buffers in pages; during a broadcast, each end of a hop can hold one. */
+/** The kernel counts socket buffers in pages. During a broadcast, each end of a connection may hold one page. */
 const PAGE_BYTES = 4096;
 
 export function findWarnings(situation: Situation): Warning[] {
@@ -68,14 +71,17 @@ const acceptQueue: Check = ({ machine, load, deployment }) => {
   };
 };
 
-/** Judges the end of the ramp, when the existing connections are pinged, too. Only the bundled stack's ping interval is known. */
+/**
+ * Checks the end of the ramp, when the server also pings the connections that are already open. Only the included stack
+ * has a known ping interval.
+ */
 const rampCpu: Check = (situation) => {
   const { machine, load, deployment } = situation;
   const { ratePerSec, local, connections } = load;
   const connectSeconds = CPU_SECONDS.connect[local ? 'local' : 'remote'];
   const coresForPings = deployment.profile === null ? 0 : pingCores(situation, connections);
   const highest = Math.floor((machine.cores - coresForPings) / connectSeconds);
-  // If pings take all cores, the limit `pings` is exceeded, so a warning is not needed.
+  // If pings need all cores, the exceeded limit `pings` is reported, and a warning is not needed.
   if (ratePerSec === null || ratePerSec <= highest || highest < 1) return undefined;
   const pings =
     coresForPings < 0.1
@@ -100,11 +106,11 @@ const broadcastCpu: Check = ({ machine, load }) => {
   };
 };
 
-/** Omitted if the generator alone has real-time priority: it then gets a core whenever it needs one. */
+/** If only the generator has real-time priority, it gets a core whenever it needs one, so there is no warning. */
 const generatorWaits: Check = ({ machine, load, deployment }) => {
   const seconds = broadcastSeconds({ machine, load });
   if (!load.broadcasts || !load.local || seconds <= MAX_SECONDS_OF_ALL_CORES) return undefined;
-  // A stack that the run starts would inherit the priority.
+  // A stack that the run starts inherits the run's priority.
   if (machine.isRealTime && deployment.kind !== 'planned') return undefined;
   return {
     name: 'generatorWaits',
@@ -114,7 +120,7 @@ const generatorWaits: Check = ({ machine, load, deployment }) => {
   };
 };
 
-/** Returns the duration of one broadcast if all cores do nothing else. */
+/** Returns the duration of one broadcast if all cores work on it. */
 function broadcastSeconds({ machine, load }: Pick<Situation, 'machine' | 'load'>): number {
   return (load.connections * CPU_SECONDS.message[load.local ? 'local' : 'remote']) / machine.cores;
 }

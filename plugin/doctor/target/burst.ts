@@ -1,9 +1,9 @@
 /**
- * Opens as many connections at once as the user allows, to find a limit of the server, or of a proxy, for one address. If some are
- * refused, it opens more, one a second:
- * - all accepted: the rate is limited
- * - now accepted, now refused: no limit
- * - refused even after all connections were closed: the rate is limited, over a longer time such as a minute
+ * Opens as many connections at once as the user allows, to find a limit of the server or of a proxy per address. If
+ * some are refused, opens more, one per second. The outcome shows the kind of limit:
+ * - all are accepted: the rate is limited
+ * - some are accepted, some are refused: there is no limit
+ * - all are refused, even after all connections were closed: the rate is limited over a longer time, such as a minute
  * - otherwise: the number of connections is limited
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,10 +13,14 @@ import type { RunSocket } from '../../run/receivers/run-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
 const TRIES = { min: 3, max: 40 };
-/** Share of a server's capacity that a burst can leave unused: nginx stops accepting once an eighth of its slots is left. */
+/**
+ * Share of a server's capacity that a burst may leave unused. nginx stops accepting connections when only an eighth of
+ * its slots is free.
+ */
 const UNUSED_SHARE = 0.15;
 /**
- * Number of tries at a refused share of 1; a smaller share needs more. If refusals were random, all tries would succeed in one of 20 cases.
+ * Number of further attempts if all connections of the burst were refused. If a smaller share was refused, more
+ * attempts are needed. With random refusals, all attempts would succeed in one of 20 cases.
  */
 const SURE = 3;
 const REST_MS = 1000;
@@ -25,7 +29,7 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
   return check('burst', `${connections} connections at once`, async () => {
     const held: RunSocket[] = [];
     const failures: Error[] = [];
-    // Closed connections of the burst, and of the connections opened one by one.
+    // Numbers of closed connections: of the burst, and of the connections opened one by one.
     const closed = { burst: 0, later: 0 };
     let isClosing = false;
     const open = async (when: keyof typeof closed) => {
@@ -45,11 +49,11 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
       for (const socket of held.splice(0)) void socket.disconnect();
     };
     try {
-      // Lets the server forget the connections of the other checks.
+      // Waits until the server has noticed that the connections of the other checks are closed.
       await delay(REST_MS, undefined, { signal });
       const beganMs = performance.now();
       await Promise.all(Array.from({ length: connections }, () => open('burst')));
-      // Printed because a server can also limit the rate by delaying connections, without refusing any.
+      // The times are printed, because a server can also limit the rate by delaying connections without refusing any.
       const seconds = decimals((performance.now() - beganMs) / 1000, 1);
       const refused = failures.length;
       const [reason = ''] = failures.map(({ message }) => message);
@@ -69,7 +73,7 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
         let later = 0;
         while (later < tries && (await restAndOpen())) later++;
         const isAllAccepted = later === tries;
-        // Closed connections make room for as many new ones, which then prove nothing.
+        // Each closed connection makes room for a new connection, so as many new connections prove nothing.
         const isEnough = later > closed.burst + closed.later && later >= sure;
         if (isAllAccepted && isEnough)
           return failed('; later, one by one, all were accepted: the rate is limited', RATE);

@@ -1,4 +1,4 @@
-/** Checks the certificate at each address of the target: validity, names and trust. */
+/** Checks the certificate at each address of the target: its validity, names and issuer. */
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
@@ -31,7 +31,7 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
           ...tlsConnectOptions(tls),
           ...(servername !== undefined && { servername }),
           ALPNProtocols: ['http/1.1'],
-          // Connects despite an invalid certificate, to read its problem.
+          // Connects even if the certificate is invalid, to find out what is wrong with it.
           rejectUnauthorized: false,
         });
         limitTime(socket, TIMEOUT_MS);
@@ -47,7 +47,7 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
   );
 }
 
-/** @param problem Node's error code for which a verifying client would refuse the certificate */
+/** @param problem Node's error code with which a client that checks certificates would refuse the certificate */
 export function judge(
   certificate: Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname'>,
   problem: string | undefined,

@@ -1,6 +1,6 @@
 /**
- * Connects with Socket.IO as each virtual user does: with the scenario's transports, namespace and `auth`. Checks that a WebSocket upgrade
- * request reaches the server through all proxies in between.
+ * Connects with Socket.IO like each virtual user: with the scenario's transports, namespace and `auth`. Checks that a
+ * request for a WebSocket reaches the server through all proxies.
  */
 
 import type { LookupAddress } from 'node:dns';
@@ -16,13 +16,14 @@ import { targetProblem } from '../../run/receivers/target-problem.ts';
 import { until } from '../../run/wait.ts';
 import { check, type Finding, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
 
-/** Several tries, because a request reaches a wrong worker only by chance. */
+/** Number of attempts. Several are needed, because a request reaches a wrong worker only by chance. */
 const POLLING_TRIES = 4;
 const UPGRADE_MS = 5000;
 
 /**
+ * Connects one virtual user.
  * @param room room that the run's probe joins; undefined on a server without control ports
- * @returns the check, and the connection of a virtual user with the values from its flow, which later checks use
+ * @returns the check, and the connection with the values from the user's flow, which later checks use
  */
 export async function checkConnect({ connection, clients, signal }: Subject, room: string | undefined) {
   const { namespace, transports, auth } = connection;
@@ -51,14 +52,17 @@ export async function checkConnect({ connection, clients, signal }: Subject, roo
   return { connected, asUser };
 }
 
-/** Returns whether the upgrade fails. A proxy may refuse to upgrade a polling session, although it accepts direct WebSockets. */
+/**
+ * Returns whether the upgrade to a WebSocket fails. A proxy may accept direct WebSockets but refuse to upgrade a
+ * polling session.
+ */
 async function staysOnPolling(socket: RunSocket, signal: AbortSignal): Promise<boolean> {
   const isSettled = async () => !(await socket.describe())?.isUpgrading;
   await until(isSettled, UPGRADE_MS, signal);
   return (await socket.describe())?.transport === 'polling';
 }
 
-/** Reports a refusal of a plain connection: the server asks for values that only virtual users have. */
+/** Reports that the server refuses a plain connection, because it requires values that only virtual users have. */
 function withoutScenario({ reason, fix }: Refused): Finding {
   return {
     status: 'warning',
@@ -67,7 +71,7 @@ function withoutScenario({ reason, fix }: Refused): Finding {
   };
 }
 
-/** Checks that all polling requests of a session reach the worker that opened it. */
+/** Checks that all polling requests of a session reach the worker that opened the session. */
 export async function checkPolling({ connection, clients, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('polling')) return [];
   const poll = async () => {
@@ -86,8 +90,9 @@ export async function checkPolling({ connection, clients, signal }: Subject): Pr
 }
 
 /**
- * Checks each address. If the scenario has users, a new one connects to each, because a login may be valid for one handshake only.
- * If it is refused, or without users, one HTTP request shows the server's response.
+ * Checks each address of the target. If the scenario has virtual users, a new user connects to each address, because a
+ * login may be valid for one handshake only. If the user is refused, or without users, an HTTP request shows the
+ * server's response.
  */
 export async function checkUpgrades({ connection, clients, addresses, signal }: Subject): Promise<TargetCheck[]> {
   if (!connection.transports.includes('websocket')) return [];

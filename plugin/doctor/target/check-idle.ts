@@ -1,40 +1,49 @@
-/** Holds one connection, which sends only pongs, for longer than the ping cycle, to find idle time-outs of proxies. */
+/**
+ * Holds one silent connection, which sends only pongs, for longer than the ping interval and timeout, to find timeouts
+ * of proxies for idle connections.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import { endingOf } from '../../run/measurements/end-words.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
 import type { End } from '../../run/receivers/run-connection.ts';
 import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
 
-/** Longest hold, even for longer ping cycles. */
+/** Longest time to hold the connection, in milliseconds, even if the ping interval is longer. */
 const MAX_HOLD_MS = 120_000;
 const MARGIN_MS = 3000;
 
-/** Minimum ping timeout: a shorter one is less than a slow round trip, so it drops healthy clients. */
+/**
+ * Minimum ping timeout in milliseconds. A shorter timeout is less than a slow round trip, so the server would drop
+ * healthy clients.
+ */
 const MIN_PING_TIMEOUT_MS = 500;
-/** Close codes 1005 and 1006: the peer sent no status, or no Close frame at all. */
+/** WebSocket close codes 1005 and 1006: the server sent no status, or no Close frame. */
 const CODES_WITHOUT_FRAME = ['1005', '1006'];
 
 const LONGER =
   'nginx: proxy_read_timeout and proxy_send_timeout; HAProxy: timeout tunnel, and for polling timeout client and server; cloud load balancers: the idle timeout';
 
-/** Heartbeat settings from Engine.IO's open packet, in ms. */
+/** Heartbeat settings in Engine.IO's open packet, in milliseconds. */
 interface PingCycle {
   pingInterval: number;
   pingTimeout: number;
 }
 
-/** A connection that closed during the hold. */
+/** A connection that closed while it was held. */
 interface EarlyClose {
   /** Socket.IO's disconnect reason. */
   reason: string;
-  /** Further details of the close. */
+  /** Further details about the close. */
   found?: End['found'];
   ageMs: number;
-  /** Time since the last packet in either direction. */
+  /** Time since the last packet that either side sent. */
   silentMs: number;
 }
 
-/** @param onHold called with the duration of the hold */
+/**
+ * Holds the connection.
+ * @param onHold called at the start with the time that the connection is held
+ */
 export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number) => void): Promise<TargetCheck> {
   return check('idle', 'one silent connection, held for longer than the ping cycle', async () => {
     const { socket } = await connectClient(clients.next(), signal);
@@ -74,7 +83,10 @@ function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
   };
 }
 
-/** Explains an early close. Only a close after some silence can be an idle time-out of a proxy. */
+/**
+ * Explains a connection that closed too early. A proxy's timeout for idle connections closes only connections that were
+ * silent for some time.
+ */
 export function explain({ reason, found, ageMs, silentMs }: EarlyClose, { pingInterval, pingTimeout }: PingCycle) {
   const [age, silence, cycleSeconds] = [ageMs, silentMs, pingInterval + pingTimeout].map(seconds);
   const ending = found && endingOf(found);
@@ -104,7 +116,7 @@ export function explain({ reason, found, ageMs, silentMs }: EarlyClose, { pingIn
       fix: 'let it keep clients that only listen; it may wait for a message, such as an authentication',
     };
   }
-  // Within the ping interval nothing is sent, so only an idle time-out can have expired.
+  // Nothing is sent between two pings, so only a timeout for idle connections can have closed the connection.
   if (silentMs < pingInterval + MARGIN_MS && silentMs > 1000) {
     return {
       found: `closed after ${age} s, ${silence} s of them silent (${reason}): a proxy’s idle time-out of about ${Math.round(silentMs / 1000)} s is shorter than the ping cycle of ${cycleSeconds} s`,

@@ -1,4 +1,4 @@
-/** Opens the configured sources of memory and CPU as a run does. */
+/** Opens the configured sources of memory and CPU figures like a run. */
 import { INSPECTED } from '../../../protocol/documents/server-runtimes.ts';
 import { counted } from '../../../report/text/format.ts';
 import { connectInspectors, ownServer, type Target } from '../../run/target/target.ts';
@@ -15,7 +15,7 @@ export async function checkSources(settings: Settings): Promise<TargetCheck[]> {
   return [...checks, ...(await checkMetrics(settings))];
 }
 
-/** Returns the checks, and the target if the settings name processes and these exist. */
+/** Returns the checks, and the target if the settings name processes and all of them exist. */
 async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck[]; target?: Target }> {
   const layers = Object.entries(sourcesByLayer(settings)).flatMap(([layer, source]) =>
     isNamed(source) ? [layer] : [],
@@ -40,7 +40,7 @@ function checkInspectors(inspect: true | string[], target: Pick<Target, 'pids'> 
 
 const NO_PROCESSES: Pick<Target, 'pids'> = { pids: async () => ({}) };
 
-/** Fails with a warning only: a run goes on without these figures. */
+/** A failure is only a warning, because a run continues without these figures. */
 function checkRedis(url: string): Promise<TargetCheck> {
   const redis = new RedisReader(url);
   return check('redis', `INFO of ${redis.name}`, async () => {

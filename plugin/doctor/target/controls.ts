@@ -1,4 +1,7 @@
-/** Checks the control ports: access, version and clock of each worker, and that they cover all workers once. */
+/**
+ * Checks the control ports: whether each worker accepts the run, its version and its clock, and that the URLs lead to
+ * every worker once.
+ */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClockReading } from '../../../protocol/base/clock/clock.ts';
 import { VERSION } from '../../../protocol/base/version.ts';
@@ -9,11 +12,11 @@ import { ControlClients } from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
 import { check, type Finding, type TargetCheck } from './target-check.ts';
 
-/** Adapters that connect no other server. */
+/** Names of adapters that do not connect servers. */
 const LOCAL_ADAPTERS = ['in-memory', 'none'];
 const CLUSTER_TIMEOUT_MS = 12_000;
 const POLL_MS = 500;
-/** Maximum clock error for short latencies, as in the verdict. */
+/** Maximum error of the workers' clocks at which short latencies are meaningful, as in the verdict of a run. */
 const MAX_CLOCK_ERROR_US = 1000;
 
 interface ReachedWorker {
@@ -64,7 +67,7 @@ function versionOf({ worker, instance, version, versions, connections }: WorkerS
   };
 }
 
-/** Returns the offset of a worker's clock, and a warning if it is known too imprecisely for short latencies. */
+/** Returns the offset of a worker's clock. Also returns a warning if its error is too large for short latencies. */
 export function clockOf({ offsetUs, uncertaintyUs }: Pick<ClockReading, 'offsetUs' | 'uncertaintyUs'>): Finding {
   const ms = (us: number) => (us / 1000).toFixed(2);
   const found = `${ms(Math.abs(offsetUs))} ms ${offsetUs < 0 ? 'behind' : 'ahead of'} the generator’s clock, known to ± ${ms(uncertaintyUs)} ms`;
@@ -96,7 +99,10 @@ function checkAll(reached: ReachedWorker[], { broadcasts }: Settings, signal: Ab
   );
 }
 
-/** Returns the workers whose adapter counts fewer servers than there are. Waits: a new cluster needs a moment to count them all. */
+/**
+ * Returns the workers whose adapter counts fewer servers than there are. Waits for the counts, because a new cluster
+ * needs a moment.
+ */
 async function isolatedWorkers(reached: ReachedWorker[], signal: AbortSignal): Promise<string[]> {
   const deadlineMs = performance.now() + CLUSTER_TIMEOUT_MS;
   for (;;) {

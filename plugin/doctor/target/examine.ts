@@ -1,4 +1,4 @@
-/** Runs all checks of a target, ordered so that the first failure explains the later ones. */
+/** Runs all checks of a target. Their order is such that the first failure explains later failures. */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { integer, spaced } from '../../../report/text/format.ts';
@@ -17,18 +17,18 @@ import { checkControls } from './controls.ts';
 import { check, type TargetCheck } from './target-check.ts';
 
 interface Examination {
-  /** Called with each check as soon as it has finished. */
+  /** Called after each check. */
   onCheck(check: TargetCheck): void;
-  /** Concurrent connections that the user allows for the burst. */
+  /** Number of simultaneous connections that the user allows for the burst check. */
   burst?: number;
-  /** Called before the check that holds a connection, with its duration. */
+  /** Called with the duration before the check that holds a connection. */
   onHold(seconds: number): void;
 }
 
-/** Limits of the generator that apply to any target. */
+/** Limits of the generator that do not depend on the target. */
 const LIMITS = ['generatorPorts', 'generatorFiles'];
 
-/** Makes a few connections, one by one, and no load except for the burst that the user allows. */
+/** Makes a few connections, one after the other. The only load is the burst, if the user allows it. */
 export async function examineTarget(
   settings: Settings,
   script: Script,
@@ -57,19 +57,22 @@ export async function examineTarget(
   add(...(await checkSources(settings)));
   add(...(await checkLimits(settings, addresses.length)));
   if (isConnected) add(await checkIdle(subject, onHold));
-  // Runs last: the server may still count closed connections for a while.
+  // The burst is last, because the server may count its closed connections for a while.
   if (isConnected && burst > 0) add(await checkBurst(subject, burst));
   return checks;
 }
 
-/** Resolves the target's name. The load connects to all of its addresses, so each is checked, and ports are counted for each. */
+/**
+ * Resolves the target's host name. The load connects to all addresses of the name, so each address is checked, and
+ * source ports are counted per address.
+ */
 async function checkName(url: URL): Promise<{ nameCheck: TargetCheck; addresses: LookupAddress[] }> {
   const hostname = url.hostname.replace(/^\[|\]$/g, '');
   let addresses: LookupAddress[] = [];
   const examine = async () => {
     const all = await lookup(hostname, { all: true });
     const ipv4 = all.filter(({ family }) => family === 4);
-    // Most servers listen on only one of the two addresses of `localhost`.
+    // `localhost` has an IPv4 and an IPv6 address, and most servers listen on only one of them.
     const used = hostname === 'localhost' && ipv4.length > 0 ? ipv4 : all;
     addresses = [...new Map(used.map((entry) => [entry.address, entry])).values()];
     return { status: 'ok' as const, found: addresses.map(({ address }) => address).join(', ') };

@@ -1,4 +1,4 @@
-/** One check of a target: what was tried, what was found, and the fix. */
+/** One check of a target: what was tested, what was found, and the suggested fix. */
 import type { LookupAddress } from 'node:dns';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { wrap } from '../../../report/text/format.ts';
@@ -9,7 +9,10 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { TargetCheckName } from '../doctor-checks.ts';
 
 export interface Finding {
-  /** `failed`: a run would be refused, lose connections, or measure something else. `skipped`: does not apply, or was stopped. */
+  /**
+   * `failed`: a run would be refused, lose connections, or measure the wrong thing. `skipped`: the check does not
+   * apply, or was stopped.
+   */
   status: 'ok' | 'warning' | 'failed' | 'skipped';
   found: string;
   fix?: string;
@@ -20,22 +23,22 @@ export interface TargetCheck extends Finding {
   tried: string;
 }
 
-/** The target, and how a run would connect to it. */
+/** The target, and the options with which a run would connect to it. */
 export interface Subject {
   connection: ConnectionTarget;
-  /** Clients that connect as the scenario's flow does. */
+  /** Clients that connect by the scenario's flow. */
   clients: Pick<RunClients, 'next' | 'nextTemporary' | 'areUsers'>;
-  /** Resolved addresses of the target's name. */
+  /** Addresses of the target's host name. */
   addresses: LookupAddress[];
   signal: AbortSignal;
 }
 
-/** Time-out of a connect or a request. */
+/** Timeout of a connect or a request. */
 export const TIMEOUT_MS = 10_000;
 
 /**
- * Runs a check. A thrown error becomes a `failed` finding.
- * @param usualFix fix for errors without their own
+ * Runs a check. An error becomes a finding with the status `failed`.
+ * @param usualFix fix for errors that suggest none
  */
 export async function check(
   name: TargetCheckName,
@@ -65,7 +68,7 @@ export function printCheck({ status, tried, found, fix }: TargetCheck, width: nu
   ].join('\n');
 }
 
-/** Formats an address as `10.0.0.5:443`. */
+/** Returns the text of an address, such as `10.0.0.5:443`. */
 export function placeOf(url: URL, { address, family }: LookupAddress): string {
   return `${family === 6 ? `[${address}]` : address}:${portOf(url.href)}`;
 }
