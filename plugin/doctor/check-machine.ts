@@ -19,7 +19,7 @@ export interface Machine {
    * Maximum number of open files per process. Node raises its soft limit to the hard limit, and child processes inherit
    * it.
    */
-  openFiles: { soft: number; hard: number /** `fs.nr_open`: highest hard limit of open files that root can set. */; ceiling: number };
+  openFiles: { soft: number; hard: number /** `fs.nr_open`: maximum of the hard limit. */; ceiling: number };
   /** `fs.file-max`: maximum number of open files of all processes, and the number that is open now. */
   systemFiles: { max: number; used: number };
   /** Range of ports that the kernel uses for outgoing connections. */

@@ -17,7 +17,7 @@ export type LimitName =
 export interface LimitCheck {
   name: LimitName;
   needs: (connections: number) => number;
-  /** What the resource has. It depends on the connections, because the stack is planned for them. */
+  /** Capacity of the resource. It depends on the connections, because the stack is planned for them. */
   has: (connections: number) => number;
   /** Returns how to raise the limit to `needed`, if possible as a command. */
   raise: (needed: number, connections: number) => string;

@@ -60,7 +60,7 @@ function sshLauncher(list: SshHost[]): Launcher {
     }));
 }
 
-/** With `--no`, npx does not download a package of this name. */
+/** The option `--no` keeps npx from downloading a package of this name. */
 const HOST_COMMAND = 'exec npx --no -- socketio-capacity host --stdin';
 
 /** Quotes a text for a shell. Removes a leading `~/`, because the commands start in the home folder. */
