@@ -1,4 +1,7 @@
-/** Helpers for commands that run or read a scenario: Artillery's files, its start, and stop signals. */
+/**
+ * Helpers for commands that read or run a scenario: they find Artillery's files, start Artillery, and handle stop
+ * signals.
+ */
 import { addAbortListener } from 'node:events';
 import { createRequire } from 'node:module';
 import { dirname, extname, join } from 'node:path';
@@ -6,8 +9,9 @@ import { execa } from 'execa';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 
 /**
- * @param specifier `artillery/…`
- * @returns the path of that file in the Artillery installed beside the plugin
+ * Resolves a file of Artillery.
+ * @param specifier path that begins with `artillery/`
+ * @returns the path of the file in the Artillery package that is installed next to the plugin
  * @throws CapacityError NOT_INSTALLED
  */
 export function resolveArtillery(specifier: string): string {
@@ -32,15 +36,15 @@ const STARTER = join(import.meta.dirname, `start-artillery${extname(import.meta.
 
 interface PrivateStart {
   output: 'inherit' | { file: string; append: true };
-  /** Variables besides those of this process. */
+  /** Environment variables, in addition to those of this process. */
   env: Record<string, string>;
   signal: AbortSignal;
-  /** Signal for the program when `signal` aborts. */
+  /** Signal that the program receives when `signal` aborts. */
   stopSignal?: NodeJS.Signals;
 }
 
 /**
- * Starts a Node program whose arguments other users of the machine cannot read. The signal stops it.
+ * Starts a Node program in such a way that other users of the machine cannot read its arguments. `signal` stops it.
  * @param commandLine path of the program, followed by its arguments
  */
 export async function startPrivately(
@@ -49,7 +53,7 @@ export async function startPrivately(
 ): Promise<{ exitCode?: number; cause?: unknown }> {
   const input = JSON.stringify(commandLine);
   const child = execa(process.execPath, [STARTER], { input, stdout: output, stderr: output, env, reject: false });
-  // On Ctrl-C, the terminal signals the program, too; Artillery handles the first signal only.
+  // On Ctrl-C, the terminal sends the signal to the program, too. Artillery handles only the first signal.
   const stopped = addAbortListener(signal, () => child.kill(stopSignal));
   try {
     return await child;
@@ -58,7 +62,7 @@ export async function startPrivately(
   }
 }
 
-/** Runs `run` with a signal that aborts on Ctrl-C or SIGTERM; these then no longer end the process. */
+/** Runs `run` with a signal that aborts on Ctrl-C or SIGTERM. Ctrl-C and SIGTERM do not end the process meanwhile. */
 export async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const stop = () => abort.abort();

@@ -1,4 +1,7 @@
-/** The folder of a series: `runs/`, `logs/`, and the documents about all runs. One process at a time uses it. */
+/**
+ * The folder of a series of runs: `runs/`, `logs/`, and the documents about all runs. Only one process at a time uses
+ * it.
+ */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
@@ -15,7 +18,7 @@ const LOCK = 'lock.json';
 export const OTHER_FOLDER = 'choose a folder that you can write to: --results <folder>';
 
 /**
- * Moves a complete series into a new folder next to this one. This one is then empty, and stays locked.
+ * Moves a complete series into a new folder next to this folder. This folder is then empty, and stays locked.
  * @returns the path of the new folder
  * @throws CapacityError FILE_UNWRITABLE
  */
@@ -34,17 +37,17 @@ export function setAside(folder: string, startedAt: string): string {
 }
 
 /**
- * Creates the folder if it does not exist, and locks it: two processes would mix up their runs.
- * @returns a function that unlocks it
+ * Creates the folder if it does not exist, and locks it, because two processes would mix up their runs.
+ * @returns a function that unlocks the folder
  * @throws CapacityError FILE_UNWRITABLE, IN_USE
  */
 export function openFolder(folder: string): () => void {
   const path = join(folder, LOCK);
   try {
     makeInnerFolders(folder);
-    // Repeats only after it has removed the lock of a process that has ended.
+    // Tries again only after it has removed the lock of a process that has ended.
     while (!lock(path)) {
-      // The lock can be incomplete, or removed by now.
+      // The lock may be incomplete, or may have been removed meanwhile.
       const owner: ProcessRef | undefined = attempt(() => JSON.parse(readFileSync(path, 'utf8')));
       if (owner && isAlive(owner)) {
         const fix = 'wait until it ends, or choose another folder: --results <folder>';
@@ -55,7 +58,7 @@ export function openFolder(folder: string): () => void {
   } catch (cause) {
     throw cause instanceof CapacityError ? cause : unwritable(path, cause, OTHER_FOLDER);
   }
-  // A lock that cannot be removed does no harm: the next process sees that its owner has ended.
+  // A lock that cannot be removed does no harm, because the next process removes the lock of an ended process.
   return () => void attempt(() => rmSync(path, { force: true }));
 }
 
@@ -75,7 +78,7 @@ export function readDocument<T>(folder: string, name: string, schema: z.ZodType<
 }
 
 /**
- * Replaces each file atomically.
+ * Writes files, and replaces each file atomically.
  * @param texts contents by file name
  * @throws CapacityError FILE_UNWRITABLE
  */
@@ -86,7 +89,10 @@ export function writeDocuments(folder: string, texts: Record<string, string>): v
   }
 }
 
-/** Turns any error of `work` into one about `path`. @throws CapacityError FILE_UNWRITABLE */
+/**
+ * Runs `work`. Converts its errors to an error about the file `path`.
+ * @throws CapacityError FILE_UNWRITABLE
+ */
 export function writing(path: string, work: () => void): void {
   try {
     work();

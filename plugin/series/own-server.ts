@@ -16,9 +16,9 @@ export interface ServerCommand extends StudyServer {
 }
 
 interface StartOptions {
-  /** Variables besides those of this process. */
+  /** Environment variables, in addition to those of this process. */
   env: Record<string, string>;
-  /** File for the server's output. */
+  /** File to which the server's output is written. */
   log: string;
   signal: AbortSignal;
 }
@@ -28,8 +28,9 @@ const POLL_INTERVAL_MS = 50;
 const GRACE_MS = 10_000;
 
 /**
- * Starts the server, and resolves when it answers. `close` stops it and all processes that it has started; idempotent.
- * @throws CapacityError PORT_UNAVAILABLE, START_FAILED, or the signal's reason; the server is stopped by then
+ * Starts the server, and resolves when the server answers. `close` stops the server and all processes that it has
+ * started; idempotent.
+ * @throws CapacityError PORT_UNAVAILABLE, START_FAILED, or the signal's reason; the server is stopped in these cases
  */
 export async function startOwnServer({ command, ready, cwd }: ServerCommand, { env, log, signal }: StartOptions) {
   if (await answers(ready)) {
@@ -38,7 +39,7 @@ export async function startOwnServer({ command, ready, cwd }: ServerCommand, { e
   }
   const [program = '', ...args] = command;
   const output = { file: log, append: true } as const;
-  // In its own process group, so that Ctrl-C does not end it before the run.
+  // The server has its own process group, so that Ctrl-C does not end it before the run.
   const child = execa(program, args, { cwd, env, detached: true, stdio: ['ignore', output, output], reject: false });
   let hasEnded = false;
   void child.then(() => {
@@ -62,7 +63,7 @@ export async function startOwnServer({ command, ready, cwd }: ServerCommand, { e
   }
 }
 
-/** Stops the server and the processes that it has started: its descendants, and the members of its group. */
+/** Stops the server, its descendants, and all other processes of its process group. */
 async function stop(child: ResultPromise): Promise<void> {
   const { pid } = child;
   if (pid === undefined) return;
@@ -78,14 +79,14 @@ function descendantsOf(pid: number): number[] {
 }
 
 function signalGroup(pid: number | undefined, name: NodeJS.Signals): void {
-  // Throws if the group has no members any more.
+  // The call throws if no process of the group is left.
   if (pid !== undefined) attempt(() => process.kill(-pid, name));
 }
 
 async function answers(ready: StudyServer['ready']): Promise<boolean> {
   if (typeof ready === 'number') return listens('127.0.0.1', ready);
   try {
-    // A 404 is an answer, too; a server that is not ready answers 5xx.
+    // A server that answers 404 is ready. A server that is not ready answers 5xx.
     const { url, headers } = splitUserInfo(ready);
     return (await fetch(url, { headers, signal: AbortSignal.timeout(2000) })).status < 500;
   } catch {
@@ -93,7 +94,7 @@ async function answers(ready: StudyServer['ready']): Promise<boolean> {
   }
 }
 
-/** Returns why the server ended, such as `: spawn nood ENOENT` or `: exit code 1`. */
+/** Returns a text about why the server ended, such as `: spawn nood ENOENT` or `: exit code 1`. */
 function reasonOf({ originalMessage, exitCode, signal }: Awaited<ResultPromise>): string {
   return `: ${originalMessage || (exitCode === undefined ? signal : `exit code ${exitCode}`)}`;
 }

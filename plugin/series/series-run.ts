@@ -1,4 +1,7 @@
-/** One run of a series: `artillery run` as a child process, with its output in a log and, if configured, the user's server. */
+/**
+ * Makes one run of a series: starts `artillery run` as a child process, writes its output to a log, and starts the
+ * user's server if configured.
+ */
 import { appendFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ERROR_FILE, takeError } from '../../protocol/base/ended-by.ts';
@@ -17,24 +20,26 @@ import { type ServerCommand, startOwnServer } from './own-server.ts';
 
 export interface RunCommand {
   scenario: string;
-  /** Further arguments of `artillery run`. */
+  /** Further arguments for `artillery run`. */
   args: string[];
-  /** Artillery's `--overrides`, which it merges into the scenario. */
+  /** Artillery's `--overrides`, which Artillery merges into the scenario. */
   overrides: { config?: { plugins?: Record<string, object> } };
-  /** Environment variables besides those of this process. */
+  /** Environment variables, in addition to those of this process. */
   env: Record<string, string>;
-  /** Server that is started before the run, measured by it, and stopped after it. */
+  /** Server that is started before the run and stopped after it. The run measures it. */
   server?: ServerCommand;
 }
 
 export interface Surroundings {
-  /** Path of Artillery's command. */
+  /** Path of Artillery's command-line program. */
   artillery: string;
-  /** Command line that conducts a run over several hosts, instead of Artillery. */
+  /** Command line that conducts a run over several hosts in place of Artillery. */
   conduct?: string[] | undefined;
-  /** Folder of the series: results go to `runs/`, output to `logs/`. No other run may write there meanwhile. */
+  /**
+   * Folder of the series, with results in `runs/` and output in `logs/`. No other run may write to it at the same time.
+   */
   folder: string;
-  /** Ends the run like Ctrl-C. */
+  /** Ends the run in the same way as Ctrl-C. */
   signal: AbortSignal;
 }
 
@@ -46,9 +51,10 @@ export interface EndedRun {
 }
 
 /**
- * Makes one run, and returns how it ended.
- * @param number number of the run, used for the names of its logs
+ * Makes one run.
+ * @param number number of the run, which is part of the names of its logs
  * @param commandOf returns the command; if it throws a CapacityError, the run counts as refused
+ * @returns how the run ended
  */
 export async function makeRun(
   number: number,
@@ -79,7 +85,8 @@ export async function makeRun(
     rmSync(errorFile, { force: true });
   }
   const result = path === undefined ? undefined : readResult(join(folder, path));
-  // Without a result, for example if the scenario lacks the plugin, Artillery's exit code says nothing about a measurement.
+  // If there is no result, for example because the scenario does not use the plugin, Artillery's exit code is not the
+  // exit code of a measurement.
   if (!result && endingOf(exitCode) === 'measured') exitCode = exitCodeOf('refused');
   const seconds = (performance.now() - startedMs) / 1000;
   const status = result?.verdict.status ?? null;
@@ -99,7 +106,7 @@ function problemOf(exitCode: number, result: Result | undefined, error: Capacity
 
 /**
  * Starts the server, if configured, and Artillery.
- * @returns the exit code, and the path of the run's result.json, relative to the folder, if there is one
+ * @returns the exit code, and the path of the run's result.json relative to the folder, if there is a result
  * @throws CapacityError if the server does not start, or ends during the run
  */
 async function start(
@@ -127,7 +134,7 @@ async function start(
   }
 }
 
-/** Returns the overrides with the processes whose memory and CPU the run measures. */
+/** Returns Artillery's overrides, with the server's processes whose memory and CPU the run measures. */
 function withPids({ config }: RunCommand['overrides'], pids: number[]): RunCommand['overrides'] {
   const plugin = { ...config?.plugins?.[PLUGIN], workers: { pids } };
   return { config: { ...config, plugins: { ...config?.plugins, [PLUGIN]: plugin } } };
@@ -151,10 +158,10 @@ async function runArtillery(
   return [exitCode, resultsIn(folder).find((path) => !earlierResults.includes(path))];
 }
 
-/** Exit code of a child killed by a signal, which has no exit code of its own. */
+/** Exit code for a child process that a signal ended. */
 const KILLED = 128;
 
-/** Returns the result files of all runs. `latest` is a link to one of them. */
+/** Returns the result files of all runs, without the link `latest`. */
 function resultsIn(folder: string): string[] {
   return globSync('runs/*/result.json', { cwd: folder }).filter((path) => !path.startsWith(join('runs', 'latest')));
 }

@@ -1,7 +1,7 @@
 /**
- * Runs a series. The command decides on the next run from the runs so far. The runner makes the run, records how it ended,
- * and rewrites the documents after each run, so the same command resumes a stopped series. A complete series is moved
- * aside first, so a command never presents old figures as new ones.
+ * Makes a series of runs. The series decides on each next run from the previous runs. The result of each run and the
+ * documents are saved after it, so the same command resumes a stopped series. A complete series is moved to another
+ * folder first, so a command never presents old figures as new figures.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,10 @@ import { artilleryScript, untilStopped } from './artillery-arguments.ts';
 import { openFolder, readDocument, setAside, writeDocuments } from './folder.ts';
 import { type EndedRun, makeRun, type RunCommand, type Surroundings } from './series-run.ts';
 
-/** A started run, with its result if it has one. `Key` identifies the run in its series, for example by its level. */
+/**
+ * A run that was started, with its result if there is one. `Key` identifies the run in its series, for example by its
+ * level.
+ */
 export interface MadeRun<Key> {
   run: SeriesRun & Key;
   result: Result | undefined;
@@ -29,11 +32,11 @@ export interface MadeRun<Key> {
 export type Next<Key, End> =
   | {
       key: Key;
-      /** Name of the run in the progress. */
+      /** Name of the run in progress messages. */
       label: string;
-      /** Upper bound of remaining runs, including this one; undefined if unknown. */
+      /** Maximum number of remaining runs, including this run; undefined if unknown. */
       left: number | undefined;
-      /** Minimum time between the end of the last run and this one. */
+      /** Minimum time between the end of the previous run and the start of this run. */
       restSeconds?: number;
     }
   | { end: End };
@@ -43,27 +46,38 @@ interface SeriesDocument<Key> {
   runs: (SeriesRun & Key)[];
 }
 
-/** The series of one command. */
+/** Properties of a series that differ between commands. */
 export interface Series<Key, End, Document extends SeriesDocument<Key>> {
-  /** Name of the series' documents: `<kind>.json`, `.md` and `.html`. */
+  /** Base name of the documents of the series: `<kind>.json`, `.md` and `.html`. */
   kind: string;
   folder: string;
   schema: z.ZodType<Document>;
-  /** Returns, by name, the properties in which a stored document must equal the new one for the series to be resumed. */
+  /**
+   * Returns, by name, the properties that must be equal in the stored document and in the new document. Otherwise, the
+   * series cannot be resumed.
+   */
   identityOf(document: Document): Record<string, unknown>;
   /**
-   * Decides on the next run, from the runs alone, so that a resumed series continues.
+   * Decides on the next run. The decision depends on the runs alone, so that a resumed series continues in the same
+   * way.
    * @param runs all started runs, in order
-   * @param earlier number of runs from earlier starts; if the series stopped because of them, it tries again
+   * @param earlier number of runs from earlier starts of the command; if these made the series stop, the series tries
+   * again
    */
   next(runs: MadeRun<Key>[], earlier: number): Next<Key, End> | Promise<Next<Key, End>>;
-  /** @throws CapacityError if the run cannot be made; the run is then recorded as refused */
+  /**
+   * Returns the command of a run.
+   * @throws CapacityError if the run cannot be made; the run counts as refused
+   */
   commandOf(key: Key): RunCommand;
-  /** Returns the outcome of a measured run for the progress, followed by details. */
+  /** Returns the outcome of a measured run and its details, for progress messages. */
   outcomeOf(made: MadeRun<Key>): string[];
-  /** @param end undefined while the series is not finished */
+  /**
+   * Builds the document.
+   * @param end undefined while the series is not finished
+   */
   documentOf(startedAt: string, runs: MadeRun<Key>[], end: End | undefined): Document;
-  /** Returns the report, which is written as Markdown and HTML. */
+  /** Returns the report of the series, which is written as Markdown and as HTML. */
   reportOf(document: Document, runs: MadeRun<Key>[]): Report;
 }
 
@@ -73,7 +87,7 @@ interface Runner extends Pick<Surroundings, 'artillery' | 'conduct' | 'signal'> 
 }
 
 /**
- * Makes runs until the series has ended, or the signal aborts.
+ * Makes runs until the series has ended or the signal aborts.
  * @throws CapacityError IN_USE, SERIES_CHANGED, FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
@@ -81,7 +95,7 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   { artillery, conduct, signal, print }: Runner,
 ): Promise<{ document: Document; runs: MadeRun<Key>[] }> {
   const { kind, folder, schema } = series;
-  // Imported late: the chart library loads slowly.
+  // Imported late, because the chart library loads slowly.
   const { renderHtml } = await import('../../report/render/html.ts');
   const close = openFolder(folder);
   try {
@@ -110,7 +124,7 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
       const { key, label, left, restSeconds = 0 } = next;
       const last = runs.at(-1)?.run;
       const number = (last?.number ?? 0) + 1;
-      // Bounded, in case the clock was set back.
+      // Limited, because the clock may have been set back.
       const restMs = last ? Math.min(restSeconds * 1000, endOf(last) + restSeconds * 1000 - Date.now()) : 0;
       print(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} first` : ''));
       await pause(restMs, signal);
@@ -130,8 +144,9 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
 }
 
 /**
- * Calls `runSeries` with the installed Artillery, progress on standard error, and Ctrl-C as its signal.
- * @param conduct as in `Surroundings`
+ * Calls `runSeries` with the installed Artillery, with progress messages on standard error, and with a signal that
+ * aborts on Ctrl-C.
+ * @param conduct see `Surroundings`
  * @throws CapacityError NOT_INSTALLED, and errors of `runSeries`
  */
 export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(
@@ -150,12 +165,12 @@ export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(
   });
 }
 
-/** Returns the end of a run in milliseconds since 1970. */
+/** Returns the time of a run's end, in milliseconds since 1970. */
 function endOf({ startedAt, seconds }: SeriesRun): number {
   return Date.parse(startedAt) + seconds * 1000;
 }
 
-/** Returns whether another start would make no run, and leave the document unchanged. */
+/** Returns whether a further start would make no run and leave the document unchanged. */
 async function isComplete<Key, End, Document extends SeriesDocument<Key>>(
   { kind, folder, schema, next, documentOf }: Series<Key, End, Document>,
   startedAt: string,
@@ -171,8 +186,8 @@ function textOf<Document>(document: Document, schema: z.ZodType<Document>): stri
 }
 
 /**
- * Returns the runs of the folder's document. Leaves out runs whose result file is missing; if no result file is left, the series
- * starts anew.
+ * Returns the runs in the folder's document. Leaves out runs whose result file is missing. If no result file is left,
+ * the series starts from the beginning.
  */
 function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   series: Series<Key, End, Document>,
@@ -197,7 +212,7 @@ function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   return { startedAt: document.startedAt, runs };
 }
 
-/** Returns one line for each difference, such as `repeat: was 2, is 3`. */
+/** Returns a line for each difference, such as `repeat: was 2, is 3`. */
 function changesOf(before: Record<string, unknown>, after: Record<string, unknown>): string[] {
   return Object.keys({ ...before, ...after }).flatMap((key) => {
     const [was, is] = [before, after].map((properties) => JSON.stringify(properties[key]) ?? 'unset');
@@ -213,7 +228,7 @@ function beginText(
   runs: { run: Pick<SeriesRun, 'exitCode' | 'seconds'> }[],
 ): string {
   if (left === undefined) return `Run ${number}: ${label}`;
-  // Estimated from the latest run, because runs at higher levels can take longer.
+  // The estimate uses the latest run, because runs at higher levels can take longer.
   const { seconds } = runs.findLast(({ run }) => endingOf(run.exitCode) === 'measured')?.run ?? {};
   const time = seconds === undefined ? '' : `, about ${durationText(left * seconds)}`;
   return `Run ${number}: ${label}; ${counted(left, 'run')} left${time}`;
@@ -232,7 +247,10 @@ function endLines({ run, error }: Pick<EndedRun, 'run' | 'error'>, outcome: stri
   return [`  ${summary} after ${durationText(seconds)}`, ...details.map((line) => `    ${line}`)];
 }
 
-/** Returns the text that a series prints at its end. @param report rendered report */
+/**
+ * Returns the text that a series prints at its end.
+ * @param report rendered report
+ */
 export function endText({ kind, folder }: { kind: string; folder: string }, report: string): string {
   return [
     '',

@@ -1,4 +1,4 @@
-/** The runs of a study: every combination of levels, several times, in a fixed order. */
+/** Makes the runs of a study: every combination of levels, several times, in a fixed order. */
 import { hash } from 'node:crypto';
 import { maskArguments } from '../../protocol/base/secrets/command-line.ts';
 import { isSecretName, isSecretPlace, MASK, maskText } from '../../protocol/base/secrets/secret-text.ts';
@@ -16,25 +16,34 @@ import { counted } from '../../report/text/format.ts';
 import type { MadeRun, Next, Series } from './series.ts';
 import type { RunCommand } from './series-run.ts';
 
-/** One planned run. Each block has every combination once. */
+/** A planned run. Each block of runs contains every combination of levels once. */
 interface PlannedRun {
-  /** Numbered from 1. */
+  /** Number of the block, from 1. */
   block: number;
   levels: Levels;
 }
 
 interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
   folder: string;
-  /** @throws CapacityError if the levels cannot be run */
+  /**
+   * Checks the levels.
+   * @throws CapacityError if they cannot be run
+   */
   commandOf(levels: Levels): RunCommand;
 }
 
 export type StudySeries = Series<PlannedRun, 'done', Study>;
 
-/** Limit of measured runs per planned run, because other programs may always disturb a machine. */
+/**
+ * Maximum ratio of measured to planned runs. Other programs may disturb a machine all the time, so repetitions must be
+ * limited.
+ */
 const MAX_ATTEMPTS = 2;
 
-/** Returns the series of a study. It repeats runs that failed in an earlier start, and repeats disturbed runs at once. */
+/**
+ * Returns the series of a study. It repeats runs that failed in an earlier start of the command, and repeats disturbed
+ * runs at once.
+ */
 export function studySeries(options: StudyOptions): StudySeries {
   const { folder, name, title, scenarioHash } = options;
   const { shown: plan, realOf } = maskedPlan(options.plan);
@@ -58,7 +67,8 @@ export function studySeries(options: StudyOptions): StudySeries {
     folder,
     schema: studySchema,
     next,
-    // Omits `repeat` and `detect`: a study can be continued with more rounds. Eight digits of the hash are enough.
+    // Leaves out `repeat` and `detect`, so that a study can be continued with more blocks. Eight digits of the hash are
+    // enough.
     identityOf: ({ plan: { repeat: _repeat, detect: _detect, ...same }, scenarioHash: text }) => {
       return { ...same, 'the text of the scenario': text.slice(0, 8) };
     },
@@ -102,7 +112,10 @@ function isMeasured({ run }: MadeRun<PlannedRun>): boolean {
   return endingOf(run.exitCode) === 'measured';
 }
 
-/** Returns the exit code of the worst run. If all runs are VALID, returns that of the comparisons; `worse` takes precedence. */
+/**
+ * Returns the exit code of the worst run. If all runs are VALID, returns the exit code of the comparisons; `worse`
+ * takes precedence.
+ */
 export function exitCodeOfStudy(plan: Plan, runs: MadeRun<PlannedRun>[]): number {
   const worstRun = worstExitCode(decidingRuns(runs).map(({ run }) => run.exitCode));
   if (worstRun !== 0) return worstRun;
@@ -115,14 +128,14 @@ export function exitCodeOfStudy(plan: Plan, runs: MadeRun<PlannedRun>[]): number
   return codes.includes(EXIT_CODES.worse) ? EXIT_CODES.worse : Math.max(0, ...codes);
 }
 
-/** Returns whether the runs suffice to detect a change as small as `plan.detect`. */
+/** Returns whether there are enough runs to detect a change as small as `plan.detect`. */
 function isEnough(plan: Plan, runs: MeasuredRun[]): boolean {
   const { detect } = plan;
   if (detect === undefined) return false;
   return comparisonsOf(plan, runs).every((comparison) => wouldDetect(comparison, detect));
 }
 
-/** Returns whether a change of the share `detect` would be found at every level. */
+/** Returns whether the study would detect a change by the share `detect` at every level. */
 function wouldDetect(comparison: Comparison, detect: number): boolean {
   return comparison.sets.slice(1).every((_, index) => detectsShare(comparison, index + 1, detect));
 }
@@ -131,14 +144,20 @@ function comparisonsOf(plan: Plan, runs: MeasuredRun[]): Comparison[] {
   return questionsOf(plan, runs).flatMap(({ contexts }) => contexts.map(({ comparison }) => comparison));
 }
 
-/** Returns how many combinations in the block of the latest run were measured. With fewer than two, nothing can be compared. */
+/**
+ * Returns the number of measured combinations in the block of the latest run. With fewer than two, nothing can be
+ * compared.
+ */
 function measuredInLatestBlock(runs: MadeRun<PlannedRun>[]): number {
   const block = runs.at(-1)?.run.block;
   const measured = runs.filter((made) => made.run.block === block && isMeasured(made));
   return new Set(measured.map(({ run }) => labelOf(run.levels))).size;
 }
 
-/** Returns the runs whose exit codes decide: for each planned run, the counted attempts or, if none was measured, the latest. */
+/**
+ * Returns the runs whose exit codes count: for each planned run, the measured attempts that count; without any, the
+ * latest attempt.
+ */
 function decidingRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
   const all = countedRuns(runs);
   return runs.filter(({ run }, index) => {
@@ -147,23 +166,23 @@ function decidingRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
   });
 }
 
-/** Returns measured runs that do not count, because a less disturbed repetition replaces them. */
+/** Returns measured runs that do not count because a less disturbed repetition replaces them. */
 function excludedRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
   const all = countedRuns(runs);
   return runs.filter((made, index) => isMeasured(made) && !all[index]?.result);
 }
 
 /**
- * Returns the planned runs in their order. Each block has all combinations: odd blocks in random order, even blocks in the reverse
- * order of the block before, so that drift of the machine affects all combinations alike. The plan alone determines the order, so a
- * resumed series continues in it.
+ * Returns the planned runs in their order. Each block contains all combinations: odd blocks in random order, even
+ * blocks in the reverse order of the previous block, so that a drift of the machine affects all combinations equally.
+ * The order depends on the plan alone, so a resumed series continues with it.
  */
 export function orderOf(plan: Plan): PlannedRun[] {
   const { repeat, seed } = plan;
   const combinations = combinationsOf(plan);
   return Array.from({ length: repeat }, (_, index) => index).flatMap((index) => {
     const pair = Math.floor(index / 2);
-    // Sorting by digests gives a pseudo-random order that is the same for the same plan.
+    // Sorting by hashes gives a pseudo-random order that is the same each time for the same plan.
     const shuffled = combinations
       .map((levels) => ({ levels, digest: hash('sha256', `${seed}:${pair}:${labelOf(levels)}`) }))
       .sort((a, b) => (a.digest < b.digest ? -1 : 1))
@@ -176,11 +195,11 @@ function isSame(a: PlannedRun, b: PlannedRun): boolean {
   return a.block === b.block && labelOf(a.levels) === labelOf(b.levels);
 }
 
-/** Masks the credentials of a plan before it is written: in levels, arguments and server commands. */
+/** Masks the credentials in a plan before the plan is written: in levels, arguments and server commands. */
 interface MaskedPlan {
-  /** The plan without credentials. Levels that are equal once masked are numbered. */
+  /** The plan with masked credentials. Levels that look equal after masking are numbered. */
   shown: Plan;
-  /** Returns the real levels for levels of the shown plan. */
+  /** Returns the real levels that belong to levels of the masked plan. */
   realOf(levels: Levels): Levels;
 }
 
