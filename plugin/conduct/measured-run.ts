@@ -150,7 +150,7 @@ export class MeasuredRun {
     this.files.onFailed = () => {};
     if (this.#refused) return;
     if (!prepared) {
-      // Aborted first, so that resources that are still being opened report no error.
+      // Aborts first, so that resources that are still being opened report no error.
       this.#abort.abort();
       this.#ended = earlyStop ? 'stopped' : 'refused';
       log(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Ended'} before anything was measured.`);
@@ -158,13 +158,11 @@ export class MeasuredRun {
       return;
     }
     try {
-      // Artillery ends with its last virtual user, while the run may still measure residual memory or take CPU
-      // profiles.
+      // Artillery ends after its last virtual user, while the run may still measure memory or take CPU profiles.
       if (!earlyStop && prepared.conductor.released) await within(this.#queue, REST_TIMEOUT_MS);
       if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
       prepared.live?.close();
-      // Artillery calls `beforeExit` of all plugins at the same time. In the next turn of the event loop, `ensure` has
-      // evaluated its thresholds.
+      // Waits until the next turn of the event loop, because `ensure` evaluates its thresholds at the same time.
       await setImmediate();
       const { evaluate } = this.#options;
       if (evaluate && !earlyStop) this.measurements.thresholds = evaluate(this.#result(prepared));
@@ -213,7 +211,7 @@ export class MeasuredRun {
   async #publish({ view }: PreparedRun, result: Result): Promise<void> {
     const path = this.#folder.write(result);
     const { directory } = this.#folder;
-    // Imported late, because the chart library would use memory in every Artillery thread.
+    // The chart library is loaded late, because it would use memory in every Artillery thread.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     const { terminal, files = [] } = this.#options;
@@ -256,14 +254,14 @@ export class MeasuredRun {
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
     this.measurements.aborted = failedEnd(this.#prepared?.conductor.stage, error);
-    // This must not await the end: the shutdown waits for the queue in which this function runs.
+    // The end is not awaited, because the shutdown waits for the queue in which this function runs.
     void this.#options.end(exitCodeOf('failed'));
   }
 
   /** Ends a run before its load: prints the error, deletes the folder, and ends the process. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#refused || this.#abort.signal.aborted) {
-      // Printed even after Ctrl-C, because the user must end these processes.
+      // Prints the error even after Ctrl-C, because the user must end the named processes.
       if (error instanceof CapacityError && error.code === 'STACK_STUCK') console.error(describeError(error));
       return;
     }

@@ -122,8 +122,7 @@ function workerLimits(situation: Situation): LimitCheck[] {
   const { ping } = deployment;
   return [
     {
-      // The limit assumes that all cores serve pings. Connects and broadcasts need CPU time, too, so it is an upper
-      // bound.
+      // The limit assumes that cores serve pings only, so it is an upper bound.
       name: 'pings',
       needs: (n) => pingCores(situation, n),
       has: () => machine.cores,
@@ -151,8 +150,7 @@ function nginxConnections(situation: Situation): LimitCheck {
       const nginx = planFor(deployment, machine, n)?.nginx;
       return nginx ? perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers) : Number.POSITIVE_INFINITY;
     },
-    // If a run starts the stack, the stack is planned for the connections, so only a very low limit of open files can
-    // be exceeded here.
+    // The run plans a new stack for the connections, so it exceeds only a very low limit of open files.
     raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
 }

@@ -23,7 +23,6 @@ export interface Deployment {
   /** Programs that a run would start. */
   starts: {
     nginx: boolean;
-    /** Number of processes. */
     redis: number;
     pm2: boolean;
   };

@@ -16,7 +16,6 @@ export interface Diagnosis {
   fits: boolean;
   /** Highest number of connections that all limits allow; null without limits. */
   highest: number | null;
-  /** Name of the lowest limit. */
   bottleneck: string | null;
   /** All limits, with the lowest limit first. */
   limits: Limit[];

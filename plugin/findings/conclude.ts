@@ -22,7 +22,7 @@ type FigureSources = Parameters<typeof figuresOf> extends [unknown, ...infer Sou
 /** Returns the result with its findings in the order of the answer, and with verdict, outcome and answer. */
 export function conclude(measurements: Measurements, figures: Measured): Result {
   const folded = foldedFindings(findAll(measurements, figures));
-  // The consequence of a finding is solved together with its cause, so it gets the fix of the cause.
+  // Solving the cause also solves its consequences, so they get the fix of the cause.
   const findings = folded.flatMap(({ cause, consequences }) => [
     cause,
     ...consequences.map((one) => ({ ...one, fix: cause.fix })),

@@ -157,7 +157,7 @@ const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: Observed[K]) =
   othersAccepted: ({ connections }) => connections,
   socketsMissing: ({ sockets, held }) => held - sockets,
   othersAtPort: ({ others }) => others,
-  // These observations are about processes or names other than the ended processes.
+  // Ended processes never explain these kinds of observations.
   cpuStill: () => Number.POSITIVE_INFINITY,
   joinsMisnamed: () => Number.POSITIVE_INFINITY,
 };

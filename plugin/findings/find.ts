@@ -144,16 +144,15 @@ const OF_LOAD: Finding['fails'][] = ['no connection fails', 'no connection is lo
 /** Corrects the effects of a finding on verdict and outcome by its cause. */
 function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
   if (isByGenerator(finding, all)) {
-    // The generator caused the missing connections, so it is unknown whether the deployment would have held them. The
-    // run neither fails nor passes.
+    // If the generator caused the problem, it is unknown what the deployment would have held.
     return { ...finding, fails: null, ...(OF_LOAD.includes(finding.fails) && { invalidates: ['run'] }) };
   }
   const causes = all.filter(({ explains }) => explains.includes(finding.code));
-  // The cause explains which connections received nothing, so the figures stay valid.
+  // If the cause explains which connections received nothing, the figures stay valid.
   if (finding.code === 'AUDIENCE_DIFFERS' && causes.some(({ about }) => about === 'deployment'))
     return { ...finding, invalidates: [] };
   if (causes.length === 0 || !finding.invalidates.includes('run')) return finding;
-  // The deployment failed. The run's counts until then stay valid.
+  // After a failure of the deployment, the counts until then stay valid.
   return { ...finding, invalidates: UNKNOWN_AFTER_FAILURE };
 }
 

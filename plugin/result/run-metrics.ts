@@ -40,7 +40,6 @@ function nameOf(path: string): string {
   return `${part === 'connections' ? '' : 'socketio.'}${part}.${name}`;
 }
 
-/** Units of the metrics, by metric name. */
 export const METRIC_UNITS: Record<string, string> = Object.fromEntries(
   runMetrics().map(({ name, unit }) => [name, unit]),
 );

@@ -56,7 +56,7 @@ export class Conductor {
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
-  /** Measures a load whose virtual users leave by themselves; undefined for other loads. */
+  /** Measures a load whose virtual users all leave by themselves; undefined for other loads. */
   readonly #leaving: LeavingUsers | undefined;
   #ramp: Awaited<ReturnType<typeof beginRampWindow>> | undefined;
   /** Whether users have arrived since the last wave was measured. */
@@ -79,7 +79,7 @@ export class Conductor {
     await clocks.read();
     clocks.follow();
     await warmUp(this.#context);
-    // An older count could include warm-up connections.
+    // Waits for a new connection count of the server, because an older count could include warm-up connections.
     await population.gone(COUNT_AGE_MS, signal);
     if (signal.aborted) return;
     await control.eventLoops(true);
@@ -154,7 +154,7 @@ export class Conductor {
         measureBroadcasts(this.#context, contractBroadcasts(this.#context), onDrain, meanwhile),
       );
     } else if (fault) {
-      // Reconnects are measured in the same window as connects.
+      // Reconnects during a fault count for the measurement window `ramp`.
       await this.#during('fault', () =>
         measureFault(this.#context, this.#checkpoints, fault, { leadMs: 0, window: 'ramp' }),
       );
@@ -206,7 +206,7 @@ export class Conductor {
     this.#ramp = undefined;
     if (!window) return;
     const ramp = await window.end();
-    // The CPU time includes forced garbage collections if `overTime.every` is set.
+    // If `overTime.every` is set, the CPU time includes forced garbage collections.
     const { overTime, usersLeave } = context.config;
     if (overTime?.every === undefined || usersLeave) measurements.cpu.ramps.push(ramp);
     await noteGenerator(context, 'ramp');
@@ -234,7 +234,7 @@ export class Conductor {
     const leaveMs = untilMs - performance.now();
     const overTime = this.#overTime();
     await measureWave(this.#context, this.#checkpoints, overTime, leaveMs, onGone);
-    // Heap profiles begin after the first wave, because only its connections cause some one-time allocations.
+    // Profiles the heap only after the first wave, whose connections cause one-time allocations.
     if (overTime.collected && overTime.readings.added > 0) await startHeapProfiles(this.#context);
   }
 

@@ -51,7 +51,7 @@ export interface RunContext {
   population: Omit<Population, 'close'>;
   /** Identifies the processes of the deployment, by name. Unknown processes are missing. */
   deployment(): Promise<Record<string, DeploymentPart>>;
-  /** Records which processes are measured at this time. */
+  /** Records which processes are measured at the moment. */
   noteProcesses?(): Promise<void>;
   /**
    * Reads processes outside the measured layers that may hold memory for connections; undefined if the run does not

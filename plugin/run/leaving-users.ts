@@ -19,10 +19,10 @@ export class LeavingUsers {
     return this.#over.signal;
   }
 
-  /** Must be called when the first virtual users arrive. */
+  /** Starts the measurement. Must be called when the first virtual users arrive. */
   begin(): void {
     this.#broadcasts ??= this.#countBroadcasts();
-    // The caller of `untilGone` handles the rejection.
+    // Prevents an unhandled rejection, because the caller of `untilGone` handles it later.
     this.#broadcasts.catch(() => {});
   }
 

@@ -13,7 +13,7 @@ import type { EventCounts } from '../../protocol/link/time-series.ts';
 
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
-/** A ledger row, with the name of its host if there are several hosts. */
+/** A ledger row (the receipts of a broadcast), with the name of the host if there are several hosts. */
 export type HostedRow = FrozenBroadcast & { host?: string };
 
 interface LinkOptions {
@@ -26,7 +26,7 @@ interface LinkOptions {
 
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
-/** Reply time after which an engine counts as dead, for example because its worker thread crashed. */
+/** Time without a reply after which an engine counts as dead, for example because its worker thread crashed. */
 const REPLY_TIMEOUT_MS = 20_000;
 /**
  * Time limit for each further engine to start. Artillery starts engines one after the other, which takes one or two
@@ -85,7 +85,7 @@ export class EngineLink {
     this.#replyTimeoutMs = replyTimeoutMs;
     this.#awayMs = awayMs;
     this.#hosts = hosts;
-    // If the start fails earlier, this promise is not awaited. The handler prevents an unhandled rejection.
+    // Prevents an unhandled rejection, because this promise is not awaited if the start fails earlier.
     this.#ready.promise.catch(() => {});
     this.#carrier = carrier;
     carrier.onMessage = (message) => this.#receive(message);
@@ -196,7 +196,7 @@ export class EngineLink {
     return replies.flatMap((reply) => (reply.type === 'events' ? reply.events : []));
   }
 
-  /** Reports the begin or the end of a fault to all fleets. Resolves when they have confirmed. */
+  /** Reports the start or the end of a fault to all fleets. Resolves when all fleets have confirmed. */
   async fault(order: FaultOrder): Promise<void> {
     await this.#ask((requestId) => ({ type: 'fault', requestId, order }));
   }

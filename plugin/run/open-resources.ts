@@ -76,7 +76,7 @@ export async function openResources(options: ResourceOptions) {
   const { url, profile, missing } = target;
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
   measurements.memory = measurements.control || settings.workerSources !== undefined;
-  // Artillery starts the engines only after its `before` section.
+  // Artillery runs the `before` section of the script first, and starts the engines after it.
   if (options.script.before) await link.ready(signal);
   const clients = await RunClients.open(settings, options.script, target.url);
   const { probe, refusal } = await openProbe(clients, target, signal);
@@ -89,7 +89,7 @@ export async function openResources(options: ResourceOptions) {
   const control = controls ? whilePermitted(controls, measurements, { config, signal }) : NO_CONTROL;
   const inspectors = await openInspectors(config.workerSources, target, options);
   if (target.control) await requireWorkers(control, config.broadcasts, log, signal);
-  // Ends the run before the load if the server refuses the join.
+  // Joins a room to end the run early if the server refuses joins.
   await probe.join(singleRoom(config.room));
   const redis = target.redisUrl ? new RedisReader(target.redisUrl) : undefined;
   if (redis) closers.add(() => redis.close());
@@ -124,7 +124,7 @@ export async function openResources(options: ResourceOptions) {
   measurements.haltedProcesses = () => watch.halted();
   const pids = async () => {
     const deployed = await target.pids(workers);
-    // The measurement of the fault reports processes that the planned fault ended.
+    // Excludes processes that a planned fault ends, because the measurement of the fault reports them.
     if (!config.fault) {
       const named = Object.entries(deployed).filter(([layer]) => layer in NAMED_LAYERS);
       watch.add({ ...Object.fromEntries(named), worker: await target.holders(workers, deployed) });

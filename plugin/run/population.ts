@@ -16,8 +16,8 @@ export interface Arrivals {
   /** Number of planned arrivals of all phases so far. */
   count: number;
   /**
-   * Whether Artillery may skip arrivals beyond a phase's `maxVusers`. It reports the number of skipped arrivals only
-   * every ten seconds.
+   * Whether Artillery may skip arrivals because of a phase's `maxVusers`. Artillery reports the number of skipped
+   * arrivals only every ten seconds.
    */
   mayBeSkipped: boolean;
 }
@@ -73,11 +73,9 @@ export class FleetPopulation implements Population {
       const joined = joining === 0 || !this.#awaitsJoins;
       const quiet = haveArrived && connecting + upgrading + away === 0 && joined;
       if (!quiet) busyAtMs = performance.now();
-      // A virtual user at the step `hold` has finished its other steps. `connected` is checked too, because fleet
-      // processes report later than engines.
+      // A virtual user at the step `hold` has run all its other steps.
       const allHold = holding + failed + others >= count && connected >= holding;
-      // Virtual users without the step `hold` never report that they have finished, so a second without changes is used
-      // instead.
+      // Virtual users without the step `hold` never report that they have finished, so a time limit applies.
       return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
     };
     return until(isSettled, timeoutMs, signal);
@@ -107,7 +105,7 @@ export class ServerPopulation implements Population {
     return this.#connections;
   }
 
-  /** Lower bound of the number: connections that open and close between two polls are missing. */
+  /** Returns a lower bound of the opened connections: connections that open and close between two polls are missing. */
   made(): Made {
     return { opened: this.#opened, failedAttempts: 0 };
   }

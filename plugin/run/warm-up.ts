@@ -24,7 +24,7 @@ const LEAVE_TIMEOUT_MS = 10_000;
  */
 export async function warmUp(context: RunContext): Promise<void> {
   const { config, control, collector, measurements, signal } = context;
-  // Without control ports, the number of workers is unknown. The warm-up opens no more connections than the load.
+  // If the number of workers is unknown, the warm-up opens at most as many connections as the load.
   const workers = control.size || 1;
   const count = control.size > 0 ? config.warmUp * workers : Math.min(config.warmUp, config.load.connections);
   if (count === 0) return;

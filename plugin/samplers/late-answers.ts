@@ -16,7 +16,7 @@ export function limitTime(request: Destroyable, timeoutMs: number): void {
   const late = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
   const timer = setTimeout(() => request.destroy(late), timeoutMs);
   request.once('close', () => clearTimeout(timer));
-  // If the caller no longer listens, the error would be uncaught.
+  // Prevents an uncaught error if the caller no longer listens for errors.
   request.on('error', () => {});
 }
 

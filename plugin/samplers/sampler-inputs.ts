@@ -16,7 +16,6 @@ export interface Readers {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
   inspectors?: Pick<Inspectors, 'memory' | 'runtime'> | undefined;
-  /** Metrics pages by layer. */
   prometheus?: Record<string, Pick<PageTargets, 'read' | 'failures'>>;
 }
 

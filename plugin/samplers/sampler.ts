@@ -25,7 +25,6 @@ import { type Inputs, openInputs, type Readers } from './sampler-inputs.ts';
 export interface SamplerSources extends Readers {
   /** Called for every sample, because workers restart and fleet processes may start late. */
   pids(): LayerPids | Promise<LayerPids>;
-  /** Called with each new row. */
   machine?: Pick<MachineWatch, 'tick'>;
   /** Returns the number of connections that are open now. */
   connections(): number;
@@ -234,7 +233,7 @@ export class Sampler {
     });
     return {
       ...this.#sources,
-      // Inspectors are not part of the rows, because they would have to stay open all the time.
+      // Rows of the time series exclude inspectors, which would have to stay open all the time.
       inspectors: undefined,
       workers: workers && { resources: () => workers.resources(), stats: () => workers.stats(this.#intervalMs / 2) },
       prometheus: Object.fromEntries(pages),
@@ -247,7 +246,7 @@ export class Sampler {
     try {
       return await within(reading, this.#intervalMs * PAGE_SHARE);
     } catch (error) {
-      // The reader itself counts other failures.
+      // Other failures are counted by the reader of the metrics page.
       if (error instanceof Late) this.#failures.prometheus++;
       throw error;
     }

@@ -45,9 +45,9 @@ export function openFolder(folder: string): () => void {
   const path = join(folder, LOCK);
   try {
     makeInnerFolders(folder);
-    // Tries again only after it has removed the lock of a process that has ended.
+    // Tries once more if it has removed the lock of an ended process.
     while (!lock(path)) {
-      // The lock may be incomplete, or may have been removed meanwhile.
+      // The lock file may be incomplete, or may have been removed meanwhile.
       const owner: ProcessRef | undefined = attempt(() => JSON.parse(readFileSync(path, 'utf8')));
       if (owner && isAlive(owner)) {
         const fix = 'wait until it ends, or choose another folder: --results <folder>';

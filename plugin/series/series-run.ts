@@ -85,8 +85,7 @@ export async function makeRun(
     rmSync(errorFile, { force: true });
   }
   const result = path === undefined ? undefined : readResult(join(folder, path));
-  // If there is no result, for example because the scenario does not use the plugin, Artillery's exit code is not the
-  // exit code of a measurement.
+  // Without a result, the run measured nothing, whatever Artillery's exit code is.
   if (!result && endingOf(exitCode) === 'measured') exitCode = exitCodeOf('refused');
   const seconds = (performance.now() - startedMs) / 1000;
   const status = result?.verdict.status ?? null;

@@ -82,7 +82,6 @@ export interface Series<Key, End, Document extends SeriesDocument<Key>> {
 }
 
 interface Runner extends Pick<Surroundings, 'artillery' | 'conduct' | 'signal'> {
-  /** Prints a line of progress. */
   print(text: string): void;
 }
 
@@ -95,7 +94,7 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   { artillery, conduct, signal, print }: Runner,
 ): Promise<{ document: Document; runs: MadeRun<Key>[] }> {
   const { kind, folder, schema } = series;
-  // Imported late, because the chart library loads slowly.
+  // The chart library is loaded late, because loading takes long.
   const { renderHtml } = await import('../../report/render/html.ts');
   const close = openFolder(folder);
   try {
@@ -124,7 +123,7 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
       const { key, label, left, restSeconds = 0 } = next;
       const last = runs.at(-1)?.run;
       const number = (last?.number ?? 0) + 1;
-      // Limited, because the clock may have been set back.
+      // The pause is limited, because the clock may have been set back.
       const restMs = last ? Math.min(restSeconds * 1000, endOf(last) + restSeconds * 1000 - Date.now()) : 0;
       print(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} first` : ''));
       await pause(restMs, signal);

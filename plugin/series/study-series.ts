@@ -67,8 +67,7 @@ export function studySeries(options: StudyOptions): StudySeries {
     folder,
     schema: studySchema,
     next,
-    // Leaves out `repeat` and `detect`, so that a study can be continued with more blocks. Eight digits of the hash are
-    // enough.
+    // `repeat` and `detect` are not part of the hash, so that a study can be continued with more blocks.
     identityOf: ({ plan: { repeat: _repeat, detect: _detect, ...same }, scenarioHash: text }) => {
       return { ...same, 'the text of the scenario': text.slice(0, 8) };
     },

@@ -132,23 +132,22 @@ async function measureThrough(
     admit,
     end: async () => over.resolve('ended'),
   });
-  // Handles a signal that is already aborted, unlike `addEventListener`.
+  // Unlike `addEventListener`, this also handles a signal that is already aborted.
   addAbortListener(signal, () => over.resolve('stopped'));
   hub.left().then(() => over.resolve('left'), over.reject);
   const how = await over.promise;
-  // All hosts may have left before the residual memory is measured, so this waits for `report`.
+  // All hosts may have left before the residual memory is measured, so `report` is awaited.
   await run.report(how !== 'left');
   // A run whose hosts leave before the load has no result.
   const isWhole = how === 'left' && run.hasResult;
   const exitCode = how === 'stopped' ? exitCodeOf('stopped') : run.exitCode;
   const why = isWhole ? 'The run is over.' : 'The conductor has ended the run; see its output.';
-  // Sent before the engines close their connections. Otherwise, Artillery would end on the hosts with exit code 0.
+  // Ends the hosts before the engines close. Otherwise, Artillery would end there with exit code 0.
   hub.end(isWhole ? exitCodeOf('stopped') : exitCode, why);
   await run.close();
   await within(hub.left(), END_TIMEOUT_MS);
   hub.stop();
-  // The listener is closed before the commands end. A command may wait for its hosts, and a host waits until its
-  // connection is closed.
+  // The listener closes before the commands end, because hosts wait until their connections are closed.
   await listener.close();
   await launched?.end(signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return exitCode;

@@ -62,7 +62,7 @@ export async function openConductorLink(options: LinkOptions) {
     agent: new PinnedAgent(join) as never,
   });
   guardClient(socket.io);
-  // Listens before the clock is read, because the conductor may end the run meanwhile.
+  // Listens for the end of the run before the clock is read, because the conductor may end it meanwhile.
   const stream = new Stream<AgentMessage, HubMessage>(options);
   stream.attach(socket as unknown as StreamSocket);
   const readFirstClock = async () => {

@@ -34,8 +34,7 @@ export async function openEvaluation(script: Script, artillery: string): Promise
   const [, settings] = ensureOf(script);
   const { plugin, merge } = await load(artillery);
   return (result, hosts) => {
-    // If the metrics of a host are missing, all of Artillery's own metrics are left out, because the sum over the other
-    // hosts would be wrong.
+    // Leaves out Artillery's own metrics if a host's are missing, because a sum over the other hosts would be wrong.
     const available = hosts.flatMap((totals) => totals ?? []);
     const stats = merge(available.length === hosts.length ? available : []);
     addMetrics(stats, result);

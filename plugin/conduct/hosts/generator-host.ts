@@ -110,7 +110,7 @@ export class Agent {
     this.#abort.abort();
     clearInterval(this.#timer);
     this.#link?.close();
-    // If the conductor is lost, it has not closed the connections of the engines.
+    // Closes the engines' connections, because a lost conductor has not closed them.
     this.#options.carrier.send({ type: 'close', requestId: 0 });
     this.#options.carrier.close();
     await this.#sampler.close();
@@ -134,7 +134,7 @@ export class Agent {
     link.send({
       type: 'machine',
       row: {
-        // Rounded to whole seconds, so the error of the clock does not matter.
+        // A time in whole seconds is not affected by the error of the clock.
         atUs: monotonicUs() + offsetUs,
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
         shares: this.#machine.takeShares(),

@@ -87,7 +87,7 @@ export type MachineRow = z.infer<typeof machineRowSchema>;
 export const agentMessageSchema = z.discriminatedUnion('type', [
   /** A message from an engine of this host, which the agent forwards. */
   z.object({ type: z.literal('engine'), message: engineMessageSchema }),
-  /** This host can generate its share by the doctor's checks, and its clock offset is known. */
+  /** Reports that this host can generate its share by the doctor's checks, and that its clock offset is known. */
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('refused'), ...failureSchema.shape }),
   z.object({ type: z.literal('phase'), index, stage: z.enum(['started', 'completed']) }),

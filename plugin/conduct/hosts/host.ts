@@ -112,8 +112,7 @@ export class Host {
   leave(): EngineMessage[] {
     this.hasLeft = true;
     this.stopLostTimer();
-    // Only the first engine reports the arrivals of the host's share. Otherwise, sums over the engines would contain
-    // them several times.
+    // Only the first engine of a host reports the host's arrivals, so that sums count them once.
     return [...this.#engines.values()].flatMap((engine, index) =>
       engine.takeOver(this.#reason, index === 0 ? this.#arrivals : 0),
     );

@@ -24,7 +24,6 @@ import type { Listener } from './listener.ts';
 import { Stream, type StreamSocket } from './stream.ts';
 
 export interface HubEvents {
-  /** Prints a message for the user. */
   onNote(text: string): void;
   /** Called when the run cannot start, or when an engine has failed. */
   onRefused(error: CapacityError): void;

@@ -73,7 +73,7 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
         let later = 0;
         while (later < tries && (await restAndOpen())) later++;
         const isAllAccepted = later === tries;
-        // Each closed connection makes room for a new connection, so as many new connections prove nothing.
+        // New connections that only replace closed connections prove nothing.
         const isEnough = later > closed.burst + closed.later && later >= sure;
         if (isAllAccepted && isEnough)
           return failed('; later, one by one, all were accepted: the rate is limited', RATE);

@@ -31,7 +31,7 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
           ...tlsConnectOptions(tls),
           ...(servername !== undefined && { servername }),
           ALPNProtocols: ['http/1.1'],
-          // Connects even if the certificate is invalid, to find out what is wrong with it.
+          // Accepts an invalid certificate, to find out what is wrong with it.
           rejectUnauthorized: false,
         });
         limitTime(socket, TIMEOUT_MS);

@@ -33,7 +33,6 @@ interface PingCycle {
 interface EarlyClose {
   /** Socket.IO's disconnect reason. */
   reason: string;
-  /** Further details about the close. */
   found?: End['found'];
   ageMs: number;
   /** Time since the last packet that either side sent. */

@@ -74,8 +74,7 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
   const background = backgroundOf(held, layer);
   const ramp = perThousandConnects(ramps, { unloaded, held }, layer);
   const before = backgroundOf(unloaded, layer);
-  // The application's timers also use CPU without messages. Their CPU time is measured while connections are idle, or
-  // before the first connection if there is no idle time.
+  // CPU time of the application's timers is measured while idle, or before the first connection if never idle.
   const quiet = idle.length > 0 || messages.length === 0 ? idle : unloaded;
   const withoutMessages = backgroundOf(quiet, layer);
   const waits = idlePercent(quiet, withoutMessages);

@@ -59,12 +59,11 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
     const receivedAtUs = sentinel?.receivedAtUs.get(seq);
     if (!sentinel || receivedAtUs === undefined) return [];
-    // Like every latency, it counts from the intended send time.
+    // The reference receiver's latency also counts from the intended send time.
     const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
     const rows = pages.get(seq) ?? [];
     const local = merged(rows.map((row) => row.latencyUs.local));
-    // Ledger rows show which receivers are on the publishing worker. If that is another worker, the reference
-    // receiver's neighbours are unknown.
+    // Compares only if the reference receiver's worker published, because ledger rows separate only that worker.
     const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
     if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
     return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];

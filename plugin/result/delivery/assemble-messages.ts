@@ -48,8 +48,7 @@ function windowFigures(
     sent,
     acknowledged,
     sentPerSec: sent / seconds,
-    // A message counts as queued if its acknowledgement arrives late, even after the acknowledgement of a later
-    // message.
+    // Messages that will never be acknowledged are not queued.
     queued: unanswered.map((waiting, index) => waiting - Math.min(passedOver[index] ?? 0, passedOverAtEnd)),
     eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
   };

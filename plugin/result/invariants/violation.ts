@@ -6,7 +6,6 @@ export interface Violation {
   figures: string[];
   /** Describes the reported figure and its value. */
   message: string;
-  /** The numbers in the message. */
   values: FindingValue[];
   fix: string;
 }

@@ -61,16 +61,16 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     ...(inspectors && { inspector: inspectorOf(inspectors) }),
     ...(places && { places }),
     perConnectionBytes,
-    // A later step computes this from the finished figures.
+    // Set later, because the headline is computed from the finished figures.
     perConnection: null,
     inService: inServiceFigures(measurements, sampled, doubts, processes),
-    // A later step computes this from the memory of other programs.
+    // Set later from the memory of other programs.
     balance: null,
     peakBytes,
     // Without garbage collections, garbage at that time would look like memory that connections left behind.
     residualBytes: afterDisconnect && canCollect(measurements) ? difference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
-    // A later step computes this from the figures over time.
+    // Set later from the memory figures over time.
     leaks: null,
     overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
     sources: sourcesOf(lastReadings),

@@ -187,7 +187,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   const [first, last] = [plateaus[0], plateaus.at(-1)];
   const growing: string[] = [];
   if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
-  // Without collections, growing garbage looks the same.
+  // Without garbage collections, uncollected garbage would look like growing memory.
   if (!collects(measured) || !first || !last || !afterBroadcasts) return growing;
   const grown = difference(afterBroadcasts, last.layers);
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);

@@ -95,8 +95,7 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: 
     term(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
     term(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
   ] as const;
-  // Memory cannot fall forever, so a negative term is wrong: part of a wave was freed after its reading. The other term
-  // is too high then, so both are discarded.
+  // A negative term is wrong, because memory cannot fall forever. The other term is too high then.
   const apart = terms.some((one) => (one?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
   const isNamed = apart.some((one, index) => rises(one, [gone, seconds][index] as number));
   const risesWithConnections = rises(alone[0], gone);

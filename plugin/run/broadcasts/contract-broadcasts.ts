@@ -1,6 +1,6 @@
 /**
- * Publishes broadcasts by the wire contract: the run orders each broadcast from a worker, and the worker counts the
- * room's members, publishes, and confirms.
+ * Publishes broadcasts by the wire contract. For each broadcast, the run sends an order to a worker. The worker counts
+ * the room's members, publishes, and confirms.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
@@ -16,11 +16,11 @@ import { markRedis, redisSince } from './redis-commands.ts';
 import { recheckImpossible, recordEcho } from './round-trips.ts';
 import { type Broadcasting, beginsPart } from './window.ts';
 
-/** Time limit for confirmations after the run was aborted. */
+/** Time that an aborted run waits for confirmations. */
 const STOP_TIMEOUT_MS = 1000;
 /** Time before a fault in which the fault may have prevented the probe's echo of a broadcast. */
 const ECHO_IN_FLIGHT_US = 1e6;
-/** Number of silent intervals to wait when all missing copies belong to broadcasts that may not have been sent. */
+/** Number of silent intervals to wait if the missing copies may belong to broadcasts that were never sent. */
 const UNCERTAIN_QUIETS = 5;
 
 export function contractBroadcasts(context: RunContext): Broadcasting {
@@ -84,7 +84,6 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
     async settle() {
       if (signal.aborted) await within(orders.settled(), STOP_TIMEOUT_MS);
       const unconfirmed = orders.close();
-      // After a fault, Redis's traffic includes that of the reconnects.
       if (redisBegin && !measurements.fault) measurements.redis = await redisSince(context, redisBegin, orders.count);
       await settleClocks(context);
       checkSentinel(context);
@@ -119,7 +118,7 @@ function reachedSince(before: RunContext['link']['reached'], now: RunContext['li
   return copies;
 }
 
-/** Returns an unconfirmed broadcast as if it was sent at its intended time. */
+/** Returns an unconfirmed broadcast as if it had been sent at its intended time. */
 function assumedSent(
   { seq, room, via, intendedAtUs: atUs, orderedAtUs }: UnconfirmedBroadcast,
   { workersAtStart }: RunContext['measurements'],
@@ -203,9 +202,7 @@ function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   measurements.observations.note('roundTripsMissing', missed, 'underLoad');
 }
 
-/**
- * Reads the clocks again and recomputes send times: a clock is known better between two readings than after the last.
- */
+/** Reads the clocks again and recomputes send times, because offsets between two clock readings are more exact. */
 async function settleClocks(context: RunContext): Promise<void> {
   const { measurements, clocks, signal } = context;
   if (signal.aborted) return;

@@ -5,13 +5,12 @@
 import type { RunContext } from '../context.ts';
 import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
 
-/** Number of copies and confirmations that have arrived or are missing. */
+/** Numbers of copies and confirmations that have arrived or are missing. */
 export interface Outstanding {
   /** Copies so far, including duplicates. The server counts as silent while this number stays the same. */
   received: number;
-  /** Value that changes while the server's backlog gets shorter. */
+  /** Value that changes as long as the server's backlog gets shorter. */
   progress: number | string;
-  /** Whether every expected copy has arrived. */
   isComplete: boolean;
   /** Number of silent intervals to wait after the last expected copy; by default 1. */
   quiets?: number;

@@ -1,7 +1,7 @@
 /**
- * Finalizes the ledger rows of the server's own event: a finalized row has its sums, and its space in the ledger is
- * free. For 10,000 connections, this takes a fleet process some milliseconds, so a short run does it at the end. In a
- * long run, once a quarter of the rows is in use, it finalizes the oldest broadcasts early: if they are complete, or if
+ * Finalizes the ledger rows of the server's own event: computes the sums of a broadcast and frees its row in the
+ * ledger. For 10,000 connections, this takes a fleet process some milliseconds, so a short run does it at the end. In a
+ * long run, the oldest broadcasts are finalized early once a quarter of the rows is in use: if they are complete, or if
  * no copy has arrived for the time of the drain's deadline.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -23,20 +23,20 @@ export class Finalizer {
   readonly basis: LatencyBasis;
   /** Number of this run's broadcasts with at least one copy. */
   seen = 0;
-  /** Number of broadcasts without a ledger row, because the ledger was full. */
+  /** Number of broadcasts that were not counted because the ledger was full. */
   skipped = 0;
-  /** The first copy of the event that has no id, as an example for error messages. */
+  /** Example of a copy without an id, for error messages. */
   example: string | undefined;
   readonly #context: FinalizerContext;
   readonly #nowUs: () => number;
   readonly #beganAtUs: number;
-  /** Time limit for the first copy of a broadcast: if it arrives later, the broadcast does not count. */
+  /** Time after which a broadcast does not count if its first copy arrives later. */
   #endedAtUs = Number.POSITIVE_INFINITY;
   /** Published broadcasts that are not finalized yet, by id. Empty if the server chooses the ids. */
   readonly #published = new Map<string, Published>();
   /** Last sequence number that was given to a broadcast whose id the server chose. */
   #lastSeq = 0;
-  /** Number of copies by id, and the time since which this number has not changed. */
+  /** Number of copies of each id, and the time of its last change. */
   #copies = new Map<string, { reached: number; sinceUs: number }>();
   #bytes = 0;
   /** Ids to remove from the ledgers with the next poll. */
@@ -45,7 +45,7 @@ export class Finalizer {
   readonly #rooms: ReadonlyMap<string, number>;
 
   /**
-   * Must be created when the ledgers begin to count.
+   * Must be created when the ledgers start to count.
    * @param rooms number of members by room
    */
   constructor(
@@ -67,7 +67,7 @@ export class Finalizer {
   }
 
   /**
-   * Path, other than the configured path, at which copies have ids that may be the run's; undefined if there is none.
+   * Another path than the configured path, at which copies have ids that may be the run's; undefined if there is none.
    */
   get idsBeside(): string | undefined {
     const inList = (path: string) => path.indexOf('*') > '$.'.length;
@@ -79,7 +79,7 @@ export class Finalizer {
     if (this.#givesIds) this.#published.set(broadcast.countedAs, broadcast);
   }
 
-  /** Excludes broadcasts that first arrive after this time. If called several times, the earliest time counts. */
+  /** Excludes broadcasts whose first copy arrives after this time. The earliest of several times is used. */
   end(atUs: number): void {
     this.#endedAtUs = Math.min(this.#endedAtUs, atUs);
   }

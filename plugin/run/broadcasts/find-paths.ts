@@ -1,6 +1,6 @@
 /**
- * Finds an event whose broadcasts can be counted, and where its messages contain their id and send time. Compares the
- * messages of two connections.
+ * Finds an event whose broadcasts can be counted, and the paths of the id and the send time in its messages. Compares
+ * the messages of two connections.
  */
 import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
 import { idOf } from '../../fleet/client/counted-event.ts';
@@ -85,7 +85,6 @@ function candidatesOf(event: string, [first, second]: Heard, published: Readonly
     // A single message does not show whether the next message has a different id.
     if (!differ || common.length < 2) return [];
     const rank = rankOf(path, first);
-    // Two different messages that were sent in the same millisecond may have the same time.
     const isShared = ({ args }: Message) => idsIn([{ args }], path).some((id) => secondIds.has(id));
     const isSame = ({ args }: Message) => secondMessages.has(JSON.stringify(args));
     if (rank === RANK_OF_TIME && !first.filter(isShared).every(isSame)) return [];

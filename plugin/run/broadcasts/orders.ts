@@ -34,15 +34,15 @@ export interface Broadcast {
   /** Time of the emit or of the first copy. Members at this time should receive the broadcast. */
   membersAtUs: number;
   intendedAtUs: number;
-  /** Reports of the fleet processes about its copies; undefined if no copy has arrived. */
+  /** Reports of the fleet processes about the broadcast's copies; undefined if no copy has arrived. */
   sighting: Sighting | undefined;
   /** The send time that the run's publisher wrote into the payload. */
   publishedSentAt?: number;
 }
 
 /**
- * Decides the start of latency: the payload's time, the emit, or the first copy. The first orders decide for the whole
- * run, because latencies with different starts cannot be merged.
+ * Decides from which time latency counts: the time in the payload, the emit, or the first copy. The first orders decide
+ * for the whole run, because latencies with different starts cannot be merged.
  */
 export class LatencyBasis {
   /**
@@ -60,7 +60,7 @@ export class LatencyBasis {
 
   /**
    * @param hasSentAt whether the options name a time in the payload
-   * @param otherwise start of latency if that time is unusable
+   * @param otherwise from which time latency counts if the payload's time is unusable
    */
   constructor(hasSentAt: boolean, otherwise: LatencyFrom) {
     this.#otherwise = otherwise;
@@ -89,7 +89,7 @@ export class LatencyBasis {
       sighting ? [{ ...sighting, publishedSentAt, ...emitOf({ publishedSentAt, membersAtUs }) }] : [],
     );
     if (received.length === 0) return undefined;
-    // The server forwards the time that the run's publisher wrote. The run has this time more precisely.
+    // The server forwards the time that the run's publisher wrote, so the run uses its own, more precise time.
     if (
       received.every(
         ({ sentAt, publishedSentAt }) => publishedSentAt !== undefined && String(sentAt) === String(publishedSentAt),
@@ -111,7 +111,7 @@ export class LatencyBasis {
   }
 }
 
-/** Time of the emit, if the run published the broadcast. */
+/** Returns the time of the emit; undefined if the run did not publish the broadcast. */
 function emitOf({
   publishedSentAt,
   membersAtUs,

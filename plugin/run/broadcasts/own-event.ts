@@ -24,8 +24,8 @@ const MAX_ROOMS = 1000;
 const MAX_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * @param loadIsOver aborts at the end of the load, if broadcasts are counted during the load; publishing and waiting
- * end then
+ * @param loadIsOver aborts at the end of the load, which ends publishing and waiting; only given if broadcasts are
+ * counted during the load
  */
 export function ownEventBroadcasts(context: RunContext, delivery: Delivery, loadIsOver?: AbortSignal): Broadcasting {
   const { link, publishers, measurements } = context;
@@ -58,17 +58,17 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
     }
   };
   return {
-    // Longer than the default interval, because each poll sends a request to all fleet processes.
+    // The interval is longer than usual, because each poll sends a request to all fleet processes.
     pollMs: 250,
 
     async publish(nextPart) {
-      // The ledgers ignore broadcasts whose first copies arrived before this call.
+      // From this call on, the ledgers count broadcasts. Earlier broadcasts are ignored.
       const rooms = roomsOf(await link.sight(true), delivery, loadIsOver === undefined || publishers !== undefined);
       finalizer = new Finalizer(context, delivery, rooms);
       await whilePolling(signal, finalizer, () =>
         publishers ? publishAll(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
       );
-      // A server that broadcasts because of the run's publishers may do so until the end of the drain.
+      // If publishers make the server broadcast, it may do so until the end of the drain.
       if (!publishers) finalizer.end(monotonicUs());
     },
 
@@ -104,9 +104,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
   };
 }
 
-/**
- * Runs a function, and polls the fleet processes meanwhile, so that finished broadcasts free their rows in the ledgers.
- */
+/** Runs a function, and polls the fleet processes meanwhile, so that rows of finished broadcasts become free. */
 async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
   const done = new AbortController();
   const untilDone = AbortSignal.any([signal, done.signal]);

@@ -16,15 +16,15 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
   intendedAtUs: number;
   /** When the run ordered the broadcast, on the run's clock. The worker counts the members after this time. */
   orderedAtUs?: number;
-  /** `sentAtUs` on the publisher's own clock. */
+  /** Send time on the publisher's own clock. */
   stampedAtUs: number;
-  /** The time in the payload, if latency counts from there; null if it is unusable. */
+  /** The time in the payload, if latency counts from it; null if the time is unusable. */
   latencyFromAtUs?: number | null;
   /** Index of the worker that publishes the broadcast. */
   via: number;
   /** The `seq` that the worker confirmed, if it differs from the ordered `seq`. */
   confirmedAs?: number;
-  /** No worker confirmed the broadcast, but copies arrived. `sentAtUs` is the intended time. */
+  /** True if no worker confirmed the broadcast although copies arrived. `sentAtUs` is then the intended time. */
   unconfirmed?: true;
   /** Number of consecutive broadcasts in this row; by default 1. */
   broadcasts?: number;
@@ -33,7 +33,7 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
 /** A broadcast that was not sent: the worker was unreachable or refused, or the publisher's connection was closed. */
 export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'via' | 'intendedAtUs'> {
   message: string;
-  /** The worker refused to publish. */
+  /** True if the worker refused to publish. */
   isRefused?: true;
   /** Socket.IO's reason for the publisher's disconnect. */
   publisherEnd?: string;
@@ -78,7 +78,7 @@ export const LEAD_MS = 2 * ORDER_AHEAD_MS;
  */
 const CONFIRM_TIMEOUT_MS = 24 * 3_600_000;
 
-/** Broadcasts that the run ordered from workers, and their confirmations. */
+/** Orders of broadcasts that the run sent to workers, and their confirmations. */
 export class Orders {
   /** Orders without a confirmation that may still be confirmed, by `seq`. */
   readonly #open = new Map<number, Omit<UnconfirmedBroadcast, 'message'>>();
@@ -90,7 +90,7 @@ export class Orders {
     return this.#answers.length;
   }
 
-  /** Number of orders without a confirmation that may still be confirmed. */
+  /** Number of orders that may still be confirmed. */
   get open(): number {
     return this.#open.size;
   }
@@ -134,7 +134,7 @@ export class Orders {
 
   /**
    * Stops waiting for confirmations. Idempotent.
-   * @returns the unconfirmed orders
+   * @returns the orders without a confirmation
    */
   close(): UnconfirmedBroadcast[] {
     this.#closed = true;
@@ -185,9 +185,8 @@ export async function publish(
 }
 
 /**
- * Calls `send` for each number from 1, `aheadMs` before the intended time of the broadcast. The intended times are
- * fixed, so a slow call does not delay the next call. Resolves when the last broadcast is due, or when the signal
- * aborts.
+ * Calls `send` for each number from 1, some time before the broadcast is due. The due times are fixed, so a slow call
+ * does not delay the next call. Resolves when the last broadcast is due, or when the signal aborts.
  */
 export async function onSchedule(
   { count, intervalMs, leadMs, aheadMs }: Record<'count' | 'intervalMs' | 'leadMs' | 'aheadMs', number>,

@@ -10,7 +10,7 @@ const COUNTS = 5;
 
 type RedisMark = NonNullable<Awaited<ReturnType<typeof markRedis>>>;
 
-/** Measures Redis's idle CPU while connections are held. The CPU figure of the broadcasts is reduced by it. */
+/** Measures Redis's idle CPU while connections are held, to subtract it from the CPU figure of the broadcasts. */
 export async function withRedisCpu(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
   hold: () => Promise<void>,
@@ -39,7 +39,7 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
   try {
     for (let count = 0; count < counts; count++) await control.members(receiversRoom, count % workersAtStart.length);
   } catch {
-    // The checkpoints report a control port that does not answer.
+    // Ignores a control port that does not answer, because the checkpoints report it.
     return undefined;
   }
   const begin = await redis.traffic(stream);

@@ -18,7 +18,7 @@ interface Row {
 }
 
 export class Rows {
-  /** Send and completion times of each broadcast, also if rows sum up several broadcasts. */
+  /** Send and completion times of each broadcast, even if a row sums up several broadcasts. */
   readonly each = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
   readonly #maxRows: number;
   #rows: Row[] = [];
@@ -122,7 +122,6 @@ export function asSent({
   return { seq, room, ...times, worker: '', via: 0, expected: null };
 }
 
-/** Removes the host, because a row contains the sum of all hosts. */
 function withoutHost({ host: _, ...page }: HostedRow): FrozenBroadcast {
   return page;
 }

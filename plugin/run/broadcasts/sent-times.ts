@@ -51,8 +51,8 @@ const PRECISE_US = 100;
 const MAX_TICKS = 20;
 
 /**
- * Measures how far the system clock is ahead of CLOCK_MONOTONIC. `Date.now()` has whole milliseconds, so both clocks are read in
- * turn until the millisecond changes. If too much time passed around that tick, the next one is tried.
+ * Measures how far the system clock is ahead of CLOCK_MONOTONIC. `Date.now()` returns whole milliseconds, so both
+ * clocks are read in turn until the millisecond changes. If that reading took too long, waits for the next millisecond.
  */
 export function measureEpochOffsetUs(epochMs = Date.now, clockUs = monotonicUs): number {
   let best = { widthUs: Number.POSITIVE_INFINITY, offsetUs: 0 };
@@ -94,7 +94,10 @@ const UNITS = [
 ];
 const ISO_SECONDS = /T\d\d:\d\d(?::\d\d(?:[.,](\d+))?)?/;
 
-/** Parses seconds, milliseconds, microseconds or nanoseconds since 1970, or ISO 8601. @returns undefined for anything else */
+/**
+ * Parses seconds, milliseconds, microseconds or nanoseconds since 1970, or an ISO 8601 date.
+ * @returns undefined for any other value
+ */
 export function instantOf(value: unknown): Instant | undefined {
   if (typeof value === 'number') return fromNumber(value, Number.isInteger(value));
   if (typeof value !== 'string') return undefined;
@@ -113,7 +116,6 @@ function fromIso(text: string): Instant | undefined {
   if (!time || Number.isNaN(epochMs)) return undefined;
   const fraction = time[1];
   if (fraction === undefined) return { epochUs: epochMs * 1000, resolutionUs: 1e6 };
-  // A Date has a resolution of one millisecond.
   const belowMsUs = Number(fraction.padEnd(6, '0').slice(3, 6));
   return { epochUs: epochMs * 1000 + belowMsUs, resolutionUs: Math.max(1, 10 ** (6 - fraction.length)) };
 }

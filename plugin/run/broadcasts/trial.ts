@@ -25,13 +25,13 @@ import { pathUnmatched, roomMissing } from './own-event.ts';
 const TRIES = 5;
 const TRY_MS = 1000;
 const MAX_OTHER_EVENTS = 10;
-/** Number of test events that do not ask for an acknowledgement, unless the options do. */
+/** Number of test events that request no acknowledgement, unless the options do. */
 const TRIES_WITHOUT_ACK = 3;
 
 /**
  * Connects a listener, publishes if configured, and waits for the event.
- * @returns names of the events that arrived if the configured event did not; undefined if it arrived, or could not
- * reach the listener
+ * @returns names of other events that arrived if the configured event did not; undefined if the configured event
+ * arrived, or could not reach the listener
  * @throws CapacityError DELIVERY_UNMATCHED, PUBLISHER_CLOSED or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
@@ -100,7 +100,7 @@ async function listen(
     else arrived.resolve();
   });
   const ended = arrived.promise.finally(() => done.abort());
-  // The last attempt does not await this promise. The handler prevents an unhandled rejection.
+  // Prevents an unhandled rejection, because the last attempt does not await this promise.
   ended.catch(() => {});
   const untilDone = AbortSignal.any([signal, done.signal]);
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {

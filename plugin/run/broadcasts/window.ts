@@ -25,7 +25,7 @@ export interface Broadcasting {
 
 /**
  * @param onDrain called when the last broadcast is due
- * @param meanwhile runs while broadcasts are published, for example a planned fault; starts `leadMs` before the first
+ * @param meanwhile runs while broadcasts are published, for example a planned fault; called `leadMs` before the first
  * broadcast
  */
 export async function measureBroadcasts(
@@ -47,7 +47,6 @@ export async function measureBroadcasts(
   onDrain();
   await drain(context, () => broadcasting.outstanding(), broadcasting.pollMs);
   const used = await windows.end();
-  // After a fault, the CPU time includes that of the reconnects.
   if (!measurements.fault) measurements.cpu.broadcasts = used;
   await noteGenerator(context, 'broadcasts');
   await broadcasting.settle();
@@ -56,8 +55,8 @@ export async function measureBroadcasts(
 }
 
 /**
- * Counts broadcasts while virtual users connect and disconnect. Does not measure CPU per copy, because connecting uses
- * CPU at the same time. Does not read memory, because the load does.
+ * Counts broadcasts while virtual users connect and disconnect. CPU per copy is not measured, because connects use CPU
+ * at the same time. Memory is not read here, because the run reads it all the time.
  */
 export async function measureDuringLoad(context: RunContext, broadcasting: Broadcasting): Promise<void> {
   await broadcasting.begin?.();

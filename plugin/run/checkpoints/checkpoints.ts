@@ -89,7 +89,7 @@ export class Checkpoints {
   async stopped(): Promise<void> {
     const when = { at: 'stop' } as const;
     await this.checkDeployment(when);
-    // Users often stop the server together with the run. The stop of the run should not wait for the server.
+    // A user often stops the server together with the run, so the stop of the run does not wait for the server.
     const { measurements, control } = this.#context;
     const { stoppedByUser } = measurements;
     const silent = await this.#awaitWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
@@ -114,9 +114,9 @@ export class Checkpoints {
 
   /**
    * Accepts the processes that a planned fault replaced.
-   * @param isPlanned returns whether the fault was meant to replace a process
+   * @param isPlanned returns whether the fault replaces the process
    * @param workers the workers after the fault
-   * @returns names of the processes that were replaced as planned
+   * @returns names of the replaced processes
    */
   async settle(isPlanned: (part: string) => boolean, workers: WorkerIdentity[]): Promise<string[]> {
     this.#restarts.begin(workers);
@@ -159,7 +159,7 @@ export class Checkpoints {
       now = await control.statsOfUp();
       if (now.includes(undefined)) throw new Error('a worker is away');
     }, timeoutMs);
-    // The measurement of the fault reports restarts that a planned fault caused.
+    // Skips restarts by a planned fault, which the measurement of the fault reports.
     if (!isOn(measurements.fault)) this.#restarts.check(now);
     measurements.workersAtEnd = now.flatMap((stats, index) =>
       stats ? identityOf(stats) : (workersAtStart[index] ?? []),

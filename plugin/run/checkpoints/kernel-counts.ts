@@ -17,7 +17,7 @@ const ALLOWED_MISSING = { least: 5, share: 0.1 };
  * port.
  */
 const ALLOWED_OTHERS = { least: 5, share: 0.01 };
-/** How long the server may take to open or close as many sockets as the generator. */
+/** Time limit for the server to open or close as many sockets as the generator. */
 const AGREE_TIMEOUT_MS = 3000;
 const POLL_MS = 200;
 
@@ -55,7 +55,7 @@ export class KernelCounts {
       return !differs;
     };
     await until(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
-    // Sockets of an ended process are missing. The run reports the end of the process separately.
+    // If a process has ended, its sockets are missing. The run reports the end separately.
     if (!signal.aborted && this.#context.measurements.endedProcesses().length === 0) note?.();
   }
 
@@ -120,7 +120,7 @@ export class BusyWorkers {
 
   async check(when: Moment): Promise<void> {
     const { sampler, population, measurements } = this.#context;
-    // Connections are counted before the CPU time is read, so the CPU time may include more connections than the count.
+    // Connections are counted before the CPU time is read, so that the CPU time can only be newer than the count.
     const connections = population.connections();
     const { worker: cpuUs } = await sampler.cpu();
     if (cpuUs === undefined) return;

@@ -18,7 +18,7 @@ interface Watched {
 }
 
 /**
- * Figures that reveal a stale or cached page because they stop changing. The connection numbers allow for CPU time in
+ * Figures that show an outdated page, because they stop changing. The numbers of connections allow for CPU time in
  * steps of 10 ms and for free memory in the heap. One of several workers may get no new connection, but still uses some
  * CPU time.
  */
@@ -33,7 +33,7 @@ const WATCHED: Watched[] = [
 ];
 
 export class StillFigures {
-  /** The value, and the number of connections when it last changed, by figure and index of the page. */
+  /** Last value of each figure of each page, and the number of connections when it last changed. */
   readonly #lastChanges = new Map<string, { value: number | string; connections: number }>();
 
   /**
@@ -62,20 +62,20 @@ export class StillFigures {
   }
 }
 
-/** Number of checks at which two pages must have equal figures to count as pages of the same process. */
+/** Number of checks in which two pages must show the same figures to count as pages of one process. */
 const MIN_CHECKS = 3;
 
 type Reading = NonNullable<TargetReading['reading']>;
 
 class SamePages {
-  /** Number of checks at which two pages had equal figures; NaN after a check with different figures. */
+  /** Number of checks in which two pages showed the same figures; NaN after different figures. */
   readonly #agreements = new Map<string, number>();
 
   /**
    * Finds metrics pages that report the same process.
    * @param first a reading of all pages
-   * @param second a reading of all pages that began after the first reading had ended
-   * @returns URLs of the pages, in pairs
+   * @param second a later reading of all pages
+   * @returns pairs of URLs
    */
   check(first: TargetReading[], second: TargetReading[]): [string, string][] {
     const found: [string, string][] = [];
@@ -102,8 +102,7 @@ function isOneProcess([a1, b1, a2, b2]: Reading[]): boolean {
   return names.every((name) => {
     const of = ({ figures }: Reading) => figures[name] ?? Number.NaN;
     const [a, b, laterA, laterB] = [of(a1), of(b1), of(a2), of(b2)];
-    // CPU time never falls, so the value of an earlier reading cannot be above the value of a later reading of the same
-    // process.
+    // CPU time never falls, so for one process, the earlier value cannot be above the later value.
     if (/cpu/i.test(name)) return Math.max(a, b) <= Math.min(laterA, laterB);
     if (!/rss|workingSet/.test(name)) return true;
     return Math.max(Math.min(a, laterA), Math.min(b, laterB)) <= Math.min(Math.max(a, laterA), Math.max(b, laterB));
@@ -124,7 +123,7 @@ export class MetricsPages {
   }
 
   async check(when: Moment): Promise<void> {
-    // Connections are counted before the pages are read, so the pages may include more connections than the count.
+    // Connections are counted before the pages are read, so that a page can only be newer than the count.
     const connectionsBefore = this.#context.population.connections();
     const stopped = this.#still.check(await this.#read(when), connectionsBefore);
     if (!stopped) return;

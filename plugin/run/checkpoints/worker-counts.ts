@@ -14,7 +14,7 @@ import { areUnchanged, runConnections, runCounts, STATUS_AGE_MS, totalOf } from 
 
 /** How long workers may take to notice that the generator closed connections. */
 const AGREE_TIMEOUT_MS = 3000;
-/** Time limit of the wait for a period of `AGREE_TIMEOUT_MS` in which the generator's count does not change. */
+/** Time limit of the wait for the generator's count to stay constant for `AGREE_TIMEOUT_MS`. */
 const STEADY_TIMEOUT_MS = 6000;
 /**
  * Time limit of the wait while the workers' count gets closer to the generator's. Closing 100,000 connections takes
@@ -35,7 +35,7 @@ export class WorkerCounts {
   readonly #context: RunContext;
   /** Number of connections from before the run. The run reports them as SERVER_NOT_IDLE. */
   #otherConnections = 0;
-  /** Number of connections that the workers had accepted at the last check, and the run's counts at that time. */
+  /** Number of connections that the workers had accepted at the last check, and the run's own counts at that time. */
   #accepted: { count: number; begun: string } | undefined;
   /**
    * Number of connections that the workers had accepted at the first check after the warm-up, and the number of the
@@ -92,18 +92,18 @@ export class WorkerCounts {
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
-      // A comparison needs counts of both the ledger and the workers.
+      // Waits for nothing if the ledger or the workers have no counts to compare.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
-      // The run has already noted a different total.
+      // Waits no longer if a wrong count is already reported.
       if (measurements.observations.has(...WRONG_COUNTS, 'endsUnnoticed')) return workers;
       const moved = held !== steady.held;
-      // True if the generator's count changed while the workers' count had been different for too long.
+      // Whether the generator's count changed after it had differed from the workers' count for too long.
       const isLate: boolean = moved && steady.isLate;
       if (moved) steady = { held, sinceMs: nowMs, isLate: false };
       if (moved || apart < nearest.apart) nearest = { apart, sinceMs: nowMs };
       const steadyMs = nowMs - steady.sinceMs;
       steady.isLate = steadyMs > AGREE_TIMEOUT_MS;
-      // Latest comparison that is old enough: all changes from before it have been reported.
+      // Latest comparison that is old enough for all changes of that time to have been reported.
       const still = compared.findLast(({ atMs }) => atMs <= nowMs - STATUS_AGE_MS);
       compared = [...compared.filter(({ atMs }) => atMs >= (still?.atMs ?? 0)), { workers, held, atMs: nowMs }];
       if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS || steadyMs > NEARER_TIMEOUT_MS) {
@@ -124,14 +124,13 @@ export class WorkerCounts {
     const counted = all - this.#otherConnections - own;
     const surplus = counted - held;
     const ended = this.#ended();
-    // The workers have accepted no connection since the last equal counts. The surplus may be closed connections of the
-    // run.
+    // The workers have accepted no new connection, so the surplus may be closed connections of the run.
     const isNoneNew = this.#accepted?.count === acceptedBy(workers);
     if (isNoneNew && surplus > 0 && ended >= surplus) {
       observations.note('endsUnnoticed', { when, connections: surplus });
       return;
     }
-    // The adapter may include a worker that the run has no control URL of.
+    // The adapter may count a worker without a control URL.
     const isAsked = surplus < 0 && control.size > 1;
     observations.note('countsDiffer', {
       ...{ when, counted, held, all, own, ended },
@@ -173,10 +172,10 @@ export class WorkerCounts {
     this.#accepted = { count, begun };
     this.#first ??= { count, own: runConnections(this.#context) };
     const others = count - (before?.count ?? count);
-    // The run's counts exclude reconnects, retries and connections of an external engine.
+    // The run's counts exclude reconnects, retries and connections of an external engine, so nothing is compared.
     const { reconnection, retry } = this.#context.config.engineOptions ?? {};
     const isKnown = reconnection === undefined && retry === undefined && this.#context.ledger;
-    // The server may accept a connection after its attempt has timed out.
+    // The server may accept a connection late, after its attempt has timed out.
     if (others <= failed || before?.begun !== begun || !isKnown) return;
     if (!(await areUnchanged(this.#context, begun))) return;
     this.#context.measurements.observations.note('othersAccepted', { when, connections: others });
@@ -202,10 +201,10 @@ export class WorkerCounts {
     const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
-    // If a worker's total is doubtful, its count cannot be compared.
+    // If the workers' total is doubtful, the counts of single workers are not compared.
     const isDoubtful = measurements.observations.has(...WRONG_COUNTS, 'statisticsRepeated');
     if (signal.aborted || !isKnown || isDoubtful) return;
-    // The generator does not always have the name of the worker that holds a connection.
+    // The generator does not know the worker of every connection.
     const unknown = runConnections(this.#context) + this.#otherConnections;
     if (connectionsOf(this.#counted) - unknown !== all) return;
     const wrong = this.#counted
@@ -234,7 +233,10 @@ export class WorkerRestarts {
     this.#last = workers;
   }
 
-  /** @param stats statistics in the order of the control URLs; undefined for a worker that does not answer */
+  /**
+   * @param stats statistics of the workers, in the order of the control URLs; undefined for a worker that does not
+   * answer
+   */
   check(stats: (WorkerStats | undefined)[]): void {
     if (this.#last.length === 0) return;
     const { measurements, sampler } = this.#context;

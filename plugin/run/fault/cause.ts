@@ -10,7 +10,7 @@ import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
 import type { Target } from '../target/target.ts';
 
-/** Number of characters of a failed command's output that are kept. */
+/** Maximum number of characters of a failed command's output to keep. */
 const MAX_OUTPUT = 300;
 /**
  * Time limit of the user's command. It is enough for a rolling restart of many workers, and ends a command that waits
@@ -51,7 +51,7 @@ export async function causeFault(
   { stack, signal }: Pick<Target, 'stack'> & Pick<RunContext, 'signal'>,
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<void> {
-  // The fleet dropped the connections when it was notified of the fault.
+  // The fleet has already dropped the connections: it did so when it was notified of the fault.
   if (kind === 'drop-connections') return;
   if (isStackFault(kind)) return stack?.fault(kind);
   await run(command ?? [], signal, timeoutMs);

@@ -26,8 +26,8 @@ const POLL_MS = 250;
 
 /**
  * Causes the planned fault on time, and waits until the connections have reconnected.
- * @param when `leadMs`: time until the start from which `fault.at` counts; `window`: the measurement window of the
- * generator that ends with the fault
+ * @param when `leadMs`: time until the start from which `fault.at` counts; `window`: the generator's measurement
+ * window, which ends with the fault
  */
 export async function measureFault(
   context: RunContext,

@@ -9,22 +9,22 @@ import type { CapacityError } from '../../../protocol/codes/errors.ts';
 export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
 
 /**
- * Writes the files of a run. Never throws, because callbacks and timers of the run call it, and an error there would be
- * uncaught. The first failure is reported once, and ends the run.
+ * Writes the files of a run. No method throws, because callbacks and timers of the run call them, and an error would be
+ * uncaught there. The first failure is reported, and ends the run.
  */
 export class RunFiles {
   readonly directory: string;
   onFailed: (error: CapacityError) => void = () => {};
   #failure: CapacityError | undefined;
-  /** Sizes by name, of files to which the run appends. */
+  /** Size of each file to which the run appends, by name. */
   readonly #sizesBytes = new Map<string, number>();
 
-  /** @param directory created if it does not exist */
+  /** @param directory folder of the files, which is created if it does not exist */
   constructor(directory: string) {
     this.directory = directory;
   }
 
-  /** The FILE_UNWRITABLE error of the first file that could not be written. */
+  /** Error FILE_UNWRITABLE of the first file that could not be written. */
   get failure(): CapacityError | undefined {
     return this.#failure;
   }
@@ -37,7 +37,7 @@ export class RunFiles {
     const path = join(this.directory, name);
     const sizeBytes = this.#sizesBytes.get(name) ?? attempt(() => statSync(path).size) ?? 0;
     const isWritten = this.write(path, () => appendFileSync(path, text));
-    // The user may have deleted the folder.
+    // The truncation also fails if the user has deleted the folder, which is ignored.
     if (!isWritten) attempt(() => truncateSync(path, sizeBytes));
     this.#sizesBytes.set(name, isWritten ? sizeBytes + Buffer.byteLength(text) : sizeBytes);
     return isWritten;

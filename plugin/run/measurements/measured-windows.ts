@@ -1,6 +1,6 @@
 /** Measurement windows of a run, with the CPU time that each layer used in them. */
 
-/** CPU microseconds by layer. */
+/** CPU time in microseconds, by layer. */
 export type LayerCpu = Record<string, number>;
 
 export interface CpuWindow {
@@ -23,7 +23,7 @@ export interface RampWindow extends CpuWindow {
 /** A ramp: the phases with arrivals between two pauses. */
 export interface Ramp {
   beganAtUs: number;
-  /** When all arrivals had connected and joined, or the time limit passed. Infinite until then. */
+  /** Time at which all arrivals had connected and joined, or at which the time limit passed. Infinite until then. */
   endedAtUs: number;
   /** Planned length of the ramp's phases. */
   seconds: number;

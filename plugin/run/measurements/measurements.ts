@@ -150,11 +150,11 @@ export class Measurements {
   /** Figures that were still falling when the baseline was read. */
   fallingAtBaseline: string[] = [];
   /**
-   * CPU time by measurement window, divided into parts. The hold is in `messages` if connections send messages,
-   * otherwise in `idle`. The last part of `broadcasts` includes the drain.
+   * CPU time by measurement window, divided into parts. The hold counts as `messages` if connections send messages,
+   * otherwise as `idle`. The last part of `broadcasts` includes the drain.
    */
   cpu: {
-    /** Windows before the first connection. */
+    /** Measurement windows before the first connection. */
     unloaded: CpuWindow[];
     ramps: RampWindow[];
     idle: CpuWindow[];
@@ -185,7 +185,6 @@ export class Measurements {
    */
   tailCut: { copies: number; unconfirmed: number; seconds: number } | undefined;
   frozen: HostedRow[] = [];
-  /** The planned fault, once it has begun. */
   fault: FaultMeasured | undefined;
   /** Measurements of the server's own event; undefined if the contract's broadcasts are counted. */
   ownEvent: OwnEventMeasured | undefined;
@@ -228,8 +227,7 @@ export class Measurements {
   /** The process with the most open files. Only for a server without control ports. */
   fullest: FullestProcess | undefined;
   /**
-   * Room of the probe and the reference receiver. They join one room only, because each of them adds a member to a
-   * room.
+   * Room of the probe and the reference receiver. They join only this room, so that other rooms have no extra members.
    */
   readonly receiversRoom: string;
   /** Broadcasts that the reference receiver received. It joins just before the broadcasts. */
@@ -242,8 +240,8 @@ export class Measurements {
   probeReceivedAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] } = { single: [], underLoad: [] };
   /**
-   * Round trips that are impossible by the probe's own times, with the lower and upper bound from these times.
-   * `roundTripUs` may be NaN.
+   * Round trips that are impossible because they contradict the probe's own times, with the lower and upper bound by
+   * these times. `roundTripUs` may be NaN.
    */
   impossibleRoundTrips: {
     load: 'single' | 'underLoad';
@@ -265,7 +263,6 @@ export class Measurements {
   /** Why sources could not be read when the run needed them, by source. */
   readonly absentSources = new Map<string, Absence>();
   workersAtStart: WorkerIdentity[] = [];
-  /** Restarts of workers, by worker name. */
   readonly restarts = new Map<string, Restart>();
   /** Workers that did not answer at the end of the run. */
   silentWorkers: SilentWorker[] = [];

@@ -41,7 +41,6 @@ export interface OverTimeMeasured {
 export interface Holder {
   /** Identifies the process, even if its pid is reused. */
   id: string;
-  /** Process id; null for shared memory. */
   pid: number | null;
   /** RSS of the process, or size of the shared memory. */
   bytes: number;

@@ -8,9 +8,9 @@ export interface Moment {
   count?: number;
 }
 
-/** Name of a process of the deployment that the run identifies only by its metrics page. */
+/** Name of a process that the run knows only by its metrics page. */
 export const METRICS_PAGE = 'a process behind a page of metrics';
-/** Name for all processes of the server together: the identity changes if any of them exits. */
+/** Name of all processes of the server together. Their common identity changes when any of them exits. */
 export const SERVER_PROCESSES = "the server's processes";
 
 /** Facts by kind. `held` is the number of connections that the generator holds. */
@@ -42,7 +42,7 @@ export interface Observed {
   othersAccepted: { when: Moment; connections: number };
   socketsMissing: { when: Moment; sockets: number; held: number };
   othersAtPort: { when: Moment; others: number; held: number };
-  /** The workers have used no CPU time since the generator had this number of connections. */
+  /** The workers have used no CPU time since the generator held `connections` connections. */
   cpuStill: { when: Moment; connections: number };
   joinsMisnamed: { workers: { worker: string; connections: number; named: number }[] };
   endsUnnoticed: { when: Moment; connections: number };

@@ -25,7 +25,7 @@ const TOTALS = {
   cpuUs: 'microseconds of CPU',
 };
 
-/** Allowed rounding of an uptime, because some servers report whole seconds. */
+/** Tolerance for an uptime, because some servers report whole seconds. */
 const ROUNDING_SECONDS = 1;
 /** Maximum age of a worker's answer when it arrives. It equals the timeout of control requests. */
 const DELAY_SECONDS = 5;
@@ -53,7 +53,7 @@ function evidenceOf(before: Life, now: Life): string | undefined {
   const elapsedSeconds = (now.readAtMs - before.readAtMs) / 1000;
   const [wasUp, isUp] = [before.uptimeSeconds, now.uptimeSeconds];
   if (isUp < wasUp - ROUNDING_SECONDS) return `its uptime fell from ${seconds(wasUp)} to ${seconds(isUp)}`;
-  // Old statistics that a worker repeats have the same uptime. The run reports repeated statistics separately.
+  // Old statistics that a worker repeats are reported separately.
   if (isUp > wasUp && isUp < elapsedSeconds - DELAY_SECONDS)
     return `its uptime was ${seconds(isUp)} when it had been known for ${seconds(elapsedSeconds)}`;
   for (const key of Object.keys(TOTALS) as (keyof typeof TOTALS)[]) {
@@ -86,7 +86,7 @@ function seconds(value: number): string {
   return `${Math.round(value)} s`;
 }
 
-/** A process of the deployment, with the identity by which the run notices its replacement. */
+/** A process of the deployment, with an identity that changes when the process is replaced. */
 export interface DeploymentPart {
   /** Id of the process's layer: `worker`, one of the named layers, or `pm2`. */
   layer: string;

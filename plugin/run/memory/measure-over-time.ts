@@ -88,8 +88,7 @@ export async function measureChurn(
     if (signal.aborted) return;
     const when = { at: 'reading', count: index * everySeconds } as const;
     await checkpoints.checkDeployment(when);
-    // Reading the engines' snapshots starts a new measurement window of the event loops, so the current window is
-    // recorded here.
+    // The engines' snapshots start a new measurement window of the event loops, so the current window ends here.
     const snapshots = await noteGenerator(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     const reading = await moment(context, snapshots, () =>
@@ -98,8 +97,7 @@ export async function measureChurn(
     if (signal.aborted) return;
     measured.readings.add(reading);
     if (reading.connections > most) await context.noteProcesses?.();
-    // Only readings with more connections than before are points of the fit, because a process keeps the memory pages
-    // of closed connections.
+    // A process keeps memory pages of closed connections, so only readings at new peaks are points of the fit.
     if (reading.connections > most && config.usersLeave) measurements.plateaus.push(plateauOf(reading));
     most = Math.max(most, reading.connections);
     onReading();

@@ -26,8 +26,8 @@ export async function measureBaseline(context: RunContext, checkpoints: Checkpoi
 type ReadAtRest = (when: Moment, isSame: () => boolean) => Promise<Omit<AtRest, 'uncollected'>>;
 
 /**
- * Measures memory at the current number of connections. Drops the measurement if that number changed before the first
- * reading ended.
+ * Reads memory at the current number of connections. If that number changes before the first reading has ended, the
+ * reading is discarded.
  */
 export async function measurePlateau(
   context: RunContext,

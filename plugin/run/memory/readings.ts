@@ -13,7 +13,7 @@ const READINGS = 3;
  * is limited.
  */
 const LONGEST_MS = 1500;
-/** Time to wait after a collection, in which finalizers run and the kernel takes pages back. */
+/** Time to wait after a collection: finalizers run, and the kernel takes pages back. */
 const SETTLE_MS = 250;
 export const FALL_LIMIT_MS = 20_000;
 /** Maximum difference between successive readings of an idle deployment. */
@@ -68,7 +68,7 @@ export async function readSettled(
   }
 }
 
-/** Returns names of workers that made no collection between the two readings, with the reason if known. */
+/** Returns the names of workers that made no collection between the two readings, with the reason if known. */
 function withoutCollection(before: Collections, after: Collections): string[] {
   const earlier = new Map(before.map(({ worker, collections }) => [worker, collections]));
   return after.flatMap(({ worker, collections, failure }) => {

@@ -18,7 +18,7 @@ import {
  */
 export const RUN_CLIENT_FLEET: FleetSettings = {
   client: 'official',
-  // Placeholders, because each connection overrides all of these options.
+  // Required but unused, because each connection overrides these options.
   defaults: {
     ...{ url: '', path: '', transports: [], query: {}, headers: {}, auth: undefined, tls: {}, localAddress: undefined },
     connectTimeoutMs: CONNECT_TIMEOUT_MS,
@@ -33,7 +33,7 @@ export const RUN_CLIENT_FLEET: FleetSettings = {
 /** The fleet in this process, shared by the run's clients. It has no timer that would keep the process alive. */
 let localFleet: Promise<Fleet> | undefined;
 
-/** Number of refused clients after which the server counts as refusing all clients. */
+/** Number of clients to try. If the server refuses all of them, it counts as refusing every client. */
 const TRIES = 3;
 
 /**
@@ -76,7 +76,7 @@ export async function connectClient(
   const close = () => void Promise.all(connections.map((connection) => connection.close()));
   const aborted = addAbortListener(signal, close);
   try {
-    // Imported dynamically, so that plain connections do not load Artillery.
+    // Artillery is loaded only for virtual users, because plain connections do not need it.
     const { connectUser } = user ? await import('./connect-user.ts') : { connectUser: connectBare };
     const connected = await connectUser(client, newConnection);
     void connected.socket.ended.then(close);

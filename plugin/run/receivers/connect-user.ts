@@ -60,7 +60,7 @@ export async function connectUser(client: RunClient, newConnection: () => RunCon
     const isLogin = refusal !== undefined && !(explained instanceof Unsupported);
     throw isLogin ? loginError(connection.url, refusal, explained) : explained;
   } finally {
-    // Without this, the server would hold the HTTP sockets of hundreds of warm-up logins for some seconds.
+    // Closes the HTTP sockets of logins, which the server would otherwise hold for some seconds.
     if (player) endRequests(player.context);
   }
 }

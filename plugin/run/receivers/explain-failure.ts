@@ -93,7 +93,7 @@ async function explain(connection: ConnectionTarget, error: FleetError): Promise
     );
   }
   if (after && /^closed/.test(code)) return closedEarly(connection, error);
-  // Node did not send the request, for example because a header contains a line break.
+  // Reports that Node did not send the request, for example because a header contains a line break.
   if (code.startsWith('ERR_')) return notConnected(url, message);
   return unreachable(connection, error);
 }
@@ -138,7 +138,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   const failed = (found: string, fix?: string) => notConnected(target, withoutSecrets(found, secrets), fix);
   if (WRONG_WORKER.test(message)) return failed(message, STICKY_FIX);
   const status = Number(/^http_(\d+)$/.exec(code)?.[1]);
-  // The status already shows the cause. A further request would only count against the target's connection limits.
+  // The status shows the cause, so no further request is sent, which would count against connection limits.
   const isBusy = [502, 503, 504].includes(status);
   const handshake: HandshakeResult = isBusy
     ? { asked: 'websocket', ...connection, status }
@@ -155,8 +155,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
       { transports: ['polling'] },
     );
   if (!problem) {
-    // If a proxy removed the Upgrade header, the status 400 comes from the server itself. The text of the answer shows
-    // that.
+    // A server behind a proxy that removed the Upgrade header also answers 400, with a different text.
     const upgrade = status === 400 ? targetProblem(await requestHandshake(connection, 'websocket')) : undefined;
     const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
     const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;
@@ -221,7 +220,7 @@ export async function speaksSocketIo2(connection: ConnectionTarget): Promise<boo
 function describeFailure(code: string, message: string): string {
   if (/^(E[A-Z]+|tls_.*)$/.test(code)) return code;
   if (code === 'timeout_open') return NO_ANSWER;
-  // In this case, the library's reason only states that the transport closed.
+  // For a closed connection, socket.io-client gives no more specific reason.
   return /^closed/.test(code) ? 'the server closed the connection before its handshake' : message;
 }
 

@@ -36,7 +36,7 @@ export function uncertainMembers(
     { leftAtUs: sentinel?.leftAtUs, receivedAtUs: [...(sentinel?.receivedAtUs.values() ?? [])].at(-1) },
   ];
   const before = ends.filter(({ leftAtUs = 0 }) => orderedAtUs <= leftAtUs && leftAtUs < sentAtUs).length;
-  // The server may have removed a receiver that got no copy before the run noticed the closed connection.
+  // If a receiver got no copy, the server may have removed it before the run noticed its closed connection.
   const after = ends.filter(
     ({ leftAtUs = 0, receivedAtUs = 0 }) => leftAtUs >= sentAtUs && receivedAtUs < sentAtUs,
   ).length;

@@ -56,7 +56,7 @@ const MAX_RECEIVED = 5;
 /** Number of received events after which a publisher stops listening. */
 const MAX_EVENTS = 100;
 
-/** Time until the first broadcast. */
+/** Time in milliseconds until the first broadcast. */
 const LEAD_MS = 200;
 const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 
@@ -78,7 +78,7 @@ export class Publishers {
   #ackRequests = 0;
   #ackCount = 0;
 
-  /** @param asks whether the option or a scenario requests acknowledgements; undefined if neither decides */
+  /** @param asks whether the options or a scenario request acknowledgements; undefined if neither decides */
   private constructor(options: Options, clients: ConnectedClient[], asks: boolean | undefined) {
     this.#options = options;
     this.#asks = asks ?? true;
@@ -191,7 +191,7 @@ export class Publishers {
     this.#listenTo(socket);
     const { event, args } = this.#options.emit;
     const filled = args.map((value) => fill(value, values));
-    // If the publisher closes, the promise rejects; the close is recorded separately.
+    // The promise rejects if the publisher closes, which is recorded elsewhere.
     if (onAck) socket.ask(event, filled).then(onAck, () => {});
     else socket.emit(event, filled);
     return true;

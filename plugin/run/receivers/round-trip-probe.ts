@@ -88,7 +88,7 @@ export class Probe {
       const roundTripUs = typeof timed.roundTripUs === 'number' ? timed.roundTripUs : Number.NaN;
       this.onRoundTrip({ seq, roundTripUs, sentAtUs, receivedAtUs, acknowledgedAtUs });
     };
-    // If the connection closes, the promise rejects; the close is recorded separately.
+    // The promise rejects if the connection closes, which is recorded elsewhere.
     this.#socket.ask(EVENTS.broadcastEcho, [{ seq, sentAtUs, data }]).then(onTimed, () => {});
   }
 

@@ -120,7 +120,7 @@ export class RunClients {
     if (!this.#scenario) return { connection };
     const { engineOptions, delivery, ackEvents = [] } = this.#settings;
     const arrival = arrivalOf(this.#scenario, until);
-    // Returns early, so that plain connections do not load Artillery.
+    // Plain connections need no Artillery, which takes long to load.
     if (arrival.isBare) return { connection };
     const user = {
       script: { ...this.#script, scenarios: [] },

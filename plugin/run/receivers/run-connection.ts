@@ -14,7 +14,7 @@ import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { type Ending, endingOf } from '../measurements/end-words.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
-/** A timeout longer than any run. The wait ends when the connection closes. */
+/** A timeout longer than any run, because the wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
 
 export interface Listeners {
@@ -38,7 +38,9 @@ export class RunConnection implements FleetConnection {
   /** Sockets by namespace, in the order of their opening. */
   readonly sockets = new Map<string, RunSocket>();
   readonly remote: RemoteConnection;
-  /** Always false, because the run does not count its own clients among the lost connections. */
+  /**
+   * Whether the connection counts as lost. Always false, because the run reports lost clients of its own separately.
+   */
   readonly isLost = false;
   readonly #options: Options;
   #watcher: Partial<Watcher> = {};
@@ -46,8 +48,7 @@ export class RunConnection implements FleetConnection {
   constructor(remote: RemoteConnection, options: Options) {
     this.remote = remote;
     this.#options = options;
-    // The run's clients need no `returned` and `displaced` handlers: they do not reconnect, and none of their events
-    // are counted.
+    // The handlers `returned` and `displaced` are not needed, because the run's clients do not reconnect.
     remote.watch({
       opened: (namespace) => this.#watcher.opened?.(namespace, this),
       dropped: (reason, namespace, _returns, _remote, end) => this.#dropped(reason, namespace, end),
@@ -81,7 +82,7 @@ export class RunConnection implements FleetConnection {
     }
     this.emitWithAck(namespace, event, args, NO_TIMEOUT_MS).then(
       (answer) => listeners.onAck?.(event, answer),
-      () => {}, // The close of the connection is reported separately.
+      () => {},
     );
   }
 

@@ -78,8 +78,7 @@ export class Sentinel {
       this.#receipts = { worker, joinedAtUs, leftAtUs: undefined, receivedAtUs: this.#receivedAtUs };
       return this.#receipts;
     } catch (error) {
-      // The server may still carry out a join that it has not acknowledged. The room would then have an uncounted
-      // member.
+      // The server may still carry out the join without acknowledging it, and the room would have an extra member.
       void this.#socket.disconnect();
       throw error;
     } finally {

@@ -21,7 +21,6 @@ export interface HandshakeResult {
   retryAfter?: string | undefined;
   /** Beginning of the answer's body. */
   body?: string;
-  /** Error, if the request got no answer. */
   error?: unknown;
   /** The server's certificate. Only set if the error concerns the certificate. */
   certificate?: Certificate;

@@ -21,7 +21,7 @@ export interface Collector extends Pick<Control, 'gc'> {
 
 /** Minimum time to wait for an answer of a worker, even if the drain is shorter. */
 const MIN_WAIT_SECONDS = 5;
-/** How long an aborted run waits for an answer. */
+/** Time in milliseconds that an aborted run waits for an answer. */
 const STOP_TIMEOUT_MS = 1000;
 
 const rejects = async (): Promise<never> => {
@@ -144,8 +144,7 @@ export function whilePermitted(
       ),
     failures: () => control.failures(),
     resources: () => orElse([], () => read((ms) => control.resources(ms))),
-    // This request is not repeated: each answer contains the counts since the previous answer, and those are lost with
-    // a lost answer.
+    // Sent only once: each answer has the counts since the previous answer, so a repetition would lose counts.
     batches: () => orElse([], () => read((ms) => control.batches(ms), 'the count of batches of a control port')),
     gc: () => orElse(undefined, () => read((ms) => control.gc(ms))),
     servers: () => orElse(undefined, () => read((ms) => control.servers(ms))),

@@ -47,8 +47,7 @@ export async function describeProcesses(
   const ports = new ListeningPorts();
   const holdings = hops?.flat() ?? [];
   const related = holdings.length > 0 ? relatives(new Set(holdings.map(({ pid }) => pid)), table) : undefined;
-  // If no worker holds connections of the target's port, an unmeasured proxy is in between, and the workers'
-  // connections are on other ports.
+  // If no worker holds connections of the target's port, a proxy that is not measured is in between.
   const isDirect = shown.some(({ layer, pid }) => layer === 'worker' && related?.has(pid));
   // A proxy may forward connections in a way that is not visible here, for example through Unix sockets.
   const areAllSeen = hops?.at(-1)?.every(({ passesOn }) => !passesOn) ?? false;

@@ -36,7 +36,7 @@ export function listenersOf(url: string): () => Promise<number[] | undefined> {
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
   const pids = (await listenersOf(url)()) ?? [];
   const query = queryFor(pids);
-  // Artillery would replace a text of this form in a script.
+  // Skips a command line that Artillery would take for a template.
   if (!query || isTemplate(query)) return undefined;
   const areInspectable = (await Promise.all(pids.map(isInspectable))).every(Boolean);
   return areInspectable ? { ...query, inspect: true } : query;

@@ -101,7 +101,7 @@ export async function openTarget(
   signal: AbortSignal,
 ): Promise<Target> {
   const stateDir = defaultStateDir();
-  // A stack that remains from a killed run would use memory and ports, also if another deployment is measured.
+  // Stops a stack that a killed run left behind, because it would use memory and ports.
   const found = await findLivingStack(stateDir, (reason) =>
     log(`Cleaning up a stack left by a killed run (${reason}).`),
   );

@@ -41,7 +41,7 @@ export async function whichDeployment(settings: Settings, found: FoundStack): Pr
   if (found.status === 'up' && state && isAtTarget(state, settings)) return { kind: 'up', stack: found.stack };
   if (!stack) return { kind: 'own' };
   if (found.status === 'up') requireNoOther(found.stack.state, stack.port);
-  // A stack that is stopping, or that remains from a killed run, may still listen.
+  // A stack that is stopping, or that remains from a killed run, may still listen on the port.
   if (found.status === 'up' || found.status === 'down') await assertFree(stack.port, alternatives(stack.port));
   return { kind: 'planned', port: stack.port, ...chooseProfile(settings.profile ?? neededProfile(settings)) };
 }

@@ -33,7 +33,7 @@ export class WorkerClocks {
         try {
           for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
         } catch (error) {
-          // The last reading of this worker stays valid, but its error grows with time.
+          // If a clock cannot be read, its previous reading stays valid, with an error that grows with time.
           if (line.boundUs === Number.POSITIVE_INFINITY && reasonOf(error) !== 'refused') throw error;
         }
       }),

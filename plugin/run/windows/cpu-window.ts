@@ -9,7 +9,7 @@ export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Po
 
 export async function mark({ sampler, population }: WindowContext) {
   const connections = population.connections();
-  // Reading takes long on a busy machine. The CPU times are from some moment between these two times.
+  // Times before and after the CPU times are read, because reading takes long on a busy machine.
   const askedAtMs = performance.now();
   return { cpu: await sampler.cpu(), connections, askedAtMs, atMs: performance.now() };
 }
@@ -27,10 +27,7 @@ export class Windows {
   readonly #context: WindowContext;
   readonly #unitsSoFar: () => number;
   readonly #done: CpuWindow[] = [];
-  /**
-   * Reading at the start of the current window. Each reading waits for the previous reading, so that their order
-   * matches the calls.
-   */
+  /** The latest reading. Each reading waits for the previous reading, so that their order is the order of the calls. */
   #begin: Promise<{ mark: Mark; units: number }>;
 
   constructor(context: WindowContext, unitsSoFar: () => number) {
@@ -62,7 +59,7 @@ export class Windows {
   }
 }
 
-/** Returns differences of layers that were read at both the start and the end. */
+/** Returns the CPU time of each layer between two readings. Leaves out layers that are not in both readings. */
 function windowBetween(begin: Mark, end: Mark, units: number): CpuWindow {
   const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
     const before = begin.cpu[layer];

@@ -8,7 +8,7 @@ import type { Measurements } from '../measurements/measurements.ts';
 import { pause } from '../wait.ts';
 import { mark, type WindowContext, windowSince } from './cpu-window.ts';
 
-/** Number of parts of the hold. The spread between them is the noise of all CPU figures. */
+/** Number of parts of the hold. The spread between the parts is the noise of all CPU figures. */
 const HOLD_PARTS = 10;
 
 /** Length of the short windows before the first connection and after the messages, as a share of the hold. */
@@ -66,7 +66,7 @@ async function measureBriefly(context: IdleContext, parts: CpuWindow[]): Promise
   if (seconds > 0) await inParts(context, seconds, parts);
 }
 
-/** @param unitsOf returns the number of units of a part, called at its end */
+/** @param unitsOf returns the number of units of a part, such as messages; called at the end of the part */
 export async function inParts(
   context: WindowContext & { signal: AbortSignal },
   seconds: number,

@@ -96,8 +96,7 @@ export async function beginCounts(context: Context) {
   const before = await readCounters(context);
   return {
     async end(): Promise<void> {
-      // The server's counters are read after the count of copies starts and before it ends, so that each counted
-      // message also has counted copies.
+      // The server's counters are read within the period of the copies, so that every counted message has copies.
       const now = await readCounters(context);
       const seconds = (performance.now() - beganMs) / 1000;
       const rises = events.flatMap(({ event, counter }) => {

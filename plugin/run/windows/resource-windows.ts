@@ -73,7 +73,7 @@ export class ResourceWindows {
     const own = new Set(now.own.quotas.map(({ group }) => group));
     for (const worker of now.workers) {
       const then = before.workers.find((earlier) => earlier.worker === worker.worker);
-      // If the generator is in the same container group, its throttling is already recorded.
+      // Skips the container of the generator, whose throttling is already recorded.
       const quotas = worker.cgroup.cpu.filter(({ group }) => !own.has(group));
       noteThrottled(noted, worker.worker, window, throttledBetween(then?.cgroup.cpu ?? [], quotas));
       const { kernel, cpu } = worker.machine;
@@ -111,7 +111,7 @@ function readAllowedCpu(): CpuReading | undefined {
 export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttled | undefined {
   const found = after.flatMap((now): Throttled[] => {
     const then = before.find(({ group }) => group === now.group);
-    // Without statistics of the group, the throttling is unknown.
+    // Throttling is unknown if the container's group has no statistics.
     if (!isCounted(now) || !then || !isCounted(then) || now.periods < then.periods) return [];
     return [
       {
@@ -175,7 +175,7 @@ function noteCpu(
   if (!from || !to) return;
   const idleUs = to.idleUs - from.idleUs;
   const allUs = idleUs + to.busyUs - from.busyUs;
-  // A restart of the machine resets the counters.
+  // Skips readings from before and after a restart of the machine, which resets its counters.
   if (allUs <= 0 || idleUs < 0 || idleUs > allUs) return;
   const note = (noted: ResourceMeasurements['machineIdle'], us: number, worse: (a: number, b: number) => number) => {
     const windows = noted.get(machine) ?? {};

@@ -53,10 +53,10 @@ export class ControlConnection {
       extraHeaders: { authorization: `Bearer ${token}` },
       transports: ['websocket'],
       ...({ agent: agentTo(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
-      // Without this option, socket.io-client shares one connection per URL.
+      // Prevents socket.io-client from sharing one connection between requests to the same URL.
       forceNew: true,
       timeout: timeoutMs,
-      // The delay is short, because the run needs a restarted worker for publishing and statistics.
+      // Reconnects after a short delay, because the run needs a restarted worker for publishing and statistics.
       reconnectionDelay: 100,
       reconnectionDelayMax: 200,
     });
@@ -80,7 +80,7 @@ export class ControlConnection {
       );
     });
     this.connected = connecting.finally(() => clearTimeout(this.#timer));
-    // The promise is awaited later. The handler prevents an unhandled rejection until then.
+    // Prevents an unhandled rejection before the promise is awaited.
     this.connected.catch(() => {});
   }
 
@@ -171,8 +171,7 @@ function onceClosed(socket: Socket, onClosed: (reason: string, details: unknown)
     isCalled = true;
   };
   socket.once('disconnect', call);
-  // While connecting, socket.io-client does not report a close without an error, so the transport's event is needed.
-  // After the connect, the reason of `disconnect` is better, so the transport's event is deferred until after it.
+  // While connecting, only the transport reports a close. After the connect, the reason of `disconnect` is better.
   const { engine } = socket.io as { engine?: typeof socket.io.engine };
   engine?.once('close', (reason, details) => process.nextTick(call, reason, details));
 }

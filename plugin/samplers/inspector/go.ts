@@ -111,8 +111,7 @@ export class GoServer implements Inspected {
     url.searchParams.set('debug', '1');
     url.searchParams.set('gc', collect ? '1' : '0');
     try {
-      // Opens a new connection each time. A persistent connection would always reach the same process if several share
-      // the address.
+      // Opens a new connection each time, to notice if several processes share the address.
       const headers = { ...this.#credentials, connection: 'close' };
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
       return memStatsIn(await textOf(await fetch(url, { headers, redirect: 'manual', signal })));

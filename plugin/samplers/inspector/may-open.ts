@@ -98,7 +98,6 @@ export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
   return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
 }
 
-/** Returns a field of /proc/PID/status. */
 export function statusField(status: string, name: string): string | undefined {
   return new RegExp(`^${name}:\\s*(.*)$`, 'm').exec(status)?.[1];
 }

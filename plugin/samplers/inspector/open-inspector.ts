@@ -102,7 +102,7 @@ export async function closeLate(target: Inspectable): Promise<void> {
     const session = await InspectorSession.connect(await debuggerUrl(baseOf(target.port)));
     await closeOpened(session, undefined);
   } catch {
-    // On an error, the inspector is already closed, or the process has ended.
+    // An error means that the inspector is already closed, or that the process has ended.
   }
 }
 
@@ -161,7 +161,7 @@ async function connectTo(target: Inspectable, before: number[]): Promise<Inspect
   while (performance.now() < deadlineMs) {
     await delay(POLL_MS);
     const ports = target.port === 0 ? portsOf(target.pid).filter((port) => !before.includes(port)) : [target.port];
-    // A new port may belong to the server itself, and may never answer a request.
+    // A port that a process has newly opened may belong to the server itself, and never answer the run.
     const asked = ports.map((port) => debuggerUrl(baseOf(port), ANSWER_TIMEOUT_MS));
     const url = await Promise.any(asked).catch(() => undefined);
     if (url !== undefined) return InspectorSession.connect(url);

@@ -67,7 +67,7 @@ export class MachineTime {
   /** @param root root folder of the file system; tests use another folder */
   constructor(root = '/') {
     this.#root = root;
-    // Uses the cached process table, which other readers share.
+    // Reads through the cache of process tables that other readers share.
     this.#readTable = root === '/' ? () => processTable(0) : () => readProcessTableInSlices(root);
     this.#cpus = allowedCpus(root);
     this.#areAll = this.#cpus.length >= cpusIn(root);
@@ -117,7 +117,7 @@ export class MachineTime {
       const us = increments.get(stat.pid) ?? 0;
       const owner = this.#ownerOf(stat);
       const known = this.#names.get(keyOf(stat));
-      // The first reading only sets the starting values.
+      // The first reading only sets the starting values of the CPU times.
       const counts = us > 0 && !this.#isFirst && (this.#areAll || this.#cpus.includes(stat.lastCpu));
       if (counts && owner) this.#us[owner] += us;
       if (owner !== 'others' || !(counts || known)) continue;

@@ -28,8 +28,7 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
 export function tmpfsIn(mountinfo: string): string[] {
   const byDevice = new Map<string, string>();
   for (const row of mountinfo.split('\n')) {
-    // Line format of mountinfo (proc_pid_mountinfo(5)): two ids, device, root and mount point; the file system type
-    // follows a dash.
+    // Fields of a line by proc_pid_mountinfo(5): two ids, device, root, mount point; after a dash, the type.
     const [mount = '', type = ''] = row.split(' - ');
     const [, , device, , point] = mount.split(' ');
     if (type.startsWith('tmpfs ') && device && point && !byDevice.has(device)) byDevice.set(device, point);

@@ -32,8 +32,7 @@ export function roleOf(pid: number, listening: Listening, table: ProcessTable): 
   if ('unseen' in listening) return 'unknown';
   const { pids } = listening;
   if (pids.includes(pid)) return 'listens';
-  // Every process is a descendant of init, so a listening init does not count. In a container, init may be the server
-  // itself.
+  // Every process is a descendant of init. Only in a container can init be the server itself.
   const ancestors = pids.filter((listener) => listener !== INIT || pids.length === 1);
   if (withDescendants(ancestors, table).has(pid)) return 'started by a listener';
   const descendants = withDescendants([pid], table);

@@ -43,7 +43,7 @@ export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
 export function withDescendants(roots: Iterable<number>, table: ProcessTable): Set<number> {
   const children = Map.groupBy(table.values(), ({ parent }) => parent);
   const found = new Set(roots);
-  // Elements that are added during the iteration are also visited.
+  // The loop also visits processes that are added to the set during the loop.
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   return found;
 }

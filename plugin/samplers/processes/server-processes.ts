@@ -129,8 +129,7 @@ export class ServerProcesses {
       if (!stat || this.#members.has(pid)) continue;
       const known = this.#outsiders.get(keyOf(stat));
       if (known?.isFromStart) continue;
-      // A process may begin to listen some time after its start. The number of attempts is limited, because the list of
-      // sockets is long during a run.
+      // A process may listen later. The attempts are limited, because the list of sockets is long during a run.
       const portReads = (known?.portReads ?? 0) + 1;
       const ports = portReads > MAX_PORT_READS ? known?.outsider.ports : new ListeningPorts().of(pid);
       const found = memberOf(stat, ports);
@@ -214,7 +213,7 @@ export type FullestProcess = NonNullable<Awaited<ReturnType<typeof fullestOf>>>;
  * a limit.
  */
 export async function fullestOf(pids: number[]) {
-  // Children are included, because only the primary process of a cluster may be among `pids`.
+  // Includes child processes, because only the primary process of a cluster may be in `pids`.
   const all = pids.length > 0 ? [...withDescendants(pids, readProcessTable())] : [];
   const found = await Promise.all(
     all.map(async (pid) => {

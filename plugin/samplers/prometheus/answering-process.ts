@@ -71,7 +71,7 @@ function isOther(before: Answer, now: Answer): boolean {
 function isBack(before: Answer, between: Answer, now: Answer): boolean {
   if (before.identity !== between.identity) return now.identity === before.identity;
   const high = now.cpuSeconds ?? 0;
-  // One process cannot have used so much CPU time since then, so the former process has answered.
+  // If one process cannot have used so much CPU time since the last answer, the former process has answered.
   return high >= (before.cpuSeconds ?? 0) && usedMoreThanPossible(between, now, 0);
 }
 

@@ -131,8 +131,7 @@ export class PageReader {
   }
 
   async #scrape(): Promise<string> {
-    // Opens a new connection each time. A persistent connection would always reach the same process if several share
-    // the address.
+    // Opens a new connection each time, to notice if several processes share the address.
     const isText = 'labels' in this.#query;
     const accept = isText ? 'text/plain;version=0.0.4' : 'application/json';
     const headers = { accept, ...this.#headers, connection: 'close' };

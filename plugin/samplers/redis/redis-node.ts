@@ -39,8 +39,7 @@ export class RedisNode {
     const answered = new Promise<void>((resolve) => {
       this.#client.once('ready', resolve);
       this.#client.once('error', () => resolve());
-      // The promise rejects only if the client is closed at the same time. The client emits connect failures as
-      // `error`, and retries.
+      // The promise rejects only if the client is closed meanwhile. Connect failures are emitted as `error`.
       this.#client.connect().catch(() => resolve());
     });
     // Redis's client has no time limit after the TCP connection has opened.

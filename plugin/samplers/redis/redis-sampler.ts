@@ -32,7 +32,7 @@ export class RedisReader {
       this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
       await Promise.all(this.#nodes.map((node) => node.ready()));
     }
-    // Reads once, so that a refusal is visible at the start.
+    // A first reading shows at the start if Redis refuses this user.
     await this.read();
   }
 

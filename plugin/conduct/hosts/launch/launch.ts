@@ -33,7 +33,6 @@ export interface Launch {
 const INTERRUPT_GRACE_MS = 10_000;
 const MAX_LINE_LENGTH = 500;
 
-/** @param print prints a line of output */
 export function launch(commands: LaunchCommand[], print: (line: string) => void): Launch {
   const failed = new AbortController();
   const children = commands.map((command) => start(command, failed, print));
@@ -48,8 +47,7 @@ export function launch(commands: LaunchCommand[], print: (line: string) => void)
       await within(all, graceMs);
       for (const child of children) {
         child.stdin?.end();
-        // Closes the standard input of the command, which ends its host. Interrupts commands that do not read standard
-        // input.
+        // A command that reads standard input ends when it is closed. Other commands are interrupted.
         if (!child.stdin) signalGroup(child.pid, 'SIGINT');
       }
       await within(all, INTERRUPT_GRACE_MS);

@@ -33,7 +33,7 @@ const receipts: Identity = ({ delivery }) =>
  * that another column counts.
  */
 const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
-  // The ledger rows of an ended process are missing.
+  // If a process has ended, its ledger rows are missing.
   const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
   if (!delivery || delivery.frames === null || aborted || !isComplete) return [];
   const { received, duplicates, unexpected, notMember, late, unreadable } = delivery;

@@ -47,7 +47,7 @@ export const connections: Check[] = [
     if (total(failed) === 0) return undefined;
     const [[cause] = ['']] = byFrequency(failed);
     const said = failureExamples[cause];
-    // The server's own error text comes first.
+    // The server's own error text precedes the meaning of the failure code.
     const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
     const meaning = closeCodeOf(cause);
     const outage = outageOf(result);
@@ -67,7 +67,7 @@ export const connections: Check[] = [
         ...valuesOf({ 'end of the refusals, at the latest': outage?.since }, 's'),
         ...valuesOf({ 'connections after the refusals': outage?.after }),
       ],
-      // A separate finding reports a limit, with its fix.
+      // If a limit explains the failures, a separate finding reports the limit with its fix.
       ...(fix !== undefined && !configuredLimit(result) && { fix }),
     };
   }),
@@ -92,7 +92,7 @@ export const connections: Check[] = [
   checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
     if (achieved === null || configured === null) return undefined;
-    // The rate with all failed connections included, because a separate finding reports failed connections.
+    // Connect rate as if all failed connections had opened, because a separate finding reports failed connections.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
     const rate = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
@@ -169,7 +169,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
   const fall = steepestFall(total(lost), stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
   const said = expired?.words && byApplication === 0 ? `; example: ${expired.words}` : '';
-  // If a process ended, its time of exit is more exact.
+  // If a process ended, the time of its exit is more exact than the time of the losses.
   const isKnown = measurements.endedProcesses().some(holdsConnections);
   const when =
     fall && !isKnown
@@ -237,7 +237,7 @@ function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements)
  */
 function lostNamespaces({ connections, fault }: Measured): Found {
   const gone = ofDeployment(lossesAmong(connections.failures));
-  // The result of a planned fault has its own account.
+  // Namespaces that a planned fault closed are part of the result of the fault.
   if (total(gone) === 0 || fault) return undefined;
   return {
     message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${breakdown(gone)}`,

@@ -153,14 +153,12 @@ export function outageOf({ connections: { overTime, failures, target } }: Measur
   const isFailing = (count: number) => count > 0;
   const [first, last] = [failed.findIndex(isFailing), failed.findLastIndex(isFailing)];
   const isClosed = failed.some((count, index) => count > 0 && opened[index] === 0);
-  // The first and the last interval with refusals are excluded, because connections may have opened before and after the
-  // refusals. Closed connections are excluded, because a limit accepts a new connection after each.
+  // Excludes the first and the last interval with refusals, because connections may have opened in them, too.
   const [within, left] = [opened.slice(first + 1, last), ended.slice(0, opened.findLastIndex(isFailing) + 1)];
   const after = sum(opened.slice(last + 1));
   const isOver = after >= Math.max(1, target * MIN_AFTER_SHARE);
   if (!isClosed || !isOver || sum(within) > 0 || sum(left) > 0) return undefined;
-  // Intervals with both refusals and opened connections are excluded, because the connections may have opened before
-  // the first refusal or after the last refusal.
+  // Excludes intervals with opened connections, which may have opened before or after the refusals.
   const closed = t.filter((_, index) => index >= first && index <= last && opened[index] === 0);
   const [from = 0, until = 0] = [closed[0], closed.at(-1)];
   return { from, to: until + intervalSeconds, since: (t[last] ?? 0) + intervalSeconds, after };

@@ -34,7 +34,7 @@ export const broadcasts: Check[] = [
       message: `${unsent.length} of ${planned} broadcasts were not sent; the first because: ${first.message}`,
       values: valuesOf({ 'broadcasts not sent': unsent.length, 'planned broadcasts': planned }),
       ...(!ownEvent && { fix: 'see the worker logs' }),
-      // A separate finding reports workers that refuse to publish.
+      // Workers that refuse to publish are reported by a separate finding.
       ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
     };
   }),
@@ -105,7 +105,7 @@ export const broadcasts: Check[] = [
   }),
   check('NOBODY_JOINED', ({ delivery, connections: { held } }) => {
     const { batches = [], source } = delivery ?? {};
-    // Another finding reports that all connections had closed.
+    // If all connections had closed, another finding reports that.
     if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
     return {
       message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,

@@ -81,8 +81,7 @@ function growth(points: Point[], window: string, what: string, who: string): (De
   );
   const middle = (key: keyof Point) => parts.map((part) => median(part.map((point) => point[key])) as number);
   const [late, at] = [middle('late'), middle('at')];
-  // A deployment on a shared machine may catch up temporarily, so the whole second half is compared with the whole
-  // first half.
+  // On a shared machine, a deployment may catch up for a while, so the two halves are compared as a whole.
   const grows = Math.min(...late.slice(PARTS / 2)) > Math.max(...late.slice(0, PARTS / 2));
   const [seconds, value] = [at, late].map((one) => (one.at(-1) as number) - (one[0] as number)) as [number, number];
   const isShort = span < LEAST_WINDOW_SECONDS * MIN_WINDOW_SHARE;

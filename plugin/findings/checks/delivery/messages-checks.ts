@@ -46,7 +46,7 @@ export const messages: Check[] = [
     // When a virtual user leaves, the acknowledgements of its last messages may still be on the way.
     const underWay = found.connections * Math.max(...found.steps.map(({ count }) => count));
     if (usersLeave && unansweredConnected === 0 && unansweredDisconnected <= underWay) return undefined;
-    // The figure counts a connection once for each of its steps.
+    // `connections` counts a connection once for each of its steps.
     const senders = found.steps.length === 1 ? found.connections : undefined;
     const isOfSome = !!waitingConnections && waitingConnections < (senders ?? 0) * MAX_SOME_SHARE;
     const never = total(passedOver);

@@ -89,7 +89,7 @@ function saturation(result: Measured): Found {
     waitPercent === undefined
       ? ''
       : `, and a thread of the generator waited for a CPU for ${withUnit('percent', waitPercent)} of the time that it was ready to run`;
-  // Finds the generator host with the least idle CPU.
+  // If there are several generator hosts, the host with the least idle CPU is reported.
   const busiest = result.generators.find(({ cpu }) => cpu.idlePercent[worst.window] === worst.idlePercent);
   const where = busiest ? `generator host ${busiest.host}` : "the generator's machine";
   const idle = `only ${withUnit('percent', worst.idlePercent)} of ${where} was idle during the ${worst.window}${waiting}`;
@@ -142,8 +142,7 @@ function samplerGaps({ sampling, fault }: Measured): Found {
   if (!sampling) return undefined;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
-  // A process that a planned fault restarts cannot be read during the restart. Other code reports figures that are
-  // missing at all plateaus.
+  // A process that a planned fault restarts cannot be read during the restart.
   const failing = fault ? [] : Object.entries(failures).filter(([, count]) => count > due * MAX_MISSED_SHARE);
   const seen = [
     ...(missed > due * MAX_MISSED_SHARE ? [`${missed} of ${due} samples are missing`] : []),

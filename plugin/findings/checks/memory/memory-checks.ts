@@ -29,8 +29,7 @@ export const memory: Check[] = [
   check('MEMORY_NOT_LINEAR', ({ memory }) => bend(memory)),
   checkUnless('abort', 'READINGS_MISSING', ({ memory }, measured) => missing(memory, measured)),
   checkUnless('abort', 'PLATEAUS_UNUSABLE', ({ connections: { failed } }, { plateaus, memory, overTime, fault }) => {
-    // These runs measure memory that connections leave behind, or how they reconnect. They do not measure memory per
-    // connection.
+    // Runs with waves, churn or a fault measure no memory per connection.
     if (overTime || fault || !memory) return undefined;
     const different = new Set(plateaus.map(({ connections }) => connections));
     if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
@@ -40,8 +39,7 @@ export const memory: Check[] = [
       values: valuesOf(
         Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
       ),
-      // The scenario has enough pauses, so failed connections can be the reason for too few different numbers of
-      // connections.
+      // Enough pauses were planned, so failed connections can be why the plateaus have equal numbers.
       ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
     };
   }),

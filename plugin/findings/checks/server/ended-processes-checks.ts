@@ -154,7 +154,7 @@ function ended(result: Measured, measurements: Measurements): Found {
     message: `${nameOf(first, measurements)} ended${times(first)}${during}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
     ...inWindow(window),
-    // The plateaus were measured before the process ended.
+    // Plateaus are measured before this moment, so a process that ended later does not affect them.
     ...(window !== undefined &&
       window !== 'ramp' &&
       measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
