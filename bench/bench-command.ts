@@ -1,17 +1,20 @@
-/** Runs a bench as a command: parses options, handles Ctrl-C and errors. */
+/** Runs a bench as a command: parses options, handles Ctrl-C, reports errors. */
 import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { CapacityError, describeError } from '../protocol/codes/errors.ts';
 
 export interface Command<O> {
   options: O;
-  /** The command line, for reports. */
+  /** Command line of the bench, for reports. */
   command: string;
-  /** Aborted by Ctrl-C; the bench must then end all processes that it has started. */
+  /** Signal that Ctrl-C aborts. The bench must then end all processes that it has started. */
   signal: AbortSignal;
 }
 
-/** Options of a bench that measures in rounds. @param names names of its variants */
+/**
+ * Returns the options of a bench that measures in rounds.
+ * @param names names of the variants
+ */
 export function roundsOptions(names: string[]) {
   return {
     repeat: z.coerce.number().int().positive().default(1),
@@ -20,7 +23,7 @@ export function roundsOptions(names: string[]) {
   };
 }
 
-/** An option with several of these names, separated by commas. */
+/** Returns an option whose value is a list of these names, separated by commas. */
 export function namesOption<const Name extends string>(names: readonly Name[]) {
   return z
     .string()
@@ -30,15 +33,15 @@ export function namesOption<const Name extends string>(names: readonly Name[]) {
 
 interface Definition<S extends z.ZodObject> {
   usage: string;
-  /** Options take a value, except those with a boolean schema. */
+  /** Schema of the options. An option takes a value unless its schema is boolean. */
   schema: S;
   run(command: Command<z.output<S>>): Promise<void>;
 }
 
-/** Runs the command and sets the exit code. Resolves when everything is closed. */
+/** Runs the command and sets the exit code. Resolves when all resources are closed. */
 export async function runCommand<S extends z.ZodObject>({ usage, schema, run }: Definition<S>): Promise<void> {
   const abort = new AbortController();
-  // A second Ctrl-C exits at once.
+  // A second Ctrl-C exits immediately.
   process.on('SIGINT', () => (abort.signal.aborted ? process.exit(130) : abort.abort()));
   process.on('SIGTERM', () => abort.abort());
   try {

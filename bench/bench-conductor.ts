@@ -1,6 +1,7 @@
 /**
- * Measures what a conductor costs with 10, 100 and 1,000 simulated hosts, which run in another process: `npm run bench:conductor`.
- * Each host has one engine of 10,000 connections, reports as often as a real one, and answers for 20 broadcasts at once.
+ * Measures the CPU of a conductor, which coordinates several generator hosts, with 10, 100 and 1,000 simulated hosts:
+ * `npm run bench:conductor`. The hosts run in another process. Each has one engine with 10,000 connections, reports as
+ * often as a real host, and replies for 20 broadcasts at once.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -22,12 +23,12 @@ const HOSTS = (process.env.HOSTS ?? '10,100,1000').split(',').map(Number);
 const MEMBERS = 10_000;
 const BROADCASTS = 20;
 const WINDOW_MS = 10_000;
-/** Intervals at which engines report their status, and agents their machine's load. */
+/** Intervals in milliseconds: between status reports of an engine, and between reports of a machine's load. */
 const STATUS_MS = 250;
 const ROW_MS = 1000;
 const NEVER = new AbortController().signal;
 
-/** Simulates hosts: joins the run ten at a time, and answers the conductor. */
+/** Simulates hosts. They join the run ten at a time and reply to the conductor. */
 async function simulateHosts(join: Join, hosts: number): Promise<void> {
   const latenciesUs = Array.from({ length: MEMBERS }, (_, member) => 500 + member * 3);
   const rows = Array.from({ length: BROADCASTS }, (_, index) => frozenBroadcast(index + 1, latenciesUs));

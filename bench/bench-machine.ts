@@ -10,7 +10,7 @@ export type Machine = ReturnType<typeof describeMachine>;
 
 const require = createRequire(import.meta.url);
 
-/** @param packages npm packages whose installed versions to report */
+/** @param packages names of npm packages whose installed versions are reported */
 export function describeMachine(packages: string[]) {
   return {
     cpu: cpus()[0]?.model.trim() ?? 'unknown',
@@ -41,7 +41,7 @@ export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommi
   ];
 }
 
-/** Looks for package.json in the folders above the entry point, because not every package exports it. */
+/** Searches the folders above the entry point for package.json, because some packages do not export it. */
 function versionOf(name: string): string {
   for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
     const manifest = attempt(() => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));

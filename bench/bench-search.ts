@@ -1,7 +1,8 @@
 /**
- * Measures accuracy and duration of `search` on simulated deployments with known limits. `npm run bench:search` prints for each the share
- * of answers that are off by more than the tolerance, the share of searches that end without an answer because a level that had held broke,
- * the median and p95 of runs, and the median minutes.
+ * Measures accuracy and duration of `search` on simulated deployments with known limits: `npm run bench:search`. For
+ * each deployment, it prints the share of answers with an error above the tolerance, the share of searches without an
+ * answer because a level that had held broke, the median and p95 of the number of runs, and the median duration in
+ * minutes.
  */
 
 import { bracket, type Tried } from '../report/search/bracket.ts';
@@ -18,16 +19,22 @@ interface Time {
 
 interface Simulated {
   what: string;
-  /** Returns whether a run at this level holds. @param time in seconds */
+  /**
+   * Returns a function that decides whether a run at a level holds.
+   * @param time time of the run, in seconds
+   */
   holds: (limit: number) => (level: number, time: Time, random: () => number) => boolean;
-  /** Returns the correct answers, if not just the limit. @param seconds duration of the search */
+  /**
+   * Returns the correct answers. Default: the limit.
+   * @param seconds duration of the search
+   */
   edges?: (limit: number, seconds: number) => number[];
   repeat?: number;
 }
 
 /**
- * Returns a deployment whose runs hold with a probability that falls smoothly around its limit: 90 % and 10 % hold at levels 2.2 ×
- * `softness` below and above it.
+ * Simulates a deployment without a sharp limit. The probability that a run holds falls smoothly: 90 % of runs hold at a
+ * level 2.2 × `softness` below the limit, and 10 % at the same distance above it.
  */
 const soft =
   (softness: number): Simulated['holds'] =>
@@ -93,11 +100,14 @@ const SEARCHES = 2000;
 interface SearchOutcome {
   runs: number;
   minutes: number;
-  /** Whether the answer is right; undefined if the search ends without an answer. */
+  /** Whether the answer is correct; undefined if the search ended without an answer. */
   isRight: boolean | undefined;
 }
 
-/** Runs one search. @param seed seed of the outcomes and of the limit, which is between 300 and 60,000 */
+/**
+ * Runs a search.
+ * @param seed seed of the outcomes and of the limit, which is between 300 and 60,000
+ */
 function simulate(name: keyof typeof DEPLOYMENTS, seed: number): SearchOutcome {
   const { holds, edges = (limit) => [limit], repeat = RULES.repeat } = DEPLOYMENTS[name] as Simulated;
   const random = uniforms(seed);

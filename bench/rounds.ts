@@ -1,4 +1,7 @@
-/** Runs a bench that measures variants in turn, round by round. Writes its table, its files, and its section of the documentation. */
+/**
+ * Runs a bench that measures variants in turn, round by round. Writes its table, its files, and its section in the
+ * documentation.
+ */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { sharesBetween } from '../plugin/samplers/machine/cpu-shares.ts';
@@ -9,12 +12,12 @@ import { decimals } from '../report/text/format.ts';
 import { table } from '../report/text/table.ts';
 import { describeMachine, machineLines } from './bench-machine.ts';
 
-/** Measurements of one pass through all variants, by label, without failed ones. */
+/** Measurements of a round: one for each variant, by label. Failed measurements are missing. */
 export type Round<M> = Record<string, M>;
 
 export interface Column<M> {
   title: string;
-  /** @param rounds rounds, at least one of them with the variant */
+  /** @param rounds rounds; the variant was measured in at least one of them */
   cell(rounds: Round<M>[], variant: string): string;
 }
 
@@ -24,12 +27,12 @@ export interface Rounds<M> {
   text: string[];
   variants: string[];
   columns: Column<M>[];
-  /** npm packages whose versions to report. */
+  /** npm packages whose versions are reported. */
   packages: string[];
   /** Versions of other programs. */
   versions?: Record<string, string>;
   measure(variant: string, round: number): Promise<M>;
-  /** Processes of the bench that are not its descendants. */
+  /** Processes of the bench that are not its descendants. Their CPU is not counted as that of other programs. */
   pids?: number[];
   spread?: string;
   /** Index of the column that `--check` compares with the published table. */
@@ -44,11 +47,15 @@ interface Options {
   check?: boolean;
 }
 
-/** Largest allowed ratio to the published figure in `--check`. */
+/** Maximum ratio to the published figure that `--check` accepts. */
 const MAX_INCREASE = 1.1;
 const PAGE = join('docs', 'benchmarks.md');
 
-/** Runs all rounds. A variant that fails is listed with the reason. @throws the signal's reason; Error for a failed check */
+/**
+ * Runs all rounds. A variant that fails is listed with the reason.
+ * @throws the reason of the signal
+ * @throws Error for a failed check
+ */
 export async function runRounds<M>(
   bench: Rounds<M>,
   { command, signal, repeat, publish, check }: Options,
@@ -113,7 +120,7 @@ export async function runRounds<M>(
   if (publish) writeFileSync(PAGE, withSection(page, bench.name, text));
 }
 
-/** @param sharesByMeasurement shares during each measurement; the largest is printed */
+/** @param sharesByMeasurement CPU shares during each measurement; the largest is printed */
 function othersLines(whole: MachineShares | undefined, sharesByMeasurement: MachineShares[]): string[] {
   if (!whole) return [];
   const percent = (cores: number) => `${decimals((100 * cores) / whole.cores, 1)} %`;
@@ -124,14 +131,14 @@ function othersLines(whole: MachineShares | undefined, sharesByMeasurement: Mach
   ];
 }
 
-/** Returns a row for each variant with at least one measurement. */
+/** Returns a row for each variant that was measured at least once. */
 export function tableOf<M>({ variants, columns }: Pick<Rounds<M>, 'variants' | 'columns'>, rounds: Round<M>[]) {
   return variants
     .filter((variant) => rounds.some((round) => round[variant]))
     .map((variant) => [variant, ...columns.map(({ cell }) => cell(rounds, variant))]);
 }
 
-/** Returns a column with a figure's median over all rounds, and its lowest and highest value. */
+/** Returns the column of a figure: the median over all rounds, the lowest and the highest value. */
 export function figure<M>(title: string, of: (measured: M) => number, text: (value: number) => string): Column<M> {
   return { title, cell: (rounds, variant) => withSpread(valuesOf(rounds, variant, of), text) };
 }
@@ -159,7 +166,10 @@ function sectionOf(page: string, name: string): string {
   return page.slice(begin + opening.length, end);
 }
 
-/** @param column index of a column of numbers @returns a line for each row whose number is over the published one by more than 10 % */
+/**
+ * @param column index of a column with numbers
+ * @returns a line for each row whose number exceeds the published number by more than 10 %
+ */
 export function regressions(section: string, rows: string[][], column: number): string[] {
   const published = section.split('\n').map((line) => line.split(' | ').map((text) => text.replace(/^\| /, '')));
   return rows.flatMap((row) => {

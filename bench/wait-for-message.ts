@@ -1,11 +1,14 @@
-/** Waits for other processes. */
+/** Functions that wait for other processes. */
 import type { ChildProcess } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 
 const START_TIMEOUT_MS = 60_000;
 
-/** Polls the condition until it is true. @throws Error after the timeout */
+/**
+ * Polls the condition until it is true.
+ * @throws Error after the timeout
+ */
 export async function until(
   condition: () => Promise<boolean>,
   timeoutMs: number,
@@ -19,7 +22,10 @@ export async function until(
   }
 }
 
-/** Returns the first message of a forked process, sent when it has started. @throws Error if it ends instead; its own error is on stderr */
+/**
+ * Returns the first message of a forked process, which is sent when it has started.
+ * @throws Error if the process ends before; its own error is on stderr
+ */
 export async function firstMessage(child: ChildProcess, what: string): Promise<unknown> {
   const ended = once(child, 'exit').then(([code]) => {
     throw new Error(`${what} did not start (exit code ${code})`);

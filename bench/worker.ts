@@ -1,4 +1,4 @@
-/** Starts a bundled Socket.IO worker in a separate process, without proxy, and connects to its control namespace. */
+/** Starts a bundled Socket.IO worker in a separate process, without a proxy, and connects to its control namespace. */
 import { fork } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -11,9 +11,12 @@ import { firstMessage } from './wait-for-message.ts';
 
 const ROOM = 'capacity';
 export const TOKEN = 'token-of-the-bench';
-/** Ping interval, and length of the idle and the broadcast window, so that each window includes one ping of every connection. */
+/**
+ * Ping interval in milliseconds. The idle window and the broadcast window have the same length, so that each connection
+ * is pinged once in each window.
+ */
 export const PING_INTERVAL_MS = 5000;
-/** Time at the end of the broadcast window for the last receipts. */
+/** Milliseconds at the end of the broadcast window for the last receipts. */
 const LAST_MS = 500;
 const CLOSE_TIMEOUT_MS = 15_000;
 
@@ -30,15 +33,19 @@ export interface Worker {
   /** Sends a message to the modules that `execArgv` preloads. */
   tell(message: string): void;
   /**
-   * Publishes broadcasts on an absolute schedule, spread over a window as long as the idle one; resolves shortly before its end.
+   * Publishes broadcasts on an absolute schedule, spread over a window that is as long as the idle window. Resolves
+   * shortly before the end of the window.
    * @throws Error if fewer than `connections` have joined the room
    */
   publish(plan: BroadcastPlan, connections: number, signal: AbortSignal): Promise<void>;
-  /** Closes the worker. Idempotent. */
+  /** Closes the worker. A second call does nothing. */
   close(): Promise<void>;
 }
 
-/** @param environment variables added to the bench's environment @param execArgv options of Node */
+/**
+ * @param environment variables added to the environment of the bench
+ * @param execArgv options of Node
+ */
 export async function startWorker(environment: Record<string, string> = {}, execArgv: string[] = []): Promise<Worker> {
   const [port, controlPort] = await freePorts(2);
   const controlUrl = `http://127.0.0.1:${controlPort}`;
@@ -50,7 +57,7 @@ export async function startWorker(environment: Record<string, string> = {}, exec
       CAPACITY_PORT: String(port),
       CAPACITY_CONTROL_PORT: String(controlPort),
       CAPACITY_PING_INTERVAL_MS: String(PING_INTERVAL_MS),
-      // Long, because a generator at its limit answers pings slowly.
+      // The ping timeout is long, because a generator at its limit replies to pings slowly.
       CAPACITY_PING_TIMEOUT_MS: '60000',
       ...environment,
     },
@@ -64,7 +71,7 @@ export async function startWorker(environment: Record<string, string> = {}, exec
     child.kill('SIGKILL');
     throw error;
   }
-  /** Starts far above the sequence numbers of a run's own broadcasts. */
+  /** First sequence number of the broadcasts. It is far above the numbers of a run's own broadcasts. */
   let seq = 1000;
   return {
     url: `http://127.0.0.1:${port}`,

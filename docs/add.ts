@@ -1,7 +1,7 @@
 /**
- * Adds results to the site.
- * A run: `node docs/add.ts 5k results/latest/result.json` writes docs/reports/5k/result.json.
- * A study: `node docs/add.ts results/study-websockets` writes docs/studies/websockets/.
+ * Adds results to the site. For a run, `node docs/add.ts 5k results/latest/result.json` writes
+ * docs/reports/5k/result.json. For a study, `node docs/add.ts results/study-websockets` writes
+ * docs/studies/websockets/.
  */
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,12 +13,15 @@ import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './studies/page.t
 
 export const SAMPLES_KEPT = 100;
 
-/** Returns the parts of a result that its pages show. The answer is stored, so its pages do not need the series. */
+/**
+ * Returns the parts of a result that the pages of the site show. Most samples are removed, because the answer is
+ * stored.
+ */
 export function reportParts(result: Result): Result {
   return { ...result, samples: evenly(result.samples), workersOverTime: [] };
 }
 
-/** Returns the parts of a run that a study compares: figures with intervals, without series and layers. */
+/** Returns the parts of a run that a study compares: figures with intervals. Series and unused layers are removed. */
 export function studyRunParts(result: Result): Result {
   const { connections, cpu, delivery, latency, memory } = result;
   return {
@@ -39,20 +42,23 @@ export function studyRunParts(result: Result): Result {
   };
 }
 
-/** Keeps the layers that some figure compares. @param layerInPath matches the layer in a figure's path */
+/**
+ * Keeps layers that have a compared figure.
+ * @param layerInPath matches the layer in the key of a figure
+ */
 function comparedLayers<Value>(byLayer: Record<string, Value>, layerInPath: RegExp): Record<string, Value> {
   const compared = new Set(FIGURES.map(({ path }) => layerInPath.exec(path)?.[1]));
   return Object.fromEntries(Object.entries(byLayer).filter(([layer]) => compared.has(layer)));
 }
 
-/** Returns `SAMPLES_KEPT` evenly spaced values, including the first and the last. */
+/** Returns `SAMPLES_KEPT` values at equal distances, including the first and the last. */
 function evenly<T>(values: T[]): T[] {
   if (values.length <= SAMPLES_KEPT) return values;
   const step = (values.length - 1) / (SAMPLES_KEPT - 1);
   return Array.from({ length: SAMPLES_KEPT }, (_, index) => values[Math.round(index * step)] as T);
 }
 
-/** Serializes with one line per top-level key, for readable diffs. */
+/** Serializes with one line per top-level key, so that diffs are readable. */
 export function serialize(document: object): string {
   const parts = Object.entries(document).map(([key, part]) => `${JSON.stringify(key)}: ${JSON.stringify(part)}`);
   return `{\n${parts.join(',\n')}\n}\n`;
@@ -65,7 +71,10 @@ function addReport(size: string, result: Result): string {
   return folder;
 }
 
-/** Replaces the runs in the study's folder. @param to parent folder of all studies */
+/**
+ * Replaces the runs in the folder of the study.
+ * @param to parent folder of all studies
+ */
 export function addStudy({ study, runs }: MeasuredStudy, to: string): string {
   const folder = join(to, study.name);
   rmSync(join(folder, 'runs'), { recursive: true, force: true });
@@ -76,7 +85,7 @@ export function addStudy({ study, runs }: MeasuredStudy, to: string): string {
     if (result) writeFileSync(join(folder, path), serialize(studyRunParts(result)));
     return { ...run, result: result ? path : null };
   });
-  // The pages compute combinations and differences from the runs.
+  // Combinations and differences are not stored, because the pages compute them from the runs.
   writeFileSync(join(folder, 'study.json'), serialize({ ...study, combinations: [], differences: [], runs: kept }));
   return folder;
 }

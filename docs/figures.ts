@@ -1,4 +1,4 @@
-/** Shows figures of runs, given by their path in the result, in the site's cells and tables. */
+/** Shows figures of runs in cells and tables of the site. A figure is given by its key in the result. */
 import type { Result } from '../protocol/result/result.ts';
 import { type Figure, figureOfPath, intervalAt, knownAt, titleOf, valueAt } from '../report/figures/figures.ts';
 import { turnoverText } from '../report/figures/held.ts';
@@ -9,19 +9,25 @@ import type { Html } from '../report/render/markup.ts';
 import { spreadOf } from '../report/statistics/spread.ts';
 import { integer } from '../report/text/format.ts';
 
-/** Returns the figure at the path. @throws Error if the path is not a figure */
+/**
+ * Returns the figure with this key.
+ * @throws Error if there is no such figure
+ */
 export function shownFigure(path: string): Figure {
   const found = figureOfPath(path);
   if (!found) throw new Error(`no figure ${path}`);
   return found;
 }
 
-/** Returns the figure's title with its unit. */
+/** Returns the title of a figure with its unit. */
 export function figureTitle(path: string): string {
   return titleOf(shownFigure(path));
 }
 
-/** Returns the mean with the lowest and highest value of several runs, or with the 95 % interval within runs if that is wider. */
+/**
+ * Returns the mean over several runs, with the lowest and highest value. If the 95 % interval within a run is wider, it
+ * is shown instead.
+ */
 export function figureCell(results: Result[], path: string): string {
   const { quantity } = shownFigure(path);
   const spread = spreadOf(results.flatMap((result) => knownAt(result, path) ?? []));
@@ -35,16 +41,19 @@ export function figureCell(results: Result[], path: string): string {
   return min === max ? mean : `${mean} (${min} to ${max})`;
 }
 
-/** Returns half the width of the figure's 95 % interval within the run. */
+/** Returns the half-width of the figure's 95 % interval within the run. */
 function halfWidth(result: Result, path: string): number | null {
   const interval = intervalAt(result, path);
   return interval && (interval.high95 - interval.low95) / 2;
 }
 
-/** A row: its title, the values that a published study printed, by column, and the value of our run. */
+/** Row of a table: its title, the published values by column, and a function for the value of this project's run. */
 export type Row = [question: string, printed: string[], ours: (result: Result) => string];
 
-/** Returns a cell for a value that is not in the list of figures. @param quantity kind of quantity, which determines the format */
+/**
+ * Returns a function for the cell of a value that is not a declared figure.
+ * @param quantity kind of quantity; it determines the format
+ */
 export function at(path: string, quantity: QuantityName): Row[2] {
   return (result) => {
     const value = valueAt(result, path);
@@ -52,12 +61,12 @@ export function at(path: string, quantity: QuantityName): Row[2] {
   };
 }
 
-/** @param printed published values; empty if only our runs have this figure */
+/** @param printed published values; empty if only this project's runs have the figure */
 export function figureRow(path: string, printed: string[] = [], question = figureTitle(path)): Row {
   return [question, printed, (result) => figureCell([result], path)];
 }
 
-/** Definition of a table that compares published columns with our runs. */
+/** Table that compares published values with runs of this project. */
 export interface SideBySide {
   title: string;
   /** Headings of the published columns. */
@@ -65,7 +74,7 @@ export interface SideBySide {
   rows: Row[];
 }
 
-/** @param columns from left to right: the index of a published column, or a usable run of this project */
+/** @param columns columns from left to right: the index of a published column, or a run of this project */
 export function sideBySide({ title, published, rows }: SideBySide, columns: (number | Result)[]): Html {
   const heading = (column: number | Result) =>
     typeof column === 'number'
@@ -78,7 +87,7 @@ export function sideBySide({ title, published, rows }: SideBySide, columns: (num
   return tableHtml(grid(title, ['', ...columns.map(heading)], cells));
 }
 
-/** Removes empty lines, which would end an HTML block in Markdown. */
+/** Removes empty lines, because they would end an HTML block in Markdown. */
 export function inMarkdown({ markup }: Html): string {
   return markup.replace(/\n\s*\n/g, '\n').trim();
 }

@@ -1,6 +1,6 @@
 /**
- * Draws the top of a run's report.html for README and site, light and dark, into docs/public: `node docs/picture.ts <result.json>`.
- * CHROMIUM is the path of the browser if it is not /usr/bin/chromium.
+ * Draws the top of a run's report.html for README and site, in a light and a dark version, to docs/public: `node
+ * docs/picture.ts <result.json>`. CHROMIUM is the path of the browser if it is not /usr/bin/chromium.
  */
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';

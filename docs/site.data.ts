@@ -1,4 +1,4 @@
-/** Data of pages about all runs, computed once: the overview of the reports, growth, TLS, sizing, and the studies. */
+/** Data for pages about all runs. Computed once: the overview of the reports, growth, TLS, sizing, and the studies. */
 import type { Result } from '../protocol/result/result.ts';
 import { knownAt } from '../report/figures/figures.ts';
 import { pingIntervalOf } from '../report/figures/idle-cpu.ts';
@@ -21,7 +21,7 @@ export default {
   load: () => siteData(readReports(), readMeasuredStudies()),
 };
 
-/** Tables are HTML. */
+/** Data of the site. Tables are HTML. */
 export declare const data: ReturnType<typeof siteData>;
 
 function siteData(reports: Report[], studies: MeasuredStudy[]) {
@@ -39,7 +39,7 @@ const OVERVIEW = [
   ...['connections.achievedRatePerSec', 'memory.perConnection.bytes', 'delivery.coverage', 'latency.completionMs.p50'],
 ];
 
-/** A row for each run on the site. */
+/** Returns a table with a row for each run on the site. */
 function overview(reports: Report[]) {
   return {
     head: ['Run', 'Verdict', ...OVERVIEW.map(figureTitle), 'Machine'],
@@ -111,7 +111,7 @@ const TLS: SideBySide = {
   ],
 };
 
-/** Each report with TLS next to the one that differs in nothing else. */
+/** Returns a table that compares each report with TLS with an otherwise equal report without TLS. */
 export function tls(reports: Report[]): string {
   const pairs = reports.flatMap((secure) => {
     if (secure.differences.join() !== 'TLS') return [];
@@ -121,12 +121,13 @@ export function tls(reports: Report[]): string {
   return inMarkdown(sideBySide(TLS, pairs));
 }
 
-/** Shares of each limit that are kept free. */
+/** Shares of each limit that stay free. */
 const HEADROOMS = [0.3, 0.5];
 
 /**
- * Machines for a number of users, computed from the VALID report with the most connections and Socket.IO's default ping interval.
- * @param reports smallest first
+ * Returns the number of machines for a number of users. Based on the largest VALID report with Socket.IO's default ping
+ * interval.
+ * @param reports the smallest first
  * @returns undefined without such a report
  */
 export function machineSizing(reports: Report[]) {
@@ -136,7 +137,7 @@ export function machineSizing(reports: Report[]) {
   if (!found) return undefined;
   const { size, title, result } = found;
   const workers = Object.keys(result.connections.perWorker).length;
-  // `false`: no level broke, because a report is a single run that held its target.
+  // The argument `false` means that no level broke, because a report is a single run that held its target.
   const headrooms = HEADROOMS.flatMap((headroom) => {
     const sizing = sizingOf(result, false, headroom);
     if (!sizing) return [];
@@ -153,7 +154,10 @@ export function machineSizing(reports: Report[]) {
 
 type Published = 'benchmarkReport' | 'techracers' | 'memoryUsage' | 'webSocketServers' | 'waves' | 'raccoon';
 
-/** Published studies beside our runs. @param studies our own; one compares the WebSocket servers of Socket.IO's page */
+/**
+ * Returns tables that compare published studies with runs of this project.
+ * @param studies studies of this project; one compares the WebSocket servers on Socket.IO's page
+ */
 export function publishedStudies(reports: Report[], studies: MeasuredStudy[]): Record<Published, string> {
   const usable = reports.filter(({ result }) => isUsable(result));
   const resultsWhere = (matches: (report: Report) => boolean) => usable.filter(matches).map(({ result }) => result);

@@ -1,4 +1,7 @@
-/** Calibrates memory in service (with garbage and buffers in use) and the capacity, on servers that need a known amount of it. */
+/**
+ * Calibrates memory in service (with garbage and buffers) and the computed capacity, on servers that need a known
+ * amount of memory.
+ */
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
@@ -14,20 +17,26 @@ type Memory = Result['memory'];
 
 const CONNECTIONS = 1000;
 const PLATEAUS = 5;
-/** Allowed error; large, because page granularity and the allocator's reserve add noise. */
+/** Allowed error. It is large, because page granularity and the allocator's reserve add noise. */
 const BOUND = { share: 0.1 };
 
-/** Keeps enough per connection for a reliable slope at rest, without which no capacity is computed. */
+/**
+ * Plan of a server that keeps enough memory per connection for a reliable slope at rest. Without a slope, no capacity
+ * is computed.
+ */
 const LEAN: ServerPlan = { keep: { kind: 'buffer', bytes: 64 * 1024 } };
-/** Keeps its memory in the heap: large Buffers would trigger collections. */
+/** Plan of a server that keeps its memory in the heap, because large Buffers would trigger collections. */
 const GARBAGE_TWIN: ServerPlan = { keep: { kind: 'heap', bytes: 1024 } };
 const GARBAGE_BYTES = 8 * 1024;
 const COPY_BYTES = 48 * 1024;
-/** Time for which copies are kept: longer than the sampler's interval, so that a sample includes the buffers. */
+/**
+ * Time for which a copy is kept, in milliseconds. It exceeds the sampling interval, so that a sample includes the
+ * buffers.
+ */
 const COPY_MS = 2500;
-/** Prevents collections, so that garbage stays until a forced one. */
+/** Options of Node that prevent collections. Garbage then remains until a forced collection. */
 const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'];
-/** Figure to compare: RSS, because PSS changes whenever another Node process on the machine starts or ends. */
+/** Layer to compare. RSS is used, because PSS changes when any Node process on the machine starts or ends. */
 const LAYER = 'workerRss';
 
 export async function inService(): Promise<Section> {
@@ -64,7 +73,7 @@ async function measure(setup: Setup): Promise<Memory> {
     warmUps: 3,
     holdSeconds: 0.5,
     broadcasts: { count: 1, intervalMs: 0 },
-    // Until the copies are garbage, which the next reading collects.
+    // Waits until the copies are garbage. The next reading collects it.
     drainMs: COPY_MS + 500,
   });
   const memory = memoryFigures(measurements, sampled);
@@ -85,7 +94,7 @@ function garbageRow(twin: Memory, server: Memory): Comparison {
 async function capacityRow(setup: Setup, memory: Memory): Promise<Comparison> {
   const { fleet } = setup;
   const [first, last] = [memory.plateaus[0]?.[LAYER], memory.inService?.peakBytes[LAYER]];
-  // A budget for about twice as many connections as were measured.
+  // Memory budget for about twice as many connections as were measured.
   const budgetBytes = Math.round(2 * known(last) - known(first));
   const capacity = computeCapacity({ ...perfectResult(), memory }, budgetBytes).memoryLimited;
   if (!capacity) throw new Error(`no capacity: ${LAYER} is ${memory.perConnectionBytes[LAYER]?.doubt ?? 'unknown'}`);

@@ -1,4 +1,7 @@
-/** Calibrates memory read by Node's inspector, against the server's own readings at the same connections. */
+/**
+ * Calibrates memory that is read through Node's inspector. The true values are the server's own readings at the same
+ * connections.
+ */
 import { type ChildProcess, execFileSync, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
@@ -15,20 +18,20 @@ import { emptyMeasurements, join, neverAborted } from './calibration-setup.ts';
 import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
 
 interface InspectorSize {
-  /** Connections at the last plateau, one value per server. */
+  /** Number of connections at the last plateau, for each server. */
   connections: number[];
-  /** Native memory per connection, one value per server. */
+  /** Native memory per connection, for each server. */
   kilobytes: number[];
   plateaus: number;
   bound: Bound;
-  /** Paths of Node binaries to test; default: this one. */
+  /** Paths of the Node executables to test; default: the current one. */
   nodes?: string[];
 }
 
 const SERVER = fileURLToPath(new URL('./unchanged-server.cjs', import.meta.url));
 const CLOSE_TIMEOUT_MS = 5000;
 const LEAVE_TIMEOUT_MS = 15_000;
-/** Warm-up as in a run. */
+/** Warm-up like in a run. */
 const WARM_UP = { rounds: 8, batches: 5, together: 10 };
 
 export async function inspector({

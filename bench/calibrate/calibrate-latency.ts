@@ -1,4 +1,4 @@
-/** Calibrates the latency of every receiver, with copies that the server delays by a known time. */
+/** Calibrates the latency of each receiver. The server delays copies by a known time. */
 import { latencyFigures } from '../../plugin/result/delivery/assemble-latency.ts';
 import { decodeHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -16,7 +16,7 @@ interface LatencySize {
 
 const CASES = { uniform, byWorker };
 const INTERVAL_MS = 300;
-/** Broadcasts left out, in which code on both sides is not compiled yet. */
+/** Number of broadcasts that are left out, because code on both sides is not compiled yet. */
 const WARM_UP = 3;
 
 export async function latency(size: LatencySize): Promise<Section> {
@@ -70,14 +70,14 @@ function rows(what: string, copies: Copy[], measured: Summary | null, p99: numbe
   ];
 }
 
-/** Returns nearest-rank percentiles; NaN without values. */
+/** Returns percentiles by nearest rank; NaN without values. */
 export function distributionOf(values: number[]) {
   const sorted = values.toSorted((a, b) => a - b);
   const at = (share: number) => sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN;
   return { count: sorted.length, p50: at(0.5), p99: at(0.99), max: at(1) };
 }
 
-/** Returns rows that compare percentiles of the true times, in µs, with the measured ones, in ms. */
+/** Returns rows that compare percentiles of the true times (in µs) with percentiles of the measured times (in ms). */
 function distributed(
   what: string,
   truthUs: number[],
@@ -90,7 +90,11 @@ function distributed(
   );
 }
 
-/** Returns the p99 in ms of all copies, from the histograms: a result with few broadcasts has no p99. @param keys keys of the histograms */
+/**
+ * Returns the p99 of all copies in ms. It is computed from the histograms, because a result with few broadcasts has no
+ * p99.
+ * @param keys keys of the histograms
+ */
 function p99OfCopies({ histograms }: Result['latency'], keys = ['oneWayLocal', 'oneWayCrossWorker']): number {
   const decoded = keys.map((key) => decodeHistogram(histograms[key] ?? ''));
   return mergeHistograms(decoded).getValueAtPercentile(99) / 1000;

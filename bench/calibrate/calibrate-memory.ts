@@ -1,4 +1,7 @@
-/** Calibrates memory per connection: the slopes of two servers must differ by the known amount that one keeps more. */
+/**
+ * Calibrates memory per connection. Two servers differ by a known amount of memory per connection, and the slopes must
+ * differ by the same amount.
+ */
 
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
@@ -17,9 +20,12 @@ interface MemorySize {
 
 type Kind = 'buffer' | 'heap';
 
-/** Figure that contains this kind of memory. */
+/** Layer that contains each kind of memory. */
 const LAYERS: Record<Kind, string> = { buffer: 'workerExternal', heap: 'workerHeapUsed' };
-/** Memory that the twin keeps per connection, in the same kind of object, so that V8's overhead per object cancels out. */
+/**
+ * Memory that the second server keeps per connection. The object is of the same kind, so that V8's overhead per object
+ * cancels out.
+ */
 const TWIN_BYTES = 1024;
 
 export async function memory(size: MemorySize): Promise<Section> {
@@ -54,7 +60,7 @@ async function slopes(
     const { control, fleet } = setup;
     const sampler = samplerOf(setup);
     await warmUp(setup, warmUps);
-    // A run's probe, too, is connected from the start.
+    // Joins one connection from the start, as the probe of a run does.
     await join(fleet, 1);
     const measurements = emptyMeasurements();
     for (let step = 0; step < plateaus; step++) {
@@ -66,7 +72,7 @@ async function slopes(
   });
 }
 
-/** Returns the interval of the difference of two independent slopes; the squares of their half widths add up. */
+/** Returns the interval of the difference between two independent slopes. The squares of the half-widths add up. */
 function differenceOf(more: Slope | undefined, less: Slope | undefined): [low: number, high: number] {
   const slope = known(more?.slope) - known(less?.slope);
   const half = Math.hypot(halfWidth(more), halfWidth(less));

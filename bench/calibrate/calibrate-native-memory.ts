@@ -1,6 +1,6 @@
 /**
- * Calibrates the interval of the workers' memory per connection, for native memory that V8 does not count and for servers without forced
- * collections.
+ * Calibrates the interval of the workers' memory per connection: for native memory, which V8 does not count, and for
+ * servers without forced collections.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
@@ -26,23 +26,26 @@ import { type Comparison, interval, known, type Section } from './comparison.ts'
 interface NativeSize {
   connections: number;
   plateaus: number;
-  /** Native memory per connection, one value per server. */
+  /** Native memory per connection, for each server. */
   kilobytes: number[];
   repeats: number;
 }
 
 interface UncollectedSize {
-  /** Connections, one value per server. */
+  /** Number of connections, for each server. */
   connections: number[];
   repeats: number;
 }
 
-/** Size of the run with forced collections, which gives the true value. */
+/** Size of the run with forced collections. This run gives the true value. */
 const TWIN = { connections: 1000, plateaus: 6 };
-/** Few plateaus, which can lie on a line by chance: then noise alone gives a too narrow interval. */
+/** Number of plateaus. Few plateaus can lie on a line by chance, and noise alone then gives too narrow an interval. */
 const UNCOLLECTED_PLATEAUS = 3;
 const READINGS = 3;
-/** Native memory of a connection itself, mostly handles of libuv, as `mallinfo2` counts it in Node 20 to 24. */
+/**
+ * Native memory of a connection without added memory: mostly handles of libuv, as counted by `mallinfo2` in Node 20 to
+ * 24.
+ */
 export const HANDLES_BYTES = 1024;
 const READ_EVERY_MS = 250;
 const WARM_UP_TOGETHER = 10;
@@ -90,7 +93,7 @@ async function collected(setup: Setup, { connections, plateaus }: Pick<NativeSiz
   const { control, fleet } = setup;
   const sampler = samplerOf(setup);
   await warmUp(setup, 1);
-  // A run's probe, too, is connected from the start.
+  // Joins one connection from the start, as the probe of a run does.
   await join(fleet, 1);
   const measurements = emptyMeasurements();
   await eachPlateau(setup, connections, plateaus, async () => {
@@ -128,7 +131,7 @@ async function eachPlateau({ fleet }: Setup, connections: number, plateaus: numb
   }
 }
 
-/** Returns the workers' memory with its interval, and the slope that V8 counts. */
+/** Returns the memory of the workers with its interval, and the slope of V8's count. */
 export function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) {
   measurements.peakConnections = peak;
   const memory = memoryFigures(measurements, sampler);
@@ -141,7 +144,7 @@ export function headlineOf(measurements: Measurements, sampler: Sampler, peak: n
   const workers = cost?.parts.find(({ title }) => title === 'workers');
   return {
     kept: memory.perConnectionBytes.workerKept,
-    // A cost cannot be negative.
+    // Cuts the interval at zero, because a cost cannot be negative.
     low: Math.max(0, known(workers?.low95)),
     high: workers?.high95 ?? Number.NEGATIVE_INFINITY,
   };

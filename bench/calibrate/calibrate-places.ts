@@ -1,4 +1,7 @@
-/** Calibrates memory and CPU by place, with functions of a known server that keep known amounts and use a known CPU time. */
+/**
+ * Calibrates memory and CPU by place. Functions of a known server keep known amounts of memory and use a known CPU
+ * time.
+ */
 import { cpuByPlace } from '../../plugin/result/places/cpu-places.ts';
 import { memoryPlaces } from '../../plugin/result/places/memory-places.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
@@ -8,7 +11,7 @@ import { type Bound, type Comparison, known, near, type Section } from './compar
 
 interface PlacesSize {
   connections: number;
-  /** CPU time of each connect, in microseconds. */
+  /** CPU time per connect in microseconds. */
   connectCpuUs: number;
   bound: Bound;
   cpuBound: Bound;
@@ -16,7 +19,7 @@ interface PlacesSize {
 
 /** A function that V8 inlines counts for its caller. */
 const NOT_INLINED = ['--max-inlined-bytecode-size=0', '--max-maglev-inlined-bytecode-size=0'];
-/** Memory per function, in KB. */
+/** Memory kept by each function, in KB. */
 const KEPT = { keep2: 2, keep8: 8, keep32: 32 };
 
 export async function places(size: PlacesSize): Promise<Section> {

@@ -1,5 +1,5 @@
 /**
- * The calibration as JSON, and as a page of the documentation made from it. Parts can be measured again separately. `node
+ * Writes the calibration as JSON, and as a page of the documentation. Parts can be measured again separately. `node
  * bench/calibrate/calibration-report.ts` writes the page from the JSON.
  */
 import { readFileSync, writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ export const DATA = join('docs', 'calibration.json');
 const documentSchema = z.object({
   machine: z.string(),
   versions: z.string(),
-  /** `measured`: date, commit, load, and the machine if it differs from the document's. */
+  /** Sections of the calibration. `measured`: date, commit, load, and the machine if it is not that of the document. */
   sections: z.array(sectionSchema.extend({ measured: z.string() })),
 });
 type Calibration = z.infer<typeof documentSchema>;
@@ -23,7 +23,7 @@ type Calibration = z.infer<typeof documentSchema>;
 export interface Measured {
   date: string;
   commit: string;
-  /** Load average over the minute before. */
+  /** Load average of the minute before the measurement. */
   load: number;
   attempts: number;
 }
@@ -34,7 +34,7 @@ export function readCalibration(json: string): Calibration {
 
 /**
  * Merges new sections into the calibration.
- * @param before the existing calibration; its sections stay unless measured again
+ * @param before the existing calibration; its sections stay unless they are measured again
  * @throws Error if it was measured with other versions
  */
 export function merged(
@@ -65,7 +65,7 @@ function measuredText({ date, commit, load, attempts }: Measured): string {
   return `${date}, commit ${commit}${attempt}, load average before: ${decimals(load, 2)}`;
 }
 
-/** Returns JSON with one line per row, for readable diffs. */
+/** Returns JSON with one line per row, so that diffs are readable. */
 export function serialized({ sections, ...rest }: Calibration): string {
   const lines = (values: object[]) => `[\n${values.map((value) => JSON.stringify(value)).join(',\n')}\n]`;
   const written = sections.map(({ rows, ...section }) =>
@@ -78,7 +78,7 @@ export function markdown({ machine, versions, sections }: Calibration): string {
   const bounded = sections.flatMap(({ title, rows }) =>
     summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
   );
-  // Most parts are measured together, so their date and machine are printed once, and otherwise only at parts that differ.
+  // Prints the common date and machine once. Parts with another date or machine have their own line.
   const elsewhere = /; on another machine: (.*)$/;
   const others = [...new Set(sections.flatMap(({ measured }) => elsewhere.exec(measured)?.[1] ?? []))];
   const whenOf = ({ measured }: Calibration['sections'][number]) =>

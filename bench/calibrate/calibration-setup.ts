@@ -1,4 +1,4 @@
-/** Sets up a known server, and the product's fleet and control connection to it. */
+/** Starts a known server, and connects the product's generator processes and control connection to it. */
 
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
@@ -15,16 +15,16 @@ import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './
 export const TOKEN = 'token-of-the-calibration';
 export const ROOM = 'capacity';
 
-/** Clients that connect at the same time; more would only measure the listen queue. */
+/** Number of clients that connect at the same time. With more clients, the listen queue would be measured. */
 const TOGETHER = 100;
 const WARM_UP_CONNECTIONS = 200;
 const WARM_UP_TOGETHER = 10;
-/** Warm-up batches between forced collections. */
+/** Number of warm-up batches between two forced collections. */
 const COLLECT_EVERY = 5;
 const DRAIN_TIMEOUT_MS = 15_000;
 export const neverAborted = new AbortController().signal;
 
-/** Pins the server to the first core and the fleet to the second. */
+/** Assigns the server to the first core and the generator process to the second. */
 export async function pinApart({ server, fleet }: Setup): Promise<void> {
   const { processes } = await fleet.snapshot();
   pin(server.pid, 0);
@@ -44,7 +44,10 @@ export function startKnownServer(config: ServerPlan, execArgv: string[] = []): P
   return startKnown('known-server.ts', { ...config, token: TOKEN }, execArgv);
 }
 
-/** Runs `work` with a new setup, and closes everything afterwards. @param execArgv Node's options of the server's process */
+/**
+ * Runs `work` with a new setup, and closes everything afterwards.
+ * @param execArgv Node options for the server's process
+ */
 export async function withSetup<T>(
   config: ServerPlan,
   work: (setup: Setup) => Promise<T>,
@@ -64,14 +67,15 @@ export async function withSetup<T>(
   }
 }
 
-/** Connects clients; resolves when all have joined the room. */
+/** Connects clients. Resolves when all have joined the room. */
 export async function join(fleet: Fleet, count: number): Promise<void> {
   for (let joined = 0; joined < count; joined += TOGETHER) await joinAll(fleet, Math.min(TOGETHER, count - joined));
 }
 
 /**
- * Opens and closes connections, so that one-time costs (compilation, reserved memory) are not attributed to the measured ones. Only a few
- * at a time, as in a run, because the measured connections reuse the memory that closed ones have freed.
+ * Opens and closes connections, so that one-time costs such as compilation and reserved memory are not attributed to
+ * the measured connections. Only a few are open at a time, because measured connections reuse the memory of closed
+ * ones. A run does the same.
  */
 export async function warmUp({ fleet, control }: Setup, times: number): Promise<void> {
   for (let batch = 0; batch < (times * WARM_UP_CONNECTIONS) / WARM_UP_TOGETHER; batch++) {
@@ -84,7 +88,7 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
 }
 
 /**
- * Publishes as a run does, and freezes the ledger when all copies have arrived.
+ * Publishes broadcasts like a run, and finalizes the ledger when all copies have arrived.
  * @returns measurements from which the product computes its figures
  */
 export async function broadcast(
@@ -144,8 +148,8 @@ export function samplerOf({ server, control, fleet }: Setup): Sampler {
 }
 
 /**
- * Pins the process's main thread to a core and gives it real-time priority there. Its other threads (compiler, garbage collector) are not
- * pinned, so that they do not compete with it. Does nothing if that is impossible: with a single core, without `taskset` and `chrt`, or
+ * Pins the main thread of a process to a core with real-time priority. Other threads (compiler, garbage collector) are
+ * not pinned, so that they do not compete with it. Does nothing with a single core, without `taskset` and `chrt`, or
  * without permission.
  */
 function pin(pid: number, core: number): void {

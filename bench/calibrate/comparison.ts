@@ -1,16 +1,16 @@
-/** A row of the calibration: true value, measured value, and whether the error is within the bound. */
+/** Row of the calibration: true value, measured value, and whether the error is within the bound. */
 import { z } from 'zod';
 import { decimals, integer } from '../../report/text/format.ts';
 
-/** Allowed error of a measurement: the larger of `absolute` and `share`. */
+/** Allowed error of a measurement. The larger of both parts applies. */
 export interface Bound {
-  /** Error in the row's unit. */
+  /** Allowed error in the unit of the row. */
   absolute?: number;
-  /** Error as a share of the true value. */
+  /** Allowed error as a share of the true value. */
   share?: number;
 }
 
-/** A missing figure is `Infinity`, which JSON stores as null. */
+/** Number that is `Infinity` if the figure is missing. JSON stores `Infinity` as null. */
 const numberSchema = z
   .number()
   .nullable()
@@ -30,7 +30,7 @@ export type Unit = Comparison['unit'];
 const AT_MOST = 'at most';
 const EXACT = 'exact';
 
-/** A group of rows with an explanation. */
+/** Section of the calibration: rows with an explanation. */
 export const sectionSchema = z.object({ title: z.string(), text: z.string(), rows: z.array(comparisonSchema) });
 export type Section = z.output<typeof sectionSchema>;
 
@@ -44,7 +44,7 @@ export function exactly(what: string, truth: number, measured: number): Comparis
   return { what, unit: 'count', truth, measured, bound: EXACT, ok: truth === measured };
 }
 
-/** Compares with an upper bound, for an unknown true value. */
+/** Compares a measured value with an upper bound. Used if the exact value is unknown. */
 export function atMost(what: string, unit: Unit, truth: number, measured: number): Comparison {
   return { what, unit, truth, measured, bound: AT_MOST, ok: measured <= truth };
 }
@@ -56,7 +56,7 @@ export function interval(what: string, truth: number, low: number, high: number)
   return { what, unit: 'bytes', truth, measured, bound: `± ${inUnit((high - low) / 2, 'bytes')}`, ok };
 }
 
-/** Returns the value, or `Infinity` if it is missing, which violates every bound. */
+/** Returns the value. A missing value becomes `Infinity`, which violates every bound. */
 export function known(value: number | null | undefined): number {
   return value ?? Number.POSITIVE_INFINITY;
 }
@@ -68,7 +68,7 @@ export function cells({ what, unit, truth, measured, bound, ok }: Comparison): s
   return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, ok ? 'yes' : 'NO'];
 }
 
-/** Summarizes the rows by kind of bound: the largest error, the bound, and the number of rows within it. */
+/** Summarizes the rows by kind of bound: largest error, bound, and number of rows within the bound. */
 export function summary(rows: Comparison[]): string[][] {
   const kinds = Map.groupBy(rows, ({ unit, bound }) => `${unit} ${bound.replace(/\d/g, '')}`);
   return [...kinds.values()].map((rowsOfKind) => {

@@ -1,6 +1,6 @@
 /**
- * Calibrates `compare` with alternating runs, as in `study A B`: it must detect a server that is slower and larger by a known share, and no
- * difference between halves of equal runs.
+ * Calibrates `compare` with alternating runs, as in `study A B`. It must detect a server that is slower and larger by a
+ * known share, and must find no difference between halves of equal runs.
  */
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { compare } from '../../report/compare/compare.ts';
@@ -10,7 +10,7 @@ import { atMost, type Comparison, exactly, known, type Section } from './compari
 import type { KnownServerStarted } from './known-server.ts';
 
 const SIZE = { connections: 1000, broadcasts: 100, broadcastSeconds: 0.2, holdSeconds: 10 };
-/** Runs of each side. */
+/** Number of runs per side. */
 const RUNS = 5;
 const KEEP_BYTES = 16 * 1024;
 const DELAY_MS = 100;
@@ -23,10 +23,10 @@ const P99 = 'latency.oneWayMs.p99';
 const MEMORY = ['memory.perConnectionBytes.workerPss.slope', 'memory.perConnectionBytes.workerRss.slope'];
 const CPU_CONNECT = 'cpu.worker.rampSecondsPerThousandConnects';
 const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
-/** Comparisons have a confidence of 95 %. */
+/** Maximum share of false alarms. Comparisons have a confidence of 95 %. */
 const MAX_FALSE_SHARE = 0.05;
 
-/** Measures the differences. Takes 70 seconds for each of 3 × `RUNS` + 1 runs. */
+/** Measures the differences. Needs 3 × `RUNS` + 1 runs of 70 seconds. */
 export async function differences(): Promise<Section> {
   const pilot = await artilleryRun(SIZE, REFERENCE);
   const changed = changedBy(pilot);
@@ -58,7 +58,7 @@ function changedBy({ memory, cpu }: Result): ServerPlan {
   return {
     keep: { kind: 'buffer', bytes: Math.round(KEEP_BYTES + LARGER * slope) },
     delaysMs: [[0, DELAY_MS * (1 + SLOWER)]],
-    // Seconds per thousand connects equal milliseconds per connect.
+    // Seconds per thousand connects are equal to milliseconds per connect.
     connectCpuUs: BUSIER * 1000 * known(worker?.rampSecondsPerThousandConnects),
     copyCpuUs: BUSIER * known(worker?.broadcastMicrosecondsPerMessage),
   };
@@ -94,7 +94,7 @@ function falseDifferenceRows(equal: Result[]): Comparison[] {
   return [atMost(`${all.length} comparisons of equal runs: with a difference`, 'count', allowed, falsePositives)];
 }
 
-/** Returns every division of an even number of values into two halves, each once. */
+/** Returns every division of an even number of values into two halves, without repetition. */
 export function halvesOf<T>(values: T[]): [T[], T[]][] {
   const chosen = (from: number, count: number): number[][] =>
     count === 0
@@ -102,7 +102,7 @@ export function halvesOf<T>(values: T[]): [T[], T[]][] {
       : values.flatMap((_, first) =>
           first < from ? [] : chosen(first + 1, count - 1).map((rest) => [first, ...rest]),
         );
-  // The first half always contains the first value, so that each division appears once.
+  // The first half always contains the first value, so that no division occurs twice.
   return chosen(1, values.length / 2 - 1).map((rest) => {
     const half = new Set([0, ...rest]);
     return [values.filter((_, index) => half.has(index)), values.filter((_, index) => !half.has(index))];
@@ -114,18 +114,18 @@ function isDifferent(answer: string | undefined): boolean {
 }
 
 interface ArtilleryRunSize {
-  /** Number of connections, opened in four equal ramps. */
+  /** Number of connections. They are opened in four equal ramps. */
   connections: number;
   broadcasts: number;
   broadcastSeconds: number;
-  /** Idle time before the broadcasts. Its CPU use is subtracted from CPU per connect. */
+  /** Idle time before the broadcasts. CPU use in this time is subtracted from the CPU per connect. */
   holdSeconds: number;
 }
 
 const RAMPS = 4;
 const RAMP_SECONDS = 2;
 
-/** Runs `artillery run` with engine and plugin against a new known server. */
+/** Runs `artillery run` with engine and plugin on a new known server. */
 async function artilleryRun(size: ArtilleryRunSize, config: ServerPlan): Promise<Result> {
   const server = await startKnownServer(config);
   const cleanUps: (() => unknown)[] = [];

@@ -1,4 +1,6 @@
-/** Calibrates the detection of other programs that use a known share of the CPUs, and their effect on latency. */
+/**
+ * Calibrates the detection of other programs that use a known share of the CPUs, and measures their effect on latency.
+ */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
@@ -10,10 +12,10 @@ import { atMost, type Bound, type Comparison, known, near, type Section } from '
 interface HogSize {
   receivers: number;
   broadcasts: number;
-  /** Shares of all CPUs, below and above the limit from which on times are not compared. */
+  /** Shares of all CPUs that the other programs use. Some are below the limit for comparing times, some above. */
   shares: number[];
   bound: Bound;
-  /** Allowed factor of the p50 with the smallest share, relative to no hogs. */
+  /** Allowed factor of the p50 with the smallest share, relative to a quiet machine. */
   slower: number;
 }
 
@@ -39,7 +41,7 @@ export async function hogs(size: HogSize): Promise<Section> {
   };
 }
 
-/** Measures with a new server and fleet. */
+/** Measures with a new server and a new generator process. */
 function measureWith({ receivers, broadcasts }: HogSize, share: number) {
   return withSetup({}, async (setup) => {
     await join(setup.fleet, receivers);

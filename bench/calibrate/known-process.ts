@@ -1,6 +1,6 @@
 /**
- * Runs servers with known behaviour in separate processes, because a shared event loop would change that behaviour. Has the code of both
- * parent and child.
+ * Runs servers with known behaviour in separate processes. In the same process, a shared event loop would change the
+ * behaviour. The file contains the code of both parent and child.
  */
 import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
@@ -12,10 +12,11 @@ import { firstMessage } from '../wait-for-message.ts';
 const CLOSE_TIMEOUT_MS = 5000;
 
 /**
- * Child: starts with the parent's configuration, replies to each message with the true values, and ends with the parent. Without an IPC
- * channel, prints the addresses to stdout.
+ * Code of the child. It starts with the parent's configuration, replies to each message with the true values, and ends
+ * with the parent. Without an IPC channel, it prints the addresses to stdout.
  * @param nothing returns the true values of an idle server
- * @param start returns the server's addresses; `truth` returns the object to which the server adds its true values since the last request
+ * @param start returns the server's addresses; `truth` returns the object to which the server adds its true values
+ * since the last request
  */
 export async function serve<Config, Started, Truth>(
   nothing: () => Truth,
@@ -28,19 +29,19 @@ export async function serve<Config, Started, Truth>(
     truth = nothing();
   });
   process.on('disconnect', () => process.exit());
-  // Ctrl-C reaches the whole process group; the parent decides when this process ends.
+  // Ctrl-C reaches the whole process group. This process ignores it, because the parent decides when it ends.
   process.on('SIGINT', () => {});
   if (process.send) process.send(started);
   else console.log(JSON.stringify(started));
 }
 
-/** Parent: a running known server. */
+/** A running known server, as the parent sees it. */
 export interface KnownProcess<Started, Truth> {
   pid: number;
   started: Started;
   /** Returns the true values since the last request. */
   truth(): Promise<Truth>;
-  /** Closes the server. Idempotent. */
+  /** Closes the server. A second call does nothing. */
   close(): Promise<void>;
 }
 
@@ -48,7 +49,7 @@ export interface KnownProcess<Started, Truth> {
  * Starts a known server.
  * @param module file in this folder, such as `known-server.ts`
  * @param execArgv options of Node
- * @throws Error if it ends instead of starting; its own error is on stderr
+ * @throws Error if the server ends instead of starting; its own error is on stderr
  */
 export async function startKnown<Started, Truth>(
   module: string,

@@ -1,6 +1,6 @@
 /**
- * A Socket.IO server with the wire contract, through `instrument(io)`, that keeps a known amount of memory per connection and delays each
- * copy of a broadcast by a known time. It records the actual delay, because timers fire late and that is part of the true value.
+ * A Socket.IO server with the wire contract, by `instrument(io)`. It keeps a known amount of memory per connection and
+ * delays each copy of a broadcast by a known time. It records the actual delays, because timers fire late.
  */
 import { createSecretKey, type KeyObject } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -13,27 +13,29 @@ import { serve } from './known-process.ts';
 
 export interface KnownServerConfig {
   token: string;
-  /** Memory kept for each connection. */
+  /** Memory that is kept for each connection. */
   keep?: { kind: KeptKind; bytes: number };
-  /** Shortest and longest delay of a copy, for each simulated worker. One entry simulates one worker, `w0`. */
+  /** Minimum and maximum delay of a copy, for each simulated worker. A single entry simulates the worker `w0`. */
   delaysMs?: [number, number][];
-  /** Mean of an additional, exponentially distributed delay, which all copies of a broadcast share. */
+  /** Mean of an additional delay that all copies of a broadcast share. It has an exponential distribution. */
   sharedDelayMs?: number;
-  /** CPU time that each connection takes. */
+  /** CPU time per connect. */
   connectCpuUs?: number;
-  /** CPU time that each open connection takes per second. */
+  /** CPU time per open connection and second. */
   idleCpuUsPerSec?: number;
-  /** CPU time that each copy of a broadcast takes. */
+  /** CPU time per copy of a broadcast. */
   copyCpuUs?: number;
-  /** Garbage in V8's heap, allocated for each connection and not kept. */
+  /** Bytes of garbage in V8's heap that each connect allocates and drops. */
   garbageBytes?: number;
-  /** Keeps arrays of 2, 8 and 32 KB, each allocated by a different function. */
+  /** Whether each connection keeps arrays of 2, 8 and 32 KB, allocated by three different functions. */
   keepsByPlace?: boolean;
-  /** A Buffer for each copy of a broadcast, kept for `forMs` after it. */
+  /** Buffer that each copy of a broadcast allocates and keeps for `forMs`. */
   perCopy?: { bytes: number; forMs: number };
 }
 
-/** A Buffer outside V8's heap, an array of doubles inside it, or native memory that V8 does not count. */
+/**
+ * Kind of kept memory: a Buffer outside V8's heap, an array of doubles in it, or native memory that V8 does not count.
+ */
 type KeptKind = 'buffer' | 'heap' | 'native';
 
 export interface KnownServerStarted {
@@ -41,12 +43,12 @@ export interface KnownServerStarted {
   controlUrl: string;
 }
 
-/** A copy passed to its receiver's socket. */
+/** Copy of a broadcast that was passed to the socket of its receiver. */
 export interface Copy {
   seq: number;
   worker: string;
   publisher: string;
-  /** Time since the broadcast's `sentAtUs`. */
+  /** Time from the broadcast's `sentAtUs` to the copy. */
   afterUs: number;
 }
 
@@ -54,7 +56,9 @@ export interface KnownServerTruth {
   copies: Copy[];
 }
 
-/** Step of the delays: adjacent members get very different ones, and all together cover the range evenly. */
+/**
+ * Step of the delays. Neighbouring members get very different delays, and all members together cover the range evenly.
+ */
 const GOLDEN_RATIO = 0.618033988749895;
 
 const ALLOCATE: Record<KeptKind, (bytes: number) => unknown> = { buffer: bufferOf, heap: doublesOf, native: keyOf };
@@ -144,7 +148,7 @@ function nothing(): KnownServerTruth {
 function burn(us: number): void {
   owedCpuUs += us;
   for (let [lastUs, sum] = [owedCpuUs > 0 ? threadUs() : 0, 0]; owedCpuUs > 0 && sum >= 0; ) {
-    // Enough work per step that reading the clock takes little of the time.
+    // A step is long enough that reading the clock takes only a small share of the time.
     for (let step = 0; step < BURN_STEPS; step++) sum += Math.sqrt(step);
     const nowUs = threadUs();
     owedCpuUs -= nowUs - lastUs;
@@ -159,7 +163,7 @@ function threadUs(): number {
   return user + system;
 }
 
-/** Spends CPU time continuously. A late timer makes up for the time that it missed. */
+/** Uses CPU time continuously. After a late timer, the missed time is added. */
 function spend(usPerSec: () => number): void {
   let atMs = performance.now();
   setInterval(() => {
@@ -169,13 +173,14 @@ function spend(usPerSec: () => number): void {
   }, SPEND_EVERY_MS);
 }
 
-/** Allocates a Buffer and writes to every page, because untouched pages take no memory. */
+/** Allocates a Buffer and writes to all of its pages. Untouched pages would take no memory. */
 function bufferOf(bytes: number): Buffer {
   return Buffer.alloc(bytes, 1);
 }
 
 /**
- * Allocates an OpenSSL key: its bytes come from malloc, which V8 does not count. All keys share one source buffer, so no garbage remains.
+ * Allocates an OpenSSL key. Its bytes come from malloc, which V8 does not count. All keys share one source buffer, so
+ * no garbage remains.
  */
 function keyOf(bytes: number): KeyObject {
   keySource ??= Buffer.alloc(bytes, 1);
@@ -194,12 +199,12 @@ function keep32(): number[] {
   return new Array<number>(32 * 128).fill(0.5);
 }
 
-/** Allocates an array of doubles, which V8 stores unboxed, eight bytes each. */
+/** Allocates an array of doubles. V8 stores each in eight bytes. */
 function doublesOf(bytes: number): number[] {
   return new Array<number>(bytes / 8).fill(0.5);
 }
 
-/** True for the run's own receivers, which keep no ledger and join separate rooms. */
+/** Returns whether a socket is one of the run's own receivers. They have no ledger and join separate rooms. */
 function isProbe(socket: Socket): boolean {
   return [...socket.rooms].some((room) => /:(single|warm-up)$/.test(room));
 }

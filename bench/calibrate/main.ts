@@ -1,4 +1,4 @@
-/** `npm run calibrate`: measures servers with known true values, and prints the errors. */
+/** The command `npm run calibrate`: measures servers with known true values, and prints the errors. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { z } from 'zod';
@@ -58,15 +58,18 @@ const PARTS = {
   'memory-intervals': () => memoryIntervals(1000),
   'cost-intervals': costIntervals,
   'study-differences': async () => studyDifferences(200),
-  // Takes twenty minutes.
+  // This part takes twenty minutes.
   differences,
 } satisfies Record<string, () => Promise<Section>>;
 type Part = keyof typeof PARTS;
 const PART_NAMES = Object.keys(PARTS) as Part[];
 
-/** Parts are retried, because other load on the machine affects every measured time. */
+/**
+ * Maximum number of attempts per part. Other load on the machine can make an attempt fail, because it affects every
+ * measured time.
+ */
 const MAX_ATTEMPTS = 3;
-/** Parts that are never retried: they measure the rate of false alarms, which retries would hide. */
+/** Parts that are never retried. They measure the rate of false alarms, which retries would hide. */
 const NEVER_RETRIED: Part[] = ['differences', 'study-differences'];
 
 const USAGE = `usage: npm run calibrate -- [options]
@@ -85,7 +88,7 @@ async function calibrate({ only, write }: { only: Part[]; write: boolean }): Pro
   const sections: (Section & { when: Measured })[] = [];
   const keepsOthers = only.length < PART_NAMES.length && existsSync(DATA);
   const before = keepsOthers ? readCalibration(readFileSync(DATA, 'utf8')) : undefined;
-  // Checks the versions before half an hour of measuring.
+  // Checks the versions before the measurements, which take half an hour.
   if (write) merged(machine, sections, before);
   for (const name of only) {
     const load = loadavg()[0] as number;

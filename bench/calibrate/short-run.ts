@@ -1,6 +1,6 @@
 /**
- * Measures a known server as a run does, with the product's readings and windows but without Artillery: ramps and plateaus, hold,
- * broadcasts, and memory after them.
+ * Measures a known server like a run: ramps and plateaus, hold, broadcasts, and memory afterwards. It uses the
+ * product's readings and windows, but not Artillery.
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
@@ -22,19 +22,19 @@ import {
 } from './calibration-setup.ts';
 
 interface ShortRunSize {
-  /** Number of connections, opened in equal ramps between the plateaus. */
+  /** Number of connections. They are opened in equal ramps between the plateaus. */
   connections: number;
   plateaus: number;
   warmUps: number;
   holdSeconds: number;
   broadcasts: { count: number; intervalMs: number };
-  /** Time from the last receipt to the end of the broadcasts' window. */
+  /** Time from the last receipt to the end of the window of broadcasts. */
   drainMs: number;
 }
 
 const COUNT_TIMEOUT_MS = 10_000;
 
-/** Runs the measurement; the connections stay open. */
+/** Runs the measurement. The connections stay open. */
 export async function shortRun(setup: Setup, size: ShortRunSize) {
   const { control, fleet } = setup;
   await warmUp(setup, size.warmUps);
@@ -63,7 +63,7 @@ export async function shortRun(setup: Setup, size: ShortRunSize) {
       const more = Math.round(size.connections / (size.plateaus - 1));
       await join(fleet, more);
       joined += more;
-      // The fleet's count is updated a little later than the joins resolve.
+      // Waits for the generator's count, which is updated shortly after the joins.
       await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, neverAborted);
       measurements.cpu.ramps.push(await ramp.end());
       stage('plateau');

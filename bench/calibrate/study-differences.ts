@@ -1,4 +1,7 @@
-/** Calibrates the decision of studies: simulated studies, whose runs are a stored run with random noise added to its figures. */
+/**
+ * Calibrates the decisions of studies on simulated studies. A simulated run is a stored run with random noise added to
+ * its figures.
+ */
 import { join } from 'node:path';
 import type { Level, Levels, Plan } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -20,10 +23,10 @@ interface Design {
   what: string;
   vary: Plan['vary'];
   repeat: number;
-  /** Relative standard deviation of every measured figure. */
+  /** Relative standard deviation of each measured figure. */
   noiseOf?(levels: Levels): number;
   isFaulty?: boolean;
-  /** Relative increase of the p99. */
+  /** Relative increase of the p99 by level. */
   slowerBy?(levels: Levels): number;
 }
 
@@ -42,7 +45,7 @@ const MAX_FALSE_PERCENT = 5;
 const MAX_MISSED_PERCENT = 20;
 
 /**
- * Simulates the studies; takes about a second per study.
+ * Simulates the studies. Takes about a second per study.
  * @param studies number of studies of each design
  * @param uniform random numbers above 0 and below 1
  */
@@ -84,9 +87,9 @@ export function studyDifferences(studies: number, uniform?: () => number): Secti
 }
 
 interface Found {
-  /** Number of figures reported as better or worse, over all pairs. */
+  /** Number of figures that are reported as better or worse, over all pairs. */
   count: number;
-  /** Number of pairs in which the p99 is reported as worse. */
+  /** Number of pairs whose p99 is reported as worse. */
   slowerPairs: number;
 }
 

@@ -1,4 +1,7 @@
-/** Columns of the client bench. Each figure is also shown as a multiple of the floor's, measured just before or after. */
+/**
+ * Columns of the client bench. A figure is also shown as a multiple of the floor: a minimal client in C, measured
+ * directly before or after.
+ */
 import { intervalOf, pooledNoise, spreadOf } from '../../report/statistics/spread.ts';
 import { decimals, integer, kilobytes } from '../../report/text/format.ts';
 import { type Column, type Round, valuesOf, withSpread } from '../rounds.ts';
@@ -6,7 +9,10 @@ import type { Measured } from './measure-clients.ts';
 
 export const FLOOR = 'bare epoll client in C';
 
-/** Measurements of a generator and of the floor just before or after it; undefined if the floor failed. */
+/**
+ * Measurements of a generator, and of the floor (a minimal client in C) directly before or after. Undefined if the
+ * floor failed.
+ */
 export interface GeneratorAndFloor {
   own: Measured;
   floor: Measured | undefined;
@@ -15,8 +21,8 @@ export interface GeneratorAndFloor {
 type Figure = (measured: Measured) => number;
 
 /**
- * Returns the columns. Omits the multiple of memory without TLS: the floor's 24 bytes per connection are within the
- * rounding of memory readings.
+ * Returns the columns. Without TLS, the multiple of memory is omitted, because the floor's 24 bytes per connection are
+ * within the rounding of memory readings.
  */
 export function columns(tls: boolean): Column<GeneratorAndFloor>[] {
   const memory: Figure = ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes;
@@ -40,7 +46,10 @@ function withMultiple(title: string, of: Figure, text: (value: number) => string
   return [figure(title, of, text), { title: '× floor', cell: (rounds, variant) => multiple(rounds, variant, of) }];
 }
 
-/** Returns a column for a figure. The floor's cell includes all of its measurements, also those made for other generators. */
+/**
+ * Returns the column of a figure. The floor's cell contains all of its measurements, including measurements for other
+ * generators.
+ */
 function figure(title: string, of: Figure, text: (value: number) => string): Column<GeneratorAndFloor> {
   const floors = (rounds: Round<GeneratorAndFloor>[]) =>
     new Set(rounds.flatMap((round) => Object.values(round)).flatMap(({ floor }) => floor ?? []));
@@ -50,8 +59,8 @@ function figure(title: string, of: Figure, text: (value: number) => string): Col
 }
 
 /**
- * Returns the mean multiple with a 95 % interval, from the pooled spread of all generators between rounds, or the generator's own spread if
- * that is larger.
+ * Returns the mean multiple with a 95 % interval. The interval uses the pooled spread of all generators between rounds,
+ * or the generator's own spread if that is larger.
  */
 function multiple(rounds: Round<GeneratorAndFloor>[], variant: string, of: Figure): string {
   const spreads = (name: string) =>

@@ -1,4 +1,4 @@
-/** The compared generators. To add one, add an entry. */
+/** The compared generators. A new generator is a new entry. */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,12 +10,12 @@ import { type Generator, Program, type Started } from './measured-generator.ts';
 import { JOIN, type Load, trustOf } from './programs/load-program.ts';
 
 const ENGINE = 'socketio-capacity';
-/** Generators that `--events` compares. */
+/** Generators that the option `--events` compares. */
 export const EVENTS = ['capacity', 'engine', 'deep', 'list', 'unreadable', 'uncounted'];
 
-/** Time between Artillery's first phase and the ramp, in which its start-up settles. */
+/** Seconds between Artillery's first phase and the ramp. Work of its start ends in this time. */
 const LEAD_SECONDS = 6;
-/** Time after the ramp, which the bench needs for its windows (measure-clients.ts). */
+/** Seconds after the ramp for the windows of the bench (measure-clients.ts). */
 const HOLD_SECONDS = 20;
 
 export const GENERATORS: Generator[] = [
@@ -73,7 +73,10 @@ async function startFloor(load: Load, _worker: Worker, folder: string): Promise<
   return startProgram(new Program(binary, args));
 }
 
-/** Starts our fleet alone, the cheapest complete client; the server bench uses it, too. */
+/**
+ * Starts the product's generator processes alone, which are the cheapest complete client. The server bench also uses
+ * it.
+ */
 export const startFleet = startScript('fleet-program');
 
 function startScript(name: string, options: string[] = []) {
@@ -112,7 +115,7 @@ async function startProgram(program: Program): Promise<Started> {
   return startedBy(program, finish, { ramp: async () => program.send('go') });
 }
 
-/** Default `ramp`: the generator starts its ramp by itself. */
+/** Generator whose ramp starts by itself. `parts` can replace this. */
 function startedBy(program: Program, finish: Started['finish'], parts: Partial<Started> = {}): Started {
   return { tree: program.tree, ramp: async () => {}, finish, close: () => program.kill(), ...parts };
 }
@@ -121,12 +124,15 @@ async function receivedBy(program: Program): Promise<number> {
   return JSON.parse(await program.line(/^\{"joined":/)).received;
 }
 
-/** A ramp with a constant rate: Artillery busy-waits in phases without `rampTo`. */
+/** Returns a ramp with a constant rate. Without `rampTo`, Artillery busy-waits in a phase. */
 function rampOf({ connections, ratePerSec }: Load): Record<string, unknown> {
   return { duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec };
 }
 
-/** Starts the whole product: engine, fleet and plugin, with ledger and histograms. Its own broadcast at the end checks the ledger. */
+/**
+ * Starts the whole product: engine, generator processes and plugin, with ledger and histograms. At the end, it sends a
+ * broadcast to check the ledger.
+ */
 async function startCapacity(load: Load, worker: Worker, folder: string): Promise<Started> {
   const results = join(folder, 'results');
   const script = {
@@ -144,7 +150,7 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
     },
     scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN }, { hold: true }] }],
   };
-  // Waits for the plugin's output, because it moves Artillery's own into a file.
+  // Waits for the plugin's output. The plugin moves Artillery's own output to a file.
   const program = await startArtillery(load, folder, script, /· 0 \//);
   return startedBy(program, async () => {
     await program.end();
@@ -171,7 +177,7 @@ function startExternal(engine: string) {
   };
 }
 
-/** Returns the `emit` step; the built-in engine supports only the form with `channel` and `data`. */
+/** Returns the `emit` step. The built-in engine supports only the form with `channel` and `data`. */
 function externalEmit(engine: string): unknown {
   return engine === 'socketio' ? { channel: JOIN[0], data: JOIN[1] } : JOIN;
 }

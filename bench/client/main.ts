@@ -1,4 +1,7 @@
-/** `npm run bench:client`: compares load generators' cost per connection and per message with the minimal client's. */
+/**
+ * The command `npm run bench:client`: compares load generators by their cost per connection and per message with the
+ * minimal client.
+ */
 import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -86,7 +89,7 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
       measure: async (label: string, round: number): Promise<GeneratorAndFloor> => {
         const position = variants.indexOf(label);
         const folder = join(scratch, `${round}-${position}`);
-        // A failure of the floor shows in its own row only.
+        // A failure of the floor, the minimal client, is shown only in its own row.
         const measureFloor = () => measureOne(FLOOR, join(folder, 'floor')).catch(() => undefined);
         const own = await measureOne(label, folder);
         if (label === FLOOR) floor = own;

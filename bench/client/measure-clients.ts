@@ -1,6 +1,6 @@
 /**
- * Measures a generator against a worker: CPU of the ramp, of an idle window and of a window with broadcasts, and memory before the ramp and
- * with all connections. Covers the generator's process tree, without its start.
+ * Measures a generator with a worker: CPU of the ramp, of an idle window and of a window with broadcasts; memory before
+ * the ramp and with all connections. The figures include all processes of the generator, but not its start.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { until } from '../wait-for-message.ts';
@@ -10,21 +10,21 @@ import type { Load } from './programs/load-program.ts';
 
 export type Measured = Awaited<ReturnType<typeof measureStarted>>;
 
-/** Wait before the ramp, for work of the runtime after its start. */
+/** Wait before the ramp, in which the runtime finishes work of its start. */
 const WARM_MS = 2000;
-/** Wait after the last connection, for its join. */
+/** Wait after the last connection for its join. */
 const JOIN_MS = 500;
 /** Wait before the idle window. */
 const SETTLE_MS = 2000;
 const RAMP_TIMEOUT_MS = 60_000;
 const DRAIN_TIMEOUT_MS = 90_000;
-/** Time for earlier connections to close: a killed polling client counts as connected until it misses a ping. */
+/** Time for earlier connections to close. A killed polling client counts as connected until it misses a ping. */
 const END_TIMEOUT_MS = 90_000;
 const DRAIN_STEP_MS = 500;
-/** A generator has processed all messages once its CPU use is close to that of the idle window; this is the tolerance. */
+/** Tolerance in cores. A generator has processed all messages when its CPU use is within this of the idle window. */
 const QUIET_CORES = 0.03;
 
-/** @throws Error when the generator fails, does not get all connections, or loses messages that it counts */
+/** @throws Error if the generator fails, does not open all connections, or loses messages that it counts */
 export async function measure(
   generator: Generator,
   worker: Worker,
@@ -35,7 +35,7 @@ export async function measure(
 ): Promise<Measured> {
   const { tool } = generator;
   if (tool && versionOf(tool) === undefined) throw new Error(`not installed: \`${tool.install}\``);
-  // Otherwise connections of the previous generator would be counted as this one's.
+  // Waits, so that connections of the previous generator are not counted.
   await until(
     async () => (await worker.stats()).connections === 0,
     END_TIMEOUT_MS,
@@ -62,8 +62,8 @@ async function measureStarted(
   await delay(WARM_MS, undefined, { signal });
   const beforeBytes = started.startBytes ?? tree.pssBytes();
   await started.ramp();
-  // Some generators start their ramp later by themselves, or open extra connections, so the ramp's CPU counts from the last reading with
-  // under 1 % of the connections.
+  // Some generators start their ramp later by themselves, or open additional connections. The CPU of the ramp is
+  // therefore counted from the last reading with less than 1 % of the connections.
   let [earlierUs, latestUs] = [tree.cpuUs(), tree.cpuUs()];
   const hasBegun = async () => {
     [earlierUs, latestUs] = [latestUs, tree.cpuUs()];
@@ -95,10 +95,10 @@ async function measureStarted(
   return {
     cpuPerConnectionUs: rampCpuUs / connections,
     cpuPerMessageUs: (cpuUs - idleCores * windowUs) / messages,
-    /** Proportional set size. */
+    /** Memory per connection, from the proportional set size (PSS). */
     memoryPerConnectionBytes: (pssBytes - beforeBytes) / connections,
     rampSeconds,
-    /** CPU use of the idle connections, in percent of a core; each is pinged once in the window. */
+    /** CPU use of the idle connections, in percent of a core. Each connection is pinged once in the window. */
     idlePercent: idleCores * 100,
     messages,
   };

@@ -1,4 +1,4 @@
-/** A generator process under measurement: it starts, waits before its ramp, and is ended by the bench. */
+/** A generator process that is measured. It starts and waits before its ramp, and the bench ends it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,13 +12,16 @@ import type { Load } from './programs/load-program.ts';
 
 export interface Started {
   tree: ProcessTree;
-  /** Memory before the generator created its virtual users, if it creates them before the ramp. */
+  /** Memory before the generator created its virtual users. Set if it creates them before the ramp. */
   startBytes?: number;
-  /** Starts the ramp, or waits until it starts by itself. */
+  /** Starts the ramp, or waits until the generator starts it. */
   ramp(): Promise<void>;
-  /** Ends the generator. @returns the number of received messages; undefined if it does not count them */
+  /**
+   * Ends the generator.
+   * @returns the number of received messages; undefined if the generator does not count them
+   */
   finish(): Promise<number | undefined>;
-  /** Kills all processes of the generator. Idempotent. */
+  /** Kills all processes of the generator. A second call does nothing. */
   close(): Promise<void>;
 }
 
@@ -31,7 +34,7 @@ interface Tool {
   install: string;
 }
 
-/** Returns the tool's version; undefined if it is not installed. */
+/** Returns the version of a program; undefined if it is not installed. */
 export function versionOf({ command, version }: Tool): string | undefined {
   const line = firstLine(command, version);
   return line && (/\d+\.[\w.]*/.exec(line)?.[0] ?? line);
@@ -40,11 +43,15 @@ export function versionOf({ command, version }: Tool): string | undefined {
 export interface Generator {
   name: string;
   label: string;
-  /** A program that npm does not install. */
+  /** Program that npm does not install. */
   tool?: Tool;
-  /** Measured only if `--only` lists it. */
+  /** Whether the generator is measured only if `--only` lists it. */
   onRequest?: true;
-  /** @param folder folder for its files @returns once it is ready for its ramp */
+  /**
+   * Starts the generator.
+   * @param folder folder for its files
+   * @returns when it is ready for its ramp
+   */
   start(load: Load, worker: Worker, folder: string): Promise<Started>;
 }
 
@@ -53,7 +60,7 @@ export class Program {
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
   readonly #lines: string[] = [];
-  /** Emitter of `change`, when a line arrives or the process ends. */
+  /** Emits `change` when a line arrives or the process ends. */
   readonly #events = new EventEmitter();
 
   constructor(command: string, args: string[], env: NodeJS.ProcessEnv = process.env, cwd?: string) {
@@ -68,11 +75,14 @@ export class Program {
         this.#events.emit('change');
       });
     }
-    // Ignores write errors after the process has ended, which is reported as its end.
+    // Ignores write errors after the process has ended, because its end is reported separately.
     this.#child.stdin?.on('error', () => {});
   }
 
-  /** Waits for a line of output. @throws Error with the last output if the process ends or times out first */
+  /**
+   * Waits for a line of output.
+   * @throws Error with the last output if the process ends or the time is over
+   */
   async line(pattern: RegExp, timeoutMs = READY_TIMEOUT_MS): Promise<string> {
     const signal = AbortSignal.timeout(timeoutMs);
     for (;;) {
@@ -87,7 +97,7 @@ export class Program {
     this.#child.stdin?.write(`${line}\n`);
   }
 
-  /** Closes the process's input and waits for its end. */
+  /** Closes the input of the process and waits for its end. */
   async end(): Promise<void> {
     this.#child.stdin?.end();
     const timer = setTimeout(() => this.tree.kill('SIGKILL'), END_TIMEOUT_MS);
@@ -116,20 +126,20 @@ export class Program {
 /** Reads CPU time and memory of a process and all its descendants from /proc (Linux). */
 export class ProcessTree {
   readonly rootPid: number;
-  /** Last known CPU time by thread. Ended threads are kept, so that they still count. */
+  /** Last known CPU time of each thread. Ended threads are kept, because they still count. */
   readonly #cpuNs = new Map<string, number>();
 
   constructor(rootPid: number) {
     this.rootPid = rootPid;
   }
 
-  /** Returns the pids, root first. Descendants whose parent has ended are not found. */
+  /** Returns the process ids, the root first. A descendant whose parent has ended is not found. */
   pids(): number[] {
     const table = readProcessTable();
     return table.has(this.rootPid) ? [...withDescendants([this.rootPid], table)] : [];
   }
 
-  /** Returns user and system time of all threads since their start, from the scheduler's nanosecond counters. */
+  /** Returns user and system time of all threads since their start. It uses the scheduler's nanosecond counters. */
   cpuUs(): number {
     for (const pid of this.pids()) {
       for (const tid of attempt(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
@@ -142,7 +152,7 @@ export class ProcessTree {
     return totalNs / 1000;
   }
 
-  /** Returns the proportional set size: pages shared by several processes are divided among them. */
+  /** Returns the proportional set size. Pages that several processes share are divided among them. */
   pssBytes(): number {
     return this.pids().reduce((total, pid) => {
       const rollup = attempt(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
@@ -151,7 +161,7 @@ export class ProcessTree {
   }
 
   kill(signal: NodeJS.Signals): void {
-    // The process may have ended meanwhile.
+    // The process may have ended in the meantime.
     for (const pid of this.pids()) attempt(() => process.kill(pid, signal));
   }
 }

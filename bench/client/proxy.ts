@@ -1,6 +1,6 @@
 /**
- * Starts the stack's nginx between generators and worker to terminate TLS. All generators negotiate the same cipher and key exchange, and
- * the worker is the same as without TLS.
+ * Starts the stack's nginx between generators and worker, to terminate TLS. All generators then negotiate the same
+ * cipher and key exchange, and the worker is the same as without TLS.
  */
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -14,7 +14,11 @@ import { respondsOk, waitFor } from '../../server/stack/wait-for.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
-/** @param folder folder for its files @throws CapacityError if nginx is missing or rejects its configuration; Error if it does not start */
+/**
+ * @param folder folder for the proxy's files
+ * @throws CapacityError if nginx is missing or rejects its configuration
+ * @throws Error if nginx does not start
+ */
 export async function startTlsProxy(workerUrl: string, connections: number, folder: string) {
   const nginx = requireTool('nginx');
   const { nginx: plan } = planStack({ connections, profile: 'full', workers: 1 }, readMachine());
@@ -36,7 +40,7 @@ export async function startTlsProxy(workerUrl: string, connections: number, fold
   }
   return {
     url: `https://127.0.0.1:${port}`,
-    /** Certificate to trust (PEM file). */
+    /** PEM file with the certificate of the proxy. */
     caFile: join(folder, 'cert.pem'),
     pid: master.pid as number,
     close,

@@ -1,4 +1,4 @@
-/** `npm run bench:server`: measures the effect of each tuning of the bundled server. */
+/** The command `npm run bench:server`: measures the effect of each tuning of the bundled server. */
 import { z } from 'zod';
 import { median } from '../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../report/text/format.ts';
@@ -9,7 +9,7 @@ import { type Measured, measure, type Setting } from './measure-servers.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
 const DEFAULTS = 'defaults';
-/** Tunings left out: the bench's client neither requests compression nor polls. */
+/** Tunings that are left out, because the bench's client neither requests compression nor polls. */
 const WITHOUT_EFFECT: TuningName[] = ['perMessageDeflate', 'httpCompression'];
 const FLAGS = [
   '--max-semi-space-size=1',
@@ -49,7 +49,7 @@ const COLUMNS: Column<Measured>[] = [
   figure('CPU per ping (µs)', ({ cpuPerPingUs }) => cpuPerPingUs, integer),
   {
     title: 'heap against defaults',
-    // The live heap varies so little that small differences are visible.
+    // Uses the live heap. It varies so little that small differences are visible.
     cell: (rounds, variant) => {
       const [own, defaults] = [variant, DEFAULTS].map((name) => median(valuesOf(rounds, name, heapBytes)));
       if (own === undefined || defaults === undefined || variant === DEFAULTS) return '';

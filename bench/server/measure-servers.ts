@@ -1,6 +1,6 @@
 /**
- * Measures one setting of the server: memory at several plateaus, each after forced collections, and CPU of the ramps and of a window with
- * broadcasts. The memory per connection is the slope of a line through the plateaus.
+ * Measures a setting of the server: memory at several plateaus, each after forced collections, and CPU of the ramps and
+ * of a window with broadcasts. Memory per connection is the slope of a line through the plateaus.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../protocol/wire/events.ts';
@@ -20,13 +20,13 @@ type Plateau = Pick<WorkerStats, 'connections' | 'rssBytes' | 'heapUsedBytes'>;
 
 const PLATEAUS = 4;
 const RATE_PER_SEC = 500;
-/** Connections opened and closed before the measurement, which trigger one-time allocations. */
+/** Number of connections that are opened and closed before the measurement, to trigger one-time allocations. */
 const WARM_UP = 500;
 const READY_MS = 1000;
 const JOIN_MS = 500;
 const SETTLE_MS = 2000;
 const TIMEOUT_MS = 60_000;
-/** Number of collections, because one can leave work for the next, such as releasing emptied pages. */
+/** Number of collections. One collection can leave work for the next, such as the release of empty pages. */
 const COLLECTIONS = 3;
 
 export async function measure(setting: Setting, connections: number, plan: BroadcastPlan, signal: AbortSignal) {
@@ -67,7 +67,10 @@ export async function measure(setting: Setting, connections: number, plan: Broad
   }
 }
 
-/** Opens more connections. @returns the worker's CPU time for it */
+/**
+ * Opens more connections.
+ * @returns the worker's CPU time for them
+ */
 async function ramp(worker: Worker, connections: number, held: Started[], signal: AbortSignal): Promise<number> {
   const started = await startFleet({ url: worker.url, connections, ratePerSec: RATE_PER_SEC });
   held.push(started);
@@ -88,7 +91,10 @@ async function plateau(worker: Worker, signal: AbortSignal): Promise<Plateau> {
   return { connections, rssBytes, heapUsedBytes };
 }
 
-/** Measures the CPU of an idle window and of an equally long window with broadcasts; both include one ping of every connection. */
+/**
+ * Measures the CPU of an idle window, and of an equally long window with broadcasts. Each connection is pinged once in
+ * both windows.
+ */
 async function windowsCpuUs(
   worker: Worker,
   plan: BroadcastPlan,

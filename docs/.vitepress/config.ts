@@ -1,4 +1,4 @@
-/** VitePress configuration: pages and navigation. Builds offline and fails on dead links. */
+/** Configuration of VitePress: pages and navigation. The build works offline and fails on dead links. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { defineConfig } from 'vitepress';
@@ -14,10 +14,10 @@ import { readMeasuredStudies, studySummary } from '../studies/page.ts';
 const BASE = process.env.DOCS_BASE ?? '/';
 const REPOSITORY = repositoryUrl();
 
-/** Pages without an outline, whose wide tables and charts need its space. */
+/** Pages without an outline. Their wide tables and charts need the space. */
 const WIDE = /^(reports|studies)\/|^benchmarks\.md$/;
 
-/** Sidebar: group → title → path. */
+/** Pages in the sidebar: group → title → path. */
 const PAGES = {
   Guide: {
     'Getting started': '/guide/getting-started',
@@ -59,10 +59,10 @@ export default defineConfig({
   base: BASE,
   cleanUrls: false,
   ignoreDeadLinks: false,
-  // Included in the pages of studies.
+  // Pages of studies include these files.
   srcExclude: ['studies/*/about.md'],
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${BASE}favicon.svg` }]],
-  // VitePress's default colour of comments has too little contrast.
+  // Theme for code with more contrast. In VitePress's default theme, comments have too little.
   markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   transformPageData(page) {
     if (WIDE.test(page.relativePath)) page.frontmatter.aside = false;

@@ -1,11 +1,11 @@
-/** Writes the reference and the JSON Schema of result.json: npm run docs:reference */
+/** Writes the reference documentation and the JSON Schema of result.json (`npm run docs:reference`). */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { resultSchema } from '../../protocol/result/result.ts';
 import { MARK, PAGES } from './pages.ts';
 
-/** Returns path → content of each page, keeping its handwritten introduction. */
+/** Returns the content of each page by its path. The handwritten introduction of a page is kept. */
 export function referencePages(): Map<string, string> {
   return new Map(
     Object.entries(PAGES).map(([name, generated]) => {
@@ -18,13 +18,13 @@ export function referencePages(): Map<string, string> {
 
 export const RESULT_SCHEMA = join(import.meta.dirname, '../public/result.schema.json');
 
-/** Returns a schema that accepts additional keys, so that newer results are valid, too. */
+/** Returns the JSON Schema of results. It permits additional keys, so that newer results are also valid. */
 export function resultJsonSchema(): object {
   const schema = z.toJSONSchema(resultSchema, {
     io: 'input',
     override: ({ jsonSchema }) => {
       if (jsonSchema.additionalProperties === false) delete jsonSchema.additionalProperties;
-      // The links are relative to the page.
+      // Removes the links, because they are relative to a page.
       jsonSchema.description &&= jsonSchema.description.replace(/\[([^\]]*)\]\([^)]*\)/g, '$1');
     },
   });

@@ -1,6 +1,6 @@
 /**
- * Generates the pages of the reference from schemas, catalogues and commands. Text above `MARK` in a page is handwritten: an introduction
- * and an example at most.
+ * Generates the pages of the reference from schemas, catalogues and commands. Text above `MARK` on a page is
+ * handwritten: at most an introduction and an example.
  */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -40,7 +40,7 @@ import { catalogue, code, escaped, OPTION, optionRows, section, seriesTable, tab
 
 export const MARK = '<!-- npm run docs:reference writes what follows -->';
 
-/** Page → its generated sections. */
+/** Pages with the functions that generate their sections. */
 export const PAGES: Record<string, () => string[]> = { steps, options, metrics, errors, cli, result, server };
 
 function steps(): string[] {
@@ -134,7 +134,7 @@ function errors(): string[] {
   ];
 }
 
-/** Exit codes with the same meaning for every command, which the introduction explains. */
+/** Exit codes that have the same meaning for every command. The introduction explains them. */
 const COMMON_EXIT_CODES = ['2', '11', '130'];
 
 function cli(): string[] {
@@ -171,7 +171,7 @@ function commandsOf(command: Command, name: string): [string, Command][] {
   return visible.flatMap((subcommand) => commandsOf(subcommand, `${name} ${subcommand.name()}`.trim()));
 }
 
-/** A longer enumeration stands in the JSON Schema only. */
+/** Maximum number of values in an enumeration. A longer enumeration is only in the JSON Schema. */
 const MAX_VALUES = 6;
 
 function result(): string[] {
@@ -182,7 +182,7 @@ function result(): string[] {
       ['key', 'meaning'],
       describedKeys(keys.map(shallow), known).map((row) => [row.paths, `${row.text}${shapeOf(row.node)}`]),
     );
-  // The JSON Schema describes the keys of a list's entries.
+  // Lists the keys of a list's entries by name. The JSON Schema describes them.
   const keysIn = ({ path, children }: Key) => {
     const names = children.map((child) => code(child.path.slice(`${path}[].`.length)));
     return children[0]?.path.startsWith(`${path}[]`) ? `Each has ${names.join(', ')}.` : keyTable(children, seen);
@@ -215,7 +215,7 @@ function result(): string[] {
   ];
 }
 
-/** Returns the values of a short enumeration, or a link to the shape's section. */
+/** Returns the values of a short enumeration, or a link to the section of the shape. */
 function shapeOf(node: Node): string {
   const { $ref, enum: values = [] } = node.anyOf?.find(({ $ref, enum: values }) => $ref ?? values) ?? node;
   return $ref || (values.length > 0 && values.length <= MAX_VALUES) ? ` (${valuesOf({ $ref, enum: values })})` : '';
@@ -258,14 +258,14 @@ function server(): string[] {
   ];
 }
 
-/** Rows of the options, described by the doc comments of the interface. */
+/** Returns the rows of the options of `instrument()`. Their texts are the doc comments of the interface. */
 function instrumentRows(): string[][] {
   const source = readFileSync(join(import.meta.dirname, '../../server/instrument.ts'), 'utf8');
   const [, options = ''] = /export interface InstrumentOptions \{\n([\s\S]*?)\n\}/.exec(source) ?? [];
   const comments = [...options.matchAll(/\/\*\*([\s\S]*?)\*\/\s*(\w+)\??:/g)];
   const { properties = {} } = nodeOf(instrumentOptions);
   return comments.map(([, comment = '', name = '']) => [
-    // The default name contains this machine's host name.
+    // The default name is omitted, because it contains the host name of this machine.
     ...[code(name), name === 'worker' ? '' : defaultOf(properties[name] ?? {})],
     comment.replace(/\s*\n\s*\*?\s*/g, ' ').trim(),
   ]);

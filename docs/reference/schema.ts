@@ -1,7 +1,7 @@
-/** Describes the keys of a zod schema by way of JSON Schema: path, values, default, meaning. */
+/** Describes the keys of a zod schema by means of JSON Schema: path, values, default, meaning. */
 import { z } from 'zod';
 
-/** Parts of a JSON Schema that the reference shows. `unit` comes from zod's `meta`. */
+/** Parts of a JSON Schema that the reference shows. `unit` is from zod's `meta`. */
 export interface Node extends Pick<Schema, Plain> {
   unit?: string;
   $defs?: Record<string, Node>;
@@ -17,14 +17,14 @@ type Plain = '$ref' | 'const' | 'default' | 'description' | 'enum' | 'format' | 
 type Range = 'minimum' | 'maximum' | 'exclusiveMinimum';
 
 export interface Key {
-  /** Path with `[]` for a list and `*` for any key. */
+  /** Path of the key. `[]` stands for a list, and `*` for any key. */
   path: string;
   node: Node;
   isRequired: boolean;
   children: Key[];
 }
 
-/** A row of a table: a key, or several keys with a common description. */
+/** Row of a table: a key, or several keys with a common description. */
 interface Described extends Pick<Key, 'node' | 'isRequired'> {
   paths: string;
   text: string;
@@ -38,16 +38,16 @@ export function nodeOf(schema: z.ZodType): Node {
       const { def } = zodSchema._zod;
       if (def.type === 'pipe' && (def as z.core.$ZodPipeDef).out._zod.def.type === 'boolean')
         jsonSchema.unit = 'switch';
-      // If `describe` came before `nullable`, JSON Schema has the description only in the inner schema.
+      // If `describe` was called before `nullable`, JSON Schema has the description only in the inner schema.
       const [inner] = jsonSchema.anyOf ?? [];
       if (def.type === 'nullable' && typeof inner === 'object') jsonSchema.description ??= inner.description;
-      // JSON Schema leaves out the default of transformed values.
+      // JSON Schema omits the default of transformed values.
       if (def.type === 'default') jsonSchema.default = (def as z.core.$ZodDefaultDef).defaultValue;
     },
   }) as Node;
 }
 
-/** Returns the keys of an object, also inside lists, unions and records, but not inside shapes with an id. */
+/** Returns the keys of an object, including keys inside lists, unions and records. Shapes with an id are excluded. */
 export function keysOf(node: Node, at = ''): Key[] {
   if (node.$ref) return [];
   const keys = Object.entries(node.properties ?? {}).map(([name, inner]) => {
@@ -61,21 +61,24 @@ export function keysOf(node: Node, at = ''): Key[] {
     ...(items ? keysOf(items, at.endsWith('[]') ? at : `${at}[]`) : []),
     ...[...anyOf, ...prefixItems].flatMap((inner) => keysOf(inner, at)),
   ];
-  // The keys of a value and of a list of such values are shown once.
+  // Removes repeated keys: a value and a list of such values have the same keys.
   return [...new Map(all.toReversed().map((key) => [key.path.replaceAll('[]', ''), key])).values()].toReversed();
 }
 
-/** Returns a key whose own keys are named but not described, if its description covers them. */
+/** Returns a key whose nested keys are only listed by name, if its own description covers them. */
 export function shallow(key: Key): Key {
   const { node, children } = key;
   const named = children.map((child) => ({ ...child, node: {}, children: [] }));
   return { ...key, children: node.description === undefined ? children.map(shallow) : named };
 }
 
-/** From this number on, keys already described share a row. */
+/** Minimum number of keys that share a row if they were already described. */
 const MIN_SHARED_ROW = 2;
 
-/** @param seen keys that the page has already described, which are not described again @throws Error for a key without a description */
+/**
+ * @param seen keys that the page has already described; they are not described again
+ * @throws Error for a key without a description
+ */
 export function describedKeys(keys: Key[], seen: Set<string>): Described[] {
   const known = keys.filter((key) => seen.has(signatureOf(key)));
   const again = known.length >= MIN_SHARED_ROW ? known : [];
@@ -94,7 +97,7 @@ function describedKey(key: Key, seen: Set<string>): Described[] {
     return describedKeys(children, seen);
   }
   seen.add(signatureOf(key));
-  // The parent's description covers keys without a description.
+  // Keys without a description, which the description of their parent covers.
   const bare = children.filter((child) => !isDescribed(child)).flatMap(leavesOf);
   const areKnown = named.length > 0 && named.every((child) => seen.has(signatureOf(child)));
   const row = {
@@ -120,7 +123,7 @@ function signatureOf({ path, node }: Key): string {
   return `${path.split('.').at(-1)} ${node.description}`;
 }
 
-/** Describes the possible values in a few words; '' for an object whose keys are described. */
+/** Describes the possible values in a few words. Empty for an object whose keys are described. */
 export function valuesOf(node: Node): string {
   const id = node.$ref?.split('/').at(-1);
   if (id) return `[${id}](#${id.toLowerCase()})`;
@@ -159,7 +162,7 @@ function rangeOf({ type, minimum, exclusiveMinimum, maximum = Infinity }: Node):
   return exclusiveMinimum === 0 ? '> 0' : 'number';
 }
 
-/** Returns the default as written in YAML; '' without one, or if the keys inside have their own. */
+/** Returns the default in YAML. Empty if there is none, or if the nested keys have defaults. */
 export function defaultOf({ default: value, unit }: Node): string {
   if (value === undefined || value === null || value === '') return '';
   if (unit === 'duration') return `${Number(value) / 1000} s`;

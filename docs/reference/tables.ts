@@ -4,7 +4,7 @@ import { defaultOf, describedKeys, keysOf, type Node, valuesOf } from './schema.
 
 export const OPTION = ['key', 'value', 'default', 'meaning'];
 
-/** Returns rows with key, value, default and meaning. */
+/** Returns rows with key, values, default and meaning. */
 export function optionRows(node: Node, seen = new Set<string>()): string[][] {
   return describedKeys(keysOf(node), seen).map(({ paths, node, isRequired, text }) => [
     ...[paths, valuesOf(node), defaultOf(node) || (isRequired ? 'required' : ''), text],
@@ -22,7 +22,7 @@ export function seriesTable(series: (Metric & { labels: string[] })[]): string {
   return table(['series', 'kind', 'unit', 'labels', 'meaning'], rows);
 }
 
-/** Renders a table, without columns that are empty in all rows. */
+/** Renders a table. Columns that are empty in all rows are omitted. */
 export function table(heading: string[], rows: string[][]): string {
   const kept = heading.map((_, column) => rows.some((row) => row[column] !== ''));
   const lines = [heading, heading.map(() => '---'), ...rows].map((row) => {
@@ -41,7 +41,7 @@ export function code(text: string | number): string {
   return `\`${text}\``;
 }
 
-/** Escapes `<` outside of code, which VitePress would take for HTML. */
+/** Escapes `<` outside of code. VitePress would otherwise interpret it as HTML. */
 export function escaped(text: string): string {
   const parts = text.split('`').map((part, index) => (index % 2 === 0 ? part.replaceAll('<', '&lt;') : part));
   return parts.join('`');

@@ -14,11 +14,11 @@ import { decimals } from '../../report/text/format.ts';
 import { inMarkdown } from '../figures.ts';
 
 export interface Report {
-  /** Name of the folder and of the page: `5k`. */
+  /** Name of the folder and of the page, such as `5k`. */
   size: string;
-  /** Connections and differences from the other reports: `32,000 connections, TLS`. */
+  /** Number of connections, and differences from the other reports: `32,000 connections, TLS`. */
   title: string;
-  /** Differences from the reports by size, which share flow and clients; empty for those reports. */
+  /** Differences from the main reports, which differ from each other only in size. Empty for a main report. */
   differences: string[];
   result: Result;
 }
@@ -33,7 +33,7 @@ export function fullReport(size: string): string {
 }
 
 /**
- * Returns all reports, smallest first.
+ * Returns all reports, the smallest first.
  * @throws CapacityError of `readResult`
  */
 export function readReports(): Report[] {
@@ -57,7 +57,10 @@ export function describeReport(size: string, result: Result): Report {
   return { size, title, differences, result };
 }
 
-/** Names a ping interval other than Socket.IO's default. It affects idle CPU only, so it is not a difference. */
+/**
+ * Describes a ping interval other than Socket.IO's default. It affects only the idle CPU, so it does not count as a
+ * difference.
+ */
 function pingsOf(result: Result): string[] {
   const intervalMs = pingIntervalOf(result);
   if (intervalMs === null || intervalMs === SOCKET_IO_PING_INTERVAL_MS) return [];
@@ -71,7 +74,7 @@ function differencesOf(result: Result): string[] {
   return [...(secure ? ['TLS'] : []), ...(clients ? [clients] : []), ...sending];
 }
 
-/** Renders a report's page: the answer, the first chart, and a link to the full report. */
+/** Renders the page of a report: the answer, the first chart, and a link to the full report. */
 export function reportPage({ size, title, result }: Report): string {
   const document = runDocument(result);
   const chart = document.sections

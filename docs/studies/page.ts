@@ -1,4 +1,4 @@
-/** Renders a study's page: the report of `study`, and the text of its about.md. */
+/** Renders the page of a study: the report of `study`, and the text of its about.md. */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -13,15 +13,16 @@ import { inMarkdown } from '../figures.ts';
 
 export interface MeasuredStudy {
   study: Study;
-  /** In the order of `study.runs`. */
+  /** Runs of the study, in the order of `study.runs`. */
   runs: MeasuredRun[];
 }
 
 export const STUDIES = fileURLToPath(new URL('.', import.meta.url));
 
 /**
- * @param folder a study's folder, written by `npx socketio-capacity study` or by `add.ts`
- * @throws Error if study.json is not valid; CapacityError of `readResult`
+ * @param folder folder of a study, written by `npx socketio-capacity study` or by `add.ts`
+ * @throws Error if study.json is not valid
+ * @throws CapacityError of `readResult`
  */
 export function readMeasuredStudy(folder: string): MeasuredStudy {
   const study = studySchema.parse(JSON.parse(readFileSync(join(folder, 'study.json'), 'utf8')));

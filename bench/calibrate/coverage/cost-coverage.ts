@@ -1,4 +1,7 @@
-/** Coverage of the intervals of memory and CPU costs: many short runs, each with a new server. */
+/**
+ * Coverage of the intervals of memory and CPU costs: how often they contain the true value. Measured with many short
+ * runs, each on a new server.
+ */
 import { cpuFigures } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
@@ -10,9 +13,9 @@ import { shortRun } from '../short-run.ts';
 import { covers, intervalFrom } from './coverage.ts';
 
 const REPEATS = 60;
-/** Concurrent runs, which mostly wait. */
+/** Number of concurrent runs. The runs mostly wait, so they do not disturb each other. */
 const TOGETHER = 2;
-/** Repeats of the server without added CPU time. */
+/** Number of repeats with a server that uses no additional CPU time. */
 const TWINS = 12;
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
@@ -32,7 +35,7 @@ const SERVER: ServerPlan = {
   idleCpuUsPerSec: IDLE_CPU_US_PER_SEC,
   copyCpuUs: COPY_CPU_US,
 };
-/** Allowed error; large, because other load on the machine makes the same work take more CPU time. */
+/** Allowed error. It is large, because other load on the machine increases the CPU time of the same work. */
 const CPU_BOUND = { share: 0.1 };
 const RUN = {
   connections: 400,
@@ -44,8 +47,9 @@ const RUN = {
 };
 
 /**
- * Fixes the size of V8's young generation. Otherwise it grows once by some megabytes, at a number of connections that a short run may or
- * may not reach, which the interval of a single run cannot include.
+ * Options of Node that fix the size of V8's young generation. Otherwise, it grows once by some megabytes. A short run
+ * may or may not reach the number of connections at which this happens, so the interval of a single run cannot include
+ * it.
  */
 const FIXED_YOUNG_GENERATION = ['--min-semi-space-size=2', '--max-semi-space-size=2'];
 

@@ -1,4 +1,4 @@
-/** Computes how many intervals of repeated measurements contain the true value. */
+/** Computes the share of intervals of repeated measurements that contain the true value. */
 import type { Comparison } from '../comparison.ts';
 
 export interface Interval {
@@ -6,28 +6,31 @@ export interface Interval {
   high: number;
 }
 
-/** Returns undefined for an interval without ends, which covers nothing. */
+/** Returns the interval; undefined if it has no ends. Such an interval contains no value. */
 export function intervalFrom(interval: { low95: number | null; high95: number | null } | null | undefined) {
   const { low95 = null, high95 = null } = interval ?? {};
   return low95 === null || high95 === null ? undefined : { low: low95, high: high95 };
 }
 
-/** Returns a random number of the standard normal distribution. @param uniform random numbers from 0 (excluded) to 1 */
+/**
+ * Returns a random number of the standard normal distribution.
+ * @param uniform random numbers from 0 (excluded) to 1
+ */
 export function normal(uniform = () => 1 - Math.random()): number {
   return Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
-/** Required coverage of 95 % intervals, in percent of the repeats. */
+/** Minimum coverage of 95 % intervals, in percent of the repeats. */
 const MIN_PERCENT = 90;
 const MAX_PERCENT = 99;
 const NOMINAL_PERCENT = 95;
-/** A coverage above `MAX_PERCENT` is accepted if chance alone explains it with at least this probability. */
+/** A coverage above `MAX_PERCENT` is accepted if its probability by chance is at least this. */
 const MIN_PROBABILITY = 0.05;
 
 /**
  * Checks the coverage.
- * @param intervals one per repeat; a missing one covers nothing
- * @param mayCoverMore true if intervals that are too wide are accepted
+ * @param intervals one interval per repeat; a missing interval contains no value
+ * @param mayCoverMore whether intervals that are too wide are accepted
  */
 export function covers(
   what: string,
@@ -51,7 +54,10 @@ export function covers(
   };
 }
 
-/** Returns the probability that `least` or more of `count` intervals cover, if each does with `probability`. */
+/**
+ * Returns the probability that at least `least` of `count` intervals contain the true value, if each contains it with
+ * `probability`.
+ */
 function atLeast(least: number, count: number, probability: number): number {
   let term = probability ** count;
   let sum = 0;

@@ -1,4 +1,7 @@
-/** Coverage of the intervals of latencies: broadcasts of a real server, and random latencies for cases that need too many broadcasts. */
+/**
+ * Coverage of the intervals of latencies. Tested with broadcasts of a real server, and with random latencies for cases
+ * that need too many broadcasts.
+ */
 import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
@@ -8,15 +11,17 @@ import type { Comparison, Section } from '../comparison.ts';
 import type { Copy } from '../known-server.ts';
 import { covers, intervalFrom, normal } from './coverage.ts';
 
-/** Size of the test with a server; broadcasts per repeat. */
+/** Size of the test with a server. `BROADCASTS` is the number of broadcasts per repeat. */
 const [REPEATS, RECEIVERS, BROADCASTS] = [100, 20, 10];
-/** Repeats with random latencies: with few broadcasts, and with enough for a p99. */
+/** Number of repeats with random latencies: with few broadcasts, and with enough broadcasts for a p99. */
 const [REPEATS_OF_FEW, REPEATS_OF_MANY] = [500, 200];
 
 type Figures = NonNullable<ReturnType<typeof intervalFigures>['intervals']>;
 
 const INTERVAL_MS = 40;
-/** Mean of the delay that all copies of a broadcast share, and the maximum of each copy's own delay. */
+/**
+ * Mean of the delay that all copies of a broadcast share, and maximum of the delay of a single copy, in milliseconds.
+ */
 const SHARED_MS = 12;
 const OWN_MS = 10;
 
@@ -35,7 +40,10 @@ export async function latencyIntervals(): Promise<Section> {
   };
 }
 
-/** Takes the percentiles of all repeats together as true values, which are ten times more precise than those of one repeat. */
+/**
+ * Measures with a real server. The percentiles of all repeats together serve as true values; they are ten times more
+ * precise than those of a single repeat.
+ */
 async function serverRows(): Promise<Comparison[]> {
   return withSetup({ sharedDelayMs: SHARED_MS, delaysMs: [[0, OWN_MS]] }, async (setup) => {
     await join(setup.fleet, RECEIVERS);
@@ -56,7 +64,7 @@ async function serverRows(): Promise<Comparison[]> {
   });
 }
 
-/** Divides the broadcasts, in their order, into chunks. */
+/** Divides the broadcasts into chunks, in order. */
 function chunks(frozen: FrozenBroadcast[], size: number): FrozenBroadcast[][] {
   const sorted = frozen.toSorted((a, b) => a.seq - b.seq);
   return Array.from({ length: sorted.length / size }, (_, index) => sorted.slice(index * size, (index + 1) * size));
@@ -68,7 +76,7 @@ function lastOf(copies: Copy[]): Map<number, number> {
   return last;
 }
 
-/** Random parts of the latency in ms: the one that all copies of a broadcast share, and each copy's own. */
+/** Random parts of a latency in ms: a part that all copies of a broadcast share, and a part of each copy. */
 interface Shape {
   shared: () => number;
   own: () => number;
@@ -82,10 +90,13 @@ const SHAPES = {
   'nothing shared': { shared: () => 10, own: () => exponential(5) },
 } satisfies Record<string, Shape>;
 const DRAWN_COPIES = 20;
-/** Broadcasts that give the true percentiles, ten times more precisely than a repeat of 400. */
+/**
+ * Number of broadcasts for the true percentiles. They are ten times more precise than those of a repeat with 400
+ * broadcasts.
+ */
 const POPULATION = 40_000;
 
-/** Tests only the statistic, on random latencies. */
+/** Tests the estimator on random latencies, without a server. */
 function randomRows(repeats: number, count: number, names: (keyof typeof SHAPES)[]): Comparison[] {
   return names.flatMap((name) => {
     const shape = SHAPES[name];

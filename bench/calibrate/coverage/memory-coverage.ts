@@ -1,13 +1,16 @@
-/** Coverage of the intervals of memory per connection: tests only the estimator, on readings around a line with known random noise. */
+/**
+ * Coverage of the intervals of memory per connection. Tests the estimator on readings around a line with known random
+ * noise, without a server.
+ */
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { atMost, type Comparison, known, type Section } from '../comparison.ts';
 import { covers, type Interval, normal } from './coverage.ts';
 
-/** Noise of the readings; the slope of their line is 0.01. */
+/** Noise of the readings. The slope of their line is 0.01. */
 interface PlateauNoise {
-  /** Standard deviation of each reading. */
+  /** Standard deviation of the noise of a single reading. */
   reading: number;
-  /** Standard deviation of the offset that each plateau adds to itself and all later ones. */
+  /** Standard deviation of an offset that each plateau adds to its own readings and all later readings. */
   staying: number;
 }
 
@@ -33,13 +36,16 @@ export async function memoryIntervals(repeats: number): Promise<Section> {
   };
 }
 
-/** @param repeats repeats of each kind of noise and number of plateaus @param uniform random numbers from 0 (excluded) to 1 */
+/**
+ * @param repeats number of repeats for each kind of noise and number of plateaus
+ * @param uniform random numbers from 0 (excluded) to 1
+ */
 export function plateauRows(repeats: number, uniform = () => 1 - Math.random()): Comparison[] {
   const slopes = (noise: PlateauNoise, plateaus: number, readings = READINGS) =>
     slopesOf({ repeats, noise, plateaus, readings }, uniform);
   const covering = Object.entries(PLATEAU_NOISE).flatMap(([kind, noise]) =>
     PLATEAU_COUNTS.map((plateaus) =>
-      // A few plateaus cannot show that no noise stays, so the interval includes it and may be too wide.
+      // A few plateaus cannot exclude persistent noise. The interval therefore includes it and can be too wide.
       covers(`${kind} noise, ${plateaus} plateaus`, SLOPE, slopes(noise, plateaus), {
         mayCoverMore: kind !== 'staying',
       }),
@@ -69,7 +75,7 @@ function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): Interv
   });
 }
 
-/** Returns half the width of the median interval, in percent of the slope. */
+/** Returns the half-width of the median interval, in percent of the slope. */
 function widthOf(intervals: Interval[]): number {
   const widths = intervals.map(({ low, high }) => (100 * (high - low)) / 2 / SLOPE).sort((a, b) => a - b);
   return widths[Math.floor(widths.length / 2)] as number;

@@ -1,13 +1,13 @@
 /**
- * Fleet without Artillery: light clients in a fleet process, with ledger. An argument selects the shape in which the
- * messages are counted as the user's own event.
+ * Program with the product's generator process, but without Artillery: light clients with a ledger. An argument selects
+ * how messages are counted as the user's own event.
  */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 
 const load = loadFromArguments();
 const [join, room] = JOIN;
-/** Paths of the ids in the messages of message-shapes.ts; undefined for another event. */
+/** Paths of the ids in messages of message-shapes.ts. Undefined for another event. */
 const ID_PATHS: Record<string, string[] | undefined> = {
   deep: ['0', 'nested', 'message', 'seq'],
   list: ['0', 'items', '*', 'seq'],
@@ -45,7 +45,7 @@ const fleet = await Fleet.start(
   1,
 );
 
-/** Opens a connection as the engine does: the join is part of the open command, and the fleet requests its acknowledgement. */
+/** Opens a connection like the engine. The join is part of the open command, with a request for its acknowledgement. */
 async function connectOne(): Promise<void> {
   await fleet.connection().open('/', { emit: { event: join, args: [room] } });
 }

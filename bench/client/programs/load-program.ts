@@ -1,13 +1,13 @@
 /**
- * The line protocol between the bench and a generator program (also in floor.c): the program prints `ready`, ramps up when it reads a line,
- * and prints `joined`. At the end of its input, it prints its counts and ends.
+ * Line protocol between the bench and a generator program, which floor.c also implements. The program prints `ready`,
+ * starts its ramp when it reads a line, and prints `joined`. At the end of its input, it prints its counts and ends.
  */
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 
 export interface Load {
   url: string;
-  /** CA certificate to trust (PEM file), if the URL is https. */
+  /** PEM file with the CA certificate, for https. */
   caFile?: string;
   connections: number;
   ratePerSec: number;
@@ -15,11 +15,11 @@ export interface Load {
 
 export interface Counts {
   joined: number;
-  /** Received messages; undefined if the program does not count them. */
+  /** Number of received messages. Undefined if the program does not count them. */
   received?: number;
 }
 
-/** Event and argument with which a connection joins the room. */
+/** Event and argument that make a connection join the room. */
 export const JOIN = ['join_room', { clientKey: 'capacity' }] as const;
 
 /**
@@ -40,7 +40,9 @@ export async function runProgram(
   console.log(JSON.stringify(await counts()));
 }
 
-/** Opens a connection every 1/rate seconds on an absolute schedule: a late tick opens all that are due. */
+/**
+ * Opens a connection every 1/rate seconds, on an absolute schedule. A late timer opens all connections that are due.
+ */
 async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise<void>): Promise<void> {
   const startMs = performance.now();
   const joins: Promise<void>[] = [];
@@ -56,12 +58,12 @@ async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise
   await Promise.all(joins);
 }
 
-/** Returns the TLS options of Node and of clients based on it. */
+/** Returns the TLS options for Node and for clients that use Node's options. */
 export function trustOf({ caFile }: Load): { ca?: string } {
   return caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') };
 }
 
-/** Parses the load, which the bench passes on the command line. */
+/** Parses the load from the command line. */
 export function loadFromArguments(): Load {
   return JSON.parse(process.argv[2] ?? '{}') as Load;
 }

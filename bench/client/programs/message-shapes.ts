@@ -1,4 +1,4 @@
-/** Module preloaded into the worker: puts the id of its broadcasts at the place that the bench requests. */
+/** Module preloaded into the worker. It puts the id of a broadcast at the place that the bench requests. */
 import { Adapter } from 'socket.io-adapter';
 
 interface Message {

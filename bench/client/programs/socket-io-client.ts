@@ -1,4 +1,4 @@
-/** The bench's flow with the official client, each connection on its own transport. */
+/** Program for the client bench with the official client. Each connection has its own transport. */
 import { io, type Socket } from 'socket.io-client';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 

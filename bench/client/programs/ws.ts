@@ -1,4 +1,4 @@
-/** The bench's flow with a minimal implementation of Engine.IO and Socket.IO on `ws`. */
+/** Program for the client bench with a minimal implementation of Engine.IO and Socket.IO on `ws`. */
 import { WebSocket } from 'ws';
 import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
 

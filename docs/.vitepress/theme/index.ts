@@ -1,4 +1,4 @@
-/** VitePress's default theme with styles for charts, contrast and the home page. */
+/** Default theme of VitePress with additional styles for charts, contrast and the home page. */
 import DefaultTheme from 'vitepress/theme';
 import './charts.css';
 import './contrast.css';

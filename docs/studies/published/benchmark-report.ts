@@ -1,6 +1,7 @@
 /**
- * Tables that compare the “Socket.IO Performance Benchmark Report” with our runs of the same sizes. Two rows are computed from its figures:
- * the slope, fitted to its table of RSS by connections, and the missing copies, from broadcasts × receivers (all connections but one).
+ * Tables that compare the “Socket.IO Performance Benchmark Report” with runs of this project at the same sizes. Two
+ * rows are computed from the report's figures. The slope is fitted to its table of RSS by connections. The missing
+ * copies follow from broadcasts × receivers, which are all connections but one.
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { pointsOf } from '../../../report/charts/plot.ts';
@@ -11,7 +12,7 @@ import { decimals, integer, KB, kilobytes, megabytes, optional, percentOf } from
 import { at, figureRow, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 
 const SIZES = [5000, 10_000, 20_000, 32_000];
-/** Memory limit of a worker in its “theoretical max”. */
+/** Memory limit of a worker in the report's “theoretical max”. */
 const BUDGET_BYTES = 2 * KB ** 3;
 
 const same = (cell: string) => SIZES.map(() => cell);
@@ -24,7 +25,10 @@ const theoreticalMax = (result: Result) =>
 const utilisation = (result: Result) =>
   optional(peakRss(result), (peak) => percentOf(peak, BUDGET_BYTES).replace(' %', ''));
 
-/** Row of payload bytes, the report's “data”. Its MB is a million bytes, its KB 1,024 bytes. */
+/**
+ * Returns the row of payload bytes, the report's “data”. In the report, 1 MB is a million bytes, and 1 KB is 1,024
+ * bytes.
+ */
 function payload(times: 'broadcasts' | 'received', text: (bytes: number, result: Result) => string): Row[2] {
   return (result) => {
     const { bytes } = (result.environment.settings.broadcasts ?? {}) as { bytes?: number };
@@ -33,7 +37,7 @@ function payload(times: 'broadcasts' | 'received', text: (bytes: number, result:
 }
 const inMegabytes = (bytes: number) => decimals(bytes / 1e6, 2);
 
-/** Rows that are the same for all of its sizes. */
+/** Rows whose published value is the same for all sizes. */
 const MACHINE: [name: string, printed: string, ours: (result: Result) => string][] = [
   ['Processor', 'Apple M1, 8 cores', ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
   ['Memory', '16 GB', ({ environment }) => `${decimals(environment.memoryBytes / KB ** 3, 0)} GB`],
@@ -90,7 +94,7 @@ export const BENCHMARK_REPORT: SideBySide = {
   ],
 };
 
-/** RSS of the report's server in MB by connections, with a column per size. */
+/** RSS of the report's server in MB, by number of connections, with a column per size. */
 const RSS: [connections: number, ...mb: string[]][] = [
   [0, '125.78', '201.55', '87.30', '125.50'],
   [1000, '136.36', '166.48', '–', '–'],
@@ -110,7 +114,7 @@ const RSS: [connections: number, ...mb: string[]][] = [
   [32_000, '–', '–', '–', '745.70'],
 ];
 
-/** Returns the RSS of our workers, interpolated linearly between plateaus. */
+/** Returns the RSS of this project's workers, interpolated linearly between plateaus. */
 function rssAt({ memory }: Result, connections: number): string {
   const all = pointsOf(memory.plateaus, (plateau) => [plateau.connections, plateau.workerRss]);
   const read = all.toSorted(([a], [b]) => a - b);
@@ -133,13 +137,16 @@ export const RSS_BY_CONNECTIONS: SideBySide = {
   ),
 };
 
-/** Receivers of incomplete broadcasts among the ten that the report shows for each size: size → broadcast → receivers. */
+/**
+ * Receivers of incomplete broadcasts, among the ten broadcasts that the report lists for each size: size → broadcast →
+ * receivers.
+ */
 const INCOMPLETE: Record<number, Record<number, number>> = {
   20000: { 3: 19_600, 7: 19_600 },
   32000: { 6: 31_500, 7: 29_900, 8: 27_700, 9: 26_000, 10: 24_700 },
 };
 
-/** Returns, for example, `19,600 of 19,999: 98.00 %`. */
+/** Returns the coverage, such as `19,600 of 19,999: 98.00 %`. */
 const coverage = (received: number, expected: number) =>
   `${integer(received)} of ${integer(expected)}: ${percentOf(received, expected)}`;
 
@@ -150,7 +157,7 @@ export const COVERAGE_BY_BATCH: SideBySide = {
     const batch = index + 1;
     return [
       integer(batch),
-      // All connections except the sender's receive it.
+      // Every connection except the sender receives a copy.
       SIZES.map((size) => coverage(INCOMPLETE[size]?.[batch] ?? size - 1, size - 1)),
       ({ delivery }) => {
         const found = delivery?.batches.find(({ seq }) => seq === batch);
@@ -160,7 +167,7 @@ export const COVERAGE_BY_BATCH: SideBySide = {
   }),
 };
 
-/** Returns the tables for the measured sizes; null if there are none. */
+/** Returns the tables for sizes that were measured; null if none was. */
 export function besideBenchmarkReport(results: Result[]): Html | null {
   const columns = SIZES.flatMap((size, index) => {
     const own = results.find(({ connections }) => connections.target === size);

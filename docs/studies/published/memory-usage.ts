@@ -1,6 +1,6 @@
 /**
- * Tables that compare Socket.IO's page on memory usage with our runs: memory per connection on each WebSocket server, and memory left after
- * connections close.
+ * Tables that compare Socket.IO's page on memory usage with runs of this project: memory per connection for each
+ * WebSocket server, and memory that remains after connections close.
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { driftText } from '../../../report/answer/over-time-line.ts';
@@ -14,7 +14,7 @@ import { decimals, optional, sizeOf } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 import type { MeasuredStudy } from '../page.ts';
 
-/** Formats R², rounded down, because 1 would mean exactly linear. */
+/** Formats R². It is rounded down, because 1 would mean exactly linear. */
 const rSquared = (layer: string) => (result: Result) =>
   optional(result.memory.perConnectionBytes[layer]?.r2, (r2) => decimals(Math.floor(r2 * 1000) / 1000, 3));
 
@@ -31,7 +31,10 @@ export const MEMORY_USAGE: SideBySide = {
   ],
 };
 
-/** V8 heap per connection, read from the page's chart for Socket.IO 4.7.2 and Node 20.3, to about 0.1 KB. */
+/**
+ * V8 heap per connection for Socket.IO 4.7.2 and Node 20.3. The values were read from the page's chart, to about 0.1
+ * KB.
+ */
 const CHART: Record<string, [server: string, version: string, heapKb: string]> = {
   ws: ['Socket.IO on ws', 'ws 8.11.0', '9.3'],
   eiows: ['Socket.IO on eiows', 'eiows 6.7.2', '6.0'],
@@ -42,7 +45,7 @@ const CHART: Record<string, [server: string, version: string, heapKb: string]> =
 const HEAP = 'memory.perConnectionBytes.workerHeapUsed.slope';
 const PSS = 'memory.perConnectionBytes.workerPss.slope';
 
-/** @param study the measured study of scenarios/studies/websockets.yml */
+/** @param study measured study of scenarios/studies/websockets.yml */
 export function byWebSocketServer({ runs }: MeasuredStudy): Html {
   const rows = Object.entries(CHART).map(([level, printed]) => {
     const own = runs.flatMap(({ levels, result }) => (levels.CAPACITY_WEBSOCKETS === level ? (result ?? []) : []));
@@ -62,7 +65,7 @@ const driftRow = (title: string, layer: string): Row => [
   },
 ];
 
-/** @param waves runs whose clients connect and disconnect in waves, with and without a garbage collection after each wave */
+/** @param waves runs whose clients connect and disconnect in waves; some have a garbage collection after each wave */
 export function wavesOverTime(waves: Result[]): Html {
   const isCollected = ({ memory }: Result) => memory.overTime?.collected ?? false;
   const collectedFirst = waves.toSorted((a, b) => Number(isCollected(b)) - Number(isCollected(a)));

@@ -1,4 +1,7 @@
-/** Table that compares our runs with the benchmarks of Raccoon, an event collector in Go whose clients send batches. */
+/**
+ * Table that compares the benchmarks of Raccoon with runs of this project. Raccoon is an event collector in Go whose
+ * clients send batches.
+ */
 import type { Result } from '../../../protocol/result/result.ts';
 import { decimals, integer, KB, kilobytes, milliseconds, optional } from '../../../report/text/format.ts';
 import { at, type SideBySide } from '../../figures.ts';

@@ -1,6 +1,6 @@
 /**
- * Table that compares the Techracers study of 2017 (one Socket.IO process, nginx and Redis on a machine with one core and 1 GB) with our
- * run.
+ * Table that compares the Techracers study of 2017 with a run of this project. The study had one Socket.IO process,
+ * nginx and Redis on a machine with one core and 1 GB.
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { costAmount } from '../../../report/answer/cost.ts';
@@ -14,7 +14,7 @@ import { type Html, html } from '../../../report/render/markup.ts';
 import { decimals, integer, KB, kilobytes, megabytes, milliseconds, optional } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, type SideBySide, sideBySide } from '../../figures.ts';
 
-/** Returns the cell of a slope; `less than the noise` if reports would not quote it. */
+/** Returns the cell of a slope. It is `less than the noise` if reports would not quote the slope. */
 const slope = (layer: string) => (result: Result) => {
   const path = `memory.perConnectionBytes.${layer}.slope`;
   return whyNotQuoted(result, path) === undefined ? figureCell([result], path) : 'less than the noise';
@@ -77,7 +77,7 @@ export const TECHRACERS: SideBySide = {
   ],
 };
 
-/** Returns the table, and charts of memory, CPU and broadcasts of our run. */
+/** Returns the table, and charts of memory, CPU and broadcasts of this project's run. */
 export function besideTechracers(run: Result): Html {
   const charts = [memoryByConnections(run), cpuOverTime(run), broadcastTimes(run)];
   return html`${sideBySide(TECHRACERS, [0, run])}${charts.map((chart) => figure(chart, ''))}`;
