@@ -65,7 +65,10 @@ function headline(result: Result): string {
   return isGood || cause === null ? outcomeText(result) : `${title}: ${cause}`;
 }
 
-/** @param conditions conditions that must hold; a condition on a figure that was not measured counts as missed */
+/**
+ * Returns whether a result meets the conditions.
+ * @param conditions conditions that must hold; a condition on a figure that was not measured counts as missed
+ */
 export function outcomeBy(conditions: Condition[], result: Result): Outcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
   const checked = checkConditions(conditions, result);

@@ -67,7 +67,10 @@ function optionOf(path: string): string {
   return `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }
 
-/** @param command name of the command whose help describes the option */
+/**
+ * Returns the error for an invalid option.
+ * @param command name of the command whose help describes the option
+ */
 export function badOption(message: string, command: string): CapacityError {
   return new CapacityError('CONFIG_INVALID', message, `${LINE} ${command} --help`);
 }

@@ -135,7 +135,7 @@ function setsIn(folder: string, name: string): RunSet[] {
     name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
     ...sideOf(runs, levels),
   }));
-  // A side is accepted if all its runs crashed: they count as lost.
+  // A side whose runs have all crashed is accepted: its runs count as lost.
   if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;
   const fix = 'repeat the series; the output of each run is in its folder logs/';
   throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);

@@ -63,8 +63,7 @@ async function conduct(path: string, given: object): Promise<void> {
   const config = settingsOf(script);
   const variables = [...variablesOf([readFileSync(path, 'utf8')]), ...env];
   await untilStopped(async (signal) => {
-    // A second Ctrl-C exits at once, without waiting for hosts that do not answer. Hosts end when their conductor is
-    // gone.
+    // A second Ctrl-C exits at once. Hosts that have not answered end by themselves when their conductor is gone.
     for (const name of ['SIGINT', 'SIGTERM']) {
       process.once(name, () => process.once(name, () => process.exit(STOPPED)));
     }

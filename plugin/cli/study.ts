@@ -80,8 +80,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   // Loaded only when needed, because the charts and the server's settings load slowly.
   const { readStudy, seriesOf } = await import('./study/read-study.ts');
   const { typedLevel } = await import('./study/levels.ts');
-  // Arguments for Artillery follow `--`. If `other` begins with a dash, it is an argument for Artillery, not a
-  // scenario.
+  // If `other` begins with a dash, it is the first argument for Artillery after `--`, not a scenario.
   const isOption = other?.startsWith('-') ?? false;
   if (conduct && (isOption || rest.length > 0)) throw badOption('--hosts: takes no arguments for Artillery', 'study');
   const asked = await readStudy(path, {

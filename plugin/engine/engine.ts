@@ -105,8 +105,7 @@ export default class CapacityEngine {
     void this.#signals.start.promise.then((atUs) => {
       this.#startAtUs = atUs;
     });
-    // Artillery initializes its workers one after the other, and starts them all when the last is initialized. So only
-    // the last worker has to wait.
+    // Artillery initializes its workers one after the other, then starts all. So only the last worker has to wait.
     if (worker === workers) await this.#signals.start.promise;
   }
 
@@ -176,8 +175,7 @@ export default class CapacityEngine {
     const script = this.#script;
     requireBounds(script);
     knowSecretsOf(script, process.env);
-    // Scenarios are read in the worker: the processor's functions, and flows that other plugins have changed, exist
-    // only here.
+    // Scenarios are read in the worker, with the processor's functions and the changes of other plugins.
     const { flows, problems } = readScenarios(script, STEPS);
     const isUsed = script.scenarios?.some((scenario) => usesOurEngine(scenario, script)) ?? false;
     const settings = this.#hasHook ? handedOver() : undefined;
@@ -223,8 +221,7 @@ export default class CapacityEngine {
       client: config.client,
       defaults: config.connection,
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
-      // The ledger is used only in a run with the plugin. It needs acknowledged joins, which some servers do not
-      // support.
+      // Only a run with the plugin uses the ledger. It needs acknowledged joins, which some servers do not support.
       ledger: this.#hasHook,
       ...(settings && planOf(settings)),
       reconnection: config.reconnection,

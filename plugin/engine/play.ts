@@ -52,8 +52,7 @@ export function createScenarioFunction(
     tally.started++;
     const user = newUser(context, counted);
     const failure: FlowError | null = await runSteps(steps, user).then(() => null, toFlowError);
-    // The failure is counted before the connections close. Afterwards, the session could no longer tell a lost
-    // connection from another failure.
+    // The failure is counted first: after closing, a lost connection would look like any other failure.
     if (failure) user.session.countFailure(failure);
     else tally.succeeded++;
     await user.session.close().catch(() => {});

@@ -32,8 +32,7 @@ export function artilleryRuntime() {
     /** Ends the run with this error and exit code 1. */
     abort: (error: CapacityError) => {
       fail(error);
-      // An exception would end only this worker, and Artillery would wait for it forever. The signal makes the main
-      // thread end the run.
+      // An exception would end only this worker, and Artillery would wait for it. The signal ends the run.
       process.kill(process.pid, 'SIGTERM');
     },
   };

@@ -9,7 +9,7 @@ import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 /** State of a connection. A reconnect changes it from `ended` to `alive`. */
 export interface Account {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
-  /** Why the connection failed or ended. */
+  /** Reason why the connection failed or ended. */
   cause: string;
 }
 

@@ -2,8 +2,9 @@
 import type { Backoff } from '../../protocol/wire/connection.ts';
 
 /**
+ * Returns the delay before a retry in milliseconds. It doubles with each attempt up to the maximum, and its share
+ * `jitter` is random.
  * @param attempt 1 for the first retry
- * @returns delay in milliseconds: doubles with each attempt up to the maximum; the share `jitter` of it is random
  */
 export function retryDelayMs({ delayMs, maxDelayMs, jitter }: Backoff, attempt: number): number {
   const fullMs = Math.min(maxDelayMs, delayMs * 2 ** (attempt - 1));

@@ -43,7 +43,7 @@ export const toChild: OpenChannel = (start, { onAnswer, onEnd }) => {
     execArgv: ['--disable-warning=ExperimentalWarning', '--max-semi-space-size=2'],
     stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
   });
-  child.send(start, () => {}); // If sending fails, the child has exited, which is reported separately.
+  child.send(start, () => {}); // A failed send is ignored: the child has exited, which is reported separately.
   child.on('message', (answers: FleetAnswer[]) => {
     for (const answer of answers) onAnswer(answer);
   });
@@ -59,7 +59,7 @@ class ChildChannel implements Channel {
 
   constructor(child: ChildProcess) {
     this.#child = child;
-    // If sending fails, the child has exited, which is reported separately.
+    // A failed send is ignored: the child has exited, which is reported separately.
     this.#outbox = new Outbox(FLUSH_DELAY_MS, (batch) => child.connected && child.send(batch, () => {}));
   }
 

@@ -21,7 +21,10 @@ import type { FleetProcess } from './fleet-process.ts';
 
 export type { Return };
 
-/** @param report name and receive time of the event */
+/**
+ * Called with a received event.
+ * @param report name and receive time of the event
+ */
 export type EventListener = (args: unknown[], report: { event: string; atUs: number }) => void;
 
 /** Times at which opening began and ended, in microseconds of `monotonicUs`. */
@@ -94,8 +97,7 @@ export class RemoteConnection {
       if (options) open.options = options;
       return open;
     };
-    // The opening is counted before the promise resolves, because the report of the connection's end can be in the same
-    // message.
+    // The opening is counted at once, because the end of the connection can be reported in the same message.
     const onAnswer = ({ op }: { op: string }) => {
       if (op !== 'opened') return;
       this.#accounts.opened(this.#account);

@@ -67,8 +67,7 @@ export class Run extends MeasuredRun {
     artillery().globalEvents.on('checks', (checks) => {
       measurements.thresholds = thresholdsOf(checks, totals);
     });
-    // Skipped virtual users are counted during the run, because Artillery reports the totals only at the end of a
-    // complete run.
+    // Skipped users are counted during the run: Artillery reports totals only at the end of a complete run.
     events.on('stats', ({ counters }) => {
       measurements.skippedUsers += counters['vusers.skipped'] ?? 0;
     });

@@ -169,8 +169,7 @@ export function liveFacts(
   const planned = delivery ? (delivery.publish?.count ?? 0) : broadcasts.count;
   const seconds = delivery?.seconds ?? planned * broadcasts.interval;
   const { staySeconds } = config.load;
-  // If virtual users leave by themselves, the run measures until the last one has left. Hold and broadcasts do not
-  // follow.
+  // If virtual users leave by themselves, the run lasts until the last one has left, without hold and broadcasts.
   const afterSeconds = config.usersLeave ? (Number.isFinite(staySeconds) ? staySeconds : 0) : config.hold + seconds;
   const planSeconds = totalSeconds(config.phases) + afterSeconds + MEASURING_SECONDS;
   let last = { connections: 0, atMs: startedMs };
@@ -178,8 +177,7 @@ export function liveFacts(
   return () => {
     const { stage } = conductor;
     const now = population.connections();
-    // `reached` counts first copies of broadcasts only. `received` would include other messages with the same event
-    // name.
+    // `reached` counts first copies of broadcasts. `received` would include other messages of the same event.
     const { started, failures, ended, reached } = link.status;
     const target = config.otherEngines.length > 0 ? started : measurements.targetConnections;
     const nowMs = performance.now();

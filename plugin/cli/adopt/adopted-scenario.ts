@@ -38,6 +38,7 @@ export interface Adopted extends Pick<Draft, 'changes' | 'undecided' | 'variable
 }
 
 /**
+ * Converts a scenario.
  * @param text text of the scenario
  * @param path path of the new file, to which paths in the scenario are relative
  * @param holds whether the virtual users stay connected; undefined to decide by their number

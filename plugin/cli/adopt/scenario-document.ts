@@ -114,7 +114,7 @@ export class ScenarioDocument {
     const to = found.moveTo(at.slice(0, -1));
     const current = this.valueAt(to);
     const merged = isPlain(current) && isPlain(found.value) ? { ...found.value, ...current } : (current ?? found.value);
-    // The new place already has a different value, so the user must decide.
+    // The new place has a different value, so the decision is left to the user.
     if (!isDeepStrictEqual(merged, isPlain(merged) ? { ...merged, ...Object(found.value) } : found.value))
       return undefined;
     this.#remove(owner, key);

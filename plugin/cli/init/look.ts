@@ -66,8 +66,7 @@ export async function lookAt(starter: Starter, seconds: number) {
   const finding = `${[...new Set(answers)].join('')}${findingOf(heard[0], delivery, missing, ownAnswers.length > 0)}`;
   const isLeftOut = isTemplate([found?.id, found?.sentAt]) || usable?.length !== heard[0].length;
   const why = isLeftOut ? ' Names with “{{” cannot be used: Artillery would fill them in.' : '';
-  // The flow requests an acknowledgement only for events that the server acknowledged. Other handlers would block the
-  // flow, and some fail without a request.
+  // Acknowledgements are requested only for events that the server has acknowledged. Other events would block the flow.
   const answering = new Set(acknowledged.map(({ event }) => event));
   const { place, step: learning } = own ?? {};
   const asking = flow.map((step) => ({
@@ -103,7 +102,10 @@ function withoutIdText({ event, count }: Repeated): string {
   return `${name} came ${count} times without an id: nothing in it is new each time and the same for both connections. How many copies each connection gets is counted; to see which are missing, let the server put one into it, as in io.emit(${name}, {...message, id}).`;
 }
 
-/** @param isAnswered whether the server sent events to the publishing client only */
+/**
+ * Returns a description of the received events.
+ * @param isAnswered whether the server sent events to the publishing client only
+ */
 function findingOf(messages: Message[], delivery: Paths | undefined, missing: string, isAnswered: boolean): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
@@ -140,9 +142,9 @@ const CAUSES =
   'If the server runs in several processes, no adapter connects them: give it one, such as Redis or the cluster adapter. Otherwise, clients must do something to get it, such as join a room. A run fails until then, because the scenario counts the event.';
 
 /**
+ * Returns the published event if it reached some of the clients only.
  * @param ids published ids
- * @returns the event if it reached one connection only, each connection with different ids, or the publishing client
- * only
+ * @returns the event that reached one client, each client with different ids, or only the publishing client
  */
 function partlyReached(
   [first, second]: Heard,

@@ -33,6 +33,7 @@ export interface Closed {
 }
 
 /**
+ * Returns the error for a connection that the server closed.
  * @param context.emitted names of the events that the flow emits
  * @param context.isOnly whether the other connection stayed open
  */

@@ -77,8 +77,8 @@ const MIN_RAMP_SECONDS = 2;
 const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 /**
+ * Returns the text of a first scenario. Names from a server or user are quoted, and harmful characters escaped.
  * @param file name of the new file, which comments mention
- * @returns YAML text. Names from a server or user are quoted, and harmful characters escaped
  */
 export function starterScenario(starter: Starter, file: string): string {
   const { url, controlUrl, connections, flow, room } = starter;

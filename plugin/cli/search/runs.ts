@@ -101,8 +101,7 @@ export async function searchSeries(
     kind: 'search',
     folder: join(results, `search-${scenarioName(path)}-${vary}`),
     schema: searchSchema,
-    // Rules that are not listed here may change when the search continues. Its runs are then judged again by the new
-    // rules.
+    // Rules that are not listed here may change when a search continues: its runs are judged again.
     identityOf: ({ plan: { scenario, scenarioHash, environment, target, vary } }) => {
       return { scenario, 'the text of the scenario': scenarioHash.slice(0, 8), environment, target, vary };
     },

@@ -99,8 +99,7 @@ const SCALES: Record<Varied, (settings: Settings) => Scale> = {
       env: { BROADCASTS: '' },
       snap: (level) => Math.max(0.001, Math.round(level * 1000) / 1000),
       overrides: (level) => {
-        // The broadcasts last as long as in the scenario. Their number does not fall below the scenario's, because
-        // percentiles need enough values.
+        // The broadcasts last as long as in the scenario, with at least as many: percentiles need enough values.
         const count = Math.max(publishing.count, LEAST_BROADCASTS, Math.round(seconds * level));
         return delivery
           ? withOptions({ delivery: { publish: { every: 1 / level, count } } })

@@ -23,7 +23,8 @@ const MAY_CARRY = /^\[\s*\{\s*\}|"(errors?|err|exception)"|:\s*(false|"(error|er
 const OPENING_BRACE = 0x7b;
 
 /**
- * @param start start of the acknowledgement's arguments as JSON
+ * Checks an acknowledgement without parsing it.
+ * @param start start of its arguments as JSON
  * @returns false if the arguments contain no error
  */
 export function mayCarryError(bytes: Buffer, start: number, end: number): boolean {

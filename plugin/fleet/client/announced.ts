@@ -7,7 +7,10 @@ import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.t
  */
 let last = NOTHING_ANNOUNCED;
 
-/** @param open Engine.IO open packet as the server sent it; its values can have any type */
+/**
+ * Returns the values that a server announces.
+ * @param open Engine.IO open packet as the server sent it; its values can have any type
+ */
 export function announcedIn({ maxPayload, pingInterval, pingTimeout }: Record<string, unknown>): Announced {
   const [maxPayloadBytes, pingIntervalMs, pingTimeoutMs] = [maxPayload, pingInterval, pingTimeout].map(countOf) as [
     number,

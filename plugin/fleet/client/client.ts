@@ -51,15 +51,15 @@ export interface Copy {
   /** Length of the event's JSON. */
   bytes(): number;
   /**
-   * @param size size of the payload: characters of text, or bytes of binary data. For an event of the server's own:
-   * length of its JSON
+   * Returns whether the payload has the size.
+   * @param size characters of text, or bytes of binary data; for an event of the server's own, the length of its JSON
    */
   hasSize(size: number): boolean;
   /** CRC-32 of the payload's text or bytes. */
   checksum(): number;
   /** Send time in the server's own format; undefined if the server sends none. */
   sentAt(): unknown;
-  /** Ids of the server's own event that were found at paths missing in the options: each path with an example. */
+  /** Values of the server's own event that look like ids but are not at the configured path: each with its path. */
   otherIds(): [path: string, id: string][];
 }
 
@@ -95,7 +95,7 @@ export interface ClientSink {
   onEvent(namespace: string, event: string, args: unknown[]): void;
   /** Called with an acknowledgement. Its id comes from the server, and may match no message. */
   onAck(namespace: string, ackId: number, args: unknown[]): void;
-  /** Called for an acknowledgement whose id the client has already found to match no message. */
+  /** Called for an acknowledgement that matches no message, if the client itself has noticed it. */
   onUnknownAck(): void;
   /**
    * Called when an open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
@@ -116,7 +116,10 @@ export interface Heartbeat extends Announced {
 /** State of a connection that is connecting or open. */
 export type ClientState = Pick<Client, 'transport' | 'isCompressed' | 'isUpgrading' | 'heartbeat'>;
 
-/** @param sessions sessions of the previous client, which the server may restore */
+/**
+ * Creates a client.
+ * @param sessions sessions of the previous client, which the server may restore
+ */
 export type CreateClient = (
   options: ClientOptions,
   sink: ClientSink,
@@ -148,6 +151,7 @@ export interface Client {
   /** Opens the namespace. Opens the transport first if needed. */
   connect(namespace: string): void;
   /**
+   * Sends an event.
    * @param ackId id of the requested acknowledgement, which `onAck` reports; unique per client. Binary values in `args`
    * are Uint8Arrays.
    */
@@ -164,7 +168,7 @@ export interface Client {
   destroy(): void;
 }
 
-/** Message counts of one client, and its last received event. Reports on closed connections quote them. */
+/** Message counts and last received event of one client. They are quoted in reports on closed connections. */
 export class Traffic {
   /** Number of sent Socket.IO messages. */
   sent = 0;
@@ -176,12 +180,14 @@ export class Traffic {
   /** Counter of events by name. Undefined unless the run counts events without ids. */
   counter: { count(name: string): void; sent(name: string): void } | undefined = undefined;
 
-  /** @param messages sent messages, each the text or the bytes of a packet without its type */
+  /**
+   * Counts sent messages.
+   * @param messages text or bytes of each packet, without its type
+   */
   sends(messages: readonly (string | Uint8Array)[]): void {
     for (const message of messages) {
       const isText = typeof message === 'string';
-      // Measuring the bytes of a text is slow, so an upper bound is compared first: a character has at most three
-      // bytes.
+      // Measuring a text's bytes is slow, so an upper bound comes first: a character has at most three bytes.
       if ((isText ? message.length * 3 + 1 : message.length) <= this.largestSentBytes) continue;
       this.grow(isText ? Buffer.byteLength(message) + 1 : message.length);
     }
@@ -196,7 +202,10 @@ export class Traffic {
     if (this.counter !== undefined) this.counter.sent(event);
   }
 
-  /** @param event entry of the last received event, with its text */
+  /**
+   * Counts a received event.
+   * @param event entry for the event's name, with the event's text
+   */
   receives(event: SeenEvent): void {
     this.received++;
     this.lastEvent = event;

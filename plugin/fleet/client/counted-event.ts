@@ -48,7 +48,10 @@ interface OwnEventOptions extends Pick<OwnEventPlan, 'event' | 'id'> {
 
 const SETTLING_US = 1e6;
 
-/** @param usersLeave whether broadcasts are counted while users connect and disconnect */
+/**
+ * Returns the plan for counting the server's own event.
+ * @param usersLeave whether broadcasts are counted while users connect and disconnect
+ */
 export function ownEventPlan(
   { event, id, sentAt, bytes, join, audience }: OwnEventOptions,
   usersLeave = false,
@@ -95,9 +98,9 @@ export function idsIn(plan: EventPlan, namespace: string, args: unknown[]): (str
 }
 
 /**
+ * Returns the id under which a copy is counted: a number for a broadcast that the run published, text for any other.
  * @param found values found in a copy; `room` only if the event goes to several rooms
- * @returns a number for a broadcast that the run published, text for any other; undefined if the id or the room is
- * missing
+ * @returns undefined if the id or the room is missing
  */
 export function idIn(
   plan: EventPlan,
@@ -116,8 +119,7 @@ export function roomNames(values: unknown[]): string[] {
 }
 
 /**
- * Returns other ids in a decoded copy, which may be the ids to count: each path with its list index left open, and an
- * example.
+ * Returns other values in a decoded copy that look like ids: each path with its list index left open, and an example.
  */
 export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
   const own = idOf(valueAt(args, path));
@@ -143,7 +145,10 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.length <= MAX_ID_LENGTH ? value : undefined;
 }
 
-/** @param json JSON of a received event @returns its beginning, for an error message */
+/**
+ * Returns the start of a received event, as an example for an error message.
+ * @param json JSON of the event
+ */
 export function exampleOf(json: string): string {
   return printable(json, MAX_EXAMPLE_LENGTH);
 }
@@ -183,7 +188,10 @@ export class DecodedCopy implements Copy {
     return crc32(this.#payload() ?? '');
   }
 
-  /** @param payload valid only during the report */
+  /**
+   * Returns the copy with another payload.
+   * @param payload valid only during the report
+   */
   withPayload(payload: Uint8Array): DecodedCopy {
     const copy = new DecodedCopy(this.#plan, this.#args, this.#index, payload.length);
     copy.#attached = payload;

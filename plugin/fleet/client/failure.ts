@@ -15,7 +15,7 @@ export interface Failure {
   after?: Granted | undefined;
 }
 
-/** Server's behaviour that was observed before the attempt failed. */
+/** Observations about the server before the attempt failed. */
 interface Granted {
   transport: 'polling' | 'websocket';
   /** Whether the server's handshake contains `maxPayload`, which servers of Socket.IO 2 do not send. */
@@ -69,11 +69,11 @@ interface HttpAnswer {
   /** Reason phrase of the status line, if known. */
   reason?: string | undefined;
   /**
+   * Returns a header's first value.
    * @param name header name in lower case
-   * @returns its first value
    */
   header(name: string): string | undefined;
-  /** The received part of the body. */
+  /** Received part of the response's body. */
   body?: string;
 }
 
@@ -81,7 +81,10 @@ const MAX_BODY_LENGTH = 200;
 /** Matches HTML elements whose text describes an error page. */
 const HEADINGS = /<(title|h1|pre)\b[^>]*>(.*?)<\/\1>/gis;
 
-/** @param body body of a response, or its beginning @returns title and headings of a page, or the message of a JSON error */
+/**
+ * Returns title and headings of an error page, or the message of a JSON error.
+ * @param body body of a response, or its start
+ */
 export function wordsOf(body: string): string {
   const text = body.trim();
   if (text.startsWith('<')) {
@@ -113,6 +116,7 @@ export function httpFailure({ status, reason = '', header, body = '' }: HttpAnsw
 }
 
 /**
+ * Returns the text of a failure because of a message that is too large.
  * @param maxBytes largest allowed message
  * @param bytes size of the message; 0 if unknown
  */

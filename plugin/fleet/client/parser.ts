@@ -28,7 +28,10 @@ export function loadParser(file: string): Parser {
 /** Deepest nesting accepted in received data. Recursive code copies and compares the data later. */
 const MAX_LEVELS = 200;
 
-/** @throws Error if the data is nested too deeply to be copied */
+/**
+ * Checks the nesting of received data.
+ * @throws Error if the data is nested too deeply to be copied
+ */
 export function requireShallow(data: unknown): void {
   if (nestsDeeper(data)) throw new Error('data that is nested too deeply');
 }

@@ -27,7 +27,8 @@ export class SeenEvent {
   }
 
   /**
-   * @param start start of the bytes to keep
+   * Keeps the bytes as the event's text.
+   * @param start start of the bytes
    * @param end end of the packet `["name",…]`
    */
   keep(bytes: Buffer, start: number, end: number, source?: object): void {
@@ -55,7 +56,10 @@ export class SeenEvents {
   readonly #others = new SeenEvent('');
   #last = this.#others;
 
-  /** @param json start of the packet's JSON */
+  /**
+   * Keeps the text of an event that is not decoded.
+   * @param json start of the packet's JSON
+   */
   inPlace(bytes: Buffer, json: number, end: number): SeenEvent {
     const event = this.of(bytes, json, end);
     event.keep(bytes, json + event.head.length, end);

@@ -25,7 +25,6 @@ export class BufferBudget {
     this.#heldBytes += bytes;
   }
 
-  /** Releases bytes reserved by `hold`. */
   release(bytes: number): void {
     this.#heldBytes -= bytes;
   }

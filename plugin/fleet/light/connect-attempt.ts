@@ -22,7 +22,7 @@ export class Attempt {
   readonly offersCompression: boolean = false;
   readonly #startedAtUs = monotonicUs();
 
-  /** @param plan upgrade request of the connection; undefined if it begins with polling */
+  /** @param plan data of the WebSocket upgrade request; undefined if the connection begins with polling */
   constructor(plan: UpgradePlan | undefined, budget: BufferBudget) {
     if (plan === undefined) return;
     const challenge = newChallenge();

@@ -11,7 +11,7 @@ import type { Destination } from './websocket/websocket-handshake.ts';
 
 /** A connection whose timeouts the pool checks. Its times are milliseconds of `nowMs()`. */
 export interface Watched {
-  /** Time at which the current wait fails: for a connect stage, an answer or the close. 0 for no wait. */
+  /** Time at which the current wait fails, such as the wait for an acknowledgement of the close. 0 for no wait. */
   deadlineMs: number;
   /** Time by which the server's next ping must have arrived; 0 if no ping is due. */
   pingDeadlineMs: number;
@@ -20,7 +20,9 @@ export interface Watched {
   destroy(): void;
 }
 
-/** Intervals between the checks. A timeout can be noticed late by as much. */
+/**
+ * Milliseconds between checks of deadlines and between checks of pings. A timeout is noticed late by at most this time.
+ */
 const DEADLINE_EVERY_MS = 50;
 const PING_EVERY_MS = 1000;
 
@@ -39,8 +41,7 @@ export class ConnectionPool {
   /** @param openWire opens the sockets; replaced in tests */
   constructor(openWire = dial) {
     this.dial = openWire;
-    // setImmediate runs after sockets have been read. If this process is late, answers that have already arrived still
-    // count.
+    // setImmediate runs after sockets have been read, so answers count that have arrived while this process was busy.
     this.#timers = [
       setInterval(() => setImmediate(() => this.#checkDeadlines()), DEADLINE_EVERY_MS).unref(),
       setInterval(() => setImmediate(() => this.#checkPings()), PING_EVERY_MS).unref(),

@@ -37,6 +37,7 @@ export function protocolError(error: unknown): ProtocolError {
 }
 
 /**
+ * Returns the error for a message that is too large.
  * @param maxBytes largest allowed message
  * @param bytes size of the message; undefined if unknown
  */

@@ -64,8 +64,7 @@ interface EngineWatcher {
 export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
   const webSocket = webSocketOf(engine.transport);
   watcher.onWebSocket(webSocket);
-  // Without this listener, `ws` reports only the response's status. Its body can be read in the next turn of the event
-  // loop.
+  // Without this listener, `ws` reports only the status. The body is available in the next turn of the event loop.
   webSocket?.once('unexpected-response', (_request, response) => setImmediate(() => watcher.onRefused(response)));
   engine.on('upgrading', (transport: object) => watcher.onWebSocket(webSocketOf(transport)));
   engine.on('close', (reason: string, details: unknown) => watcher.onEnd(reason, details));

@@ -103,7 +103,7 @@ export class OfficialClient implements Client {
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // An invalid query in the URL causes an error without a code.
+      // A URL with an invalid query causes an error that has no code.
       const failure: Failure = code ? networkFailure(error as Error) : { cause: 'ERR_INVALID_URI', message };
       process.nextTick(() => this.#fail(failure));
     }
@@ -186,7 +186,7 @@ export class OfficialClient implements Client {
   }
 
   #onUpgradeFailed(engine: Manager['engine'], failure: Failure): void {
-    // The probe also fails if its session has ended; then nothing is reported here.
+    // A session that has ended also makes its probe fail; the end itself is reported elsewhere.
     if (this.#state === 'gone' || engine.readyState !== 'open') return;
     this.isUpgrading = false;
     this.#sink.onUpgradeFailed(failure);

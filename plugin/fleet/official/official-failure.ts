@@ -75,12 +75,18 @@ export function refusalOf(response: IncomingMessage): Failure {
   return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, header, body });
 }
 
-/** @param stage stage that timed out: opening the connection, or opening its first namespace */
+/**
+ * Returns the failure after a timeout.
+ * @param stage stage that timed out: opening the connection, or opening its first namespace
+ */
 export function timeoutFailure(stage: 'open' | 'namespace', timeoutMs: number): Failure {
   return { cause: `timeout_${stage}`, message: `no answer within ${timeoutMs} ms (${stage})` };
 }
 
-/** @param request XMLHttpRequest of the failed polling request */
+/**
+ * Returns the failure of a polling request.
+ * @param request XMLHttpRequest of the request
+ */
 function requestFailure(status: number, request: unknown): Failure {
   const { statusText, responseText, getResponseHeader } = (request ?? {}) as Partial<PollingRequest>;
   if (status === 0 && statusText instanceof Error) return socketFailure(statusText);

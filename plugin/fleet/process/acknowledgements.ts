@@ -18,7 +18,7 @@ import type { Ledger } from './ledger/ledger.ts';
  * smaller.
  */
 const FIRST_OWN_ACK_ID = 2 ** 40;
-/** Longest kept reason of a refused join, because each connection sends it to the engine. */
+/** Largest length of a refused join's reason. It is limited, because each refusal is sent to the engine. */
 const MAX_REASON_LENGTH = 1000;
 
 interface Join {
@@ -32,7 +32,7 @@ interface Join {
 /** Fields of a connection that are needed to handle its acknowledgements. */
 export interface Member extends CountedConnection {
   readonly id: number;
-  /** Whether the virtual user has closed the connection. */
+  /** Whether the virtual user is closing the connection. */
   readonly isClosing: boolean;
   /**
    * Index of the connection in the ledger; never reused. A reconnect with a restored session keeps the index, any other
@@ -77,7 +77,7 @@ export class Acknowledgements {
     this.#joinEvent = ownEvent ? ownEvent.join : ledger ? EVENTS.joinRoom : undefined;
   }
 
-  /** Returns the acknowledgement id for an event; undefined if no acknowledgement is needed. */
+  /** Returns the acknowledgement id to send with an event; undefined if no acknowledgement is needed. */
   request(connection: Member, { event, args, requestId, namespace }: EmitCommand): number | undefined {
     const isJoin = event === this.#joinEvent;
     const ackId = requestId ?? (isJoin ? this.#nextOwnAckId++ : undefined);
@@ -105,8 +105,7 @@ export class Acknowledgements {
     const isOwn = ackId >= FIRST_OWN_ACK_ID;
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
-      // If the engine waits for the acknowledgement, its request fails. Otherwise the refusal is reported to the
-      // virtual user.
+      // A refused join fails the engine's request, if there is one. Otherwise it is reported to the virtual user.
       this.#parts.answer(isOwn ? { op: 'refused', id, ...failure } : { op: 'failed', requestId: ackId, ...failure });
     } else if (!isOwn) this.#parts.answer({ op: 'acked', requestId: ackId, args });
   }
@@ -121,7 +120,7 @@ export class Acknowledgements {
     const [answer] = args;
     const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
     if (joined.code === 'JOIN_REFUSED') return String(joined.error).slice(0, MAX_REASON_LENGTH);
-    // An acknowledged join with any other error creates no member.
+    // The server reported an error other than a refusal, so the connection is not a member.
     if (joined.error !== undefined) return undefined;
     const worker = nameOf(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
@@ -142,7 +141,10 @@ export class Acknowledgements {
     this.#parts.counts.assign(connection, worker, true);
   }
 
-  /** @param worker worker that holds the connection; '' if unknown */
+  /**
+   * Makes the connection a member of a room.
+   * @param worker worker that holds the connection; '' if unknown
+   */
   #enter(connection: Member, room: string, worker: string, atUs: number): void {
     this.#mark(connection, true);
     if (this.#remembers) this.#parts.ledger.members.joined(connection.slot, room, worker, atUs);

@@ -51,8 +51,7 @@ process.on('message', (commands: FleetCommand[]) => {
   }
 });
 process.on('disconnect', close);
-// The process ignores signals: Ctrl-C and `timeout` signal the whole process group, but the parent decides when the
-// fleet ends.
+// Ctrl-C and `timeout` signal the whole process group. The fleet ignores signals: its parent decides when it ends.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 if (process.connected) answer({ op: 'answer', requestId: 0, answer: undefined });

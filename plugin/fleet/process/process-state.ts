@@ -56,7 +56,10 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
   readonly #index: number;
   readonly #eventLoop = new EventLoopWatch();
 
-  /** @param firstId number of the first connection of the run */
+  /**
+   * Creates the state after a start or reset.
+   * @param firstId number of the first connection of the run
+   */
   constructor(
     { settings, index, processes }: FleetStart,
     firstId: number,
@@ -161,6 +164,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
 }
 
 /**
+ * Converts a share of this host to a share of the run.
  * @param share share among the processes of this host
  * @returns the share among the processes of all hosts
  */

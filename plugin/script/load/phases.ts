@@ -111,8 +111,7 @@ export function exactRamp(
   const fewer = Math.floor(arrivals / duration);
   const seconds = arrivals - fewer * duration;
   if (seconds === 0) return { duration, arrivalRate: fewer, rampTo: fewer };
-  // The rate rises by 1. Half a second before the first second with one more arrival, it is halfway between both
-  // numbers.
+  // The rate rises by 1. It is halfway half a second before the first second that has one more arrival.
   const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }

@@ -58,8 +58,7 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
   const captureSpecs = [spec.capture ?? []].flat();
 
   function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): Outcome {
-    // Expressions apply to a single argument itself, or to the list of several arguments, as in
-    // artillery-engine-socketio-v3. A check without an expression applies to the first argument.
+    // Expressions apply to a single argument itself, or to a list of several, as in artillery-engine-socketio-v3.
     const whole = one.json === undefined && one.regexp === undefined;
     const body = JSON.stringify(args.length === 1 && !whole && !namesFirst(one, args) ? args[0] : args);
     const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };

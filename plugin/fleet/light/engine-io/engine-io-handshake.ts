@@ -9,14 +9,14 @@ import type { EngineIoPacket } from '../polling/payload.ts';
 import { engineIoError, socketIo2Error } from '../protocol-error.ts';
 import { encodeMessage, OPCODE } from '../websocket/frames.ts';
 
-/** Longest accepted session id, because every connection stores its own. */
+/** Largest length of a session id. It is limited, because every connection stores its session id. */
 const MAX_SESSION_ID_LENGTH = 1000;
 const MAX_PING_INTERVAL_MS = 2 ** 30;
 const OPEN = 0x30;
 
 interface Handshake {
   sessionId: string;
-  /** Longest time between two pings. */
+  /** Longest time between two pings of the server, in milliseconds. */
   pingEveryMs: number;
   /** Whether the server offers to upgrade a polling session to WebSocket. */
   offersWebSocket: boolean;

@@ -21,7 +21,7 @@ const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34,
 const PONG_FRAME = encodeFrame(OPCODE.text, PONG);
 const UPGRADE = encodeFrame(OPCODE.text, '5');
 
-/** Plans are shared by all connections with the same options. */
+/** Request plans by options. All connections with the same options share them. */
 const upgradePlans = new WeakMap<ClientOptions, UpgradePlan>();
 const pollingPlans = new WeakMap<ClientOptions, PollingPlan>();
 
@@ -32,7 +32,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   readonly traffic = new Traffic();
   /** Session id from the handshake; empty before. */
   protected sessionId = '';
-  /** Longest time between two pings. */
+  /** Longest time between two pings of the server, in milliseconds. */
   #pingEveryMs = 0;
   /** State of the polling transport; undefined on WebSocket. */
   #polling: Polling | undefined = undefined;
@@ -93,7 +93,10 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     }
   }
 
-  /** @param frames uncompressed WebSocket frames of the messages, if they are already encoded */
+  /**
+   * Sends messages.
+   * @param frames uncompressed WebSocket frames of the messages, if they are already encoded
+   */
   protected sendMessages(messages: readonly EngineIoPacket[], frames?: Uint8Array): void {
     const polling = this.#polling;
     if (frames === undefined) this.traffic.sends(messages);
@@ -153,7 +156,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
       if (this.#polling === undefined) this.write(PONG_FRAME);
       else this.#polling.send(PONG);
     } else if (type === PACKET.close) {
-      // On WebSocket, engine.io-client ignores a close packet and waits for the close frame.
+      // A close packet is ignored on WebSocket: engine.io-client waits for the close frame.
       if (this.#polling !== undefined) this.#onPollingClosed();
     } else if (type === BINARY) {
       const attachment = decodeBinary(bytes, start, end);

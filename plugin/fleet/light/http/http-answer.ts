@@ -59,7 +59,7 @@ export class AnswerReader {
   /** Whether the start of the response has arrived. */
   hasBegun = false;
   #head: AnswerHead | undefined = undefined;
-  /** Received bytes of an incomplete head or body. */
+  /** Received bytes of a head or body that is still incomplete. */
   #queue: ByteQueue | undefined = undefined;
   /** Bytes of the current chunk that are still missing. 0 while a chunk header or a line end is read. */
   #chunkLeft = 0;
@@ -229,7 +229,8 @@ export class AnswerReader {
 }
 
 /**
- * @param text head of a response, including the empty line
+ * Parses the head of a response.
+ * @param text head, including the empty line
  * @param error creates the error for an invalid head
  * @throws ProtocolError
  */

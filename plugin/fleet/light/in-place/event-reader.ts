@@ -1,6 +1,6 @@
 /**
- * Reads copies of the counted event without decoding them, even if each connection receives different bytes. Leaves
- * packets that it cannot read to the decoder, for example with escapes in a key.
+ * Reads copies of the counted event without decoding them. Leaves packets that it cannot read to the decoder, for
+ * example with escapes in a key.
  */
 import { crc32 } from 'node:zlib';
 import { EACH } from '../../../../protocol/base/json-path.ts';
@@ -103,7 +103,7 @@ export class EventReader implements Copy {
   hasSize(size: number): boolean {
     if (this.#payload === undefined) return this.bytes() === size;
     const { start, end } = this.#payload;
-    // For ASCII text without escapes, the length in bytes is the number of characters.
+    // ASCII text without escapes has as many bytes as characters.
     return this.#bytes[start] === QUOTE && (end - start - 2 === size || this.#text()?.length === size);
   }
 

@@ -37,6 +37,7 @@ export class JsonLocator {
   }
 
   /**
+   * Finds the value in JSON.
    * @param at start of the JSON
    * @returns false if there is no value, or if a key with escapes may hide it
    */

@@ -21,7 +21,7 @@ export class KnownEvent {
   readonly #args: unknown[];
   readonly #sizeBytes: number;
   #namespace: string | undefined = undefined;
-  /** Copies to report for each received event, with their ids in `#namespace`. */
+  /** Copies of the event that are reported each time it arrives, with their ids. */
   #copies: [id: string | number | undefined, copy: DecodedCopy][] = [];
 
   /**

@@ -12,7 +12,10 @@ export class CookieJar {
     this.line = own === '' ? '' : `\r\nCookie: ${own}`;
   }
 
-  /** @param cookies values of `Set-Cookie` */
+  /**
+   * Stores cookies of a response.
+   * @param cookies values of `Set-Cookie`
+   */
   keep(cookies: readonly string[]): void {
     if (cookies.length === 0) return;
     this.#kept ??= new Map(this.#own.split(/; */).map((pair) => [nameOf(pair), pair]));
@@ -28,7 +31,7 @@ export class CookieJar {
   }
 }
 
-/** Largest number of kept cookies; browsers keep at least 50 for each site. */
+/** Largest number of stored cookies. Browsers store at least 50 for each site. */
 const MAX_COOKIES = 50;
 const MAX_COOKIE_LENGTH = 4096;
 /**

@@ -20,7 +20,7 @@ const UNANSWERED: Failure = {
 
 export type Purpose = 'poll' | 'post';
 
-/** Receives the TCP and TLS events of all connections of the session. */
+/** Receives the TCP and TLS events of all HTTP connections of the session. */
 export type WireWatcher = Pick<WireListener, 'onTcpOpen' | 'onWireOpen'>;
 
 export interface HttpListener {
@@ -121,8 +121,7 @@ export class HttpConnection implements WireListener {
     const error = this.#error;
     this.#error = undefined;
     this.#isConnected = false;
-    // The server closed the kept-alive connection just before the request arrived. The request is sent again, as in
-    // browsers.
+    // If the server closed a kept-alive connection just before the request, the request is sent again, as in browsers.
     if (this.#request !== undefined && this.#answered > 0 && !this.#answer.hasBegun) this.#dial();
     else this.#end(error);
   }

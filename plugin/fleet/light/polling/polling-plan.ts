@@ -41,6 +41,7 @@ export function planPolling(options: ClientOptions): PollingPlan {
 }
 
 /**
+ * Encodes a polling request.
  * @param sessionId '' for the handshake
  * @param cookieLine `Cookie` header with a line break before it
  * @param body body of a POST; undefined for a GET

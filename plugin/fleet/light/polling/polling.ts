@@ -33,7 +33,7 @@ export const PONG = '3';
 const PACKET_BYTES = 64;
 
 export class Polling implements HttpListener, ProbeListener {
-  /** Whether to close the session when the upgrade has succeeded or failed. */
+  /** Whether the session must be closed as soon as the upgrade has succeeded or failed. */
   closesLater = false;
   readonly #cookies: CookieJar;
   readonly #shared: ConnectionPool;
@@ -167,7 +167,7 @@ export class Polling implements HttpListener, ProbeListener {
     if (purpose === 'poll') this.#onPolled(answer);
     else {
       this.#isPosting = false;
-      // If the queue is empty, this is the response to the POST with the close packet.
+      // An empty queue means that this is the response to the POST with the close packet.
       if (this.#state === 'closing' && this.#unsent.length === 0) this.#listener.onWireClosed();
       else this.#flush();
     }

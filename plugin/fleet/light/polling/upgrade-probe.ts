@@ -29,7 +29,7 @@ export class Probe extends WebSocketConnection {
     this.#plan = plan;
   }
 
-  /** Microseconds since `dial`. */
+  /** Microseconds since the probe began to connect. */
   get elapsedUs(): number {
     return this.attempt?.elapsedUs() ?? 0;
   }
@@ -55,6 +55,6 @@ export class Probe extends WebSocketConnection {
     this.#listener.onProbeFailed(failure);
   }
 
-  /** Never called: the probe is never `open`, so every early end is a failed attempt. */
+  /** Never called, because the probe is never `open`: every end before the upgrade is a failed attempt. */
   protected override onClosed(): void {}
 }

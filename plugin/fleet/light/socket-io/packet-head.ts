@@ -55,7 +55,10 @@ export function ackRequest(bytes: Buffer, start: number, end: number): { namespa
   return { namespace: comma < 0 ? '/' : head.slice(0, comma), id: Number(head.slice(comma + 1)) };
 }
 
-/** @param start start of the packet after its type */
+/**
+ * Returns the namespace of a packet.
+ * @param start start of the packet after its type
+ */
 export function namespaceOf(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] !== SLASH) return '/';
   const comma = bytes.indexOf(COMMA, start);

@@ -48,7 +48,7 @@ const ONE_ATTACHMENT = Buffer.from(`${PacketType.BINARY_EVENT}1-`);
 
 export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> implements Client {
   interest: Set<string> | undefined = undefined;
-  // Sessions that the server can restore. The array is replaced, never extended, to save memory.
+  // Sessions that the server can restore. The array is always replaced, never extended, to save memory.
   sessions: readonly RecoverableSession[];
   protected readonly sink: ClientSink;
   #unfinished: UnfinishedPacket | undefined = undefined;
@@ -204,7 +204,10 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     return name === undefined || this.interest.has(name);
   }
 
-  /** @param isReported whether the message was already reported as a copy of the counted event */
+  /**
+   * Decodes a message.
+   * @param isReported whether the message was already reported as a copy of the counted event
+   */
   #decode(message: string | Buffer, isReported = false): void {
     const decoder = this.#unfinished?.decoder ?? this.shared.codec.decoderFor(message);
     let packet: Packet | undefined;

@@ -11,13 +11,13 @@ import { type Packet, PacketType } from './codec.ts';
 import { preparedOf } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
 
-/** Longest kept message of a refusal, because each connection sends it to the engine. */
+/** Largest length of a refusal's message. It is limited, because each connection sends the message to the engine. */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
 const NO_MESSAGES: readonly EngineIoPacket[] = [];
 
 export class SocketIoConnection extends SocketIoReader {
-  // Connected namespaces. The array is replaced, never extended, because extending makes V8 allocate room for 16.
+  // Connected namespaces. The array is always replaced, because extending it makes V8 allocate room for 16.
   namespaces = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
 
@@ -43,7 +43,7 @@ export class SocketIoConnection extends SocketIoReader {
     if (this.state !== 'open' || !this.namespaces.includes(message.namespace)) return false;
     this.traffic.emits(message.event);
     const prepared = preparedOf(this.shared.codec, message);
-    // Prepared frames cannot be compressed, because compressed bytes differ between connections.
+    // Prepared frames are sent only without compression, because compressed bytes differ between connections.
     if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
     else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
     return true;

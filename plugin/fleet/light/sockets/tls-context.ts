@@ -44,8 +44,8 @@ export class TlsContext {
   }
 
   /**
-   * Chooses the groups for later connections from a server's choice.
-   * @param group group of a connection's key exchange
+   * Chooses the groups for later connections.
+   * @param group group that a server has chosen for a connection
    */
   adaptTo(group: string | undefined): void {
     if (this.#isSettled) return;
@@ -69,7 +69,10 @@ export class TlsContext {
 
 const contexts = new WeakMap<TlsOptions, TlsContext>();
 
-/** @throws for an invalid key or certificate */
+/**
+ * Returns the TLS state for options.
+ * @throws for an invalid key or certificate
+ */
 export function tlsContextOf(options: TlsOptions): TlsContext {
   return getOrAdd(contexts, options, () => new TlsContext(options));
 }

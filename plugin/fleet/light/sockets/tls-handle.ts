@@ -19,6 +19,7 @@ const ALPN_PROTOCOLS = Buffer.from('\x08http/1.1');
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
 /**
+ * Opens a TLS connection.
  * @param name host name or address that the certificate must match
  * @param servername name for SNI; undefined for an address
  * @param dialCarrier connects the TCP socket
@@ -191,8 +192,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     if (this.listener === undefined) return;
     this.listener = undefined;
     this.#carrier?.destroy();
-    // OpenSSL's state is freed explicitly, because the garbage collector does not know its size. setImmediate leaves
-    // OpenSSL's callbacks first.
+    // OpenSSL's state is freed here, outside of its callbacks: the garbage collector does not know its size.
     const stream = this.#stream;
     if (stream) setImmediate(() => stream.destroySSL());
   }

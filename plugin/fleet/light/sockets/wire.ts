@@ -26,7 +26,7 @@ export interface WireListener {
    * call.
    */
   feed(bytes: Buffer, start: number, end: number): void;
-  /** Called with the error that closes the wire; `onWireClosed` follows. */
+  /** Called with the error that closes the socket; `onWireClosed` follows. */
   onWireError(error: NodeJS.ErrnoException): void;
   /** Called when the TCP connection is closed by either side. */
   onWireClosed(): void;

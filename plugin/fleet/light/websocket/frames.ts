@@ -118,7 +118,10 @@ export class FrameDecoder {
     return true;
   }
 
-  /** @param opcode opcode of the message, with bit RSV1 if it is compressed */
+  /**
+   * Passes a complete message to the handler.
+   * @param opcode opcode of the message, with bit RSV1 if it is compressed
+   */
   #deliver(
     opcode: number,
     bytes: Buffer,
@@ -237,7 +240,10 @@ export function largestPayload(frames: Uint8Array, known: number): number {
   return largest;
 }
 
-/** @param deflate compression, if the server has granted it; small messages stay uncompressed */
+/**
+ * Encodes the frame of a message.
+ * @param deflate compression, if the server has granted it; small messages stay uncompressed
+ */
 export function encodeMessage(
   opcode: number,
   message: string | Uint8Array,
@@ -248,7 +254,10 @@ export function encodeMessage(
   return encodeFrame(COMPRESSED | opcode, deflate.deflate(bytes));
 }
 
-/** @param code close code; undefined to send none, as socket.io-client does */
+/**
+ * Encodes a close frame.
+ * @param code close code; undefined to send none, as socket.io-client does
+ */
 export function encodeClose(code?: number): Buffer {
   return encodeFrame(OPCODE.close, code === undefined ? '' : Uint8Array.of(code >> 8, code & 0xff));
 }

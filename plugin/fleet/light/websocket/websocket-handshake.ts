@@ -22,11 +22,14 @@ interface Endpoint {
   secure: boolean;
   host: string;
   port: number;
-  /** Name for SNI and the certificate; undefined for an address. */
+  /** Host name for SNI and the certificate; undefined if the host is an IP address. */
   servername: string | undefined;
 }
 
-/** @throws TypeError with Node's code if the URL is invalid or has another scheme */
+/**
+ * Parses a server's URL.
+ * @throws TypeError with Node's code if the URL is invalid or has another scheme
+ */
 export function endpointOf(url: string): Endpoint {
   const { protocol, hostname, port } = new URL(url);
   const secure = protocol === 'https:' || protocol === 'wss:';
@@ -79,7 +82,11 @@ export interface UpgradePlan extends Destination {
   compression: boolean;
 }
 
-/** @param target path and query, percent-encoded @throws TypeError for an invalid URL or header */
+/**
+ * Prepares an upgrade request.
+ * @param target path and query, percent-encoded
+ * @throws TypeError for an invalid URL or header
+ */
 export function planUpgrade(options: ClientOptions, target: string): UpgradePlan {
   const compression = options.compression ?? false;
   return {
@@ -97,7 +104,10 @@ export function destinationOf({ url, localAddress }: ClientOptions): Destination
   return { endpoint, areAddresses: isIP(endpoint.host) !== 0 && isIP(localAddress ?? endpoint.host) !== 0 };
 }
 
-/** @param lines header lines from `headerLines` */
+/**
+ * Returns the start of an upgrade request.
+ * @param lines header lines from `headerLines`
+ */
 export function upgradeHead(target: string, lines: string, compression: boolean): string {
   const offer = compression ? `\r\nSec-WebSocket-Extensions: ${DEFLATE_OFFER}` : '';
   return (

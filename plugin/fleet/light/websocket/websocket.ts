@@ -67,7 +67,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   /** Called when the deadline of an open connection has passed. A higher layer sets the deadline. */
   protected onOverdue(): void {}
 
-  /** Returns frames to send before the close frame. */
+  /** Returns further frames that are sent before the close frame. */
   protected lastFrames(): Uint8Array[] {
     return [];
   }
@@ -172,7 +172,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   #readAnswer({ answer: reader, offersCompression }: Attempt, bytes: Buffer, start: number, end: number): void {
-    // A refusal is complete enough as soon as its head has arrived.
+    // A refusal can be reported as soon as its head has arrived.
     const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
     if (answer === undefined) return;
     if (answer.head.status !== 101) throw new ProtocolError(refusalOf(answer), 'transport error');
@@ -198,7 +198,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     else this.onWireClosed();
   }
 
-  /** Continues with the socket of another WebSocket connection. */
+  /** Takes the socket of another WebSocket connection. */
   protected adopt(other: WebSocketConnection): void {
     this.#wire = other.#wire;
     [this.#frames, other.#frames] = [other.#frames, this.#frames];
@@ -239,7 +239,10 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     } else this.#wire?.end();
   }
 
-  /** @param frames complete frames of `encodeFrame` */
+  /**
+   * Writes frames to the socket.
+   * @param frames complete frames of `encodeFrame`
+   */
   protected write(frames: Uint8Array): void {
     const wire = this.#wire;
     if (wire === undefined) return;

@@ -112,8 +112,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     const { sessions = NO_SESSIONS, waiting = [] } = this.away ?? {};
     if (sessions.length === 0) this.slot = ledger.members.newSlot();
     const client = dialer.dial(this, this.#overrides, sessions);
-    // The client's events are set before connecting: a server can send an event as soon as it has accepted the
-    // namespace.
+    // The client gets its events before it connects: a server can send an event as soon as the namespace is open.
     client.interest = this.#listening?.names;
     const { countedEvents } = this.#parts.settings;
     if (countedEvents) {
@@ -207,7 +206,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
       faultAccount?.returned(this.id);
       return;
     }
-    // The connect time begins with the first attempt.
+    // The connect time starts with the first attempt, and includes all retries.
     connecting.opened(timings, nowUs, nowUs - this.#attemptingSinceUs);
     this.#attemptingSinceUs = 0;
   }

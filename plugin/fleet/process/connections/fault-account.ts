@@ -48,6 +48,7 @@ export class FaultAccount {
   #final: FaultCounts | undefined;
 
   /**
+   * Starts to record the effects of a fault.
    * @param atUs time of the fault
    * @param open connections that were open at that time
    */

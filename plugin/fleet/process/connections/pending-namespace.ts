@@ -11,8 +11,7 @@ export interface PendingNamespace {
   emits: readonly EmitCommand[];
 }
 
-// Empty list that nearly all connections share. Lists are replaced, never extended, because extending makes V8 allocate
-// room for 16.
+// Shared empty list. Lists are always replaced, because extending one makes V8 allocate room for 16.
 export const NONE_PENDING: readonly PendingNamespace[] = [];
 
 /** Failure of an event on a connection that is not open. */

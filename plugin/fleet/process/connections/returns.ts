@@ -127,7 +127,7 @@ export class Returns {
     if (as === 'refused') this.#report(connection, namespace, away.reason, 0, refusal);
     else {
       this.#report(connection, namespace, undefined, away.attempts - 1);
-      away.attempts = 1; // Only the first namespace reports the retries.
+      away.attempts = 1; // Retries are reported only once, with the first namespace.
     }
     if (as === 'restored') away.restored = away.restored.concat(namespace);
     if (away.waiting.length === 0) this.#complete(connection, away);
@@ -175,7 +175,7 @@ export class Returns {
       this.#acknowledgements.recovered(connection);
       return;
     }
-    // The connection has kept its slot until now, in case the server restored its sessions.
+    // Sessions were not restored, so the connection gets a new slot in the ledger.
     if (sessions.length > 0) this.#acknowledgements.replaceSlot(connection);
     this.#acknowledgements.connected(connection, namespaces);
     for (const join of joins) connection.send({ op: 'emit', id, ...join });

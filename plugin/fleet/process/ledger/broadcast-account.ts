@@ -124,8 +124,7 @@ function audienceOf(
     }
     const stored = sinceFirstUs[slot] ?? 0;
     const wasClosed = members.wasClosedByUser(slot);
-    // A copy to a connection that its virtual user closed may have been in flight: it counts as neither received nor
-    // lost.
+    // Copies to a connection that its user closed may have been in flight: they are neither received nor lost.
     if (stored === 0 && wasClosed && leftAtUs <= arrivedByUs) {
       counts.justLeft++;
       continue;
@@ -147,7 +146,7 @@ function audienceOf(
       }
     }
     if (stored === 0) {
-      // A later broadcast was received, so this broadcast was lost while the connection was open.
+      // Loss on an open connection: it stayed open, or it has received a later broadcast.
       const isOpen = leftAtUs === NEVER || wasClosed || (highestSeq[slot] ?? 0) > order.seq;
       losses.add(slot, isOpen, sentAtUs - joinedAtUs);
       if (isOpen) {

@@ -100,7 +100,7 @@ export class Sightings {
    */
   finalize(id: string, sentAtUs: number): number {
     const number = this.#take(id, FINALIZED);
-    // The process had not received the broadcast when the run asked for ids. Its number is chosen by its send time.
+    // This process received no copy before the run asked for ids, so the number is chosen by the send time.
     return number === NOT_COUNTED ? this.#firstReceipts.before(sentAtUs) + 0.5 : number;
   }
 

@@ -48,7 +48,7 @@ export class RepeatedMessages {
    */
   readonly #passedOver: Record<string, number> = {};
 
-  /** @param share position of this process among all fleet processes of the run; spreads the sends over the period */
+  /** @param share position of this process among all fleet processes of the run, to spread the sends over the period */
   constructor(share: { index: number; of: number }, clock = monotonicUs) {
     this.#share = share;
     this.#clock = clock;
@@ -215,7 +215,7 @@ export class RepeatedMessages {
     if (nextUs >= this.#wakesAtUs) return;
     clearTimeout(this.#timer);
     this.#wakesAtUs = nextUs;
-    // At least 1 ms: the next message may have become due during the last sends.
+    // The delay is at least 1 ms, because the next message may already be due.
     this.#timer = setTimeout(() => this.#tick(), Math.max(1, Math.ceil((nextUs - this.#clock()) / 1000)));
   }
 

@@ -7,7 +7,10 @@
 const SLOTS = 10_000;
 /** Shortest slot in microseconds: the resolution of Node's timers. */
 const MIN_SLOT_US = 1000;
-/** The fractional parts of its multiples are evenly spread for any number of multiples. See docs/method/delivery.md. */
+/**
+ * Golden ratio. The fractional parts of its multiples are evenly spread, for any number of them
+ * (docs/method/delivery.md).
+ */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 export interface Turn {
