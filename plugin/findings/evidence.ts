@@ -12,7 +12,7 @@ import { holdsConnections, secondsOf } from './checks/server/ended-processes-che
 import { changedWorkers } from './checks/server/ended-workers.ts';
 import { redisWaitedSince } from './checks/server/saturation-checks.ts';
 
-/** The figures that can disprove a causal edge. */
+/** Figures of a run with which the cause of a finding can be ruled out. */
 export interface Counts {
   result: Measured;
   measurements: Measurements;

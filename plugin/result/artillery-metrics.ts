@@ -41,8 +41,8 @@ export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats 
 }
 
 /**
- * Returns whether a figure is left out. Reports show such figures with a doubt or not at all, and a metric cannot
- * express a doubt.
+ * Returns whether a figure is left out because it is doubtful. Reports can mark a figure as doubtful, but a metric
+ * cannot.
  */
 function isWithheld(result: Result, path: string): boolean {
   if (!path.startsWith('memory.')) return false;

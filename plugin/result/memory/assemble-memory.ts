@@ -178,7 +178,7 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
   return peak;
 }
 
-/** Returns the figures. If connection counts of the run are wrong, each slope has a doubt. */
+/** Returns the figures. If connection counts of the run are wrong, each slope is marked as doubtful. */
 export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {
   const isWrong = measurements.observations.has(...WRONG_COUNTS, ...WRONG_ADDRESSES);
   if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;

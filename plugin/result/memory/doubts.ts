@@ -38,7 +38,7 @@ type Processes = Parameters<typeof workerProcesses>[0];
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'fallingAtBaseline'>;
 
-/** Returns the doubts by figure. Of several doubts about a figure, the last in this order is used. */
+/** Returns why figures are doubtful, by figure. If a figure has several reasons, the last in this order is used. */
 export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, Doubt> {
   const held = heldDoubt(measured);
   const of = (figures: string[], doubt: Doubt) => figures.map((figure) => [figure, doubt] as const);
@@ -50,7 +50,7 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
 }
 
 /**
- * Widens the interval of a doubted slope. Memory per connection is also computed from the change after the broadcasts
+ * Widens the interval of a doubtful slope. Memory per connection is also computed from the change after the broadcasts
  * and after the disconnect, and the interval includes all three values.
  */
 export function allowingFor<Line extends Omit<Slope, 'naive'>>(
@@ -107,7 +107,7 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
 /**
  * Detects workers whose memory does not follow their connections: much memory was freed while all connections stayed
  * open, or remained after all had closed.
- * @returns the doubt about all figures of the workers; undefined without a doubt, or if the run forced no garbage
+ * @returns why all figures of the workers are doubtful; undefined if they are not, or if the run forced no garbage
  * collections
  */
 export function heldDoubt(measured: Moments): Doubt | undefined {

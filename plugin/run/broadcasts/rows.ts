@@ -22,9 +22,9 @@ export class Rows {
   readonly each = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
   readonly #maxRows: number;
   #rows: Row[] = [];
-  /** Number of broadcasts in a full row. */
+  /** Number of broadcasts that a full row sums up. */
   #width = 1;
-  /** Number of broadcasts in the last row. */
+  /** Number of broadcasts that the last row sums up so far. */
   #filled = 1;
 
   constructor(maxRows = MAX_ROWS) {

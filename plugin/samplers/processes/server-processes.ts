@@ -94,7 +94,7 @@ export class ServerProcesses {
   }
 
   /**
-   * Returns a text that changes when one of the server's processes exits. The first call must be at the begin of the
+   * Returns a text that changes when one of the server's processes exits. The first call must be at the start of the
    * run.
    */
   identity(): string {

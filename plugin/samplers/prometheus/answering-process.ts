@@ -30,7 +30,7 @@ export class AnsweringProcess {
   alternates = false;
   /** Whether CPU time repeatedly rose faster than possible, so that its unit must be wrong. */
   impossible = false;
-  /** Number of process changes that only a fall of counters showed. It is part of the identity. */
+  /** Number of process changes that only a fall of counters showed. It is part of the process's identity. */
   restarts = 0;
   #impossibleRises = 0;
   #last: Answer | undefined;

@@ -39,7 +39,7 @@ type Ramps = Pick<Measured, 'generator' | 'connections'>;
 
 export interface Gap {
   waitedMs: number;
-  /** Begin and end of the interval in which connections opened again after the wait, in seconds. */
+  /** Start and end of the interval in which connections opened again after the wait, in seconds. */
   untilT: [number, number];
   /** Number of connections that opened in the interval after the wait, and their mean connect time. */
   opened: number;
