@@ -36,7 +36,7 @@ const STARTER = join(import.meta.dirname, `start-artillery${extname(import.meta.
 
 interface PrivateStart {
   output: 'inherit' | { file: string; append: true };
-  /** Environment variables, in addition to those of this process. */
+  /** Environment variables that are added to the variables of this process. */
   env: Record<string, string>;
   signal: AbortSignal;
   /** Signal that the program receives when `signal` aborts. */

@@ -16,7 +16,7 @@ export interface ServerCommand extends StudyServer {
 }
 
 interface StartOptions {
-  /** Environment variables, in addition to those of this process. */
+  /** Environment variables that are added to the variables of this process. */
   env: Record<string, string>;
   /** File to which the server's output is written. */
   log: string;

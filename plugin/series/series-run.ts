@@ -24,7 +24,7 @@ export interface RunCommand {
   args: string[];
   /** Artillery's `--overrides`, which Artillery merges into the scenario. */
   overrides: { config?: { plugins?: Record<string, object> } };
-  /** Environment variables, in addition to those of this process. */
+  /** Environment variables that are added to the variables of this process. */
   env: Record<string, string>;
   /** Server that is started before the run and stopped after it. The run measures it. */
   server?: ServerCommand;

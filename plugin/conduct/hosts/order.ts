@@ -14,7 +14,7 @@ export const ORDER_PATH = '/order/';
 const orderSchema = z.object({
   /** Arguments of `artillery run`. */
   args: z.array(z.string()),
-  /** Environment variables, in addition to those of the host. */
+  /** Environment variables that are added to the variables of the host. */
   env: z.record(z.string(), z.string()),
 });
 export type Order = z.infer<typeof orderSchema>;

@@ -84,7 +84,10 @@ export class GoServer implements Inspected {
     this.#closing.abort(new Absent('gone', 'the run has ended'));
   }
 
-  /** @throws CapacityError SOURCE_UNREACHABLE if another process answers than before; Absent if it did not collect */
+  /**
+   * Requests a reading, and checks that the same process has answered.
+   * @throws CapacityError SOURCE_UNREACHABLE if a different process answered; Absent if it did not collect its garbage
+   */
   async #next(collect: boolean): Promise<MemStats> {
     const [before, now] = [this.#last as MemStats, await this.#request(collect)];
     this.#last = now;

@@ -29,7 +29,7 @@ type Shown = Pick<Figure, 'main' | 'metric'>;
 interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses' | 'sampled'> {
   pss?: Shown;
   rss?: Shown;
-  /** Figures and sources of a layer, in addition to those of its processes on this machine. */
+  /** Figures and sources of a layer, in addition to the figures of its processes on this machine. */
   figures?: Figure[];
   sources?: Layer['sources'];
   sampled?: string[];

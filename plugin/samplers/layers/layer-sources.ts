@@ -26,7 +26,7 @@ export function processesOf(layer: string): Source {
   };
 }
 
-/** Additional figures of the workers' processes. The PSS of the workers includes that of their children. */
+/** Additional figures of the workers' processes. The PSS of the workers includes the PSS of their children. */
 export const workerProcesses: Source = {
   name: '/proc of its processes',
   measures: {

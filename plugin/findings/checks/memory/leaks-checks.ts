@@ -69,7 +69,7 @@ function detailOf(result: Measured, found: OverTimeResult, { layer, drift }: Lay
 
 /** Packages that keep objects only for connections that the server has kept. */
 const OF_CONNECTIONS = ['engine.io', 'socket.io', 'ws'];
-/** Minimum share of these packages in the remaining memory. */
+/** Minimum share of the remaining memory that packages with objects of kept connections must have. */
 const WHOLE_CONNECTIONS = 0.25;
 
 /** Returns the suggested fix if a heap profile shows the code that keeps memory after each wave. */
