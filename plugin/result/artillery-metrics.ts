@@ -76,7 +76,7 @@ export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined)
     const unknown = metricsIn(hashed.replaceAll(/'[^']*'/g, ''));
     const found = stats ? valuesIn(original, stats) : [];
     return {
-      // Artillery calls this comparison "less than", but evaluates it as "at most".
+      // Artillery writes `maxErrorRate <`, but evaluates it as `<=`.
       expression: original.replace(/^maxErrorRate < /, 'maxErrorRate <= '),
       met: result === 1,
       strict,

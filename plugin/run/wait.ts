@@ -4,7 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 export { within } from '../../protocol/base/within.ts';
 
 const POLL_MS = 50;
-/** Number of deadlines that the run waits at most while a server's backlog gets shorter. */
+/** Longest wait while a server's backlog gets shorter, as a multiple of the configured deadline. */
 export const MAX_DEADLINES = 10;
 
 /**

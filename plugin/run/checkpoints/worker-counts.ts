@@ -92,7 +92,7 @@ export class WorkerCounts {
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
-      // Waits for nothing if the ledger or the workers have no counts to compare.
+      // Skips the comparison if the ledger or the workers have no counts.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
       // Waits no longer if a wrong count is already reported.
       if (measurements.observations.has(...WRONG_COUNTS, 'endsUnnoticed')) return workers;

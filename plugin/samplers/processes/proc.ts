@@ -94,7 +94,7 @@ export function isHidden(pid: number): boolean {
   }
 }
 
-/** Number of the first field after the state, which is the parent. Field numbers are those of proc_pid_stat(5). */
+/** Number of the first field after the state, which is the parent. Field numbers follow proc_pid_stat(5). */
 const FIRST_FIELD = 4;
 const LAST_CPU = 39;
 

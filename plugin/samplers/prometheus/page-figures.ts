@@ -39,7 +39,7 @@ export const OF_MACHINE = {
 /** CPU time of the process that serves the page. Some servers use a wrong unit. */
 export const OWN_CPU = 'process_cpu_seconds_total';
 
-/** Memory figures. A page must have at least one of these. */
+/** Names of memory figures. A page must have at least one memory figure. */
 export const MEMORY: PageFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
 /**
