@@ -17,7 +17,10 @@ import { isUsable } from '../../report/figures/measured-figures.ts';
 import { replace } from '../run/folder/run-files.ts';
 import { badOption, LINE, writing } from './command.ts';
 
-/** @throws CapacityError BASELINE_MISSING, FILE_UNREADABLE */
+/**
+ * Reads a baseline.
+ * @throws CapacityError BASELINE_MISSING, FILE_UNREADABLE
+ */
 export function readBaseline(path: string, name: string): RunSet {
   const baselines = existsSync(path) ? readFile(path).baselines : {};
   const found = ownValue(baselines, name);

@@ -90,7 +90,10 @@ function summaryOf(comparison: Comparison) {
   return { answer: 'answer' in end ? end.answer : 'inconclusive', worse: worse.map(({ path }) => path) };
 }
 
-/** @throws CapacityError BASELINE_NOT_COMPARABLE if load or conditions of the runs differ */
+/**
+ * Checks that runs were measured under the same conditions.
+ * @throws CapacityError BASELINE_NOT_COMPARABLE if load or machine differ
+ */
 function requireSameConditions({ mismatches }: Comparison): void {
   const other = mismatches.filter(({ aspect }) => aspect === 'load' || aspect === 'machine');
   if (other.length === 0) return;

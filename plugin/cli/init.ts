@@ -208,7 +208,10 @@ function starterOf(answers: Answers): Starter & { listen: number } {
   };
 }
 
-/** @throws CapacityError EVENT_NOT_FOUND if there is no event to count and no message to send */
+/**
+ * Checks that the scenario can measure more than connections.
+ * @throws CapacityError EVENT_NOT_FOUND if there is no event to count and no message to send
+ */
 function requireAnEvent({ finding, flow, publish, withoutId = [] }: Starter): void {
   if (publish || withoutId.length > 0 || flow.some((step) => 'emit' in step)) return;
   const fix = [

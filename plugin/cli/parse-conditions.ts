@@ -13,6 +13,7 @@ export function conjuncts(texts: string[]): string[] {
 }
 
 /**
+ * Parses conditions.
  * @param option text before the condition in an error, such as `--until `
  * @returns the valid conditions, and the problems of the invalid conditions
  */

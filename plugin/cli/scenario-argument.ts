@@ -37,6 +37,7 @@ export async function parseYaml(text: string): Promise<unknown> {
 }
 
 /**
+ * Reads the file of a scenario.
  * @param environment name in `config.environments`
  * @param overrides JSON object, as in Artillery's `--overrides`
  * @throws CapacityError NOT_INSTALLED, FILE_UNREADABLE, CONFIG_INVALID

@@ -49,11 +49,11 @@ export class RunLink {
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Takes ownership of the carrier, and closes it at the end. */
+  /** Takes ownership of the carrier, the channel to the run. */
   constructor(options: RunLinkOptions) {
     this.#options = options;
     options.carrier.onMessage = (message) => {
-      // The carrier also delivers answers of other engines, whose type can equal the type of a request.
+      // The carrier also delivers answers of other engines. Their type can equal the type of a request.
       if (!('from' in message)) void this.#receive(message);
     };
   }

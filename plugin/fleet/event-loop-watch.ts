@@ -84,7 +84,10 @@ export class TimerLag {
   #worstMs = 0;
   #lastMs = 0;
 
-  /** @param intervalMs interval of the timer that calls `tick` */
+  /**
+   * Measures the delay of a timer.
+   * @param intervalMs interval of the timer, which must call `tick`
+   */
   constructor(intervalMs: number) {
     this.#intervalMs = intervalMs;
   }

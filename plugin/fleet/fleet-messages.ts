@@ -104,7 +104,8 @@ export interface ProcessQuestions {
   events(): EventCounts[];
   fault(order: FaultOrder): void;
   /**
-   * @param id number of a connection
+   * Returns the state of a connection.
+   * @param id number of the connection
    * @returns undefined if the connection is neither connecting nor open
    */
   describe(id: number): ClientState | undefined;
@@ -171,6 +172,7 @@ export type FleetAnswer =
 /** Events of a connection that are not answers to commands. */
 export type ConnectionReport =
   /**
+   * A received event.
    * @property atUs receive time on CLOCK_MONOTONIC in microseconds
    * @property each set if the event goes to a function of the user, not to a waiting step
    */
@@ -179,7 +181,10 @@ export type ConnectionReport =
   | { op: 'displaced'; id: number; count: number }
   /** The server refused a join whose acknowledgement no step waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
-  /** @property returns set if the process will try to reconnect; a `returned` report follows for each namespace */
+  /**
+   * The end of a connection or of a namespace.
+   * @property returns set if the process will try to reconnect; a `returned` report follows for each namespace
+   */
   | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: End }
   | ({ op: 'returned'; id: number } & Return);
 

@@ -46,7 +46,10 @@ export class FleetProcess {
   readonly #messages = new Map<RepeatedMessage, number>();
   #nextRequest = READY + 1;
 
-  /** @param answerTimeoutMs time after which an unanswered request resolves to undefined */
+  /**
+   * Opens the channel to a fleet process.
+   * @param answerTimeoutMs time after which an unanswered request resolves to undefined
+   */
   constructor(start: FleetStart, answerTimeoutMs: number, open: OpenChannel = toChild) {
     this.index = start.index;
     this.#answerTimeoutMs = answerTimeoutMs;
@@ -85,7 +88,10 @@ export class FleetProcess {
     this.send(known === undefined ? { op: 'repeat', id, key, message } : { op: 'repeat', id, key }, true);
   }
 
-  /** @throws FleetError with code `fleet_dead`, the failure that the process reports, or the cause of the timeout */
+  /**
+   * Sends a command and waits for its answer.
+   * @throws FleetError with code `fleet_dead`, the failure that the process reports, or the cause of the timeout
+   */
   request(command: (requestId: number) => FleetCommand, options: RequestOptions = {}): Promise<FleetAnswer> {
     if (!this.alive) return Promise.reject(new FleetError('fleet_dead', 'the fleet process has died'));
     const requestId = this.#nextRequest++;

@@ -11,6 +11,7 @@ export class Outbox<T> {
   #isFlushing = false;
 
   /**
+   * Creates an outbox without items.
    * @param flushDelayMs longest time that an item waits
    * @param send sends a batch, which is never empty
    */

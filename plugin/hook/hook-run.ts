@@ -25,7 +25,10 @@ export interface RunOptions {
 }
 
 export class Run extends MeasuredRun {
-  /** @throws CapacityError for invalid settings; everything that was opened is closed then */
+  /**
+   * Prepares a measured run.
+   * @throws CapacityError for invalid settings; nothing stays open then
+   */
   constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
     requireOpenFiles();
     const config = readSettings(script, STEPS, process.env);

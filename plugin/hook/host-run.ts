@@ -60,7 +60,10 @@ export class HostRun {
   /** Exit code of this host. Undefined once the host has joined, because the conductor decides on the outcome. */
   #exitCode: number | undefined = exitCodeOf('refused');
 
-  /** @throws CapacityError for invalid settings; everything that was opened is closed then */
+  /**
+   * Prepares this host's part of a run.
+   * @throws CapacityError for invalid settings; nothing stays open then
+   */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFiles();
     const join = readJoinToken(conductor);
@@ -111,7 +114,10 @@ export class HostRun {
     void setImmediate().then(() => this.#join().catch((error) => this.#end(exitCodeOf('refused'), error as Error)));
   }
 
-  /** @param earlyStop whether Ctrl-C or the conductor has stopped the run early */
+  /**
+   * Reports the end of this host's load to the conductor.
+   * @param earlyStop whether Ctrl-C or the conductor has stopped the run early
+   */
   async report(earlyStop: boolean): Promise<void> {
     if (!this.#ended) await this.#agent.bye(earlyStop);
   }

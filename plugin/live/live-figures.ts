@@ -61,7 +61,10 @@ interface LiveLoop {
   delayP99Ms: number;
 }
 
-/** @param hosts returns the generator hosts of a run over several hosts */
+/**
+ * Returns a reader of the figures.
+ * @param hosts returns the generator hosts of a run over several hosts
+ */
 export function liveReader(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
   const { measurements, sampler, ledger, control, link } = context;
   const startedMs = performance.now();

@@ -64,7 +64,10 @@ export class LiveView {
     this.#options = options;
   }
 
-  /** @throws CapacityError PORT_UNAVAILABLE */
+  /**
+   * Opens the server of the live view.
+   * @throws CapacityError PORT_UNAVAILABLE
+   */
   static async open(options: LiveViewOptions): Promise<LiveView> {
     const view = new LiveView(options);
     const guard = new Guard({ malformed: () => {} });

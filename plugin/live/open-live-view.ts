@@ -4,7 +4,10 @@ import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import type { LiveView } from './live-server.ts';
 
-/** @param port port of the page; undefined for no page, whose modules are then not loaded */
+/**
+ * Opens the live view.
+ * @param port port of the page; undefined for no page, whose modules are then not loaded
+ */
 export async function openLiveView(
   port: number | undefined,
   conductor: Conductor,

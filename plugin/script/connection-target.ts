@@ -12,7 +12,10 @@ export interface ConnectionTarget extends ConnectionOptions {
   namespace: string;
 }
 
-/** @param flow flow whose connection options are applied, too */
+/**
+ * Returns the options of a connection to the target.
+ * @param flow flow whose connection options are applied, too
+ */
 export function connectionTargetOf({ connection, baseNamespace }: EngineOptions, flow?: Flow): ConnectionTarget {
   return { ...connection, ...changesOf(connection, flow?.connect ?? []), namespace: baseNamespace || '/' };
 }

@@ -51,7 +51,7 @@ function engineRules({ script, variables, options, engine, otherEngines }: Valid
     [option('rooms'), isOther && rooms.count > 1, onlyThisEngine],
     [
       ['config', 'engines'],
-      // For `before`, Artillery creates the engines in `config.engines`, so this engine must be listed there.
+      // Artillery creates the engines in `config.engines` for `before`, so this engine must be listed there.
       !isOther && script.config.engines?.[ENGINE] === undefined && JSON.stringify(script.before)?.includes('"capture"'),
       `write ${ENGINE}: {} there, so that the run's own clients get what \`before\` captures`,
     ],

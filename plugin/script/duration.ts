@@ -20,17 +20,14 @@ export function durationMs(value: unknown): number | undefined {
   return amount === undefined || unitMs === undefined ? undefined : Number(amount) * unitMs;
 }
 
-/**
- * Schema of a duration: seconds, or a number with a unit. The result is in milliseconds. The reference documentation
- * shows defaults in `unit`.
- */
+/** Schema of a duration: a number of seconds, or a number with a unit. The result is in milliseconds. */
 export const durationSchema = z
   .unknown()
   .transform((value) => durationMs(value))
   .pipe(z.number({ error: 'expected seconds, or a duration such as "500ms"' }))
   .meta({ unit: 'duration' });
 
-/** Smallest number that is taken for milliseconds, although time-outs are in seconds. */
+/** Smallest time-out that is probably meant in milliseconds. Time-outs without a unit are in seconds. */
 const MILLISECONDS_FROM = 1000;
 
 /** Rewrites a number to a duration in milliseconds, such as `5000ms`. */

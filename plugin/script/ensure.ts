@@ -29,7 +29,7 @@ export function metricsIn(expression: string): string[] {
 
 /** Prefixes of metrics that only this tool reports. */
 const OWN_PREFIXES = ['connections', 'memory', 'socketio'];
-/** Prefix of metrics that end with a disconnect reason. */
+/** Prefix of metrics whose name ends with a disconnect reason. */
 const DISCONNECTS = 'socketio.disconnect';
 
 /**

@@ -54,7 +54,10 @@ export function variablesOfBefore(): Record<string, unknown> {
   return JSON.parse((getEnvironmentData(BEFORE) as string | undefined) ?? '{}');
 }
 
-/** @param own package of this build; `name` should have the same version */
+/**
+ * Returns the error for packages of different builds.
+ * @param own package of this build; `name` should have the same version
+ */
 export function versionsDiffer(name: string, release: string, own: string): CapacityError {
   return new CapacityError(
     'VERSIONS_DIFFER',

@@ -23,7 +23,10 @@ const DIGEST_LENGTH = 16;
 /** Largest length of a text that may be a file name. */
 const MAX_NAME_LENGTH = 255;
 
-/** @param script script from Artillery or from `readScenario` */
+/**
+ * Returns the digests of everything that a script reads.
+ * @param script script from Artillery or from `readScenario`
+ */
 export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   const folder = folderOf(script);
   const { config, scenarios, before, after, _environment: environment } = script;
@@ -45,7 +48,7 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   // Each text that is the name of an existing file counts as an input, such as a certificate or a form.
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
   const paths = new Set([...filesOf(script, specs), ...named].map((name) => resolve(folder, name)));
-  // A file that cannot be read is ignored here, because Artillery reports it.
+  // A file that cannot be read has an empty digest. Artillery reports the error.
   const files = [...paths].map((path) => [relative(folder, path), attempt(() => digestOf(readFileSync(path))) ?? '']);
   const digests = [...texts, ...values].map(([name, content = '']) => [name, digestOf(content)]);
   return Object.fromEntries([...digests, ...files]);

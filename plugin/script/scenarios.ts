@@ -25,6 +25,7 @@ interface Scenarios {
 }
 
 /**
+ * Reads the scenarios of a script.
  * @param script script in the main thread or in a worker; only a worker has the functions of the processor
  * @param steps steps by name
  */
@@ -71,6 +72,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
   }
 
   /**
+   * Reads a list of steps.
    * @param flattens whether lists are allowed among the steps, as YAML references produce them; Artillery flattens one
    * level
    */

@@ -28,7 +28,10 @@ export function artilleryFolder(): string {
   throw new CapacityError('NOT_INSTALLED', 'no Artillery beside the engine', 'install artillery 2.0.34');
 }
 
-/** @param file path of a module in Artillery's folder */
+/**
+ * Imports an internal module of Artillery.
+ * @param file path of a module in Artillery's folder
+ */
 async function importArtillery<T>(file: string, folder: string): Promise<T> {
   return (await import(pathToFileURL(join(folder, file)).href)) as T;
 }
@@ -81,6 +84,7 @@ export function endRequests({ _httpAgent, _httpsAgent }: UserContext): void {
 type Engine<T extends ArtilleryEngine> = new (script: Script, ...createdWith: unknown[]) => T & { init?(): unknown };
 
 /**
+ * Loads Artillery's HTTP engine.
  * @param folder folder of Artillery; undefined to find it
  * @throws CapacityError `NOT_INSTALLED`
  */
@@ -136,7 +140,10 @@ export async function loadProcessor(script: Script): Promise<Record<string, unkn
   }
 }
 
-/** @param vars variables of one virtual user, such as its row of the payload */
+/**
+ * Returns the context of a virtual user.
+ * @param vars variables of one virtual user, such as its row of the payload
+ */
 export function contextOf(script: Script, helpers: Helpers, vars: Record<string, unknown>): UserContext {
   const { config, _environment, _scriptPath } = script;
   const shared = {

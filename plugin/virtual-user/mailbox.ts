@@ -39,7 +39,10 @@ export class Mailbox {
   readonly #onDisplaced: (count: number) => void;
   readonly #listen: (mode: ListenMode) => void;
 
-  /** @param connection connection whose events are kept */
+  /**
+   * Starts to keep events.
+   * @param connection connection whose events are kept
+   */
   constructor(
     { namespace, event }: AwaitedEvent,
     connection: Pick<FleetConnection, 'listen'>,
@@ -91,6 +94,7 @@ export class Wait {
   onEnd: (() => void) | undefined;
 
   /**
+   * Starts a wait.
    * @param timeoutCode returns the error code for a timeout; called only then, because the code can depend on other
    * events
    */

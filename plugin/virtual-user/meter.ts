@@ -15,13 +15,19 @@ export class Meter {
   readonly #counts = new Map<string, number>();
   #times: { name: string; valueMs: number }[] = [];
 
-  /** @param events event emitter of a scenario; all scenarios of a worker have the same one */
+  /**
+   * Sets the emitter for metrics.
+   * @param events event emitter of a scenario; all scenarios of a worker have the same one
+   */
   attach(events: ScenarioEvents): void {
     this.#events = events;
     this.#timer ??= setInterval(() => this.flush(), FLUSH_INTERVAL_MS).unref();
   }
 
-  /** @param suffix last part of the metric's name, if it is counted by reason */
+  /**
+   * Counts an event.
+   * @param suffix last part of the metric's name, if it is counted by reason
+   */
   count(metric: MetricName, suffix?: string, by = 1): void {
     const { name } = METRICS[metric];
     const full = suffix === undefined ? name : `${name}.${suffix}`;

@@ -31,7 +31,6 @@ interface CompiledScenario {
   use(user: VirtualUser, namespace: string): Promise<string>;
 }
 
-/** @param scenario validated scenario */
 export function compileScenario(scenario: Scenario, shared: Shared): CompiledScenario {
   const uses: Build['uses'] = { awaited: [], watched: [], http: false };
   const build: Build = {

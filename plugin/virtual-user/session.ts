@@ -53,7 +53,10 @@ export class Session implements Watcher {
   #wait: Wait | undefined;
   #hasFailed = false;
 
-  /** @param handled events that the flow waits for or passes to functions */
+  /**
+   * Creates a session without connections.
+   * @param handled events that the flow waits for or passes to functions
+   */
   constructor(
     shared: Shared,
     handled: { awaited: readonly AwaitedEvent[]; watched: readonly WatchedEvent[] },

@@ -12,7 +12,10 @@ export class Draft {
   /** Removed parts, and decisions left to the user. */
   readonly undecided: { line: number | undefined; why: string }[] = [];
 
-  /** @throws Error if the text is not YAML */
+  /**
+   * Parses a scenario as YAML.
+   * @throws Error if the text is not YAML
+   */
   constructor(text: string, path: string) {
     this.document = new ScenarioDocument(text);
     this.path = path;
@@ -24,7 +27,10 @@ export class Draft {
     return [...new Set([...names].map(([, name = '']) => name))];
   }
 
-  /** @throws errors of `parseScenario` */
+  /**
+   * Parses the current text in the same way as Artillery.
+   * @throws errors of `parseScenario`
+   */
   read(): Promise<Script> {
     return parseScenario(this.document.toString(), this.path);
   }

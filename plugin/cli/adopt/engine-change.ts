@@ -8,15 +8,19 @@ import { ENGINE, PLUGIN, type Scenario } from '../../script/script.ts';
 import type { Draft } from './draft.ts';
 import { readFrames } from './websocket-frames.ts';
 
-/** Artillery's own engine. */
+/** Name of Artillery's own Socket.IO engine. */
 const OWN_ENGINE = 'socketio';
 const OTHER_ENGINES = [OWN_ENGINE, 'socketio-v3'];
 /** Matches a template, except for templates of environment variables. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
-/** Smallest time-out that is taken for milliseconds; smaller values are seconds. */
+/** Smallest time-out that is probably meant in milliseconds; smaller ones are in seconds. */
 const MILLISECONDS_FROM = 1000;
 
-/** @returns indexes of the scenarios of Artillery's own engine @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO */
+/**
+ * Moves the scenarios of other engines to this engine.
+ * @returns indexes of the scenarios that ran on Artillery's own engine
+ * @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO
+ */
 export function changeEngine(draft: Draft): number[] {
   const spoken = readFrames(draft);
   const { config, scenarios } = draft.scenario();
@@ -74,7 +78,10 @@ export function changeEngine(draft: Draft): number[] {
   );
 }
 
-/** Connects before the first step, as Artillery's own engine does, unless the first step does, or the author chose another. */
+/**
+ * Adds a `connect` step at the start of a flow, because Artillery's own engine connects before the flow. Has no effect
+ * if the flow begins with an `emit` to the main namespace, or has a `connect` step.
+ */
 export function connectFirst(draft: Draft, index: number): void {
   const at: Path = ['scenarios', index, 'flow'];
   const { flow = [] } = draft.scenario().scenarios[index] as Scenario;
@@ -109,7 +116,10 @@ function perUser(draft: Draft, place: Path, options: unknown): void {
   }
 }
 
-/** @throws CapacityError CONFIG_INVALID if no scenario uses this engine */
+/**
+ * Checks that a scenario uses this engine.
+ * @throws CapacityError CONFIG_INVALID if no scenario does
+ */
 function requireEngine(draft: Draft): void {
   const { config, scenarios } = draft.scenario();
   if (scenarios.some(({ engine = config.engine }) => engine === ENGINE)) return;

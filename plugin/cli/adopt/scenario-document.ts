@@ -41,7 +41,10 @@ export class ScenarioDocument {
   readonly #lines = new LineCounter();
   readonly #text: string;
 
-  /** @throws Error if the text is not a single YAML document that contains a map */
+  /**
+   * Parses the text of a scenario.
+   * @throws Error if the text is not a single YAML document that contains a map
+   */
   constructor(text: string) {
     this.#text = text;
     this.#document = parseDocument(text, { ...READING, lineCounter: this.#lines });

@@ -141,7 +141,10 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   }
 }
 
-/** @throws Unsupported if the server uses Socket.IO 2, which cannot be measured with any login */
+/**
+ * Checks the server's protocol.
+ * @throws Unsupported if the server uses Socket.IO 2, which cannot be measured
+ */
 export async function requireSupported(url: string, path: string | undefined): Promise<void> {
   const { origin } = new URL(url);
   const engines = { [ENGINE]: engineOptionsOf(path === undefined ? {} : { path }) };

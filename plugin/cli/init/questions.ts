@@ -120,6 +120,7 @@ export class Interview {
   #open: Set<Name>;
 
   /**
+   * Chooses the questions to ask.
    * @param given options from the command line, which are not asked for
    * @param unsure answers to confirm; if given, no other question is asked
    */
@@ -270,7 +271,10 @@ function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
   return error.code === 'TARGET_UNREACHABLE' ? ['url', 'path'] : [];
 }
 
-/** @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions */
+/**
+ * Asks questions.
+ * @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions
+ */
 export async function answering<T>(ask: () => Promise<T>): Promise<T> {
   const unanswered = badOption('the questions were not answered: answer all of them, or give options', 'init');
   try {

@@ -19,7 +19,7 @@ export interface Starter {
   path?: string;
   /** False if the server expects the path without a trailing slash. */
   addTrailingSlash?: false;
-  /** Transports to use, if the server does not accept the default, WebSocket alone. */
+  /** Transports to use if the server does not accept WebSocket alone, which is the default. */
   transports?: Transport[];
   connections: number;
   /** Steps with which a virtual user logs in, connects and joins. */

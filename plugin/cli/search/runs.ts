@@ -61,6 +61,7 @@ const WHY: Record<SearchRun['purpose'], string> = {
 };
 
 /**
+ * Returns a search as a series of runs.
  * @param path path of the scenario
  * @param results folder in which the search creates its own folder
  * @param diagnosed returns the limits of this machine for a run with the given settings

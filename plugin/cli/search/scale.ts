@@ -23,7 +23,10 @@ interface Scale {
 /** Smallest number of arrivals in a ramp. Artillery spaces fewer arrivals by 1 ms. */
 const MIN_ARRIVALS = 2;
 
-/** @throws CapacityError CONFIG_INVALID if the scenario lacks the value to vary */
+/**
+ * Returns how to scale a scenario.
+ * @throws CapacityError CONFIG_INVALID if the scenario does not contain the value to vary
+ */
 export function scaleOf(settings: Settings, vary: Varied): Scale {
   const scale = SCALES[vary](settings);
   const window = windowOf(settings);

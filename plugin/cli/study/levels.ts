@@ -30,9 +30,9 @@ const KNOWN = [
 ].filter((name) => !TAKEN.includes(name));
 
 /**
+ * Returns the problems of a setting and its levels, with their places in the study's file.
  * @param scenario text of the study's scenario, to find the variables that it reads
  * @param servers servers of the study; they may read any variable
- * @returns problems of a setting and its levels, with their places in the study's file
  */
 export function levelProblems(name: string, levels: Level[], scenario: string, servers: Plan['servers']): Problem[] {
   if (TAKEN.includes(name)) return [problem(name, 'the study sets it; choose the folder with --results')];

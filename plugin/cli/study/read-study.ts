@@ -33,6 +33,7 @@ const TIMES = 5;
 const MOST_TIMES = 20;
 
 /**
+ * Reads a study.
  * @param path path of a study's file, or of a scenario if options give the whole plan
  * @param asked options, which take precedence over the file
  * @throws CapacityError CONFIG_INVALID with all problems and their places in the YAML; NOT_INSTALLED
@@ -82,6 +83,7 @@ export async function readStudy(path: string, asked: Asked = {}): Promise<AskedS
 }
 
 /**
+ * Validates the plan of a study.
  * @param scenario text of the scenario; undefined if the file does not exist
  * @returns the plan; undefined if there are problems
  */
@@ -122,7 +124,10 @@ export function parsePlan(
   return { data: problems.length === 0 ? data : undefined, problems };
 }
 
-/** @param results folder in which the series creates its own folder */
+/**
+ * Returns a study as a series of runs.
+ * @param results folder in which the series creates its own folder
+ */
 export function seriesOf(study: AskedStudy, results: string): StudySeries {
   const { plan, cwd } = study;
   return studySeries({

@@ -166,6 +166,7 @@ export class DecodedCopy implements Copy {
   #attached: Uint8Array | undefined = undefined;
 
   /**
+   * Creates a copy from decoded arguments.
    * @param index position among the ids of a copy with several ids
    * @param bytes length of the event's JSON; undefined if unknown
    */

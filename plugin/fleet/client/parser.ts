@@ -10,12 +10,18 @@ export interface Parser {
   Encoder: new () => { encode(packet: Packet): Message[] };
   Decoder: new () => {
     on(event: 'decoded', listener: (packet: Packet) => void): unknown;
-    /** @throws Error if the message does not continue the packet */
+    /**
+     * Adds a message to the packet.
+     * @throws Error if the message does not continue the packet
+     */
     add(message: unknown): void;
   };
 }
 
-/** @throws TypeError if the module is not a parser */
+/**
+ * Loads a parser.
+ * @throws TypeError if the module is not a parser
+ */
 export function loadParser(file: string): Parser {
   const module = createRequire(import.meta.url)(file);
   const parser = module.Encoder ? module : module.default;

@@ -10,7 +10,10 @@ export class ByteQueue {
   length = 0;
   readonly #budget: BufferBudget;
 
-  /** @throws ProtocolError `buffers_full` if the budget is exceeded */
+  /**
+   * Allocates the buffer, and reserves its size in the budget.
+   * @throws ProtocolError `buffers_full` if the budget is exceeded
+   */
   constructor(capacity: number, budget: BufferBudget) {
     budget.hold(capacity);
     this.#budget = budget;

@@ -22,7 +22,10 @@ export class Attempt {
   readonly offersCompression: boolean = false;
   readonly #startedAtUs = monotonicUs();
 
-  /** @param plan data of the WebSocket upgrade request; undefined if the connection begins with polling */
+  /**
+   * Starts an attempt.
+   * @param plan data of the WebSocket upgrade request; undefined if the connection begins with polling
+   */
   constructor(plan: UpgradePlan | undefined, budget: BufferBudget) {
     if (plan === undefined) return;
     const challenge = newChallenge();

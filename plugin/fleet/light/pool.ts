@@ -38,7 +38,10 @@ export class ConnectionPool {
   readonly #waiting = new Set<Watched>();
   readonly #timers: NodeJS.Timeout[];
 
-  /** @param openWire opens the sockets; replaced in tests */
+  /**
+   * Starts the timers of an empty pool.
+   * @param openWire opens the sockets; replaced in tests
+   */
   constructor(openWire = dial) {
     this.dial = openWire;
     // setImmediate runs after sockets have been read, so answers count that have arrived while this process was busy.
@@ -93,7 +96,10 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 /** Socket with its listener, so that all sockets share one set of event handlers. */
 type Owned = Socket & { listener: WireListener };
 
-/** @throws Error for an invalid source address or certificate, or if Node has no TLS handles */
+/**
+ * Opens a socket.
+ * @throws Error for an invalid source address or certificate, or if Node has no TLS handles
+ */
 function dial(listener: WireListener, destination: Destination, options: ClientOptions): Wire {
   const { secure, host, servername } = destination.endpoint;
   if (!secure) return dialPlain(listener, destination, options);

@@ -106,12 +106,12 @@ export function exactRamp(
   arrivals: number,
   ratePerSec: number,
 ): Required<Pick<Phase, 'duration' | 'arrivalRate' | 'rampTo'>> {
-  // The small term compensates rounding errors: 100 arrivals at 100 ÷ 3 per second take 3 seconds, not 4.
+  // Subtracting 1e-9 compensates rounding errors: 100 arrivals at 100 ÷ 3 per second take 3 seconds, not 4.
   const duration = Math.max(2, Math.ceil(arrivals / ratePerSec - 1e-9));
   const fewer = Math.floor(arrivals / duration);
   const seconds = arrivals - fewer * duration;
   if (seconds === 0) return { duration, arrivalRate: fewer, rampTo: fewer };
-  // The rate rises by 1. It is halfway half a second before the first second that has one more arrival.
+  // Rounding adds an arrival from the second in which the rate passes the midpoint of both numbers.
   const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }

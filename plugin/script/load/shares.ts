@@ -80,7 +80,7 @@ function impossible(phase: Phase, number: number, { hosts, index }: Share): Capa
 
 /**
  * Reads the environment variables of a generator host.
- * @returns undefined if this is not a host of another conductor
+ * @returns undefined if this machine is not a generator host of a conductor
  * @throws CapacityError CONFIG_INVALID
  */
 export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Share } | undefined {

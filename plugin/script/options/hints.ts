@@ -248,7 +248,10 @@ const REWRITES_OF_VALUES = new Map<string, Rewrite>([
 
 const HINTS = new Map(Object.entries(TABLE));
 
-/** @param within parent key of the name: `step`, `emit`, `scenario`, `config`, `template`, … */
+/**
+ * Returns the hint for a name.
+ * @param within parent key of the name: `step`, `emit`, `scenario`, `config`, `template`, …
+ */
 export function hintFor(name: string, within: string): Hint | undefined {
   return HINTS.get(`${within}.${name}`);
 }

@@ -15,7 +15,7 @@ type Change = (value: unknown) => unknown;
 export const ENGINE_PATH = ['config', 'engines', ENGINE];
 /** Largest length of a value that is quoted in a suggestion. */
 const MAX_VALUE_LENGTH = 60;
-/** Smallest time that is taken for milliseconds. */
+/** Smallest time that is probably meant in milliseconds. */
 const MILLISECONDS_FROM = 1000;
 const PLACEHOLDER = /<(\w+)>/g;
 const same: Change = (value) => value;
@@ -134,7 +134,7 @@ export function fillsOf(rewrite: Rewrite | undefined, inner: string): Rewrite | 
       const value = owner[key];
       if (typeof value !== 'string' || !found) return undefined;
       const pattern = new RegExp(`\\{\\{\\{?\\s*${inner.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}\\s*\\}\\}\\}?`, 'g');
-      // Arguments such as in `$randomInt(1, 6)` are kept.
+      // Arguments are kept, such as in `$randomInt(1, 6)`.
       const [args] = /\(.+\)/.exec(inner) ?? [];
       const template = String(found.owner.template);
       const text = value.replace(pattern, () => (args ? template.replace(/\(.+\)/, () => args) : template));
@@ -178,7 +178,7 @@ function filledIn(spec: unknown, value: unknown): unknown {
     return first === undefined ? undefined : [first, ...given];
   }
   if (typeof spec === 'object' && spec !== null) {
-    // A list of events has no equivalent: they may arrive in any order.
+    // A step that waits for several events is not rewritten: they may arrive in any order.
     if (Array.isArray(value) && value.length > 1) return undefined;
     const entries = Object.entries(spec).map(([key, one]) => [key, filledIn(one, value)]);
     if (entries.some(([, one]) => one === undefined)) return undefined;
@@ -190,7 +190,7 @@ function filledIn(spec: unknown, value: unknown): unknown {
     };
   }
   if (typeof spec === 'string') return valuesIn(value)[/^<(\w+)>$/.exec(spec)?.[1] ?? ''];
-  // Options as in `logout: {user: ann}` have a meaning that the rewrite would lose.
+  // A step with options, such as `logout: {user: ann}`, is not rewritten: its options would be lost.
   return value === false || isOptions(value) ? undefined : spec;
 }
 

@@ -123,7 +123,7 @@ function onWords(response: IncomingMessage, onFound: (words: string) => void): v
   });
 }
 
-/** Properties of Node's HTTP response that are used. */
+/** HTTP response of Node, with the properties that are used here. */
 interface Response {
   statusCode: number;
   req: { method: string; path: string };

@@ -104,7 +104,10 @@ function continues(condition: While, user: VirtualUser): Promise<boolean> {
   });
 }
 
-/** @throws FlowError `invalid_template` */
+/**
+ * Parses `count`.
+ * @throws FlowError `invalid_template`
+ */
 function parseCount(count: unknown): { from: number; to: number } {
   const found = countIn(count);
   if (!found) throw new FlowError('invalid_template', `loop count ${count} is not a number`);

@@ -29,7 +29,7 @@ const MAX_COMPARED = 2000;
  */
 const NO_MESSAGE = /join|enter|subscri|login|log_in|auth|regist|init|hello|leave|typing|status|presence|ready|room/i;
 const ID = /id$|uuid|nonce/i;
-/** Number of times that a value must be forwarded for its event to count as a message under any name. */
+/** Number of forwarded values from which an event counts as a message, whatever its name is. */
 const TRUSTED = 3;
 
 /** Returns the forwarded values; the most likely message is first. */

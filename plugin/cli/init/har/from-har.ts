@@ -49,6 +49,7 @@ const MAX_NOTE_LENGTH = 500;
 const JWT = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]*$/;
 
 /**
+ * Converts a HAR file to the input of `init`.
  * @param given options of `init`; `url` and `namespace` choose the connection
  * @throws CapacityError FILE_UNREADABLE; Unsupported for Socket.IO 2
  */

@@ -59,6 +59,7 @@ export class RecordedValues {
   readonly #used = new Map<Origin, string>();
 
   /**
+   * Collects the values that the server sent.
    * @param received HTTP responses, and packets with arguments from the server
    * @param login request of the login
    */

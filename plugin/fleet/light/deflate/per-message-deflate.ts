@@ -23,7 +23,8 @@ export interface DeflateGrant {
 }
 
 /**
- * @param header `Sec-WebSocket-Extensions` of the server's response
+ * Reads the server's answer to the compression offer.
+ * @param header `Sec-WebSocket-Extensions` of the response
  * @throws ProtocolError if the header is not a valid answer to `DEFLATE_OFFER`
  */
 export function readGrant(header: string): DeflateGrant {
@@ -77,6 +78,7 @@ export class PerMessageDeflate {
   }
 
   /**
+   * Decompresses a message.
    * @param maxBytes largest allowed message
    * @returns the decompressed payload of `bytes[start, end)`
    * @throws ProtocolError; the object must not be used afterwards

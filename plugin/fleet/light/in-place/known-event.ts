@@ -25,6 +25,7 @@ export class KnownEvent {
   #copies: [id: string | number | undefined, copy: DecodedCopy][] = [];
 
   /**
+   * Creates an event from its first copy.
    * @param sizeBytes length of the event's JSON
    * @param seen entry for the event's name
    * @param counted the event that the ledger counts

@@ -6,7 +6,10 @@ export class CookieJar {
   /** Cookies from the server by name; undefined until the server sets a cookie. */
   #kept: Map<string, string> | undefined = undefined;
 
-  /** @param own the user's `Cookie` header; '' for none */
+  /**
+   * Creates a jar without cookies from the server.
+   * @param own the user's `Cookie` header; '' for none
+   */
   constructor(own: string) {
     this.#own = own;
     this.line = own === '' ? '' : `\r\nCookie: ${own}`;

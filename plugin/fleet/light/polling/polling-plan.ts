@@ -27,7 +27,10 @@ const REQUEST_HEADERS = ['cookie', 'content-length', 'content-type', 'transfer-e
 /** Radix of the timestamp that makes each URL unique, as in engine.io-client. */
 const RADIX = 36;
 
-/** @throws TypeError for an invalid URL, or a header that HTTP does not allow */
+/**
+ * Prepares the requests of a polling session.
+ * @throws TypeError for an invalid URL, or a header that HTTP does not allow
+ */
 export function planPolling(options: ClientOptions): PollingPlan {
   const cookie = Object.entries(options.headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
   return {

@@ -105,7 +105,10 @@ export class TcpHandle implements Wire {
   listener: WireListener | undefined;
   writableLength = 0;
 
-  /** @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, if connecting fails at once */
+  /**
+   * Opens a socket, and starts to connect.
+   * @throws Error with the system's code, such as `EADDRINUSE` or `EMFILE`, if connecting fails at once
+   */
   constructor(listener: WireListener, destination: Destination) {
     this.listener = listener;
     this.#handle = this.#newHandle();

@@ -96,7 +96,10 @@ export function planUpgrade(options: ClientOptions, target: string): UpgradePlan
   };
 }
 
-/** @throws TypeError for an invalid URL */
+/**
+ * Returns the server of a connection, and whether addresses are known without DNS.
+ * @throws TypeError for an invalid URL
+ */
 export function destinationOf({ url, localAddress }: ClientOptions): Destination {
   const endpoint = endpointOf(url);
   // An address in 127.0.0.0/8 can reach localhost only by IPv4.

@@ -15,7 +15,10 @@ export class Dialer {
   readonly #options: ClientOptions[];
   #next = 0;
 
-  /** @param share share of this process among all processes that use the same source addresses */
+  /**
+   * Prepares the options for each source address.
+   * @param share share of this process among all processes that use the same source addresses
+   */
   constructor({ defaults, localAddresses, reconnection }: FleetSettings, share: Share, create: CreateClient) {
     const options = { ...defaults, keepsSessions: reconnection !== undefined };
     const perAddress = (localAddress: string) => ({ ...options, localAddress, localPort: sourcePorts(share) });

@@ -94,7 +94,7 @@ export class FaultAccount {
   #counts(): FaultCounts {
     const backUs = createHistogram();
     const notBack: Record<string, number> = {};
-    // Each outcome is counted separately, so the sum can be checked against the number of connections.
+    // Connections are counted by outcome, so that the sum can be checked against their number.
     const counts = { stayed: 0, back: 0 };
     for (const id of this.#open) {
       const connection = this.#process.connections.find(id);

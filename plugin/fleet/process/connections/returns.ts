@@ -59,7 +59,10 @@ export class Returns {
   /** Totals so far, except `away`: the number of connections that are dropped now. */
   readonly counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
-  /** @param backoff delays between attempts; undefined to never reconnect */
+  /**
+   * Prepares to reconnect connections.
+   * @param backoff delays between attempts; undefined to never reconnect
+   */
   constructor(backoff: Backoff | undefined, acknowledgements: Acknowledgements, answer: (answer: FleetAnswer) => void) {
     this.#backoff = backoff;
     this.#acknowledgements = acknowledgements;

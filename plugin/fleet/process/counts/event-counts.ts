@@ -8,7 +8,7 @@ export class EventCounter {
   readonly #events: readonly CountedEvent[];
   /** Received copies by index of the event, followed by sent messages by index of the event. */
   readonly #counts: Uint32Array;
-  /** Counts at the previous reading. */
+  /** Counts at the previous reading; undefined before the first reading. */
   #before: Uint32Array | undefined;
   /** Whether the connection has been open without interruption since the previous reading. */
   #isWhole = false;

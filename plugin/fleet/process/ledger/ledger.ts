@@ -41,7 +41,10 @@ export class Ledger {
   #lastSeq = -1;
   #lastRow: BroadcastRow | undefined;
 
-  /** @param plan broadcasts of the run; copies with other numbers or sizes are counted separately */
+  /**
+   * Creates an empty ledger.
+   * @param plan broadcasts of the run; copies with other numbers or sizes are counted separately
+   */
   constructor(plan: BroadcastPlan = UNPLANNED) {
     this.#plan = plan;
   }

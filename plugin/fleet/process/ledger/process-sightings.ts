@@ -167,7 +167,10 @@ export class FirstReceipts {
   #atUs: number[] = [];
   #dropped = 0;
 
-  /** @param kept number of newest broadcasts that are always kept */
+  /**
+   * Creates an empty list of receive times.
+   * @param kept number of newest broadcasts that are always kept
+   */
   constructor(kept: number) {
     this.#kept = kept;
   }

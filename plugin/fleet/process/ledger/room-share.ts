@@ -12,6 +12,7 @@ export class RoomShare {
   readonly #firstId: number;
 
   /**
+   * Prepares to spread connections over rooms.
    * @param fleet position of the fleet: it holds every `of`-th connection of the run, starting at `index`
    * @param firstId number of the first connection of the run
    */
@@ -22,8 +23,9 @@ export class RoomShare {
   }
 
   /**
+   * Replaces a join by joins of the connection's own rooms.
    * @param join join of any room
-   * @returns the joins to send instead; only the first one answers the engine's request
+   * @returns the joins to send; only the first one answers the engine's request
    */
   joinsOf(join: EmitCommand): EmitCommand[] {
     const [payload, ...others] = join.args as [JoinRoom | undefined];

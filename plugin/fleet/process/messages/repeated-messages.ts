@@ -48,7 +48,10 @@ export class RepeatedMessages {
    */
   readonly #passedOver: Record<string, number> = {};
 
-  /** @param share position of this process among all fleet processes of the run, to spread the sends over the period */
+  /**
+   * Prepares to send repeated messages.
+   * @param share position of this process among all fleet processes of the run, to spread the sends over the period
+   */
   constructor(share: { index: number; of: number }, clock = monotonicUs) {
     this.#share = share;
     this.#clock = clock;

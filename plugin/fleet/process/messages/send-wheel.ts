@@ -25,7 +25,10 @@ export class SendWheel<T extends Turn> {
   /** Next slot to send, counted over all periods. Everything due before this slot has been sent. */
   #next: number;
 
-  /** @param periodUs period in whole microseconds; at least a millisecond */
+  /**
+   * Creates an empty schedule.
+   * @param periodUs period in whole microseconds; at least a millisecond
+   */
   constructor(periodUs: number, nowUs: number) {
     this.#periodUs = periodUs;
     this.#slotUs = Math.max(MIN_SLOT_US, Math.floor(periodUs / SLOTS));
