@@ -135,7 +135,7 @@ export async function twoHosts(
   { awayMs, silentAfterMs = 5000, routeTo = async (port) => port }: TwoHosts = {},
 ) {
   const test = await startHub(t, 2, awayMs);
-  const breakLimits = awayMs === undefined ? {} : { awayMs, replyTimeoutMs: 50 };
+  const breakLimits = awayMs === undefined ? {} : { awayMs, replyTimeoutMs: 2000 };
   const link = new EngineLink(test.hub, { hosts: 2, ...breakLimits });
   const ports = [test.join.port, await routeTo(test.join.port)];
   const [first, second] = ['a', 'b'].map((host, index) => {

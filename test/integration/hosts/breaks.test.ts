@@ -30,7 +30,7 @@ describe('a broken connection', { concurrency: true }, () => {
     wire.drop();
     const frozen = link.freeze([ORDER]);
     // Longer than the reply time-out of a connected engine.
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await new Promise((resolve) => setTimeout(resolve, 2100));
     wire.mend();
     const rows = await frozen;
     assert.deepEqual(column(rows, 'host').sort(), ['a', 'b']);
@@ -99,7 +99,7 @@ describe('a broken connection', { concurrency: true }, () => {
   });
 
   it('a host that reconnects too late ends, and its replies no longer count', async (t) => {
-    const { link, wire, eventLog, second } = await startLoad(t, 500);
+    const { link, wire, eventLog, second } = await startLoad(t, 500, 3000);
     wire.drop();
     const rows = await link.freeze([ORDER]);
     assert.ok(eventLog.includes('b lost: it has not answered for 0.5 s'));

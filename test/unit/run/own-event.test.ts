@@ -92,7 +92,8 @@ test('finalizes a published broadcast without any receiver', () => {
   assert.deepEqual([orders.length, basis.from, basis.unusable], [2, 'publisher', undefined]);
 });
 
-const agoMs = (us: number) => (measureEpochOffsetUs() + monotonicUs() - us) / 1000;
+const NOW_US = monotonicUs();
+const agoMs = (us: number) => (measureEpochOffsetUs() + NOW_US - us) / 1000;
 /**
  * Times in two broadcasts emitted 30 ms ago, time of the publisher, start of the latency, and the reason if unusable.
  */
@@ -105,9 +106,7 @@ const BASES: [what: string, sentAt: (seq: number) => string | number, own: numbe
 for (const [what, sentAt, own, from, unusable = /^$/] of BASES) {
   test(`latency with ${what} counts from ${from}`, () => {
     const basis = new LatencyBasis(true, own === undefined ? 'first receipt' : 'publisher');
-    const [order] = basis.orders(
-      broadcasts(sentAt, own).map((one) => ({ ...one, membersAtUs: monotonicUs() - 30_000 })),
-    );
+    const [order] = basis.orders(broadcasts(sentAt, own).map((one) => ({ ...one, membersAtUs: NOW_US - 30_000 })));
     assert.deepEqual([basis.from, order && 'latencyFromAtUs' in order], [from, from === 'payload']);
     assert.match(basis.unusable ?? '', unusable);
   });
