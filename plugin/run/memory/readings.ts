@@ -15,6 +15,8 @@ const READINGS = 3;
 const LONGEST_MS = 1500;
 /** Time to wait after a collection: finalizers run, and the kernel takes pages back. */
 const SETTLE_MS = 250;
+/** A later collection frees up to 1 MB that the first two of a process leave. */
+const COLLECTIONS_BEFORE = 2;
 export const FALL_LIMIT_MS = 20_000;
 /** Maximum difference between successive readings of an idle deployment. */
 const NOISE = { bytes: 1024 ** 2, share: 0.005 };
@@ -58,7 +60,7 @@ export async function readSettled(
   signal: AbortSignal,
 ) {
   const deadlineMs = performance.now() + FALL_LIMIT_MS;
-  let before = await readAtRest(collector, sampler, { count: 1 });
+  let before = await readAtRest(collector, sampler, { count: COLLECTIONS_BEFORE });
   for (;;) {
     const now = await readAtRest(collector, sampler);
     const falls = fallsOf(before.readings.at(-1) ?? {}, now.readings.at(-1) ?? {}, sampler.layers);
