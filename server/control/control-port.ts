@@ -6,6 +6,7 @@ import { randomUUID } from 'node:crypto';
 import * as files from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import { isMainThread } from 'node:worker_threads';
 import { Server } from 'socket.io';
 import { attempt } from '../../protocol/base/attempt.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -171,7 +172,7 @@ export async function readResources(worker: string): Promise<WorkerResources> {
   return {
     worker,
     pssBytes: parseSmapsRollup(rollup)?.pssBytes,
-    mallocBytes: attempt(() => allocatedBytes(files)),
+    mallocBytes: isMainThread ? attempt(() => allocatedBytes(files)) : undefined,
     // Number of open files, without the one for reading this list.
     openFiles: open && open.length - 1,
     openFilesLimit: Number.isFinite(soft) ? soft : null,

@@ -28,7 +28,7 @@ export interface InspectedMemory {
   /** Resident memory of the process; undefined if the runtime does not report it. */
   rssBytes?: number;
   externalBytes?: number;
-  /** Memory that `malloc` has allocated on the main thread. */
+  /** Memory that `malloc` has allocated on the main thread; undefined if another thread serves connections. */
   mallocBytes?: number;
   /** Longest pause of the process that this reading and its garbage collections caused. */
   pauseMs: number;

@@ -90,7 +90,8 @@ export class NodeProcess implements Inspected, InspectedProfiles {
       for (const one of threads) heaps.push(memorySchema.parse((await one.evaluate('process.memoryUsage()')).value));
       const [heapUsed, external] = [sum(heaps, 'heapUsed'), sum(heaps, 'external')];
       return {
-        ...(mallocBytes !== undefined && { mallocBytes }),
+        // Another thread allocates in another heap of `malloc`.
+        ...(mallocBytes !== undefined && threads.length === 0 && { mallocBytes }),
         keptBytes: heapUsed + external,
         heapUsedBytes: heapUsed,
         externalBytes: external,

@@ -98,6 +98,7 @@ describe('the inspector of a process', linux, () => {
     await keeper.said(/kept/);
     const growth = (await heapAfterGc(inspectors)) - before;
     assert.ok(Math.abs(growth - 8e6) < 0.1e6, `${growth} bytes`);
+    assert.equal((await inspectors.memory())[0]?.mallocBytes, undefined);
   });
 
   it('opens the inspector of one process after the other if they share a port, also for two runs', async (t) => {
