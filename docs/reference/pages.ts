@@ -11,7 +11,6 @@ import { createProgram } from '../../plugin/cli/program.ts';
 import { SERIES as LIVE_SERIES } from '../../plugin/live/prometheus-text.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
-import { FURTHER_LAYERS, LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { scenarioOptionsSchema } from '../../plugin/script/options/connect-options.ts';
 import { optionsSchema as engineOptions } from '../../plugin/script/options/engine-options.ts';
 import {
@@ -95,41 +94,36 @@ function metrics(): string[] {
 }
 
 function errors(): string[] {
-  const rowsOf = (all: Record<string, Code>) => {
-    const alike = Map.groupBy(Object.entries(all), ([, { meaning, remedy }]) => `${meaning}|${remedy}`);
-    return [...alike.values()].map((group) => {
-      const { meaning = '', remedy = '' } = group[0]?.[1] ?? {};
-      return [group.map(([name]) => code(name)).join(', '), meaning, remedy];
-    });
-  };
+  // The console prints the fix with the figures of the run.
+  const rowsOf = (all: Record<string, Pick<Code, 'meaning'>>) =>
+    [...Map.groupBy(Object.entries(all), ([, { meaning }]) => meaning)].map(([meaning, group]) => [
+      ...[group.map(([name]) => code(name)).join(', '), meaning],
+    ]);
   const effectOf = ({ invalidates, fails }: FindingDefinition) =>
     [fails && 'failed', invalidates.includes('run') ? 'INVALID' : invalidates.join(', ')].filter(Boolean).join('; ');
   const findings = Object.entries(FINDINGS).map(([name, definition]) => [
-    ...[code(name), effectOf(definition), definition.meaning, definition.remedy],
+    ...[code(name), effectOf(definition), definition.meaning],
   ]);
   return [
     section(
       'Exit codes',
-      '`artillery run` ends with one of these; each command of `npx socketio-capacity` has [its own](./cli.md).',
+      'Of `artillery run`; [each command](./cli.md) of `npx socketio-capacity` has its own.',
       table(['exit code', 'meaning'], Object.entries(RUN_EXIT_CODES)),
     ),
     section(
       'Findings',
-      'The effect `failed`: the deployment misses an expectation. Figures: they must not be used, and the run is SUSPECT. None: for information. The message of a finding has its numbers and a more specific fix.',
-      table(['code', 'effect', 'meaning', 'what to do'], findings),
+      'The effect `failed`: the deployment misses an expectation. Figures: do not use them; the run is SUSPECT. None: for information.',
+      table(['code', 'effect', 'meaning'], findings),
     ),
     section(
       'Errors',
-      'Commands and runs stop with these, before any load. The message says what to do.',
-      table(
-        ['code', 'meaning'],
-        rowsOf(ERROR_CODES).map((row) => row.slice(0, 2)),
-      ),
+      'Commands and runs stop with these, before any load.',
+      table(['code', 'meaning'], rowsOf(ERROR_CODES)),
     ),
     section(
       'Failures of virtual users',
       'The metrics `errors.<code>`, and keys of `connections.failures`.',
-      table(['code', 'meaning', 'what to do'], rowsOf(FAILURE_CODES)),
+      table(['code', 'meaning'], rowsOf(FAILURE_CODES)),
     ),
   ];
 }
@@ -138,17 +132,23 @@ function errors(): string[] {
 const COMMON_EXIT_CODES = ['2', '11', '130'];
 
 function cli(): string[] {
+  const seen = new Set<string>();
   return commandsOf(createProgram(), '').map(([name, command]) => {
     const given = command.options.filter(({ long }) => long !== '--json');
+    const known = given.filter(({ flags, description }) => seen.has(`${flags} ${description}`));
+    for (const { flags, description } of given) seen.add(`${flags} ${description}`);
     const rows = [
       ...command.registeredArguments.map((argument) => [
         code(argument.required ? `<${argument.name()}>` : `[${argument.name()}${argument.variadic ? '...' : ''}]`),
         String(argument.defaultValue ?? ''),
         argument.argChoices ? argument.argChoices.map(code).join(', ') : argument.description,
       ]),
-      ...given.map(({ flags, defaultValue, description }) => [
-        ...[code(flags), defaultValue === undefined ? '' : code(String(defaultValue)), description],
-      ]),
+      ...given
+        .filter((option) => !known.includes(option))
+        .map(({ flags, defaultValue, description }) => [
+          ...[code(flags), defaultValue === undefined ? '' : code(String(defaultValue)), description],
+        ]),
+      ...(known.length > 0 ? [[known.map(({ long }) => code(long ?? '')).join(', '), '', 'as above']] : []),
     ];
     const exitCodes = Object.entries(helpOf(command).exitCodes)
       .filter(([exitCode]) => !COMMON_EXIT_CODES.includes(exitCode))
@@ -177,36 +177,27 @@ const MAX_VALUES = 6;
 function result(): string[] {
   const seen = new Set<string>();
   const node = nodeOf(resultSchema);
-  const keyTable = (keys: ReturnType<typeof keysOf>, known: Set<string>) =>
+  const keyTable = (keys: Key[], known: Set<string>) =>
     table(
       ['key', 'meaning'],
-      describedKeys(keys.map(shallow), known).map((row) => [row.paths, `${row.text}${shapeOf(row.node)}`]),
+      describedKeys(keys.map(shallow), known).map(({ paths, text, node }) => [paths, `${text}${shapeOf(node)}`]),
     );
-  // Lists the keys of a list's entries by name. The JSON Schema describes them.
-  const keysIn = ({ path, children }: Key) => {
-    const names = children.map((child) => code(child.path.slice(`${path}[].`.length)));
-    return children[0]?.path.startsWith(`${path}[]`) ? `Each has ${names.join(', ')}.` : keyTable(children, seen);
-  };
+  // The JSON Schema describes the keys of a list's entries.
+  const isList = ({ path, children }: Key) => children[0]?.path.startsWith(`${path}[]`);
   const sections = keysOf(node).flatMap((key) =>
-    key.children.length === 0 ? [] : [section(code(key.path), key.node.description ?? '', keysIn(key))],
+    key.children.length === 0
+      ? []
+      : [section(code(key.path), key.node.description ?? '', isList(key) ? '' : keyTable(key.children, seen))],
   );
   const shapes = Object.entries(node.$defs ?? {}).map(([id, shape]) =>
     section(id, `${shape.description}.`, keyTable(keysOf(shape), new Set())),
   );
-  const layers = [...LAYERS, ...Object.values(FURTHER_LAYERS)].map(({ title, figures }) => [
-    ...[title, figures.map(({ id }) => code(id)).join(', ')],
-  ]);
   return [
     ...sections,
     ...shapes,
     section(
-      'Layers',
-      'Keys of the memory figures. A run has the keys of its own deployment’s parts.',
-      table(['part', 'layers'], layers),
-    ),
-    section(
       'Files of a run',
-      'In `results/<run id>/`, beside `result.json` and `artillery.log` (what Artillery prints: phases, metrics, `ensure`).',
+      'Beside `result.json` and `artillery.log`, what Artillery prints.',
       table(
         ['file', 'content'],
         REPORT_FILES.map(([name, , help]) => [code(name), help]),

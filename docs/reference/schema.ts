@@ -65,11 +65,9 @@ export function keysOf(node: Node, at = ''): Key[] {
   return [...new Map(all.toReversed().map((key) => [key.path.replaceAll('[]', ''), key])).values()].toReversed();
 }
 
-/** Returns a key whose nested keys are only listed by name, if its own description covers them. */
+/** Returns a key without its own keys, if it has a description, which covers them. */
 export function shallow(key: Key): Key {
-  const { node, children } = key;
-  const named = children.map((child) => ({ ...child, node: {}, children: [] }));
-  return { ...key, children: node.description === undefined ? children.map(shallow) : named };
+  return { ...key, children: key.node.description === undefined ? key.children.map(shallow) : [] };
 }
 
 /** Minimum number of keys that share a row if they were already described. */

@@ -14,15 +14,15 @@ export interface Code {
 const CODES = {
   // Settings
   CONFIG_INVALID: {
-    meaning: 'options, environment variables, a scenario or a study have errors, which are listed',
+    meaning: 'errors in options, environment variables, a scenario or a study',
     remedy: 'correct what is listed',
   },
   RATE_IMPOSSIBLE: {
-    meaning: 'the arrivals of a phase cannot be divided evenly among the hosts',
+    meaning: 'arrivals that cannot be divided evenly among the hosts',
     remedy: 'choose a `RATE`, or a number of hosts, that divides the arrivals of every phase',
   },
   FAULT_IMPOSSIBLE: {
-    meaning: 'the deployment lacks the part that the planned fault (`fault.kind`) would hit',
+    meaning: 'the deployment lacks the part that `fault.kind` would hit',
     remedy: 'for your own server, write a `command` that causes the fault, or use `drop-connections`',
   },
   EVENT_NOT_FOUND: {
@@ -30,13 +30,13 @@ const CODES = {
     remedy: 'give `--emit`, `--publish` or `--listen`; or `--listen 0` to measure connections only',
   },
   ALL_FAILED: {
-    meaning: 'without the plugin: all virtual users of an Artillery worker failed',
+    meaning: 'without the plugin: all virtual users failed',
     remedy: "see the failures' codes; set a lower limit with `ensure`",
   },
 
   // Files
   FILE_UNREADABLE: {
-    meaning: 'a scenario, result, baseline or series is missing, damaged, of another kind or an older version',
+    meaning: 'a file is missing, damaged, of another kind or an older version',
     remedy: 'choose another file or folder, or read it with the version that wrote it',
   },
   FILE_UNWRITABLE: {
@@ -48,7 +48,7 @@ const CODES = {
     remedy: 'save one: `npx socketio-capacity compare <result> --save <file>`',
   },
   BASELINE_INVALID: {
-    meaning: 'a result to be saved as a baseline is INVALID, or missing',
+    meaning: 'the result to save is INVALID, or missing',
     remedy: 'measure again; `report.html` beside the result has the reasons',
   },
   BASELINE_NOT_COMPARABLE: {
@@ -56,7 +56,7 @@ const CODES = {
     remedy: 'measure under the same conditions, or save a new baseline',
   },
   SERIES_CHANGED: {
-    meaning: 'the settings differ from those of the earlier runs in that folder',
+    meaning: 'other settings than those of the earlier runs in that folder',
     remedy: 'undo the change, or choose another folder: `--results <folder>`',
   },
   IN_USE: {
@@ -70,11 +70,11 @@ const CODES = {
     remedy: 'install Node 24; in a checkout, `npx` and `npm run` use the version that `npm install` installs',
   },
   NOT_INSTALLED: {
-    meaning: 'a program or package that the run needs is not installed',
+    meaning: 'a program or package is not installed',
     remedy: 'install it: `npm run setup` brings nginx and Redis, `npm install` a package; or leave out what needs it',
   },
   VERSIONS_DIFFER: {
-    meaning: 'the engine, or `instrument(io)` in the server, is of another build than the plugin',
+    meaning: 'engine, or `instrument(io)`, of another build than the plugin',
     remedy: 'install all from one release or checkout, the engine beside Artillery',
   },
   ENGINE_NOT_READY: {
@@ -82,15 +82,15 @@ const CODES = {
     remedy: 'see the lines above: Artillery could not load the engine, or a worker of Artillery has ended',
   },
   LIMIT_TOO_LOW: {
-    meaning: 'open files, processes, ports or memory do not suffice for that many connections',
+    meaning: 'too few open files, processes, ports or too little memory',
     remedy: 'raise the limit that the message names, or use fewer connections',
   },
   PORT_UNAVAILABLE: {
-    meaning: 'another program listens on the address, or this user is not allowed to',
+    meaning: 'another program listens there, or this user may not',
     remedy: "stop the other program (`ss -ltnp 'sport = :<port>'` names it), or choose another address or port",
   },
   STATE_DIR_UNUSABLE: {
-    meaning: 'the state folder is not writable, open to other users, or has too long a path',
+    meaning: 'the state folder is not writable, open to others, or its path too long',
     remedy: 'set `SOCKETIO_CAPACITY_HOME` to a folder of your own with a short path',
   },
   LINUX_ONLY: {
@@ -120,7 +120,7 @@ const CODES = {
     remedy: 'start Redis there, correct `REDIS_URL`, or choose `CAPACITY_ADAPTER=in-memory`',
   },
   REDIS_REFUSES: {
-    meaning: 'Redis refuses its user, or a subscription of the adapter if it is older than 7.0',
+    meaning: 'Redis refuses its user, or is older than 7.0',
     remedy: 'use Redis 7.0 or newer for the sharded adapters, or `CAPACITY_ADAPTER=redis`',
   },
 
@@ -130,11 +130,11 @@ const CODES = {
     remedy: 'start Artillery on every host; open the conductor’s port in all firewalls between',
   },
   HOSTS_DISAGREE: {
-    meaning: 'hosts differ in version, scenario, number of hosts or share, or are too many',
+    meaning: 'hosts with another version, scenario or share, or too many',
     remedy: 'give all hosts the same version, scenario and variables',
   },
   CONDUCTOR_UNREACHABLE: {
-    meaning: 'a host has no connection to its conductor, or lost it',
+    meaning: 'a host lost its conductor, or found none',
     remedy: 'see the output of `conduct`; open its port in all firewalls between',
   },
   BAD_TOKEN: {
@@ -152,23 +152,23 @@ const CODES = {
     remedy: 'call `instrument(io)` in the server, with that room among its `rooms`',
   },
   DELIVERY_UNMATCHED: {
-    meaning: 'the event of `delivery` arrives without the id or time at the paths in its options',
+    meaning: 'the event of `delivery` has no id or time at its paths',
     remedy: 'correct the path in `delivery`: it must lead to an id that all copies of a broadcast share',
   },
   PUBLISHER_CLOSED: {
-    meaning: 'the connection that emits the event of `delivery.publish` ended before the load',
+    meaning: 'a publisher’s connection ended before the load',
     remedy: 'see in the log of the server why it closed it; correct the flow, or `delivery.publish.emit`',
   },
   CONTROL_MISSING: {
-    meaning: 'an address has no control namespace, or the connections are not counted',
+    meaning: 'no control namespace there, or connections are not counted',
     remedy: 'call `instrument(io)` in the server, and name its ports in `control.urls`',
   },
   WORKER_URLS_WRONG: {
-    meaning: 'the control URLs do not lead to every worker exactly once, or two workers have one name',
+    meaning: 'control URLs do not lead to every worker once, or two workers have one name',
     remedy: 'list the control URL of every worker once (not of a load balancer), and give each its own name',
   },
   SOURCE_UNREACHABLE: {
-    meaning: 'a control URL, a URL of `workers.inspect` or a page of metrics does not answer',
+    meaning: 'a URL of `control`, `workers` or `layers` does not answer',
     remedy: 'start it, let it listen where the generator reaches it, or correct its URL',
   },
   CONTROL_TIMEOUT: {
@@ -180,7 +180,7 @@ const CODES = {
     remedy: 'see the log of the worker',
   },
   METRICS_MISSING: {
-    meaning: 'a page of metrics does not have the memory of one layer',
+    meaning: 'a page of metrics without the memory of a layer',
     remedy: 'export default metrics (prom-client: `collectDefaultMetrics()`), or correct the labels',
   },
   PROCESS_NOT_FOUND: {
@@ -192,7 +192,7 @@ const CODES = {
     remedy: 'run as the user of the server, or as root',
   },
   INSPECTOR_UNSUITABLE: {
-    meaning: 'the memory of the process cannot be read from outside',
+    meaning: 'no runtime whose memory can be read from outside',
     remedy:
       'name the processes of the server; or leave `inspect` out: memory is then that of the processes, with garbage',
   },
@@ -207,7 +207,7 @@ const CODES = {
       'start it with `--inspect`, and name the URL of its inspector in `workers.inspect`; or remove its handler for SIGUSR1',
   },
   INSPECTOR_BUSY: {
-    meaning: 'another program has the port of the inspector, or a debugger is connected to it',
+    meaning: 'another program has the inspector’s port, or is connected to it',
     remedy: 'stop the program in the message during the run',
   },
   INSPECTOR_EXPOSED: {
@@ -220,7 +220,7 @@ const CODES = {
       "publish the inspector's port on 127.0.0.1, start the server with `--inspect=0.0.0.0` inside, and name the URL of its inspector in `workers.inspect`",
   },
   NOT_ATTACHED: {
-    meaning: '`instrument(io)` was called before Socket.IO had an HTTP server',
+    meaning: '`instrument(io)` before Socket.IO had an HTTP server',
     remedy: 'call it after `new Server(httpServer)`, `io.attach(httpServer)` or `io.listen(port)`',
   },
 } satisfies Record<string, Code>;

@@ -13,8 +13,8 @@ export const EXIT_CODES = {
 /** Exit codes of `artillery run`, for the reference. Precedence: INVALID, missed threshold, SUSPECT. */
 export const RUN_EXIT_CODES: Record<number, string> = {
   0: 'passed: every threshold is met, and the measurement is VALID',
-  1: 'failed: a threshold is missed, or the server refused all clients by an answer of its own; without the plugin, the engine could not start, or all virtual users failed',
-  2: 'refused: settings or machine do not allow the run, or the target is not reachable (also a proxy’s 502 or 504) or not Socket.IO (also 404); nothing was measured',
+  1: 'failed: an expectation or threshold is missed, or the server itself refused all clients; without the plugin, the engine could not start, or all virtual users failed',
+  2: 'refused, and nothing measured: settings or machine do not allow the run, or the target is not reachable (a proxy’s 502 or 504) or not Socket.IO (404)',
   3: 'SUSPECT: the figures are there, with reasons to doubt them',
   4: 'INVALID: the figures cannot be trusted, or the run failed half-way',
   11: 'an Artillery worker crashed',

@@ -21,13 +21,10 @@ const lineSchema = object({
 });
 
 export const answerSchema = object({
-  title: z.string().describe('the outcome in a word or a sentence'),
-  cause: z
-    .string()
-    .nullable()
-    .describe('the root cause of what went wrong, or the missed thresholds; null if nothing did'),
-  machine: z.string().describe('the machines of generator and server in one line'),
-  lines: rowsOf(lineSchema.shape).describe('the figures in words; empty if the measurement is INVALID'),
+  title: z.string().describe('the outcome in words'),
+  cause: z.string().nullable().describe('root cause of a failure, or the missed thresholds'),
+  machine: z.string().describe('machines of generator and server'),
+  lines: rowsOf(lineSchema.shape).describe('figures in words; none if INVALID'),
 });
 
 export type AnswerLine = z.infer<typeof lineSchema>;
@@ -35,13 +32,13 @@ export type RunAnswer = z.infer<typeof answerSchema>;
 
 /** Outcome of the deployment. The verdict, in contrast, rates the measurement. */
 export const outcomeSchema = object({
-  status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']).describe('`UNKNOWN`: the measurement is INVALID'),
+  status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']).describe('`UNKNOWN` if the run is INVALID'),
   thresholds: rowsOf({
     name: z.string().describe('the expression of `ensure`, or of a general threshold'),
     met: z.boolean().describe('whether it was met'),
     strict: z.boolean().describe('false: missing it does not fail the run'),
     text: z.string().describe('the threshold with the measured value'),
-  }).describe('thresholds of `ensure`, and general ones that it does not replace; empty if UNKNOWN'),
+  }).describe('of `ensure`, and expectations that it does not replace'),
 });
 
 export type Outcome = z.infer<typeof outcomeSchema>;

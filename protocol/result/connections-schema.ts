@@ -27,52 +27,48 @@ export const connectionsSchema = object({
     title: 'Peak connections',
     faults: ({ target, peak }: { target: number; peak: number }) => Math.max(0, target - peak),
   }),
-  failed: figure(count, 'virtual users that failed, but not by the loss of their connection', {
+  failed: figure(count, 'failed virtual users, without lost connections', {
     ...{ ...connections, noun: 'virtual users', title: 'Connections failed', compared: 'secondary', threshold: true },
   }),
   failures: figure(byReason, 'the same by [code](./errors.md)', {
     ...{ ...connections, noun: 'virtual users' },
     live: { series: 'failed_total', label: 'cause', help: 'Virtual users that failed, but not by a lost connection' },
   }),
-  failureExamples: byName(z.string()).describe('what the server said at the first failure of each code'),
-  asked: count.describe('connections that virtual users tried to open; `asked = opened + Σ notOpened`'),
-  notOpened: z
-    ._default(byReason, {})
-    .describe('connections that never opened, by code; `pending`: the run ended before'),
-  opened: count.describe('connections that were open at some time: those open at the end, `Σ lost` and `closed`'),
-  closed: z._default(orNull(count), null).describe('closed by their virtual users before the end'),
-  held: figure(orNull(count), 'open after the last broadcast; null where virtual users come and go', {
+  failureExamples: byName(z.string()).describe('the server’s words at the first of each code'),
+  asked: count.describe('attempted; `asked = opened + Σ notOpened`'),
+  notOpened: z._default(byReason, {}).describe('by code; `pending`: the run ended before'),
+  opened: count.describe('open at some time: at the end, `Σ lost` and `closed`'),
+  closed: z._default(orNull(count), null).describe('closed by their virtual users'),
+  held: figure(orNull(count), 'open after the last broadcast; null where users leave', {
     ...reached,
     title: 'Connections held',
     faults: ({ target, held }: { target: number; held: number }) => Math.max(0, target - held),
   }),
-  meanStaySeconds: z
-    ._default(orNull(z.number()), null)
-    .describe('mean time for which the connections that ended were open'),
-  lost: figure(byReason, 'ended, but not by their virtual users; by Socket.IO’s reason', {
+  meanStaySeconds: z._default(orNull(z.number()), null).describe('mean time open, of ended connections'),
+  lost: figure(byReason, 'ended otherwise, by Socket.IO’s reason', {
     ...{ ...connections, title: 'Connections lost', compared: 'secondary', threshold: true },
     live: { series: 'lost_total', label: 'cause', help: 'Connections that ended before their release' },
   }),
   skipped: figure(count, 'virtual users not started, by `maxVusers`', {
     ...{ ...connections, noun: 'virtual users', threshold: true },
   }),
-  unknownAcks: figure(orNull(count), 'acknowledgements that match no message, or are repeated', {
+  unknownAcks: figure(orNull(count), 'acknowledgements repeated, or of no message', {
     ...{ ...connections, noun: 'acknowledgements', threshold: true },
   }),
-  acks: z._default(orNull(count), null).describe('acknowledgements of messages of the virtual users'),
+  acks: z._default(orNull(count), null).describe('acknowledgements of virtual users’ messages'),
   ackErrors: z
     ._default(byName(count), {})
-    .describe('of these, the ones with an error object, by its text; further texts are counted under an empty one'),
+    .describe('those with an error object, by its text; further texts under an empty one'),
   retries: orNull(count).describe('attempts after a failed one'),
   reconnection: objectOrNull({
     dropped: count.describe('times that a connection dropped; `dropped = returned + gaveUp + left + away`'),
     returned: count.describe('times that one reconnected'),
-    recovered: count.describe('returned with a restored session'),
+    recovered: count.describe('with a restored session'),
     gaveUp: count.describe('not reconnected within `reconnection.attempts`'),
     left: count.describe('closed by their virtual users while disconnected'),
     away: count.describe('disconnected at the end'),
     awayMs: summary.describe('from the drop to the reconnect'),
-  }).describe('drops and reconnects with the option `reconnection`; null if none dropped'),
+  }).describe('effect of the option `reconnection`; null if none dropped'),
   ends: z
     ._default(
       rowsOf({
@@ -94,10 +90,8 @@ export const connectionsSchema = object({
       }),
       [],
     )
-    .describe(
-      'connections that ended without being closed by their virtual users, by kind of end; ranges cover 90 % of them',
-    ),
-  disconnects: byReason.describe('connections that ended before the run released them, by Socket.IO’s reason'),
+    .describe('lost connections by kind of end; ranges cover 90 %'),
+  disconnects: byReason.describe('all that ended before the run released them'),
   configuredRatePerSec: perSecond.describe('rate of the phases'),
   achievedRatePerSec: figure(perSecond, 'rate while connections were made', {
     ...{
@@ -110,15 +104,13 @@ export const connectionsSchema = object({
     ...{ threshold: 'connections.rate', live: { series: 'connect_rate', help: 'Connections made per second' } },
     ...{ compared: 'secondary', follows: 'rate' },
   }),
-  rampSeconds: z.number().nullable().describe('duration of the ramps, without pauses'),
+  rampSeconds: z.number().nullable().describe('without pauses'),
   connectMs: figure(summary, 'from the first attempt to the CONNECT answer', {
     // The connect time also depends on the clock and event loops of the generator.
     ...{ title: 'Connect time', quantity: 'milliseconds', answers: ['connections', 'latency'], follows: 'load' },
     ...{ threshold: 'connections.connect_time', compared: { p50: 'secondary', p99: 'primary' } },
   }),
-  stagesMs: byName(summarySchema).describe(
-    'the same by stage: `tcp`, `tls`, `upgrade`, `open`, `namespace`; beside them `change`, to WebSocket',
-  ),
+  stagesMs: byName(summarySchema).describe('the same by [stage](../method.md#connect-time)'),
   overTime: objectOrNull({
     intervalSeconds: z.number(),
     t: z.array(z.number()),
@@ -127,18 +119,18 @@ export const connectionsSchema = object({
     slowestMs: z.array(z.number().nullable()),
     failed: z.array(count),
     ended: z.array(count),
-  }).describe('by interval (`t` is its start): connects, their times, failures, and connections that ended too early'),
+  }).describe('by interval, from `t`'),
   tlsHandshakes: objectOrNull({
     full: count,
     resumed: count,
-  }).describe('full ones, and resumed sessions; null without TLS, or with `client: official`'),
+  }).describe('full and resumed; null without TLS, or with `client: official`'),
   transports: objectOrNull({
     configured: z.enum(Object.keys(TRANSPORTS) as TransportsName[]).describe('`default` is polling, then WebSocket'),
     websocket: count.describe('WebSocket from the start'),
     upgraded: count.describe('began with polling, and changed to WebSocket'),
     polling: count.describe('stayed on polling; `opened` is the sum of the three'),
     upgradeFailures: byReason.describe('upgrades that failed, or that the server did not offer, by code'),
-  }).describe('transports of the connections'),
+  }).describe('connections by transport'),
   compression: objectOrNull({
     asked: z.boolean().describe('the connections offered it'),
     granted: count.describe('connections to which the server granted it'),
@@ -147,47 +139,43 @@ export const connectionsSchema = object({
       .nullable()
       .describe('whether the server grants it to every client that offers it; null if not measured'),
   }).describe('permessage-deflate'),
-  perWorker: byReason.describe('connections by worker; empty where restored sessions hide it'),
+  perWorker: byReason.describe('empty if restored sessions hide it'),
 });
 
 /** HTTP requests, functions, and virtual users of other engines. */
 export const httpSchema = z
   ._default(
     objectOrNull({
-      requests: count.describe('with each redirect; `requests = Σ responses + Σ failures + pending`'),
+      requests: count.describe('with redirects; `requests = Σ responses + Σ failures + pending`'),
       responses: byName(count).describe('by status'),
-      failures: byName(count).describe('without a response, by error'),
-      pending: count.describe('without a response when the measurements ended'),
+      failures: byName(count).describe('no response, by error'),
+      pending: count.describe('no response yet at the end'),
     }),
     null,
   )
-  .describe('HTTP requests by Artillery’s engine, of all scenarios. Null without any.');
+  .describe('HTTP requests of all scenarios. Null without any.');
 
 export const functionsSchema = z
   ._default(
     objectOrNull({
-      received: count.describe('events that the step [`on`](./steps.md) handed to functions'),
-      dropped: count.describe('events that came faster than functions could take them'),
+      received: count.describe('events of the step [`on`](./steps.md)'),
+      dropped: count.describe('events that came too fast'),
       failures: figure(byName(count), 'failed calls of `on`, by function', {
         ...{ quantity: 'count', noun: 'calls', answers: ['connections'], threshold: true },
       }),
-      counters: byName(z.number()).describe(
-        'counters of the processor’s functions: `events.emit("counter", name, number)`',
-      ),
+      counters: byName(z.number()).describe('of `events.emit("counter", name, number)`'),
     }),
     null,
   )
-  .describe('Functions of `config.processor`. Null if they received no event and counted nothing.');
+  .describe('Functions of `config.processor`. Null without any.');
 
 export const otherUsersSchema = z
   ._default(
     objectOrNull({
       started: count.describe('until the measurements ended'),
       ended: count.describe('the same'),
-      failures: byName(count).describe('failed ones by error'),
+      failures: byName(count).describe('by error'),
     }),
     null,
   )
-  .describe(
-    'Virtual users of [other engines](../guide/writing-scenarios.md#other-engines) in the run. Null without any.',
-  );
+  .describe('Virtual users of [other engines](../guide/writing-scenarios.md#other-engines). Null without any.');

@@ -9,7 +9,7 @@ const share = { quantity: 'share', answers: ['delivery'], threshold: true } as c
 
 /** Counts of received copies, for one broadcast or for all. */
 const receiptShape = {
-  expected: figure(count, 'receipts expected: members of the room at the send', {
+  expected: figure(count, 'members of the room at the send', {
     ...receipts,
     live: { series: 'receipts_expected_total', help: 'Members of the room, over all broadcasts' },
   }),
@@ -17,31 +17,23 @@ const receiptShape = {
     ...receipts,
     live: { series: 'receipts_total', help: 'Broadcasts received by all connections' },
   }),
-  lostConnected: figure(count, 'not received, although the connection stayed open', receipts),
-  lostDisconnected: figure(count, 'not received, and the connection ended after the send', receipts),
+  lostConnected: figure(count, 'not received; the connection stayed open', receipts),
+  lostDisconnected: figure(count, 'not received; the connection ended after the send', receipts),
   // No finding invalidates duplicates. A duplicate is certain even if other counts are in doubt.
   duplicates: figure(count, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),
-  reordered: figure(orNull(count), 'first receipts by connections that already had a later broadcast', receipts),
-  unexpected: figure(count, 'receipts by connections whose join was not acknowledged before the send', receipts),
-  notMember: figure(count, 'first receipts by connections that never requested to join the room', receipts),
-  wrongSize: figure(
-    orNull(count),
-    'copies whose payload has another length; no receipts; null for an own event without `bytes`',
-    receipts,
-  ),
-  wrongContent: figure(orNull(count), 'copies whose payload differs, among those compared; no receipts', receipts),
-  early: figure(
-    orNull(count),
-    'first receipts before the send; part of the ones above; null where latency counts from the first receipt',
-    receipts,
-  ),
-  missed: count.describe('expected, but disconnected at the send; the server restored their session'),
-  resent: count.describe('missed, and received after the reconnect; part of `received`'),
+  reordered: figure(orNull(count), 'first receipts after a later broadcast', receipts),
+  unexpected: figure(count, 'by connections whose join was not yet acknowledged', receipts),
+  notMember: figure(count, 'first receipts by connections that never asked to join', receipts),
+  wrongSize: figure(orNull(count), 'copies of another length; no receipts', receipts),
+  wrongContent: figure(orNull(count), 'copies that differ, among those compared; no receipts', receipts),
+  early: figure(orNull(count), 'first receipts before the send; part of the above', receipts),
+  missed: count.describe('expected, but disconnected at the send; the session was restored'),
+  resent: count.describe('missed, then received; part of `received`'),
   // Includes receivers of the run that left before they received a copy.
   justJoined: orNull(count).describe('members that joined between order and send'),
-  justLeft: orNull(count).describe('members that left between order and send, or while copies were under way'),
+  justLeft: orNull(count).describe('members that left between order and send, or later'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** Counts that are added up over generator processes and broadcasts. */
@@ -70,39 +62,26 @@ const batchSchema = object({
 
 /** Section on delivered copies. Null for external engines, which do not count copies. */
 export const deliverySchema = object({
-  source: z.enum(['contract', 'own event']).describe('which broadcasts were counted'),
+  source: z.enum(['contract', 'own event']).describe('what was counted'),
   event: z.string().describe('name of the event'),
-  publisher: z
-    .enum(['worker', 'run'])
-    .nullable()
-    .describe('trigger of the broadcasts: the run by a control port, or its connections'),
-  payloadBytes: count.describe('length of one broadcast; for an own event, the mean length of its JSON'),
-  binary: z.boolean().describe('the payload was sent as an attachment'),
+  publisher: z.enum(['worker', 'run']).nullable().describe('publisher: a worker, or the run’s connections'),
+  payloadBytes: count.describe('length of one; of an own event, the mean of its JSON'),
+  binary: z.boolean().describe('sent as an attachment'),
   broadcasts: figure(count, 'broadcasts sent', {
     ...{ quantity: 'count', noun: 'broadcasts', answers: ['delivery'], live: { series: 'broadcasts_total' } },
   }),
-  unconfirmed: orNull(count).describe('broadcasts whose copies arrived without confirmation; part of `broadcasts`'),
-  unknown: orNull(count).describe('broadcasts without confirmation and copies: whether they were sent is unknown'),
+  unconfirmed: orNull(count).describe('of these, not confirmed, but with copies'),
+  unknown: orNull(count).describe('neither confirmed nor received: perhaps not sent'),
   coverage: figure(z.number().nullable(), 'received ÷ expected', {
     ...{ ...share, title: 'Delivered', better: 'higher', compared: 'secondary' },
     faults: ({ expected, received }: Record<ReceiptCount, number>) => expected - received,
   }),
-  coverageOfTarget: figure(
-    orNull(z.number()),
-    'received ÷ (target × broadcasts); null where virtual users come and go',
-    share,
-  ),
+  coverageOfTarget: figure(orNull(z.number()), 'received ÷ (target × broadcasts); null where users leave', share),
   ...receiptShape,
-  late: figure(count, 'receipts after the ledger was finalized', receipts),
-  unreadable: figure(count, 'frames with the event whose payload cannot be read', receipts),
-  neverOrdered: figure(
-    orNull(count),
-    'receipts of broadcasts that the run did not send; null for an own event, which has `outside`',
-    receipts,
-  ),
-  outside: orNull(count).describe(
-    'copies of an own event from before or after the measurement, or from others; null for the contract’s broadcasts',
-  ),
+  late: figure(count, 'after the ledger was closed', receipts),
+  unreadable: figure(count, 'unreadable frames with the event', receipts),
+  neverOrdered: figure(orNull(count), 'of broadcasts that the run did not send', receipts),
+  outside: orNull(count).describe('copies of an own event from before, after, or others'),
   frames: orNull(count).describe('all frames with the event'),
   rooms: objectOrNull({
     count,
@@ -110,7 +89,7 @@ export const deliverySchema = object({
     order: z.enum(ROOM_ORDERS),
     seed: count,
     reached: count.describe('rooms that got at least one broadcast'),
-  }).describe('the option `rooms`; null if all connections are in one room'),
+  }).describe('the option `rooms`'),
   leftOut: objectOrNull({
     broadcasts: count,
     connections: count.describe('the connections that missed them, although they were open'),
@@ -121,7 +100,7 @@ export const deliverySchema = object({
       .boolean()
       .default(true)
       .describe('every broadcast since the first of them missed these connections: they received none from then on'),
-  }).describe('the largest group of broadcasts that missed the same connections; null if each missed different ones'),
+  }).describe('the largest group of broadcasts that missed the same connections'),
   losses: objectOrNull({
     members: count.describe('connections that should have received broadcasts'),
     losers: count.describe('members that lost a copy while they were open'),
@@ -143,7 +122,7 @@ export const deliverySchema = object({
       .describe('losers that began to receive some time after their join; null without any'),
   })
     .default(null)
-    .describe('how the copies lost by open connections are distributed over these; null without such losses'),
+    .describe('distribution of `lostConnected` over connections'),
   batches: z.array(batchSchema).describe('each broadcast'),
 }).nullable();
 

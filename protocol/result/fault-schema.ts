@@ -12,15 +12,15 @@ const ms = z.number().nullable();
 
 export const faultSchema = object({
   kind: z.enum(FAULT_KINDS).describe('what happened'),
-  command: z.string().nullable().describe('the program of the command, without its arguments'),
+  command: z.string().nullable().describe('its program'),
   t: moment,
-  tookMs: ms.describe('duration of causing the fault; null if it failed'),
-  overMs: ms.describe('until all connections were back or had given up, and all workers answered'),
-  replaced: z.array(z.string()).describe('parts of the deployment that it replaced, as planned'),
+  tookMs: ms.describe('null if it failed'),
+  overMs: ms.describe('until all were back or had given up, and all workers answered'),
+  replaced: z.array(z.string()).describe('parts of the deployment that it replaced'),
   connections: count.describe('open just before; `connections = stayed + dropped`'),
   stayed: count.describe('never dropped'),
   dropped: figure(count, 'dropped at least once; `dropped = back + Σ notBack`', connections),
-  back: count.describe('dropped, and reconnected when the fault was over'),
+  back: count.describe('of these, reconnected'),
   notBack: figure(byCause, 'the others, by cause', connections),
   backMs: object({
     p50: figure(ms, 'half of them', { ...time, title: 'Half of the dropped connections back', compared: 'secondary' }),
@@ -28,23 +28,21 @@ export const faultSchema = object({
     all: figure(ms, 'all', {
       ...{ ...time, title: 'All dropped connections back', compared: 'secondary', threshold: 'socketio.fault.back_ms' },
     }),
-  }).describe('until that share of the dropped connections had finally reconnected; null if it never did'),
-  drops: count.describe('how many times these connections dropped'),
-  returns: count.describe('how many times they reconnected'),
-  recovered: count.describe('returned with a restored session'),
-  attempts: count.describe('attempts to reconnect'),
-  failedAttempts: byCause.describe('failed attempts, by cause'),
-  peakAttemptsPerSec: figure(count, 'most attempts in any second', {
+  }).describe('until that share had finally reconnected; null if never'),
+  drops: count.describe('how often these dropped'),
+  returns: count.describe('how often they reconnected'),
+  recovered: count.describe('with a restored session'),
+  attempts: count.describe('to reconnect'),
+  failedAttempts: byCause.describe('by cause'),
+  peakAttemptsPerSec: figure(count, 'most in any second', {
     ...{ title: 'Peak attempts to come back', quantity: 'perSecond', noun: 'attempts', answers: ['connections'] },
     ...{ compared: 'secondary', follows: 'load' },
   }),
-  peakReturnsPerSec: count.describe('most returns in any second'),
+  peakReturnsPerSec: count.describe('most in any second'),
   backoff: object({ attempts: count, delayMs: z.number(), maxDelayMs: z.number(), jitter: z.number() }).describe(
     'the engine’s option `reconnection`',
   ),
-  peakCpuPercent: layers.describe(
-    'highest sample, by layer as in `samples`; 100 is one core, for `system` all of them',
-  ),
+  peakCpuPercent: layers.describe('highest sample, by layer; 100 is one core, for `system` all'),
   broadcasts: object({
     sent: count.describe('broadcasts sent'),
     notSent: count.describe('broadcasts that no worker could send'),
@@ -62,16 +60,14 @@ export const faultSchema = object({
     }),
   })
     .nullable()
-    .describe('broadcasts from the fault until it was over; null if none was sent before it'),
-  perWorker: object({ before: byCause, after: byCause }).describe(
-    'connections by worker; empty where restored sessions hide it',
-  ),
+    .describe('broadcasts during the fault'),
+  perWorker: object({ before: byCause, after: byCause }).describe('empty if restored sessions hide it'),
   curve: rowsOf({
     ms: count,
     connected: count,
     attempts: count,
     returns: count,
-  }).describe('connections open at the fault, over time in steps of 100 ms; `ms` is the end of the step'),
+  }).describe('connections open at the fault, in steps of 100 ms'),
 }).nullable();
 
 export type Fault = NonNullable<z.infer<typeof faultSchema>>;

@@ -15,47 +15,43 @@ const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as cons
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
 
 export const latencySchema = object({
-  from: z.enum(LATENCY_FROM).describe('what latencies count from'),
+  from: z.enum(LATENCY_FROM).describe('start of latencies'),
   oneWayMs: figure(summary, 'all receipts', {
     ...{ ...ofBroadcasts, title: 'One way', threshold: 'socketio.broadcast.latency' },
     compared: { p50: 'secondary', p99: 'primary' },
   }),
-  localMs: summary.describe('receivers on the publisher’s worker'),
+  localMs: summary.describe('receivers on the worker that sent'),
   crossWorkerMs: summary.describe('receivers on other workers'),
-  completionMs: figure(summary, 'the last receiver of each broadcast: the time to reach all', {
+  completionMs: figure(summary, 'the last receiver of each broadcast', {
     ...{ ...ofBroadcasts, title: 'Last receiver', threshold: 'socketio.broadcast.completion' },
     compared: { p50: 'secondary' },
   }),
   intervals: objectOrNull({ oneWayMs: intervals, completionMs: intervals }).describe(
-    '95 % intervals of these percentiles; null with too few broadcasts',
+    '95 % intervals; null with too few broadcasts',
   ),
   slowFirst: objectOrNull({
     seq: count,
     lastMs: z.number(),
     othersP50Ms: z.number(),
     othersMaxMs: z.number(),
-  }).describe('the first broadcast, if it took far longer than the others; it is in all summaries'),
-  sendDelayMs: figure(summary, 'actual less intended send time of the broadcasts', {
+  }).describe('the first broadcast, if much slower than the others'),
+  sendDelayMs: figure(summary, 'actual less intended send', {
     ...{ ...time, threshold: 'socketio.broadcast.send_delay' },
   }),
-  sentinelMs: figure(
-    summary,
-    'latency of the reference receiver, which is otherwise idle and served last by its worker',
-    {
-      ...{ ...time, threshold: 'socketio.broadcast.sentinel' },
-      live: {
-        series: 'sentinel_latency_seconds',
-        help: 'Latency of the latest broadcast at the reference receiver, from the intended send time',
-      },
+  sentinelMs: figure(summary, 'the [reference receiver](../method/latency.md#reference-receiver)', {
+    ...{ ...time, threshold: 'socketio.broadcast.sentinel' },
+    live: {
+      series: 'sentinel_latency_seconds',
+      help: 'Latency of the latest broadcast at the reference receiver, from the intended send time',
     },
-  ),
-  behindSentinelMs: summary.describe('how far that worker’s p99 receiver was behind the reference receiver'),
+  }),
+  behindSentinelMs: summary.describe('how far its worker’s p99 receiver was behind it'),
   roundTripHalfMs: object({
-    underLoad: figure(summary, 'the probe’s round trips ÷ 2, all connected', {
+    underLoad: figure(summary, 'all connected', {
       ...{ ...time, title: 'Round trip ÷ 2 under load', threshold: 'socketio.broadcast.round_trip_half_under_load' },
       compared: { p50: 'secondary' },
     }),
-    single: figure(summary, 'the same, before any other connection', {
+    single: figure(summary, 'before any other connection', {
       ...{ ...time, title: 'Round trip ÷ 2 alone', threshold: 'socketio.broadcast.round_trip_half_single' },
     }),
   }),
@@ -66,6 +62,6 @@ export const latencySchema = object({
     driftUs: z.number().describe('change of the offset during the broadcasts'),
     // A jump occurs only if a machine was moved or suspended.
     jumpUs: z.number().describe('sum of its jumps during the run'),
-  }).describe('each worker’s clock against the generator’s; removed from the latencies'),
+  }).describe('each worker’s clock less the generator’s; removed from latencies'),
   histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
 });

@@ -23,19 +23,15 @@ const doesNotDecide = {
 export const cpuSchema = z.record(
   z.string(),
   object({
-    rampSecondsPerThousandConnects: figure(
-      z.number().nullable(),
-      'CPU seconds; null where only its interval is known',
-      {
-        ...{ ...ofCpu, title: 'CPU per 1,000 connects', quantity: 'cpuSeconds' },
-      },
-    ),
+    rampSecondsPerThousandConnects: figure(z.number().nullable(), 'null where only its interval is known', {
+      ...{ ...ofCpu, title: 'CPU per 1,000 connects', quantity: 'cpuSeconds' },
+    }),
     idlePercent: figure(
       z.number().nullable(),
-      'during `hold`; where connections send messages in it: after them, or before the first connection',
+      'in the hold; if clients send in it, after their messages or before the first connection',
       { ...doesNotDecide, title: 'CPU while idle', quantity: 'percent', follows: 'load' },
     ),
-    idleConnectionsPercent: figure(orNull(z.number()), 'the part of it that idle connections add', {
+    idleConnectionsPercent: figure(orNull(z.number()), 'part that idle connections add', {
       ...{ title: 'CPU of idle connections', quantity: 'percent', answers: ['cpu'] },
     }),
     broadcastMicrosecondsPerMessage: figure(z.number().nullable(), 'per delivered copy, less the idle share', {
@@ -43,7 +39,7 @@ export const cpuSchema = z.record(
     }),
     clientMicrosecondsPerMessage: figure(
       orNull(z.number()),
-      'per message that connections send, in the hold, less the idle share; null without any, or within its noise',
+      'per message of clients in the hold, less the idle share',
       { ...doesNotDecide, title: 'CPU per message of a client', quantity: 'microseconds' },
     ),
     isAtLeast: z.literal(true).optional().describe('some of its processes could not be read'),
@@ -53,7 +49,7 @@ export const cpuSchema = z.record(
       idleConnectionsPercent: interval,
       broadcastMicrosecondsPerMessage: interval,
       clientMicrosecondsPerMessage: interval,
-    }).describe('95 % intervals of these figures'),
+    }).describe('95 % intervals'),
   }),
 );
 
@@ -96,7 +92,7 @@ const throttled = orNull(
   }).meta({ id: 'Throttled', description: 'effect of a CPU quota; null without one' }),
 );
 export const throttledSchema = objectOrNull({ ramp: throttled, messages: throttled, broadcasts: throttled }).describe(
-  'effect of the container’s CPU quota, at its worst',
+  'the container’s CPU quota, at its worst',
 );
 
 /**
@@ -139,27 +135,27 @@ export type MachineShares = z.infer<typeof machineSharesSchema>;
  */
 export const machineSchema = objectOrNull({
   /** The value `ramp` is from the ramp with the least idle CPU. */
-  cpuIdlePercent: figure(
-    windowPercents,
-    'idle CPU of all cores in the busiest ramp, the hold with messages, and the broadcasts',
-    { title: 'Idle CPU of the machine', quantity: 'percent', answers: ['cpu'] },
-  ),
+  cpuIdlePercent: figure(windowPercents, 'busiest ramp, hold with messages, broadcasts', {
+    title: 'Idle CPU of the machine',
+    quantity: 'percent',
+    answers: ['cpu'],
+  }),
   throttled: throttledSchema,
   others: objectOrNull({
     windows: windowSharesSchema.describe(
       'busy = ours + others + steal + kernel, within `errorCores`, but for programs outside of the container',
     ),
-  }).describe('CPU time by user (generator, deployment, others), in cores; null with several hosts'),
-  swappedInBytes: count.nullable().describe('read from swap during the run, zswap included'),
-  swappedOutBytes: count.nullable().describe('written to swap during the run, zswap included'),
+  }).describe('cores used by generator, deployment, others'),
+  swappedInBytes: count.nullable().describe('zswap included'),
+  swappedOutBytes: count.nullable().describe('zswap included'),
 });
 
 export const samplingSchema = objectOrNull({
   intervalMs: z.number().describe('time between two rows'),
   taken: count.describe('rows'),
-  missed: count.describe('scheduled rows that are missing'),
+  missed: count.describe('missing rows'),
   longestGapMs: z.number().describe('longest time between two rows'),
-  failures: byName(count).describe('failed readings by source; `row` for a whole row'),
+  failures: byName(count).describe('failed readings by source; `row`: a whole row'),
 });
 
 /** Section of the result document on several generator hosts. */

@@ -162,8 +162,8 @@ const beyondSchema = {
 };
 
 export const memorySchema = object({
-  layers: z.array(layerSchema).describe('the layers, in the order of tables'),
-  collected: z.boolean().describe('the workers collected their garbage before each reading at rest'),
+  layers: z.array(layerSchema).describe('in the order of tables'),
+  collected: z.boolean().describe('garbage was collected before each reading at rest'),
   inspector: object({
     processes: count.describe('processes of the server that it reads'),
     runtime: z
@@ -175,11 +175,9 @@ export const memorySchema = object({
     longestPauseMs: z.number().nonnegative().describe('longest stop of a process by a reading and its collections'),
   })
     .optional()
-    .describe('what collected the garbage and read the memory from outside (`workers.inspect`)'),
-  places: memoryPlacesSchema
-    .optional()
-    .describe('what a connection keeps in the workers, by place of allocation (`workers.profile`)'),
-  perConnection: orNull(perConnectionSchema).describe('the headline: what a connection keeps; null if not measured'),
+    .describe('effect of `workers.inspect`'),
+  places: memoryPlacesSchema.optional().describe('by [place](../method/memory.md#by-place) of allocation'),
+  perConnection: orNull(perConnectionSchema).describe('the headline'),
   perConnectionBytes: byName(
     slopeSchema.extend({
       slope: figure(z.number(), SLOPE, {
@@ -192,7 +190,7 @@ export const memorySchema = object({
         },
       }),
     }),
-  ).describe('memory at rest, by layer'),
+  ).describe('at rest, by layer'),
   inService: objectOrNull({
     // Slope in service. It uses the readings before the collections, or `peakBytes` per connection if that is larger.
     perConnectionBytes: byName(
@@ -208,7 +206,7 @@ export const memorySchema = object({
     plateaus: z
       .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
       .describe('bytes by layer, just before the garbage collection'),
-  }).describe('memory in service, garbage and buffers included'),
+  }).describe('in service'),
   balance: objectOrNull({
     parts: rowsOf({
       part: z
@@ -221,20 +219,21 @@ export const memorySchema = object({
       name: z.string().describe('the process’s command line without credentials, or the place'),
       ...beyondSchema,
     }).describe('probable holders: the processes or places that grew most, at most three'),
-  }).describe('memory of the machine beyond the measured processes; null if unknown'),
+  }).describe('machine’s memory beyond the [layers](../method/memory.md#do-the-layers-add-up)'),
   peakBytes: layers.describe('highest reading, by layer'),
-  residualBytes: layers.describe('after all connections have closed, less the baseline, by layer'),
+  residualBytes: layers.describe('at the end, less the baseline, by layer'),
   plateaus: z
     .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
-    .describe('bytes by layer at each plateau, at rest'),
-  leaks: figure(
-    count.nullable().default(null),
-    'layers that leak, and counts that remain, after connections have closed; null if the readings are not conclusive',
-    { quantity: 'count', noun: 'leaks', answers: ['memory'], threshold: 'memory.leaks' },
-  ),
-  overTime: orNull(overTimeSchema).describe('memory over time; null without the option `overTime`'),
-  sources: byName(z.string()).describe('source of each layer’s figure'),
-  absent: byName(z.string()).describe('layers that could not be measured, and why'),
+    .describe('bytes by layer, at rest'),
+  leaks: figure(count.nullable().default(null), 'layers and counts that leak; null if inconclusive', {
+    quantity: 'count',
+    noun: 'leaks',
+    answers: ['memory'],
+    threshold: 'memory.leaks',
+  }),
+  overTime: orNull(overTimeSchema).describe('[over time](../method/memory.md#memory-over-time)'),
+  sources: byName(z.string()).describe('by layer'),
+  absent: byName(z.string()).describe('unreadable layers, with the reason'),
 });
 
 export type PerConnection = z.infer<typeof perConnectionSchema>;

@@ -25,29 +25,26 @@ export const messagesSchema = objectOrNull({
     events: count,
     acknowledge: z.boolean(),
   }).describe('the steps [`every`](./steps.md) of the flows'),
-  connections: count.describe('connections that have begun to send, once for each of their steps'),
-  due: figure(count, 'messages due on the schedule; `due = sent + Σ notSent`', messages),
+  connections: count.describe('connections × steps that have begun'),
+  due: figure(count, 'by the schedule; `due = sent + Σ notSent`', messages),
   sent: figure(count, '`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`', messages),
   notSent: figure(
     object({
       missed: count.describe('the generator was late by a whole period'),
       disconnected: count.describe('there was no connection'),
     }),
-    'due, and not sent, by cause',
+    'by cause',
     messages,
   ),
-  unasked: count.describe('sent without requesting an acknowledgement'),
+  unasked: count.describe('sent without asking for an acknowledgement'),
   acknowledged: figure(count, 'sent and acknowledged', messages),
-  unansweredConnected: figure(count, 'not acknowledged, on a connection that stayed open', messages),
-  waitingConnections: count
-    .nullable()
-    .default(null)
-    .describe('connections with messages of `unansweredConnected`; null in results of older versions'),
-  unansweredDisconnected: figure(count, 'not acknowledged when the connection ended', messages),
+  unansweredConnected: figure(count, 'the connection stayed open', messages),
+  waitingConnections: count.nullable().default(null).describe('connections of `unansweredConnected`'),
+  unansweredDisconnected: figure(count, 'the connection ended', messages),
   passedOver: byName(count).describe(
-    'part of `unansweredConnected`, by event: not acknowledged, although a newer one of the same connection was, or none ever was',
+    'of `unansweredConnected`, by event: a newer one was acknowledged, or none ever was',
   ),
-  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked); null if none was requested', {
+  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked)', {
     ...{ title: 'Messages acknowledged', quantity: 'share', better: 'higher', answers: ['delivery'] },
     ...{ compared: 'secondary', threshold: true },
     faults: ({ sent, unasked, acknowledged }: Record<'sent' | 'unasked' | 'acknowledged', number>) =>
@@ -66,16 +63,16 @@ export const messagesSchema = objectOrNull({
     eventsPerSec: z.number().nullable().describe('events per second; null if the steps differ'),
   })
     .nullable()
-    .describe('the hold; null without one'),
-  ackMs: figure(summary, 'in the hold: from the intended send to the acknowledgement', {
+    .describe('in the hold'),
+  ackMs: figure(summary, 'in the hold, from the intended send to the acknowledgement', {
     ...{ ...time, title: 'Message to acknowledgement', threshold: 'socketio.messages.ack_time' },
     compared: { p50: 'secondary', p95: 'primary' },
   }),
-  sendDelayMs: figure(summary, 'in the hold: actual less intended send; part of the above', {
+  sendDelayMs: figure(summary, 'in the hold, actual less intended send; part of `ackMs`', {
     ...{ ...time, threshold: 'socketio.messages.send_delay' },
   }),
-  outsideAckMs: summary.describe('as `ackMs`, outside of the hold'),
-  workers: z.array(workerSchema).describe('each worker that reports it, in the hold'),
+  outsideAckMs: summary.describe('outside of the hold'),
+  workers: z.array(workerSchema).describe('by worker, in the hold'),
   histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
 });
 

@@ -61,8 +61,8 @@ const cpuPlacesSchema = object({
 });
 
 export const cpuByPlaceSchema = object({
-  connect: cpuPlacesSchema.optional().describe('per connect, measured after the load'),
-  copy: cpuPlacesSchema.optional().describe('per copy of a broadcast, measured after the load'),
+  connect: cpuPlacesSchema.optional().describe('per connect'),
+  copy: cpuPlacesSchema.optional().describe('per copy of a broadcast'),
   absent: z.string().optional().describe('why the rest is missing'),
 });
 

@@ -13,14 +13,14 @@ const nodeSchema = object({
   node: z.string().describe('`host:port`'),
   inBytes: count.describe('received for the broadcasts'),
   outBytes: count.describe('sent for them'),
-  usedMemoryBytes: count.describe('`used_memory` after the broadcasts'),
-  rssBytes: count.describe('RSS after the broadcasts'),
+  usedMemoryBytes: count.describe('after the broadcasts'),
+  rssBytes: count.describe('after the broadcasts'),
   channels: count.describe('channels with subscribers'),
-  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
+  shardChannels: count.nullable().describe('sharded ones; null before Redis 7.0'),
 });
 
 export const redisSchema = object({
-  version: z.string().describe('version of the Redis server'),
+  version: z.string().describe('version'),
   inBytes: count.describe('received for the broadcasts'),
   outBytes: count.describe('sent for them'),
   inBytesPerCopy: figure(z.number().nullable(), '`inBytes` ÷ `delivery.received`', {
@@ -29,21 +29,22 @@ export const redisSchema = object({
   outBytesPerCopy: figure(z.number().nullable(), '`outBytes` ÷ `delivery.received`', {
     ...{ ...perCopy, title: 'Redis sent per message' },
   }),
-  cpuMicrosecondsPerCopy: figure(
-    orNull(z.number()),
-    'its CPU ÷ `delivery.received`, less the idle share; null without `hold`',
-    { title: 'Redis CPU per message', quantity: 'microseconds', answers: ['cpu'], compared: 'secondary' },
-  ),
-  usedMemoryBeforeBytes: orNull(count).describe('`used_memory` just before the broadcasts'),
-  usedMemoryBytes: figure(orNull(count), '`used_memory` after the broadcasts', {
+  cpuMicrosecondsPerCopy: figure(orNull(z.number()), 'CPU ÷ `delivery.received`, less the idle share', {
+    title: 'Redis CPU per message',
+    quantity: 'microseconds',
+    answers: ['cpu'],
+    compared: 'secondary',
+  }),
+  usedMemoryBeforeBytes: orNull(count).describe('before the broadcasts'),
+  usedMemoryBytes: figure(orNull(count), 'after the broadcasts', {
     ...{ title: 'Redis memory', quantity: 'megabytes', answers: ['memory'], compared: 'secondary', follows: 'load' },
   }),
-  rssBytes: orNull(count).describe('RSS after the broadcasts'),
+  rssBytes: orNull(count).describe('after the broadcasts'),
   outputBufferPeakBytes: orNull(count).describe('largest output waiting for subscribers'),
-  streamEntries: orNull(count).describe('length of the adapter’s stream; null if it has none'),
+  streamEntries: orNull(count).describe('length of the adapter’s stream'),
   channels: count.describe('channels with subscribers'),
-  shardChannels: count.nullable().describe('sharded channels with subscribers; null before Redis 7.0'),
-  forNobody: count.nullable().describe('broadcasts with members only on the publisher’s worker'),
-  nodes: orNull(z.array(nodeSchema)).describe('nodes of a Redis Cluster; the other figures are their sums'),
-  busiestNodeShare: orNull(z.number()).describe('highest share of `outBytes` that one node sent'),
+  shardChannels: count.nullable().describe('sharded ones; null before Redis 7.0'),
+  forNobody: count.nullable().describe('broadcasts with members on the sending worker only'),
+  nodes: orNull(z.array(nodeSchema)).describe('of a Redis Cluster; the other figures are sums'),
+  busiestNodeShare: orNull(z.number()).describe('its share of `outBytes`'),
 }).nullable();

@@ -29,81 +29,55 @@ import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './sha
 export const resultSchema = object({
   schemaVersion: z.literal(3),
   run: object({
-    id: z.string().describe('start time and scenario; the folder’s name'),
-    scenario: z.string().describe('the scenario file’s name, without its extension'),
-    file: z.string().optional().describe('that file as the command named it'),
+    id: z.string().describe('the folder’s name'),
+    scenario: z.string().describe('the scenario’s name'),
+    file: z.string().optional().describe('its file, as in the command'),
     startedAt: z.string().describe('ISO 8601, UTC'),
     endedAt: z.string().describe('ISO 8601, UTC'),
     target: z.string().describe('URL'),
-    profile: z
-      .enum(['full', 'embedded', 'remote'])
-      .describe('a stack with nginx, PM2 and Redis; one worker alone; or your own server'),
-    missing: z
-      .array(z.string())
-      .describe('programs that are not installed, which is why the profile is `embedded`; empty if it was chosen'),
-    engine: z.string().describe('Artillery engine that drove the load'),
-    complete: z.boolean().describe('false if the run ended early'),
+    profile: z.enum(['full', 'embedded', 'remote']).describe('bundled stack, one worker alone, or your own server'),
+    missing: z.array(z.string()).describe('programs whose absence made the profile `embedded`'),
+    engine: z.string().describe('Artillery engine'),
+    complete: z.boolean().describe('false: it ended early'),
   }),
-  answer: answerSchema.describe('The answer that every report shows first.'),
+  answer: answerSchema.describe('What reports show first.'),
   outcome: outcomeSchema.describe(
-    'Whether the deployment met [its expectations and thresholds](../method/verdict.md).',
+    'Whether the deployment met its [expectations and thresholds](../method/verdict.md).',
   ),
   verdict: object({
-    status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether the figures can be used'),
+    status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether to use the figures'),
   }).describe('Whether the [measurement can be trusted](../method/verdict.md).'),
   findings: z
     .array(findingSchema)
-    .describe(
-      'Findings of the run, causes before their consequences. Verdict, outcome and answer are derived from them.',
-    ),
+    .describe('Causes before their consequences; verdict, outcome and answer follow from them.'),
   absent: object({
-    memory: z.string().optional().describe('the deployment’s memory; the generator’s own is read'),
-    cpu: z.string().optional().describe('the deployment’s CPU'),
+    memory: z.string().optional().describe('memory of the deployment'),
+    cpu: z.string().optional().describe('CPU of the deployment'),
     delivery: z.string().optional().describe('`delivery` is null'),
-    latency: z.string().optional().describe('one-way latency of broadcasts'),
-    roundTrip: z.string().optional().describe('the probe’s round trips'),
-    crossWorker: z.string().optional().describe('latency on the publisher’s worker, and across workers'),
-  }).describe(
-    'Figures that this run cannot know, each with the reason, such as “that takes the option `delivery`, or `instrument(io)`”. The others are not affected.',
-  ),
-  connections: connectionsSchema.describe('[Method](../method/delivery.md) defines the figures.'),
-  fault: faultSchema.describe(
-    'Effect of a planned fault; times are relative to the fault. Null if the scenario plans none.',
-  ),
+    latency: z.string().optional().describe('one-way latency'),
+    roundTrip: z.string().optional().describe('round trips of the probe'),
+    crossWorker: z.string().optional().describe('latency by worker'),
+  }).describe('Why this run lacks figures.'),
+  connections: connectionsSchema.describe('Counts of connections; see [Method](../method.md#connections).'),
+  fault: faultSchema.describe('Effect of a planned fault; times count from it. Null without one.'),
   http: httpSchema,
   otherUsers: otherUsersSchema,
   functions: functionsSchema,
-  messages: messagesSchema.describe(
-    'Messages that connections send by the step `every`. Null if the flows have no such step.',
-  ),
-  delivery: deliverySchema.describe(
-    '[Who received what](../method/delivery.md). Null if not measured (`absent.delivery` has the reason); of an own event, figures that need the server are null.',
-  ),
+  messages: messagesSchema.describe('Messages of the step `every`. Null without it.'),
+  delivery: deliverySchema.describe('[Who received what](../method/delivery.md). Null if not measured.'),
   eventCounts: eventCountsSchema,
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
-  cpu: cpuSchema.describe('CPU by layer; 100 % is one core. A figure that is not larger than its noise is null.'),
-  cpuByPlace: cpuByPlaceSchema
-    .optional()
-    .describe('Which packages and functions of the workers use CPU (`workers.profile`).'),
-  processes: processesSchema.describe(
-    'The [processes](../method/memory.md#which-processes) of this machine whose memory and CPU the figures are.',
-  ),
-  redis: redisSchema.describe(
-    'The adapter’s Redis during the broadcasts, without the run’s own requests. Null without Redis or broadcasts.',
-  ),
-  generator: generatorSchema.describe(
-    'Event loops of the load generator, each in each window. Empty with other engines.',
-  ),
-  generators: generatorsSchema.describe(
-    'The load generator’s hosts, if there are [several](../guide/several-hosts.md).',
-  ),
-  machine: machineSchema.describe('The generator’s machine; of several, the one with the least idle CPU.'),
-  workers: workersSchema.describe(
-    'The workers’ limits, by the control request `resources`. Empty without control ports.',
-  ),
-  workerMachines: workerMachinesSchema.describe('The machines of these workers, each once.'),
-  sampling: samplingSchema.describe('How complete `samples` is.'),
+  cpu: cpuSchema.describe('By layer; 100 % is one core. Null: not larger than its noise.'),
+  cpuByPlace: cpuByPlaceSchema.optional().describe('CPU by package and function (`workers.profile`).'),
+  processes: processesSchema.describe('The [measured processes](../method/memory.md#which-processes) on this machine.'),
+  redis: redisSchema.describe('The adapter’s Redis during the broadcasts. Null without it.'),
+  generator: generatorSchema.describe('The generator’s event loops, by window.'),
+  generators: generatorsSchema.describe('The generator’s hosts, if there are [several](../guide/several-hosts.md).'),
+  machine: machineSchema.describe('The generator’s machine; of several, the busiest.'),
+  workers: workersSchema.describe('The workers’ limits. Empty without control ports.'),
+  workerMachines: workerMachinesSchema.describe('Their machines, each once.'),
+  sampling: samplingSchema.describe('Completeness of `samples`.'),
   thresholds: rowsOf({
     expression: z.string().describe('as printed on the console'),
     met: z.boolean().describe('whether it was met'),
@@ -112,14 +86,14 @@ export const resultSchema = object({
     found: rowsOf({ metric: z.string(), value: z.number(), unit: z.string() })
       .optional()
       .describe('metrics in it, with their values'),
-  }).describe('Artillery’s `ensure` on the [metrics](./metrics.md). Empty if it evaluated none.'),
+  }).describe('Artillery’s `ensure` on [metrics](./metrics.md).'),
   capacity: object({
     memoryLimited: object({
       budgetBytes: z.number().describe('memory budget of the workers'),
       connections: count.describe('connections at which the fitted memory reaches the budget'),
     })
       .nullable()
-      .describe('connections that fit into the option `memoryBudgetBytes`'),
+      .describe('connections that fit into `memoryBudgetBytes`'),
     pings: objectOrNull({
       intervalMs: z.number().describe('from one ping of a connection to the next'),
       connections: figure(count, 'connections whose pings use all allowed cores', {
@@ -133,10 +107,10 @@ export const resultSchema = object({
       max: count.describe('connections'),
     }).describe('known limits, the lowest first'),
     unknown: rowsOf({ name: z.string(), why: z.string() }).describe('unknown limits, and why'),
-    lowest: z.string().nullable().describe('name of the lowest limit; null if an unknown one could be lower'),
+    lowest: z.string().nullable().describe('null if an unknown one could be lower'),
   }),
   stages: rowsOf({ name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'), t: time }).describe(
-    'Stages of the run. Each lasts until the next one.',
+    'Each lasts until the next one.',
   ),
   samples: z
     .array(sampleSchema)

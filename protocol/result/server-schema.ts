@@ -68,8 +68,8 @@ const PROCESS_ROLES = ['listens', 'started by a listener', 'starts a listener', 
 
 export const processesSchema = orNull(
   object({
-    port: count.nullable().describe('the target’s port; null if the target is on another machine'),
-    unseen: z.string().nullable().describe('why the listeners on that port are unknown'),
+    port: count.nullable().describe('the target’s port on this machine'),
+    unseen: z.string().nullable().describe('why its listeners are unknown'),
     measured: rowsOf({
       layer: z.string().describe('the layer that has its memory and CPU'),
       ...identity,
@@ -79,10 +79,10 @@ export const processesSchema = orNull(
         .boolean()
         .nullable()
         .describe('whether it, a parent or a child held connections when all were connected; null if unknown'),
-    }).describe('processes in the figures'),
-    omitted: count.describe('number of further processes'),
+    }).describe('in the figures'),
+    omitted: count.describe('further processes'),
     notCounted: rowsOf({ ...identity, why: z.string().describe('why it is in no figure') }).describe(
-      'processes that `match`, `pids` or `cgroup` found, and that are not the server',
+      'found by `match`, `pids` or `cgroup`, but not the server',
     ),
   }),
 );
