@@ -33,6 +33,7 @@ const QUERY = 'write connect: {namespace: /chat, query: "…"}';
 /** Refused steps, by the row of the table. */
 const REFUSED: [row: string, hint: string, ...steps: object[]][] = [
   ['response inside emit', 'beside `emit`', { emit: { channel: 'ask', response: { channel: 'answer' } } }],
+  ['capture or match beside emit', 'write it in `response`', { emit: ['a'], capture: { json: '$', as: 'b' } }],
   ['parallel', 'only HTTP requests', { parallel: [{ get: { url: '/' } }, { emit: ['a'] }] }],
   ['context.sockets', 'receive events with `on` or `waitFor`', { function: 'look' }, { function: 'take' }],
   ['a condition or a name of a step', CONDITION, { emit: ['a'], ifTrue: 'x' }, { loop: [{ think: 1 }], ifTrue: 'x' }],
