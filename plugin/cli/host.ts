@@ -20,14 +20,16 @@ type Variables = z.infer<typeof variablesSchema>;
 export function addHost(program: Command): void {
   const command = program
     .command('host')
-    .description('Plays the share of this host in a run over several hosts, with the scenario in this folder.')
-    .option('--stay', 'plays the runs of a series, until its conductor has been away for ten minutes')
+    .description(
+      'Generates this host’s share of the load of a run over several hosts, with the scenario in this folder.',
+    )
+    .option('--stay', 'takes part in all runs of a series, until its conductor has been unreachable for ten minutes')
     .option('--stdin', 'reads its variables from standard input as JSON, and ends when that closes')
     .action(host);
   addHelp(command, {
     examples: { host: 'with CAPACITY_CONDUCTOR as `conduct` prints it' },
     exitCodes: {
-      0: 'the share was played',
+      0: 'the share was generated',
       2: 'refused, or the conductor could not be reached',
       4: 'the conductor was lost',
       130: 'stopped by Ctrl-C, or by the conductor',
@@ -61,7 +63,7 @@ async function host({ stay = false, stdin = false }: { stay?: boolean; stdin?: b
 async function play(join: Join, instance: string, variables: Variables, signal: AbortSignal): Promise<number> {
   const { args, env } = await fetchOrder(join, instance, signal);
   const own = Object.fromEntries(Object.entries(variables).filter(([, value]) => value));
-  console.log(`Plays the share of host ${own.CAPACITY_HOST ?? env.CAPACITY_HOST} of ${env.CAPACITY_HOSTS}.`);
+  console.log(`Generates the share of host ${own.CAPACITY_HOST ?? env.CAPACITY_HOST} of ${env.CAPACITY_HOSTS}.`);
   const { exitCode } = await startPrivately([artilleryScript(), 'run', ...args], {
     ...{ output: 'inherit', env: { ...env, ...own }, signal },
   });

@@ -19,7 +19,7 @@ export function addSearch(program: Command): void {
   const command = program
     .command('search')
     .description(
-      'Finds the highest level that a deployment holds: steps up until it breaks, rests and asks again, and bisects.',
+      'Finds the highest level that a deployment holds: raises the level until it breaks, repeats it after a rest, and bisects.',
     )
     .argument('<scenario>', 'an Artillery scenario, as YAML')
     .requiredOption('--vary <what>', 'connections, rate, broadcastsPerSec or bytes')

@@ -6,10 +6,10 @@ import { ENGINE } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { sum } from './sums.ts';
 
-const takes = (option: string) => `that takes the option \`${option}\`, or \`instrument(io)\``;
+const takes = (option: string) => `requires the option \`${option}\`, or \`instrument(io)\``;
 const [NO_WORKERS, NO_DELIVERY] = [takes('workers'), takes('delivery')];
-const NO_CONTROL = 'that takes `instrument(io)`';
-const NO_BROADCASTS = 'connections came and went, and nothing was broadcast';
+const NO_CONTROL = 'requires `instrument(io)`';
+const NO_BROADCASTS = 'virtual users left during the load, and no broadcast was sent';
 const NO_LEDGER = 'this engine does not report which broadcasts arrive';
 
 /** Returns why each missing section was not measured: it was not requested, or an event of the run prevented it. */
@@ -55,8 +55,7 @@ function whyNoMemory({ plateaus, stages, overTime, fault }: Measurements): strin
     : undefined;
 }
 
-const RESTORED =
-  'connections came back with restored sessions: these do not join again, so nothing names the worker that holds them';
+const RESTORED = 'connections reconnected with restored sessions and did not join again, so their workers are unknown';
 
 /**
  * Returns why the latencies cannot be separated into latencies within a worker and between workers; undefined if they

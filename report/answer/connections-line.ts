@@ -78,7 +78,7 @@ export function functionLines({ functions }: Result): Line[] {
   const { received, dropped, failures, counters } = functions;
   const failed = total(failures) > 0 ? `${integer(total(failures))} failed (${breakdown(failures)})` : 'none failed';
   const calls = received > 0 ? [`functions got ${counted(received, 'event')}, ${failed}`] : [];
-  if (dropped > 0) calls.push(`${integer(dropped)} came faster than functions could take them`);
+  if (dropped > 0) calls.push(`${integer(dropped)} arrived faster than functions could process them`);
   const shown = Object.fromEntries(Object.entries(counters).slice(0, SHOWN_COUNTERS));
   const more = Object.keys(counters).length - SHOWN_COUNTERS;
   if (Object.keys(shown).length > 0) calls.push(`counters: ${breakdown(shown)}${more > 0 ? `, and ${more} more` : ''}`);

@@ -6,7 +6,7 @@ import { numberText, withUnit } from '../model/amount.ts';
 import { COST, costAmount, costNote, costText } from './cost.ts';
 import { figureOf, type Line } from './line.ts';
 
-const TOO_FEW = 'that takes readings at two or more numbers of connections';
+const TOO_FEW = 'requires readings at two or more numbers of connections';
 
 /** Reports the memory per connection. A run with a planned fault has too few plateaus for it. */
 export function memoryLines(result: Result): Line[] {

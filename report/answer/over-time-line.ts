@@ -15,11 +15,11 @@ import { decimals, integer } from '../text/format.ts';
 import { figureOf, type Line } from './line.ts';
 import { memoryPlacesLine } from './memory-line.ts';
 
-export const UNKNOWN = 'unknown: it takes three readings';
+export const UNKNOWN = 'unknown, because it requires three readings';
 const NAME = 'What connections leave behind';
 const OF_WORKERS = `${NAME} in the workers`;
 const TOO_SHORT =
-  'what connections leave behind is unknown: it takes three readings after as many connections have closed as were open at once, so a longer load';
+  'what connections leave behind is unknown: that requires a longer load, with three readings after as many connections have closed as were open at once';
 
 export function overTimeLines(result: Result): Line[] {
   const { overTime: found } = result.memory;
@@ -77,7 +77,7 @@ function countLines({ memory, workers }: Result): Line[] {
     left.length > 0 && `still there after all connections closed: ${left.join(', ')}`,
     less.length > 0 && `at most ${decimals(most, 2)} left by each connection: ${titles(less)}`,
     unclear.length > 0 && `cannot tell below one for each connection: ${titles(unclear)}`,
-    !areCounted && 'not counted: sockets, rooms and namespaces that the server keeps (that takes `instrument(io)`)',
+    !areCounted && 'not counted: sockets, rooms and namespaces that the server keeps (requires `instrument(io)`)',
   ].filter(Boolean);
   return texts.length > 0 ? [{ text: texts.join('; ') }] : [];
 }
@@ -153,7 +153,7 @@ function riseText(result: Described, layer: string, found: OverTimeResult, drift
   const pages = onlyPages ? `; ${pagesText(onlyPages, low95, found)}` : '';
   const each = `${size(bytesPerConnection)} ${per} (${size(low95)} to ${size(high95)})`;
   if (!perConnection && !inTime)
-    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves, of different sizes and rests, would show which${pages}${endedGrowthText(drift)}`;
+    return `${verb} ${each}, or ${size(bytesPerHour / 3600)}/s regardless of connections: more waves of different sizes and rests would separate the two${pages}${endedGrowthText(drift)}`;
   const { bytes = 0, low95: low = 0, high95: high = 0 } = perSecond ?? {};
   const timed = `${size(bytes)}/s (${size(low)}/s to ${size(high)}/s) regardless of connections`;
   return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${endedGrowthText(drift)}`;

@@ -105,6 +105,6 @@ function reconnectionFacts({ reconnection }: Result['connections']): Fact[] {
     ['Returned after', amount('milliseconds', awayMs?.p50), longest],
     count('Gave up', reconnection.gaveUp),
     count('Closed while away', reconnection.left),
-    count('Still away at the end', reconnection.away),
+    count('Still disconnected at the end', reconnection.away),
   ];
 }

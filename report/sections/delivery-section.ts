@@ -40,7 +40,7 @@ function counts(found: Delivery): (Fact | false)[] {
     : '';
   // Rows for rare kinds of copies. They are omitted if they are zero.
   const others = [
-    count('Missed', found.missed, 'sent while their receivers were away, before they came back'),
+    count('Missed', found.missed, 'sent while their receivers were disconnected'),
     count('Sent again', found.resent, 'received with the restored session'),
     count('Not a member', found.notMember, 'received by connections that never asked to join'),
     count('Early', found.early, 'received before the send'),

@@ -39,7 +39,7 @@ function rows(result: Result, fault: Fault): (Fact | false)[] {
       : [
           count('Back', back, `${integer(recovered)} of ${counted(returns, 'return')} had their session restored`),
           count('Not back', total(fault.notBack), breakdown(fault.notBack)),
-          after('Half of the dropped back after', backMs.p50),
+          after('Half of the dropped connections back after', backMs.p50),
           after('99 % back after', backMs.p99),
           after('All back after', backMs.all),
           count('Peak attempts', fault.peakAttemptsPerSec, `per second; returns: ${integer(fault.peakReturnsPerSec)}`),
@@ -84,7 +84,7 @@ function broadcastRows({
 function notes({ environment }: Result, fault: Fault): string[] {
   const { replaced, tookMs, overMs, backoff, perWorker } = fault;
   const took = tookMs !== null && tookMs >= NOTABLE_MS ? ` That alone took ${seconds(tookMs)}.` : '';
-  const over = overMs === null ? '' : ` After ${seconds(overMs)} everything was as before.`;
+  const over = overMs === null ? '' : ` After ${seconds(overMs)} the fault was over.`;
   const what = replaced.length > 0 ? replaced.join(', ') : 'no part of the deployment';
   const recovers = environment.server?.options.connectionStateRecovery;
   const kept = recovers === 'false' ? 'no sessions' : 'the sessions of those that dropped';

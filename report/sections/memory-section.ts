@@ -33,7 +33,7 @@ export function memory(result: Result): Section {
     lead: `${read} The cost of a connection is what one more adds.`,
     terms: ['Memory per connection', 'At rest', 'In service', 'Layers', 'Residual'],
     blocks: [
-      drawing(memoryByConnections(result), 'Not measured: that takes readings at two or more numbers of connections.'),
+      drawing(memoryByConnections(result), 'Not measured: requires readings at two or more numbers of connections.'),
       ...(trusted
         ? [...(cost ? headlineTables(result, cost) : []), ...byLayer(result, cost)]
         : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),

@@ -20,7 +20,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.deepEqual([connections.peak, connections.held, connections.failed], [10, 10, 0]);
     assert.equal(connections.connectMs?.count, 10);
     assert.ok(generator.length > 0);
-    assert.deepEqual([delivery, absent.memory], [null, 'that takes the option `workers`, or `instrument(io)`']);
+    assert.deepEqual([delivery, absent.memory], [null, 'requires the option `workers`, or `instrument(io)`']);
     assert.equal(memory.perConnectionBytes.workerRss, undefined);
     for (const text of [output, page]) assert.match(text, /option .*delivery.*instrument\(io\)/s);
   });

@@ -225,5 +225,5 @@ function inspected(target: number | string): Inspected {
 
 function profilesOf({ name, profiles }: Inspected) {
   if (profiles) return profiles;
-  throw new Absent('unsupported', `${name} cannot be profiled: that takes Node or Deno`);
+  throw new Absent('unsupported', `${name} cannot be profiled: only Node and Deno can`);
 }

@@ -56,7 +56,7 @@ describe('the heap of a JVM', { skip: !hasJava && 'there is no Java' }, () => {
     assert.deepEqual(await inspectors.stats(), [
       { worker: `process ${keeper.pid}`, collections: 2, failure: undefined },
     ]);
-    await assert.rejects(inspectors.startProfiles('heap'), /cannot be profiled: that takes Node or Deno/);
+    await assert.rejects(inspectors.startProfiles('heap'), /cannot be profiled: only Node and Deno can/);
   });
 
   it('reads the heap of a JVM without a signal if the JVM catches none', async (t) => {

@@ -164,7 +164,7 @@ describe('memory that is freed late', () => {
 
   it('memory that still falls after the disconnect leaves its layer without a residual', async (t) => {
     const conducted = await freed(t, (_, goneMs) => 500 * MB - goneMs * 10_000);
-    assertWarned(conducted, 'SERVER_NOT_IDLE', 'after all had left');
+    assertWarned(conducted, 'SERVER_NOT_IDLE', 'after all connections had closed');
     assert.deepEqual(conducted.result.memory.residualBytes, { redisRss: 0 });
   });
 

@@ -115,7 +115,7 @@ function mismatch(all: Account[]): Found {
   const [first, ...more] = all.filter((account) => account.all !== sumOf(account));
   if (!first) return undefined;
   const parts = Object.entries(first.parts).map(([name, count]) => `${name} ${count}`);
-  const others = more.length > 0 ? `, and ${more.length} more such sums` : '';
+  const others = more.length > 0 ? `, and ${more.length} more sums` : '';
   return {
     message: `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}`,
     values: valuesOf({
@@ -143,7 +143,7 @@ export const virtualUsers: Check[] = [
     const words =
       failed > 0 ? [`failed for ${integer(failed)} of ${counted(received, 'event')}: ${breakdown(failures)}`] : [];
     if (dropped > 0)
-      words.push(`did not get ${counted(dropped, 'event')}, which came faster than they could take them`);
+      words.push(`did not get ${counted(dropped, 'event')}, which arrived faster than they could process them`);
     return {
       message: `functions ${words.join('; they ')}${said === undefined ? '' : `; the first: ${said}`}`,
       values: valuesOf({ 'failed calls': failed, 'events for functions': received, 'events not handed over': dropped }),
@@ -171,7 +171,7 @@ export const fault: Check[] = [
     const missing = total(found?.notBack ?? {});
     if (!found || missing === 0) return undefined;
     return {
-      message: `${counted(missing, 'connection')} of ${found.dropped} not back from the planned fault (${breakdown(found.notBack)})`,
+      message: `${counted(missing, 'connection')} of ${found.dropped} did not reconnect after the planned fault (${breakdown(found.notBack)})`,
       values: valuesOf({ 'connections not back': missing, 'dropped connections': found.dropped, ...found.notBack }),
     };
   }),

@@ -107,7 +107,7 @@ export const connections: Check[] = [
       ...(waited && { fix: waited.fix }),
       ...(!waited &&
         gapOf(result) && {
-          fix: 'find what let no more connections in meanwhile: a limit of the proxy or of the server, such as `maxconn` or `limit_conn`',
+          fix: 'find what accepted no more connections then: a limit of the proxy or of the server, such as `maxconn` or `limit_conn`',
         }),
       ...(isByGenerator && { about: 'generator' as const, invalidates: ['connections' as const] }),
     };
@@ -199,7 +199,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
         ...(counted?.values ?? []),
         ...(age && !pings ? valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's') : []),
         ...(fall && (pings || !age)
-          ? valuesOf({ 'begin of most losses': fall.sinceT, 'end of most losses': fall.t }, 's')
+          ? valuesOf({ 'start of most losses': fall.sinceT, 'end of most losses': fall.t }, 's')
           : []),
       ],
       ...(fix !== undefined && { fix }),
@@ -253,7 +253,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
     const unplanned = returned - fault.returns;
     if (unplanned <= 0) return undefined;
     return {
-      message: `connections that the planned fault had not dropped came back ${unplanned} times`,
+      message: `connections that the planned fault had not dropped reconnected ${unplanned} times`,
       values: valuesOf({ 'returns beside the planned fault': unplanned }),
       fix: 'see the logs of the workers and of the proxy, before the fault and after it',
     };
@@ -262,7 +262,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
   const p99 = awayMs.p99 === null ? '' : `, 99 % within ${seconds(awayMs.p99)}`;
   const sessions = `the server restored the sessions of ${recovered}, and ${returned - recovered} have new ones`;
   return {
-    message: `connections came back ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
+    message: `connections reconnected ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
     values: [
       ...valuesOf({ returns: returned, 'restored sessions': recovered, 'new sessions': returned - recovered }),
       ...valuesOf(

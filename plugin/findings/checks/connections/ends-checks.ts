@@ -70,7 +70,10 @@ export function closedByApplication({ connections }: Measured, count: number, of
   if (moment)
     return {
       ...{ about: 'application', fix: AT_ONE_MOMENT },
-      values: [...values, ...valuesOf({ 'begin of the ends': moment.low, 'end of the ends': moment.high }, 's')],
+      values: [
+        ...values,
+        ...valuesOf({ 'time of the first close': moment.low, 'time of the last close': moment.high }, 's'),
+      ],
       message: `${message}, all of them from ${secondsText(moment)} of the run, ${secondsText(ageOf(rows))} after they had connected${said}`,
     };
   if ((sameCount(rows) ?? 0) >= MIN_COUNTED && !sameAge(rows))

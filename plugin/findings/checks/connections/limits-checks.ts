@@ -82,7 +82,7 @@ export const limits: Check[] = [
     return {
       message: `${connectMs.count} connections were accepted, within ${withUnit('milliseconds', connectMs.max)} at most, and none after them: ${became}`,
       values: [
-        ...valuesOf({ 'connections let in': connectMs.count, 'connections not let in': Math.max(waited, closed) }),
+        ...valuesOf({ 'connections let in': connectMs.count, 'connections not accepted': Math.max(waited, closed) }),
         ...valuesOf({ 'longest connect time': connectMs.max }, 'ms'),
       ],
       fix,

@@ -31,7 +31,7 @@ export const broadcasts: Check[] = [
     if (!first) return undefined;
     const planned = sent.length + all.length + unknown.length;
     return {
-      message: `${unsent.length} of ${planned} broadcasts were not sent; the first because: ${first.message}`,
+      message: `${unsent.length} of ${planned} broadcasts were not sent; the first one: ${first.message}`,
       values: valuesOf({ 'broadcasts not sent': unsent.length, 'planned broadcasts': planned }),
       ...(!ownEvent && { fix: 'see the worker logs' }),
       // Workers that refuse to publish are reported by a separate finding.
@@ -46,7 +46,7 @@ export const broadcasts: Check[] = [
     const planned = sent.length + unsent.length + all.length;
     const which = `${unknown.length} of ${planned} broadcasts`;
     return {
-      message: `${which} were not confirmed, and no copy of them came; the first because: ${first.message}`,
+      message: `${which} were not confirmed, and no copy of them came; the first one: ${first.message}`,
       values: valuesOf({ 'unconfirmed broadcasts': unknown.length, 'planned broadcasts': planned }),
       window: 'broadcasts',
     };
@@ -133,7 +133,7 @@ export const broadcasts: Check[] = [
       }),
       fix: isShort(first)
         ? disagreeing.every(({ received, expected }) => received === expected)
-          ? 'all that the generator counts as members received them: find why the server counts fewer'
+          ? 'every member that the generator counts received them: find why the server counts fewer'
           : whyFewer(workersAtStart.length > 1, hasAgreed)
         : 'others joined the room: give the run its own, which nothing else joins',
     };

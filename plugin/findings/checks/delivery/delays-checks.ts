@@ -69,7 +69,7 @@ function ofAll(late: Timed[], usual: Usual): Detail {
   const range = rangeText(late.map(({ lastMs }) => lastMs));
   return {
     values: delayValues(late, usual),
-    message: `${late.length} of ${usual.broadcasts} broadcasts took ${range} for everybody${othersText(usual)}`,
+    message: `${late.length} of ${usual.broadcasts} broadcasts took ${range} to reach all connections${othersText(usual)}`,
     window: 'broadcasts',
   };
 }

@@ -42,7 +42,7 @@ function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
     const own = codeOf(id) === 'WORKERS_LEAK' ? 'STILL_COUNTED' : codeOf(id);
     if (own !== code) return [];
     const name = `${title} left behind by each connection`;
-    const message = `${title} grew from ${integer(first)} to ${integer(last)} although all had left: ${decimals(value, 2)} for each connection`;
+    const message = `${title} grew from ${integer(first)} to ${integer(last)} after all connections had closed: ${decimals(value, 2)} for each connection`;
     const values = [
       { name, value, unit: '', low95, high95 },
       ...valuesOf({ [`${title} at first`]: first, [`${title} at last`]: last }),

@@ -52,7 +52,7 @@ export const OF_COUNTS = {
   endsUnnoticed: ({ when, connections }: Observed['endsUnnoticed']): CodedDetail => ({
     code: 'PLATEAUS_UNUSABLE',
     message: `${momentText(when)}, the workers still count ${connections} closed connections`,
-    fix: 'find what drops packets without a word: a firewall, NAT or connection tracking that forgets what is silent; a server notices by `pingInterval` and `pingTimeout`',
+    fix: 'find what drops packets silently: a firewall, NAT or connection tracking that forgets idle connections; a server notices by `pingInterval` and `pingTimeout`',
   }),
   statisticsRepeated: ({ when, workers }: Observed['statisticsRepeated']): CodedDetail => ({
     code: 'WORKER_URLS_WRONG',
@@ -66,7 +66,7 @@ export const OF_COUNTS = {
   }),
   pagesShared: ({ pairs }: Observed['pagesShared']): CodedDetail => ({
     code: 'WORKER_URLS_WRONG',
-    message: `two pages of metrics were of the same process at each standstill: ${pairs.map((pair) => pair.join(' and ')).join('; ')}`,
+    message: `two pages of metrics showed the same process whenever memory was read: ${pairs.map((pair) => pair.join(' and ')).join('; ')}`,
     fix: 'name the page of each process once in `workers.prometheus`',
   }),
   pagesAlternate: ({ when, urls }: Observed['pagesAlternate']): CodedDetail => ({
@@ -121,7 +121,7 @@ const TEXTS: Record<Moment['at'], (count: number) => string> = {
   'before fault': () => 'just before the planned fault',
   'after fault': () => 'after the planned fault',
   broadcasts: () => 'after the broadcasts',
-  left: () => 'after all had left',
+  left: () => 'after all connections had closed',
   stop: () => 'when the run stopped',
 };
 

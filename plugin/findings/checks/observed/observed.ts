@@ -26,7 +26,7 @@ const OF_CLIENTS = {
       ...(notStarted > 0 ? [`${notStarted} had not started`] : []),
       ...(connecting > 0 ? [`${connecting} were connecting`] : []),
       ...(joining > 0 ? [`${joining} joins were not acknowledged`] : []),
-      ...(away > 0 ? [`${away} were about to come back`] : []),
+      ...(away > 0 ? [`${away} were waiting to reconnect`] : []),
     ];
     const detail = open.length > 0 ? `: ${open.join(', ')}` : '';
     return {
@@ -90,7 +90,7 @@ function sentinelText(fact: Observed['sentinelLost']): string {
 const OF_READINGS = {
   connectionsStayed: ({ connections, seconds }: Observed['connectionsStayed']): CodedDetail => ({
     code: 'PLATEAUS_UNUSABLE',
-    message: `${connections} connections were still open ${seconds} s after they were released: the residual is not known`,
+    message: `${connections} connections were still open ${seconds} s after they were released: the residual is unknown`,
     fix: 'see the worker logs: what keeps these connections open?',
   }),
   waveEmpty: ({ wave }: Observed['waveEmpty']): CodedDetail => ({
@@ -162,7 +162,7 @@ const OF_PARTS = {
   }),
   hostLost: ({ host, why }: Observed['hostLost']): CodedDetail => ({
     code: 'GENERATOR_SILENT',
-    message: `generator host ${host} was gone before the end: ${why}; all of its connections count as lost`,
+    message: `generator host ${host} disconnected before the end: ${why}; all of its connections count as lost`,
     fix: 'see the output of Artillery there, and `dmesg`; then repeat the run',
     subject: host,
   }),

@@ -55,7 +55,7 @@ function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
     subject: `process ${pid}`,
     ...inWindow(windowAt(since, measurements)),
     values: [
-      ...valuesOf({ 'begin of the standstill': laterThanStart(since) }, 's'),
+      ...valuesOf({ 'start of the standstill': laterThanStart(since) }, 's'),
       ...(length === undefined ? [] : standstill(length)),
     ],
   };

@@ -56,7 +56,7 @@ export const sources: Check[] = [
     [...absentSources].map(([source, absence]) => ({
       message: describeAbsence(source, absence, samplesBeganAtUs),
       subject: source,
-      values: valuesOf({ 'begin of the absence': absentSinceSeconds(absence, samplesBeganAtUs) }, 's'),
+      values: valuesOf({ 'start of the absence': absentSinceSeconds(absence, samplesBeganAtUs) }, 's'),
       fix: absence.fix,
     })),
   ),
