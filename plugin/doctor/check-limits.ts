@@ -1,4 +1,4 @@
-/** Computes the limits of the number of connections, and how to raise each limit. Its functions have no side effects. */
+/** Computes the limits of the number of connections, and how to raise each limit. Has no side effects. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/base/machine/generator-resources.ts';
 import { integer } from '../../report/text/format.ts';
 import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';

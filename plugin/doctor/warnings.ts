@@ -1,4 +1,4 @@
-/** Finds conditions that do not prevent connections but distort measurements. Its functions have no side effects. */
+/** Finds conditions that do not prevent connections but distort measurements. Has no side effects. */
 import { decimals, integer } from '../../report/text/format.ts';
 import { coresNeeded, coresText } from './check-machine.ts';
 import { pingCores } from './connection-costs.ts';

@@ -19,7 +19,7 @@ export interface Counts {
 }
 
 const NEARLY_ALL = 0.9;
-/** Minimum share of an equal share of the connections, because proxies do not distribute connections exactly. */
+/** Smallest number of connections that a worker may hold, relative to an equal share for all workers. */
 const MIN_SHARE_OF_WORKER = 0.8;
 /** Maximum time from the send of a copy to the end of the process that lost the copy. */
 const IN_FLIGHT_SECONDS = 5;
@@ -114,7 +114,7 @@ export function lostByWholeWorker({ result, measurements }: Counts): boolean {
   return losses.losers >= (held.length > 0 ? Math.min(...held, losses.members) : share);
 }
 
-/** Returns whether at least 90 % of all missing copies belong to these broadcasts. */
+/** Returns whether at least 90 % of all missing copies belong to the given broadcasts. */
 export function areMostMissing(rows: Batch[], { result: { delivery } }: Counts): boolean {
   const missing = (some: Batch[]) =>
     sum(some.map(({ lostConnected, lostDisconnected }) => lostConnected + lostDisconnected));
@@ -130,7 +130,8 @@ export function lostSinceChange(counts: Counts): boolean {
 }
 
 /**
- * Returns whether copies at open connections are missing only since that time, and all lost connections were dropped.
+ * Returns whether copies at open connections are missing only since the given time, and all lost connections were
+ * dropped.
  */
 function lostSince(seconds: number, { result: { delivery, connections } }: Counts): boolean {
   if (!delivery) return false;

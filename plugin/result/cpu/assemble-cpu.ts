@@ -99,9 +99,9 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
 }
 
 /**
- * Removes windows without the layer's CPU time. If one window of a kind lacks it, all windows of that kind are removed,
- * because a sum over the others would be too low. If the last window lacks it, all windows are removed: a metrics page
- * can turn out to be wrong late.
+ * Removes CPU windows that lack the layer's CPU time, together with all windows of the same kind, because a sum over
+ * the other windows would be too low. If the last window lacks the CPU time, removes all windows, because the layer's
+ * source may have been wrong before.
  */
 function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
   const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;

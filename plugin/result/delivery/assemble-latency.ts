@@ -63,7 +63,7 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
     const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
     const rows = pages.get(seq) ?? [];
     const local = merged(rows.map((row) => row.latencyUs.local));
-    // Compares only if the reference receiver's worker published, because ledger rows separate only that worker.
+    // Compares only broadcasts of the reference receiver's worker, whose receivers the ledger rows show separately.
     const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
     if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
     return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];

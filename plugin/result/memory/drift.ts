@@ -95,12 +95,12 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: 
     term(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
     term(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
   ] as const;
-  // A negative term is wrong, because memory cannot fall forever. The other term is too high then.
+  // A negative growth term of the fit is wrong, because memory cannot fall forever. The other term is too high then.
   const apart = terms.some((one) => (one?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
   const isNamed = apart.some((one, index) => rises(one, [gone, seconds][index] as number));
   const risesWithConnections = rises(alone[0], gone);
   const isRising = isNamed || risesWithConnections || rises(alone[1], seconds);
-  // If memory is not returned over time, a single cause cannot leave more memory than both causes together.
+  // The growth by connections alone, or by time alone, cannot exceed the growth by both together.
   const perConnection = isNamed ? apart[0] : alone[0];
   const perSecond = isNamed || !isRising ? apart[1] : risesWithConnections ? null : alone[1];
   return {

@@ -25,7 +25,10 @@ export class WorkerClocks {
     this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
   }
 
-  /** Reads the clocks of all workers that answer. @throws Error if a worker has never answered, unless it refuses the run */
+  /**
+   * Reads the clocks of all workers that answer.
+   * @throws Error if a worker has never answered, unless it refuses the run
+   */
   async read(): Promise<void> {
     await Promise.all(
       this.lines.map(async (line, via) => {

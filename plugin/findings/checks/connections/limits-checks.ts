@@ -31,8 +31,8 @@ const CLOSED = /^(closed|ECONNRESET$)/;
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
 /**
- * Maximum difference between the connections of processes at the same limit. Without a limit, lost connections cause
- * larger differences.
+ * Maximum difference between the numbers of connections of two processes at the same limit. Without a limit, lost
+ * connections cause larger differences.
  */
 const SAME = { connections: 1, share: 0.001 };
 
@@ -130,13 +130,13 @@ export function configuredLimit(result: Measured): Found {
 
 interface Outage {
   /**
-   * Begin of the period, in seconds, in which connections were refused and none opened. The period ends at `to`, before
+   * Start of the period, in seconds, in which connections were refused and none opened. The period ends at `to`, before
    * connections open again.
    */
   from: number;
   to: number;
   /**
-   * Begin of the time without further refusals, in seconds. `after` is the number of connections that opened in this
+   * Start of the time without further refusals, in seconds. `after` is the number of connections that opened in this
    * time.
    */
   since: number;

@@ -16,7 +16,7 @@ import { saturationIn } from './machine-checks.ts';
 type Loop = Result['generator'][number];
 
 /**
- * Maximum p99 of the event loop delay, in milliseconds. Above it, measured times and rates mainly describe the generator.
+ * Maximum p99 of the event loop delay in milliseconds. Above it, times and rates mainly describe the generator.
  */
 const MAX_DELAY_P99_MS = 50;
 /** Maximum lag behind the reference receiver, as a share of the reference receiver's latency. */

@@ -112,7 +112,10 @@ function byOthers({ text, values, programs, windows: [window, ...more] }: Conten
 /** Findings that too little CPU can cause. */
 const LATE: FindingCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
 
-/** Returns the CPU use of other programs, if it can be the cause of these findings and is not reported yet. */
+/**
+ * Returns the CPU use of other programs, if it may have made timers, connects or broadcasts late and no finding reports
+ * it yet.
+ */
 export function causeOfLateness(
   result: Measured,
   found: readonly { code: FindingCode }[],

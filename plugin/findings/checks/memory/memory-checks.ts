@@ -39,7 +39,7 @@ export const memory: Check[] = [
       values: valuesOf(
         Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
       ),
-      // Enough pauses were planned, so failed connections can be why the plateaus have equal numbers.
+      // If enough pauses were planned, failed connections can be why the plateaus have equal sizes.
       ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
     };
   }),
