@@ -58,7 +58,7 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   console.log(harmless(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
 }
 
-/** Returns the outcome with its root cause, as it is printed at the end of the run. */
+/** Returns the outcome and its root cause, as printed at the end of a run. */
 function headline(result: Result): string {
   const { title, cause } = result.answer;
   const isGood = exitCodeOfResult(result) === 0;

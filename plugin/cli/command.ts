@@ -87,7 +87,7 @@ export function writing(path: string, fix: string, write: () => void): void {
   }
 }
 
-/** Returns the path as it is typed in a shell, with quotes if needed. */
+/** Returns the path for a shell command, with quotes if needed. */
 export function typed(path: string): string {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

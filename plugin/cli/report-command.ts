@@ -38,7 +38,7 @@ async function write(run: string, { out = folderOf(run), verbose, json }: Option
   const result = readResult(run);
   const fix = 'choose a folder that you can write to: --out <folder>';
   writing(out, fix, () => makeFolder(out));
-  // Loaded only when needed, because it imports the charts.
+  // The module is imported only when needed, because it loads the charts.
   const { writeReportFiles } = await import('../result/report-files.ts');
   const { written, failed } = writeReportFiles(result, out);
   const paths = written.map((name) => join(out, name));

@@ -58,7 +58,7 @@ export function addSearch(program: Command): void {
 async function run(path: string, given: object): Promise<void> {
   const { results, json, hosts, on, listen, secret, ...options } = parseOptions(ownSchema, given, 'search');
   const conduct = conductLine({ hosts, on, listen, secret }, 'search');
-  // Loaded only when needed, because the charts and the engine's steps load slowly.
+  // The module is imported only when needed: charts and the engine's steps load slowly.
   const { searchSeries } = await import('./search/runs.ts');
   const series = await searchSeries(path, options as SearchOptions, results, conduct && noLimits);
   console.error(questionOf(series.plan));

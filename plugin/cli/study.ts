@@ -77,7 +77,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
     'study',
   );
   const conduct = conductLine({ hosts, on, listen, secret }, 'study');
-  // Loaded only when needed, because the charts and the server's settings load slowly.
+  // The modules are imported only when needed: charts and the server's settings load slowly.
   const { readStudy, seriesOf } = await import('./study/read-study.ts');
   const { typedLevel } = await import('./study/levels.ts');
   // If `other` begins with a dash, it is the first argument for Artillery after `--`, not a scenario.

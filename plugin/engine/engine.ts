@@ -69,7 +69,10 @@ export default class CapacityEngine {
   /** Delay of this worker's arrivals in milliseconds, until the common start. */
   #startDelayMs = 0;
 
-  /** Only stores its arguments: Artillery hides errors of a constructor, and fails later with a misleading message. */
+  /**
+   * Stores the arguments only. Artillery hides errors of an engine's constructor, and fails later with a misleading
+   * message.
+   */
   constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
     this.#script = script;
     this.#events = events;

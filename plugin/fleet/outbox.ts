@@ -1,7 +1,7 @@
 /**
  * Batches the messages from one process to another. Waking the receiver for a message costs more than all its other
  * work for a connection. So a batch contains everything of one turn of the event loop, and items that are not urgent
- * wait some milliseconds for others.
+ * wait some milliseconds for further items.
  */
 export class Outbox<T> {
   readonly #flushDelayMs: number;

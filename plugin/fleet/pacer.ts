@@ -1,7 +1,6 @@
 /**
- * Runs queued work, such as closing connections, at a steady rate in small batches. Without it, closing many
- * connections at once would delay client and server, and the measurement would blame the server. A late batch does not
- * lower the rate.
+ * Runs queued work, such as closing connections, at a steady rate in small batches. Closing many connections at once
+ * would delay client and server, and the delay would be attributed to the server. A late batch does not lower the rate.
  */
 const BATCH_MS = 10;
 

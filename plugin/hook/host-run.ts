@@ -55,7 +55,7 @@ interface HostRunOptions {
 
 export class HostRun {
   readonly #agent: Agent;
-  /** Whether the conductor has ended this host or is lost. No goodbye is sent then. */
+  /** Whether the conductor has ended this host or is lost. Then it gets no message about the end. */
   #ended = false;
   /** Exit code of this host. Undefined once the host has joined, because the conductor decides on the outcome. */
   #exitCode: number | undefined = exitCodeOf('refused');

@@ -12,7 +12,7 @@ export interface Script {
     engines?: Record<string, unknown>;
     plugins?: Record<string, unknown>;
     phases?: ScriptPhase[];
-    /** Path of the module in the main thread; in a worker, its functions by name. */
+    /** Processor of the script: path of its module in the main thread; its functions by name in a worker. */
     processor?: string | Record<string, unknown>;
     defaults?: { think?: { jitter?: number | string } };
     [key: string]: unknown;

@@ -13,7 +13,7 @@ const OWN_ENGINE = 'socketio';
 const OTHER_ENGINES = [OWN_ENGINE, 'socketio-v3'];
 /** Matches a template, except for templates of environment variables. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
-/** Smallest time-out that is probably meant in milliseconds; smaller ones are in seconds. */
+/** Smallest time-out that is probably meant in milliseconds. Smaller values are seconds. */
 const MILLISECONDS_FROM = 1000;
 
 /**

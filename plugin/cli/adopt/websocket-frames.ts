@@ -104,7 +104,7 @@ function handshakeOf(value: unknown, origin: string): unknown {
   const { target, url = target, ...others } = typeof value === 'string' ? { url: value } : Object(value);
   if (typeof url !== 'string') return value;
   const { origin: own, ...found } = optionsOf(url, origin);
-  // The URL has a different origin, so it stays; the scenario's check will suggest a fix.
+  // A URL of a different server is kept. The check of the scenario suggests a fix.
   if (own !== '' && own !== origin) return value;
   const options = { ...others, ...found };
   return Object.keys(options).length > 0 ? options : true;

@@ -77,7 +77,7 @@ export function forgetAsked(): void {
 }
 
 async function askHidden(message: string): Promise<string> {
-  // Loaded only when needed, because few commands ask questions.
+  // The prompt library is imported only when needed, because few commands ask questions.
   const { default: input } = await import('@inquirer/input');
   return input({ message, required: true, transformer: (text) => '*'.repeat(text.length) });
 }

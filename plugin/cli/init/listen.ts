@@ -90,7 +90,7 @@ export async function listen({ url, flow, publish, ...starter }: Starter, second
   };
   try {
     const one = await open();
-    // From here on, a refused client has used the same login as the first client, which was accepted.
+    // A client that is refused after this point had the same login as the first client, which was accepted.
     wanted = APART;
     const other = await open();
     const heard: Heard = [one.messages, other.messages];

@@ -16,8 +16,8 @@ export interface Told {
   /** Step that captures the room for a virtual user. */
   step?: Record<string, unknown>;
   /**
-   * Position of the room in an emit without acknowledgement. A variable replaces the room there, because without an
-   * acknowledgement only a variable can tell a run which room a client has joined.
+   * Position of the room in an emit without acknowledgement. A variable replaces the room there, so that a run can read
+   * which room a client has joined.
    */
   place?: Place;
 }
@@ -97,7 +97,7 @@ function inVariables([one, other]: readonly [Variables, Variables]): Told[] {
 function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
   const others = firsts(other);
   return [...firsts(one).values()].flatMap(({ event, args }) => {
-    // Values of a single list argument cannot be captured: in a flow, `$.0` selects its first entry.
+    // Values in a list that is the only argument cannot be captured: `$.0` would select the list's first entry.
     if (isTemplate(event) || (args.length === 1 && Array.isArray(args[0]))) return [];
     return leavesOf(args).flatMap((path) => {
       const room = idAt(args, path);

@@ -182,7 +182,7 @@ export class Interview {
 
   async #put({ name, text, usual, choices, schema, if: applies }: Question): Promise<void> {
     if (!this.#open.has(name) || applies?.(this.#texts) === false) return;
-    // Loaded only when needed, because few commands ask questions.
+    // The prompt library is imported only when needed, because few commands ask questions.
     const { default: input } = await import('@inquirer/input');
     const textOf = (value: string | ((texts: Texts) => string) | undefined) =>
       typeof value === 'function' ? value(this.#texts) : value;

@@ -68,7 +68,7 @@ export const BROADCAST: EventPlan = {
   payload: ['0', 'data'],
 };
 
-/** Longest accepted id. All ids are kept, so longer ones would fill the memory. */
+/** Longest accepted id. All ids are stored, so longer ids would fill the memory. */
 const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
 const NO_ID = [undefined];

@@ -1,5 +1,5 @@
 /**
- * Matches the server's acknowledgements with sent messages: joins, which tell the ledger the members of rooms, and
+ * Matches the server's acknowledgements with sent messages: joins, from which the ledger gets the members of rooms, and
  * messages for which the engine waits. All other acknowledgements are only counted, so a server cannot flood the
  * channel to the engine.
  */

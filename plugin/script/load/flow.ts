@@ -1,6 +1,6 @@
 /**
- * Properties of a flow that follow from its steps: how long virtual users stay, and how they connect. Depends on
- * declarations of steps, not on their names.
+ * Properties of a flow that follow from the declarations of its steps: how long virtual users stay, and how they
+ * connect.
  */
 import type { z } from 'zod';
 import type { ConnectOptions } from '../options/connect-options.ts';

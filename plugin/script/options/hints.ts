@@ -1,6 +1,6 @@
 /**
- * Hints for unknown names, such as names of other engines and clients. A hint says what to write in place of the name,
- * or that there is no equivalent.
+ * Hints for unknown names, such as names of other engines and clients. A hint suggests a replacement for the name, or
+ * states that there is no equivalent.
  */
 import type { Problem, Rewrite } from '../../../protocol/base/problems.ts';
 import { ENGINE } from '../script.ts';

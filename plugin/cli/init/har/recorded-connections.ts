@@ -66,7 +66,7 @@ export function connectionsIn(entries: HarEntry[]): RecordedConnection[] {
 
 /**
  * Returns a value that identifies the session of a request: the session id, which the response to a polling handshake
- * contains. A WebSocket without a session id is a session of its own.
+ * contains. A WebSocket without a session id counts as a separate session.
  */
 function sessionOf({ url, response }: HarEntry): unknown {
   const [, opened] = /^0\{"sid":"([^"]+)"/.exec(response.text) ?? [];

@@ -115,7 +115,7 @@ function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
 }
 
 /**
- * Adds the requests whose responses contain values that the given requests send, repeatedly until there are no more.
+ * Adds all requests on which the given requests depend, because they send values from earlier responses.
  * @returns the requests, ordered by start time
  */
 export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedValues, target: string): HarEntry[] {

@@ -13,7 +13,7 @@ import type { RecordedPacket } from './recorded-connections.ts';
 interface Origin {
   atMs: number;
   value: string;
-  /** Preferred name of the variable. */
+  /** Preferred name of the variable that holds the value in a flow. */
   name: string;
   /** Response or packet that contained the value. */
   from: HarEntry | RecordedPacket;
@@ -125,7 +125,7 @@ export class RecordedValues {
 
 function inPacket(from: RecordedPacket): Origin[] {
   const args = (from.kind === 'event' ? (from.data as unknown[]).slice(1) : from.data) as unknown[];
-  // Values of a single list argument cannot be captured: in a flow, `$.0` selects its first entry.
+  // Values in a list that is the only argument cannot be captured: `$.0` would select the list's first entry.
   if (!Array.isArray(args) || (args.length === 1 && Array.isArray(args[0]))) return [];
   return inJson(args).map((found) => ({ ...found, atMs: from.atMs, from }));
 }

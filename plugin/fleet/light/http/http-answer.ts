@@ -21,7 +21,7 @@ const NO_CHUNKS = /^0+[^\n]*\n/;
 const EXCESS_BYTES = 'more bytes than the answer announced';
 const NO_BODY = Buffer.alloc(0);
 
-/** Special values of the body size. They say how the end of the body is found. */
+/** Special values of the body size, for bodies without a valid announced length. */
 const CHUNKED = -1;
 const UNTIL_CLOSE = -2;
 const UNKNOWN = -3;
@@ -70,7 +70,10 @@ export class AnswerReader {
   readonly #expected: Expected;
   readonly #budget: BufferBudget;
 
-  /** @param budget limit of buffered bytes */
+  /**
+   * Creates a reader of responses.
+   * @param budget limit of buffered bytes
+   */
   constructor(expected: Expected, budget: BufferBudget) {
     this.#expected = expected;
     this.#budget = budget;
@@ -203,7 +206,7 @@ export class AnswerReader {
       const line = this.#line.trim();
       this.#line = '';
       if (this.#afterLastChunk) {
-        // After the last chunk: trailers, then an empty line.
+        // Trailers may follow the last chunk. An empty line ends the response.
         if (line !== '') continue;
         if (at < end) throw error(EXCESS_BYTES);
         return this.#finishCollected();

@@ -61,7 +61,9 @@ export class JsonLocator {
 const NONE = -1;
 const UNSURE = -2;
 
-/** Returns the start of the value of a key. Returns NONE without the key, and UNSURE if another key has escapes. */
+/**
+ * Returns the start of a key's value. Returns NONE if the key is missing, or UNSURE if it may be a key with escapes.
+ */
 function member(bytes: Buffer, open: number, end: number, key: Uint8Array): number {
   let hasEscapes = false;
   let at = skipSpace(bytes, open + 1, end);

@@ -197,7 +197,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#send('post', encodePayload(this.#next()));
   }
 
-  /** Returns the packets for the next POST. The close packet is sent in a POST of its own, as in engine.io-client. */
+  /** Returns the packets for the next POST. The close packet is sent in a separate POST, as in engine.io-client. */
   #next(): EngineIoPacket[] {
     const unsent = this.#unsent;
     const isClosing = unsent.at(-1) === CLOSE && unsent.length > 1;

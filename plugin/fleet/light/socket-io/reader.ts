@@ -179,7 +179,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (counted === undefined || !matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
     if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
     const head = start + ONE_ATTACHMENT.length;
-    // An event that requests an acknowledgement is decoded: only the decoder can tell when the packet is complete.
+    // An event that requests an acknowledgement is decoded, because only the decoder detects the end of the packet.
     if (ackRequest(bytes, head, end) !== undefined) return false;
     const event = checks.events.check(bytes, skipHead(bytes, head, end), end);
     this.#awaited = typeof event !== 'string' && event.isAttached ? event : undefined;

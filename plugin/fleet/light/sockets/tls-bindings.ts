@@ -21,7 +21,7 @@ export interface TlsStream {
   isSessionReused(): boolean;
   verifyError(): NodeJS.ErrnoException | null;
   getPeerCertificate(withIssuers: boolean): PeerCertificate;
-  /** Returns the key exchange; its type and size depend on the group. */
+  /** Returns the key exchange of the connection. Its type and size depend on the key exchange group. */
   getEphemeralKeyInfo(): Partial<EphemeralKeyInfo> | null;
   writeBuffer(request: Request, bytes: Uint8Array): ErrorNumber;
   shutdown(request: Request): ErrorNumber;

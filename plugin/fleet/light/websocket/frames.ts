@@ -22,7 +22,7 @@ export interface FrameHandler {
   onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean;
 }
 
-/** Decodes the WebSocket frames of a connection. Buffers nothing while no frame is incomplete. */
+/** Decodes the WebSocket frames of a connection. Buffers bytes only while a frame or a message is incomplete. */
 export class FrameDecoder {
   /** Received bytes of an incomplete frame. */
   #partial: ByteQueue | undefined = undefined;
@@ -34,7 +34,10 @@ export class FrameDecoder {
   deflate: PerMessageDeflate | undefined = undefined;
   readonly #budget: BufferBudget;
 
-  /** @param budget limit of buffered bytes */
+  /**
+   * Creates a decoder.
+   * @param budget limit of buffered bytes
+   */
   constructor(budget: BufferBudget) {
     this.#budget = budget;
   }

@@ -93,7 +93,7 @@ export class Members {
    * @param byUser whether its virtual user closed it
    */
   left(slot: number, atUs: number, byUser = false): void {
-    // Only the first end is recorded. Later failed attempts to reconnect are ignored.
+    // Only the first end of a connection is recorded. Later failed attempts to reconnect are ignored.
     if (!this.#workers.has(slot) || this.#leftAtUs.has(slot)) return;
     this.#leftAtUs.set(slot, atUs);
     if (byUser) this.#closedByUser.add(slot);

@@ -50,7 +50,6 @@ export class SendWheel<T extends Turn> {
     this.#size++;
   }
 
-  /** Removes an entry, if present. */
   remove(turn: T): void {
     const slot = this.#slots[turn.slot] as T[];
     const index = slot.indexOf(turn);
