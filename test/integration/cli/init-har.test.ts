@@ -37,7 +37,13 @@ const EXPECTED: Record<AppName, { flow: object[]; publish: object; event: string
   form: {
     flow: [
       { get: { url: '/login', capture: { selector: 'input[name="_csrf"]', attr: 'value', as: '_csrf' } } },
-      { post: { url: '/login', form: { _csrf: '{{ _csrf }}', username: 'ann', passwort: '{{ $env.PASSWORT }}' } } },
+      {
+        post: {
+          url: '/login',
+          form: { _csrf: '{{ _csrf }}', username: 'ann', passwort: '{{ $env.PASSWORT }}' },
+          followRedirect: false,
+        },
+      },
       { connect: true },
     ],
     publish: { event: 'say', args: [{ text: '$id', mood: 'fine' }] },
@@ -165,7 +171,7 @@ it('init finds a login without a name, hides its values, and gives no user a sep
     entry('http://web.test/', undefined, '<meta name="csrf-token" content="csrf-abc-123456">'),
     entry(
       'http://api.test/graphql',
-      { query, variables: { e: 'ann@x.test', p: 'hunter2!' } },
+      { query, variables: { e: 'ann@x.test', p: 'hunter2!', next: '/', remember: 'on' } },
       { in: { id: 'user-7781-aa' } },
     ),
     entry('http://api.test/rooms', { title: 'mine' }, { id: 'room-9912-zz' }),
@@ -173,7 +179,7 @@ it('init finds a login without a name, hides its values, and gives no user a sep
   ];
   const { said, flow, text } = await initFrom(t, 'open', () => ({ log: { entries } }) as never, '--listen', '0');
   const headers = { 'x-csrf-token': '{{ csrf_token }}' };
-  const variables = { e: 'ann@x.test', p: '{{ $env.P }}' };
+  const variables = { e: 'ann@x.test', p: '{{ $env.P }}', next: '/', remember: 'on' };
   const captures = [
     { header: 'x-auth-token', as: 'X_Auth_Token' },
     { json: '$.in.id', as: 'id' },

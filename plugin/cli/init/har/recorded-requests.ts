@@ -18,8 +18,9 @@ export const CLOCK_MS = 1;
 const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
 /** Matches names of login fields that are not secret. User names are not secret: they help to recognise the field. */
 const SHOWN_FIELD = /user|name|mail|login|account|nick|room|lang|locale|grant|scope|client|type|remember|_?method$/i;
-/** Matches values that are not secret: an e-mail address, or a GraphQL query. */
-const SHOWN_VALUE = /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{/;
+/** Matches values that are not secret: an e-mail address, a GraphQL query, a path or URL, or a switch. */
+const SHOWN_VALUE =
+  /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{|^(\/|https?:\/\/)|^(on|yes|no|true|false|[01])$/;
 /** Matches headers that older versions of Firefox write before the text of a form. */
 const FORM_HEADERS = /^([\w-]+: [^\r\n]*\r\n)+\r\n/;
 /** Matches cookies of load balancers and of analytics. */
@@ -133,7 +134,7 @@ export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedVal
  * @param target origin to which URLs are relative
  */
 export function stepOf(entry: HarEntry, values: RecordedValues, target: string): Record<string, unknown> {
-  const { method, url, startedAtMs, postData } = entry;
+  const { method, url, startedAtMs, postData, response } = entry;
   const fields = fieldsOf(entry);
   const mimeType = postData?.mimeType ?? '';
   const body = fields
@@ -152,6 +153,8 @@ export function stepOf(entry: HarEntry, values: RecordedValues, target: string):
   return {
     [method.toLowerCase()]: {
       ...filled,
+      // Artillery would send the form again to the new location.
+      ...(method !== 'GET' && response.status >= 300 && { followRedirect: false }),
       ...(captures.length > 0 && { capture: captures.length === 1 ? captures[0] : captures }),
     },
   };
