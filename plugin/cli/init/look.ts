@@ -99,7 +99,7 @@ function repeatedIn([first, second]: Heard): Repeated[] {
 
 function withoutIdText({ event, count }: Repeated): string {
   const name = JSON.stringify(event);
-  return `${name} came ${count} times without an id: nothing in it is new each time and the same for both connections. How many copies each connection gets is counted; to see which are missing, let the server put one into it, as in io.emit(${name}, {...message, id}).`;
+  return `${name} came ${count} times without an id: nothing in it is new each time and the same for both connections. Its copies are counted for each connection; {event: ${name}, counter: …} also compares them with a counter of the server. To see which are missing, let the server put an id into it, as in io.emit(${name}, {...message, id}).`;
 }
 
 /**

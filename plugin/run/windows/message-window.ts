@@ -117,11 +117,10 @@ async function readCounters({ config, metrics }: Context): Promise<Map<string, n
   if (names.length === 0) return new Map();
   const pages = (await metrics.worker?.readEach()) ?? [];
   if (pages.some(({ reading }) => !reading)) return new Map();
-  const samples = pages.flatMap(({ reading }) => Object.entries(reading?.counters ?? {}));
   return new Map(
     names.flatMap((name) => {
-      const own = samples.filter(([key]) => key === name || key.startsWith(`${name}{`));
-      return own.length === 0 ? [] : [[name, own.reduce((sum, [, value]) => sum + value, 0)] as const];
+      const totals = pages.flatMap(({ reading }) => reading?.total?.(name) ?? []);
+      return totals.length === 0 ? [] : [[name, totals.reduce((sum, total) => sum + total, 0)] as const];
     }),
   );
 }

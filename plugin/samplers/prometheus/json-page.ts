@@ -1,6 +1,6 @@
 /** Reads figures from a JSON page of the user's server. */
 import { attempt } from '../../../protocol/base/attempt.ts';
-import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
+import { formatJsonPath, type JsonPath, parseJsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
 import { printable } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
@@ -68,7 +68,16 @@ export function readJsonPage(text: string, query: JsonQuery) {
     machine: undefined,
     identity: JSON.stringify(valuesAt(page.content, query.pid ?? ['pid'])),
     counters: (typeof uptime === 'number' ? { uptime } : {}) as Counters,
+    total: (path: string) => totalAt(page.content, path),
   };
+}
+
+/** Returns the sum of the numbers at a path; undefined if there are none. */
+function totalAt(content: unknown, text: string): number | undefined {
+  const path = parseJsonPath(text);
+  const found = path ? valuesAt(content, path) : [];
+  const numbers = found.filter((value) => typeof value === 'number');
+  return numbers.length === 0 ? undefined : numbers.reduce((sum, value) => sum + value, 0);
 }
 
 function sumAt(content: unknown, path: JsonPath, least: number, query: JsonQuery): number {

@@ -29,6 +29,15 @@ export function countersIn(text: string): Counters {
   return isOfProcess ? found : {};
 }
 
+/** Returns the sum of a metric's samples over all labels; undefined if the page does not have it. */
+export function totalIn(text: string, metric: string): number | undefined {
+  const values = text.split('\n').flatMap((line) => {
+    const [, name, , value] = SAMPLE.exec(line) ?? [];
+    return name === metric ? Number(value) : [];
+  });
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
 export function hasFallen(before: Counters, now: Counters): boolean {
   return Object.entries(before).some(([key, value]) => (now[key] ?? value) < value);
 }

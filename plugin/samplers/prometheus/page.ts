@@ -3,7 +3,7 @@
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
-import { countersIn } from './page-counters.ts';
+import { countersIn, totalIn } from './page-counters.ts';
 import {
   figuresOf,
   isWanted,
@@ -26,7 +26,7 @@ export interface PrometheusQuery {
 }
 
 export type PageReading = ReturnType<typeof readPage>;
-export type PagesReading = Pick<PageReading, 'figures' | 'identity'> & Partial<Pick<PageReading, 'counters'>>;
+export type PagesReading = Pick<PageReading, 'figures' | 'identity'> & Partial<Pick<PageReading, 'total'>>;
 
 /** Maximum age of a sample with a timestamp. cAdvisor reads a container every 10 to 15 s. */
 const MAX_AGE_MS = 20_000;
@@ -95,6 +95,8 @@ export function readPage(text: string, query: PrometheusQuery) {
     /** Value that changes when a process starts, restarts or exits. */
     identity: JSON.stringify(starts.sort()),
     counters: countersIn(text),
+    /** Returns the value of a counter that the user named; undefined if the page does not have it. */
+    total: (counter: string) => totalIn(text, counter),
   };
 }
 

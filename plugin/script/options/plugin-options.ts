@@ -66,7 +66,9 @@ export const optionsSchema = z.strictObject({
               .describe('event of the users’ step `every` or `emit` that the server sends on as one copy for each'),
             counter: name
               .optional()
-              .describe('or a counter of such messages on the pages `workers.prometheus`, added up over all labels'),
+              .describe(
+                'or a counter of such messages: a metric on the pages `workers.prometheus`, added up over all labels, or a path such as `$.sent.ticks` into the pages `workers.json`',
+              ),
           })
           .refine(({ from, counter }) => !(from && counter), 'give `from` or `counter`'),
       ),

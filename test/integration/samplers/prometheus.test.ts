@@ -3,11 +3,13 @@
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
-import { collectDefaultMetrics, Registry } from 'prom-client';
+import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
+import { beginCounts } from '../../../plugin/run/windows/message-window.ts';
 import { layersFor, PageTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import type { SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import { metricsPagesOf, workerSourcesSchema } from '../../../plugin/script/options/worker-sources.ts';
 import { assertEach } from '../../helpers/columns.ts';
+import { measurements } from '../../helpers/measurements.ts';
 import { urlOf } from '../../helpers/raw-listen.ts';
 import { readAll } from '../../helpers/readings.ts';
 import { freePort } from '../../helpers/redis.ts';
@@ -318,6 +320,34 @@ describe('a JSON page of the server', () => {
     assert.equal(sources.workerRss, 'metrics pages');
     const { user, system } = process.cpuUsage();
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
+  });
+
+  it('reads the rise of a counter on a page of prom-client, and on a JSON page', async (t) => {
+    const register = new Registry();
+    collectDefaultMetrics({ register });
+    const sent = new Counter({ name: 'ticks_total', help: 'sent', labelNames: ['room'], registers: [register] });
+    let cursors = 3;
+    const jsonPage = () => JSON.stringify({ memory: process.memoryUsage(), sent: { cursors, name: 'x' } });
+    const json = [{ url: await serve(t, jsonPage), ...MEMORY }];
+    const prometheus = [{ url: await serve(t, () => register.metrics()) }];
+    const worker = await PageTargets.open(metricsPagesOf(workerSourcesSchema.parse({ json, prometheus })));
+    const counters = ['ticks_total', '$.sent.cursors', 'other_total', '$.sent.name'];
+    const counts = counters.map((counter) => ({ event: counter, counter }));
+    const found = measurements();
+    sent.inc({ room: 'a' }, 2);
+    const context = { config: { counts }, link: { events: async () => [] }, metrics: { worker }, measurements: found };
+    const counted = await beginCounts(context as never);
+    sent.inc({ room: 'a' }, 5);
+    sent.inc({ room: 'b' }, 8);
+    cursors = 10;
+    await counted.end();
+    const missing = { other_total: null, '$.sent.name': null };
+    assert.deepEqual(found.eventCounts?.counters, { ticks_total: 13, '$.sent.cursors': 7, ...missing });
+    cursors = 20;
+    const restarted = await beginCounts(context as never);
+    cursors = 1;
+    await restarted.end();
+    assert.deepEqual(found.eventCounts?.counters, { ticks_total: 0, '$.sent.cursors': null, ...missing });
   });
 
   it('adds up the processes that a JSON page lists, and processes of other pages', async (t) => {

@@ -3,7 +3,6 @@ import { test } from 'node:test';
 import { EventCounter, readEventCounts } from '../../../plugin/fleet/process/counts/event-counts.ts';
 import { eventCountFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import { beginCounts } from '../../../plugin/run/windows/message-window.ts';
 import { measurements } from '../../helpers/measurements.ts';
 
 const EVENTS = [{ event: 'price', from: 'bid' }, { event: 'cursor' }];
@@ -50,22 +49,6 @@ test('estimates missing copies against the connection with the most, allowing fo
   const halved = figures(10, of([100, 5]), of([50, 5]));
   assert.deepEqual([halved?.missingAtLeast, halved?.missingAtMost], [5 * 44, 250]);
   assert.equal(figures(10, of([0, 5]))?.most, 0);
-});
-
-test('reads the rise of a server counter in the same time as the copies', async () => {
-  const pages = [
-    { 'a{x="1"}': 3, a: 1, b: 9 },
-    { a: 10, b: 1 },
-    { 'a{x="1"}': 5, a: 2, b: 9 },
-    { a: 20, b: 0 },
-  ];
-  const read = (counters?: object) => ({ url: '', alternates: false, absence: undefined, reading: { counters } });
-  const readEach = async () => pages.splice(0, 2).map(read) as never;
-  const counts = ['a', 'b', 'c'].map((counter) => ({ event: `of ${counter}`, counter }));
-  const context = { config: { counts }, link: { events: async () => [] }, metrics: { worker: { readEach } } };
-  const found = measurements();
-  await (await beginCounts({ ...context, measurements: found } as never)).end();
-  assert.deepEqual(found.eventCounts?.counters, { 'of a': 13, 'of b': null, 'of c': null });
 });
 
 test('counts messages that no connection received as missing if the number of sent messages is known', () => {

@@ -26,7 +26,7 @@ export const ownEvent: Check[] = [
           most === 0
             ? `no copy of \`${event}\` came to any of ${counted(receivers, 'connection')}`
             : counters[event] === null && missingAtLeast === 0
-              ? `the copies of \`${event}\` have nothing to be compared with: no page of \`workers.prometheus\` has its \`counter\``
+              ? `the copies of \`${event}\` have nothing to be compared with: no page of \`workers.prometheus\` or \`workers.json\` has its \`counter\``
               : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`${sent === null ? '' : `, of ${counted(sent, 'message')}`}: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
         ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
         values: valuesOf({
