@@ -12,6 +12,8 @@ import { runSteps } from '../virtual-user/virtual-user.ts';
 /** Largest number of counter names that the user's functions can add to a result. */
 const MAX_COUNTERS = 100;
 const MAX_NAME_LENGTH = 100;
+/** Counters of Artillery's HTTP engine and of its plugins. */
+const OF_ARTILLERY = /^(http|plugins)\./;
 
 /**
  * Returns an event emitter for the user's functions. Counters that they emit are passed to Artillery, and also counted
@@ -20,7 +22,7 @@ const MAX_NAME_LENGTH = 100;
 function countedEvents(events: ScenarioEvents, { functions: { counters } }: Tally): ScenarioEvents {
   const emit = (event: string, ...args: unknown[]) => {
     const [name, value] = args;
-    if (event === 'counter' && typeof name === 'string' && Number.isFinite(value) && !name.startsWith('http.')) {
+    if (event === 'counter' && typeof name === 'string' && Number.isFinite(value) && !OF_ARTILLERY.test(name)) {
       const key = name.slice(0, MAX_NAME_LENGTH);
       if (ownValue(counters, key) !== undefined || Object.keys(counters).length < MAX_COUNTERS)
         setOwn(counters, key, (ownValue(counters, key) ?? 0) + Number(value));
