@@ -55,7 +55,9 @@ const MET: Record<ExpectationName, (result: Measured) => string | null> = {
   'nobody receives a broadcast twice': ({ delivery }) =>
     delivery && delivery.coverage !== null && delivery.duplicates === 0 ? '0 duplicates, 0 allowed' : null,
   'every message is acknowledged': ({ messages }) =>
-    messages && messages.sent > messages.unasked && messages.acknowledged === messages.sent - messages.unasked
+    messages &&
+    messages.sent > messages.ackNotRequested &&
+    messages.acknowledged === messages.sent - messages.ackNotRequested
       ? '100.00 % of messages acknowledged, 100 % expected'
       : null,
 };

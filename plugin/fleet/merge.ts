@@ -41,7 +41,7 @@ function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] 
     {
       ...{ ...snapshot, receipts, connected: 0 },
       messages: {
-        ...{ ...messages, unanswered: 0, waitingConnections: 0, passedOver: {} },
+        ...{ ...messages, unanswered: 0, waitingConnections: 0, skippedByServer: {} },
         lost: messages.lost + messages.unanswered,
       },
       ...(fault && { fault: ended(fault) }),

@@ -36,7 +36,7 @@ export function redisFigures(
     streamEntries: nodes.find(({ streamEntries }) => streamEntries !== null)?.streamEntries ?? null,
     channels: total(nodes, 'channels') ?? 0,
     shardChannels: total(nodes, 'shardChannels'),
-    forNobody: sent.some(({ otherWorkers }) => otherWorkers === undefined)
+    localOnly: sent.some(({ otherWorkers }) => otherWorkers === undefined)
       ? null
       : sent.filter(({ otherWorkers }) => otherWorkers === 0).length,
   };

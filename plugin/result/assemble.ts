@@ -36,7 +36,7 @@ export function figuresOf(
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
   const byPlace = cpuByPlace(measurements.cpuProfiles);
   const measured: Omit<Result, Concluded | 'capacity'> = {
-    schemaVersion: 3,
+    schemaVersion: 4,
     absent,
     run: {
       id: measurements.id,

@@ -23,7 +23,7 @@ export const ANSWER_FINDINGS = {
     invalidates: [],
     about: 'application',
   },
-  NOBODY_JOINED: {
+  NO_MEMBERS: {
     meaning: 'no connection had joined the room before the broadcasts',
     remedy: "let the flow emit `join_room` with the plugin's `room`, and the server acknowledge it",
     invalidates: ['delivery', 'latency'],
@@ -112,7 +112,7 @@ export const ANSWER_FINDINGS = {
     invalidates: [],
     fails: 'the deployment keeps up with the load',
   },
-  TAIL_CUT: {
+  DRAIN_TOO_SHORT: {
     meaning: 'copies or acknowledgements still arrived when the drain ended: latencies are too low, losses too high',
     remedy: 'raise `drain.deadline`, or the interval of the broadcasts: the server cannot keep up with it',
     invalidates: ['delivery', 'latency'],
@@ -189,7 +189,7 @@ export const ANSWER_FINDINGS = {
     invalidates: ['memory', 'cpu'],
     about: 'measurement',
   },
-  PROCESS_APART: {
+  PROCESS_WITHOUT_CONNECTIONS: {
     meaning: 'a process in the workers’ figures held no connection, and grew',
     remedy: 'name the processes of the server alone in the option `workers`',
     invalidates: ['memory', 'cpu'],

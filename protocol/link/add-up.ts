@@ -114,10 +114,10 @@ const ZERO = {
   perSessionPrefix: {},
   connectUs: Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, mergeEncoded([])])) as FleetSnapshot['connectUs'],
   tlsResumed: 0,
-  receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0, losses: NO_LOSSES },
+  receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, unknownBroadcast: 0, open: 0, losses: NO_LOSSES },
   messages: {
     ...{ connections: 0, due: 0, sent: 0, notSent: { missed: 0, disconnected: 0 } },
-    ...{ unasked: 0, acknowledged: 0, unanswered: 0, waitingConnections: 0, passedOver: {}, lost: 0 },
+    ...{ ackNotRequested: 0, acknowledged: 0, unanswered: 0, waitingConnections: 0, skippedByServer: {}, lost: 0 },
     ...{ measured: NO_TIMES, outside: NO_TIMES },
   },
   ended: { connections: 0, openMs: 0 },

@@ -19,10 +19,10 @@ export const messageCountsSchema = z.object({
    * Messages of `unanswered` that were probably lost: a newer message of the connection was acknowledged, or none ever
    * was.
    */
-  passedOver: count,
+  skippedByServer: count,
 });
 export type MessageCounts = z.infer<typeof messageCountsSchema>;
-export const NO_MESSAGES: MessageCounts = { sent: 0, unanswered: 0, passedOver: 0 };
+export const NO_MESSAGES: MessageCounts = { sent: 0, unanswered: 0, skippedByServer: 0 };
 
 const messageTimesSchema = z.object({
   sent: count,
@@ -43,7 +43,7 @@ export type MessageTimes = z.infer<typeof messageTimesSchema>;
 type MessageLoss = 'missed' | 'disconnected';
 
 /**
- * Totals of repeated messages. `due = sent + Σ notSent`; `sent = unasked + acknowledged + unanswered + lost`. Every
+ * Totals of repeated messages. `due = sent + Σ notSent`; `sent = ackNotRequested + acknowledged + unanswered + lost`. Every
  * count is kept separately, so that these sums can be checked.
  */
 export const messageTotalsSchema = z.object({
@@ -55,14 +55,14 @@ export const messageTotalsSchema = z.object({
   /** Messages that were not sent, by cause. */
   notSent: each<MessageLoss, typeof count>(['missed', 'disconnected'], count),
   /** Messages sent without a request for an acknowledgement. */
-  unasked: count,
+  ackNotRequested: count,
   acknowledged: count,
   /** Messages on open connections without an acknowledgement. */
   unanswered: count,
   /** Open connections with unacknowledged messages. */
   waitingConnections: count,
   /** Probably lost messages by event, as in `messageCountsSchema`. */
-  passedOver: counts,
+  skippedByServer: counts,
   /** Messages without an acknowledgement whose connection has closed. */
   lost: count,
   /** Times of the messages that were due in the measured window, and of all others. */

@@ -15,7 +15,7 @@ const lossTotalsSchema = z.object({
   /** Connections that lost at least one copy. */
   losers: count,
   /** Connections that lost copies and received no copy at all. */
-  gotNothing: count,
+  receivedNone: count,
   /** HDR histogram, compressed base64: lost copies per connection that lost some and received some. */
   lost: histogram,
   /** HDR histogram, compressed base64: expected broadcasts per connection that lost copies. */
@@ -42,7 +42,7 @@ export const receiptTotalsSchema = z.object({
   late: count,
   unreadable: count,
   /** Copies with a number that the run never sends. */
-  neverOrdered: count,
+  unknownBroadcast: count,
   /**
    * Copies of broadcasts whose rows are not finalized. After the last row is finalized, the run did not order these
    * broadcasts.
@@ -119,7 +119,7 @@ export type FrozenBroadcast = z.infer<typeof frozenBroadcastSchema>;
 const NO_LATENCY = mergeEncoded([]);
 
 export const NO_LOSSES: LossTotals = {
-  ...{ members: 0, losers: 0, gotNothing: 0 },
+  ...{ members: 0, losers: 0, receivedNone: 0 },
   ...{ lost: NO_LATENCY, expected: NO_LATENCY, startedUs: NO_LATENCY, unstartedUs: NO_LATENCY },
 };
 

@@ -80,7 +80,7 @@ export const deliverySchema = object({
   ...receiptShape,
   late: figure(count, 'after the ledger was closed', receipts),
   unreadable: figure(count, 'unreadable frames with the event', receipts),
-  neverOrdered: figure(orNull(count), 'of broadcasts that the run did not send', receipts),
+  unknownBroadcast: figure(orNull(count), 'of broadcasts that the run did not send', receipts),
   outside: orNull(count).describe('copies of an own event from before, after, or others'),
   frames: orNull(count).describe('all frames with the event'),
   rooms: objectOrNull({
@@ -104,7 +104,7 @@ export const deliverySchema = object({
   losses: objectOrNull({
     members: count.describe('connections that should have received broadcasts'),
     losers: count.describe('members that lost a copy while they were open'),
-    gotNothing: count.describe('losers that received none of their broadcasts'),
+    receivedNone: count.describe('losers that received none of their broadcasts'),
     fewest: count.describe('fewest copies that one of the other losers lost; 0 without others'),
     median: count,
     most: count,

@@ -39,7 +39,7 @@ const driftSchema = object({
     .number()
     .nullable()
     .describe('bytes per connection from which a leak would have been detected, at least `high95`'),
-  wouldTell: objectOrNull({
+  conclusiveRun: objectOrNull({
     connections: z.number().describe('connections of each wave; with churn, in all'),
     bytes: z.number().describe('bytes per connection that would be detected then'),
   }).describe('a run that would be conclusive, if `noLeakAbove` is more than the cost of a connection; null otherwise'),
@@ -133,7 +133,7 @@ const perConnectionSchema = object({
       'parts that could not be read (why: `absent`); the sum is a lower bound, comparable with others without them',
     ),
   inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
-  wouldTell: object({
+  conclusiveRun: object({
     connections: count.describe('connections of that larger run'),
     halfWidthBytes: z.number().describe('half of its interval then'),
   })

@@ -27,7 +27,11 @@ export const messagesSchema = objectOrNull({
   }).describe('the steps [`every`](./steps.md) of the flows'),
   connections: count.describe('connections × steps that have begun'),
   due: figure(count, 'by the schedule; `due = sent + Σ notSent`', messages),
-  sent: figure(count, '`sent = unasked + acknowledged + unansweredConnected + unansweredDisconnected`', messages),
+  sent: figure(
+    count,
+    '`sent = ackNotRequested + acknowledged + unansweredConnected + unansweredDisconnected`',
+    messages,
+  ),
   notSent: figure(
     object({
       missed: count.describe('the generator was late by a whole period'),
@@ -36,19 +40,19 @@ export const messagesSchema = objectOrNull({
     'by cause',
     messages,
   ),
-  unasked: count.describe('sent without asking for an acknowledgement'),
+  ackNotRequested: count.describe('sent without asking for an acknowledgement'),
   acknowledged: figure(count, 'sent and acknowledged', messages),
   unansweredConnected: figure(count, 'the connection stayed open', messages),
   waitingConnections: count.nullable().default(null).describe('connections of `unansweredConnected`'),
   unansweredDisconnected: figure(count, 'the connection ended', messages),
-  passedOver: byName(count).describe(
+  skippedByServer: byName(count).describe(
     'of `unansweredConnected`, by event: a newer one was acknowledged, or none ever was',
   ),
-  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − unasked)', {
+  answered: figure(z.number().nullable(), 'acknowledged ÷ (sent − ackNotRequested)', {
     ...{ title: 'Messages acknowledged', quantity: 'share', better: 'higher', answers: ['delivery'] },
     ...{ compared: 'secondary', threshold: true },
-    faults: ({ sent, unasked, acknowledged }: Record<'sent' | 'unasked' | 'acknowledged', number>) =>
-      sent - unasked - acknowledged,
+    faults: ({ sent, ackNotRequested, acknowledged }: Record<'sent' | 'ackNotRequested' | 'acknowledged', number>) =>
+      sent - ackNotRequested - acknowledged,
   }),
   window: object({
     seconds: z.number(),
@@ -58,7 +62,7 @@ export const messagesSchema = objectOrNull({
     queued: z
       .array(count)
       .describe(
-        'messages waiting for their acknowledgement, at the start of each part and at the end; without `passedOver`',
+        'messages waiting for their acknowledgement, at the start of each part and at the end; without `skippedByServer`',
       ),
     eventsPerSec: z.number().nullable().describe('events per second; null if the steps differ'),
   })

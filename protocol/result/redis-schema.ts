@@ -44,7 +44,7 @@ export const redisSchema = object({
   streamEntries: orNull(count).describe('length of the adapter’s stream'),
   channels: count.describe('channels with subscribers'),
   shardChannels: count.nullable().describe('sharded ones; null before Redis 7.0'),
-  forNobody: count.nullable().describe('broadcasts with members on the sending worker only'),
+  localOnly: count.nullable().describe('broadcasts with members on the sending worker only'),
   nodes: orNull(z.array(nodeSchema)).describe('of a Redis Cluster; the other figures are sums'),
   busiestNodeShare: orNull(z.number()).describe('its share of `outBytes`'),
 }).nullable();

@@ -27,7 +27,7 @@ import {
 import { byName, count, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
 
 export const resultSchema = object({
-  schemaVersion: z.literal(3),
+  schemaVersion: z.literal(4),
   run: object({
     id: z.string().describe('the folder’s name'),
     scenario: z.string().describe('the scenario’s name'),

@@ -56,7 +56,7 @@ function withoutGarbage(result: Measured): string {
  * @param result the figure's result, if available
  */
 export function costAmount(cost: PerConnection, result?: Measured): Amount {
-  const { bytes, low95, high95, isAtLeast, parts, without, unread, wouldTell } = cost;
+  const { bytes, low95, high95, isAtLeast, parts, without, unread, conclusiveRun } = cost;
   const doubtText = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...amountOf(COST, null), why: `unknown: ${doubtText}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
@@ -66,11 +66,12 @@ export function costAmount(cost: PerConnection, result?: Measured): Amount {
   const between = amountOf(COST, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
-  if (wouldTell === null && parts.some(({ layer }) => layer === 'workerKept')) return { ...between, why: BESIDE_V8 };
-  if (wouldTell === null)
+  if (conclusiveRun === null && parts.some(({ layer }) => layer === 'workerKept'))
+    return { ...between, why: BESIDE_V8 };
+  if (conclusiveRun === null)
     return { ...between, why: 'garbage hides it', next: result ? withoutGarbage(result) : NARROWING_ADVICE.other };
-  const halfWidth = withUnit('kilobytes', wouldTell.halfWidthBytes);
-  const next = `${integer(wouldTell.connections)} connections would narrow it to about ± ${halfWidth}`;
+  const halfWidth = withUnit('kilobytes', conclusiveRun.halfWidthBytes);
+  const next = `${integer(conclusiveRun.connections)} connections would narrow it to about ± ${halfWidth}`;
   return { ...between, why: 'too few connections to tell', next };
 }
 

@@ -71,8 +71,8 @@ function sameMissed({ leftOut }: Delivery): Line[] {
 
 export function messageLines({ messages: found }: Result): Line[] {
   if (found === null || found.sent === 0) return [];
-  const { ackMs, outsideAckMs, answered, acknowledged, sent, unasked } = found;
-  const asked = sent - unasked;
+  const { ackMs, outsideAckMs, answered, acknowledged, sent, ackNotRequested } = found;
+  const asked = sent - ackNotRequested;
   if (answered === null) return [{ text: `${counted(sent, 'client message')} sent` }];
   const share = answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of`;
   const all = `${share} ${counted(asked, 'client message')} acknowledged`;

@@ -43,8 +43,8 @@ export const NO_DELIVERY = 'this engine does not report which broadcasts arrive'
 /** Returns whether the run measures broadcasts. Runs over time, and runs in which clients send the messages, do not. */
 export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
   if (delivery === null) return memory.overTime === null;
-  const { expected, received, unexpected, outside, neverOrdered } = delivery;
-  return messages === null || expected + received + unexpected + (outside ?? 0) + (neverOrdered ?? 0) > 0;
+  const { expected, received, unexpected, outside, unknownBroadcast } = delivery;
+  return messages === null || expected + received + unexpected + (outside ?? 0) + (unknownBroadcast ?? 0) > 0;
 }
 
 /** Returns a line for an unknown figure of broadcasts. Returns no line if clients send the messages. */

@@ -124,16 +124,18 @@ export function driftText(result: Described, layer: string, each = 'per connecti
   const { overTime: found } = result.memory;
   const drift = found?.drift[layer];
   if (!drift) return 'not measured';
-  const { leaks, low95, high95, noLeakAbove, wouldTell } = drift;
+  const { leaks, low95, high95, noLeakAbove, conclusiveRun } = drift;
   if (low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
   if (leaks === null)
-    return wouldTell ? `cannot tell below ${size(noLeakAbove)} ${each}; ${sufficientLoad(found, wouldTell)}` : UNKNOWN;
+    return conclusiveRun
+      ? `cannot tell below ${size(noLeakAbove)} ${each}; ${sufficientLoad(found, conclusiveRun)}`
+      : UNKNOWN;
   return leaks
     ? riseText(result, layer, found, { ...drift, low95, high95 }, each)
     : boundText(result, layer, found, `${size(noLeakAbove)} ${each}`);
 }
 
-function sufficientLoad({ kind }: OverTimeResult, { connections, bytes }: NonNullable<Drift['wouldTell']>): string {
+function sufficientLoad({ kind }: OverTimeResult, { connections, bytes }: NonNullable<Drift['conclusiveRun']>): string {
   const count = integer(connections);
   return `${kind === 'waves' ? `waves of ${count} connections` : `${count} connections that leave`} would show ${size(bytes)}`;
 }

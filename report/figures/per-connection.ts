@@ -60,10 +60,10 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
     without,
     unread: unreadParts(all, result),
     inService: isAtLeast || inService.includes(null) ? null : sum(inService.map((one) => one ?? 0)),
-    wouldTell:
+    conclusiveRun:
       bytes === null || interval === null || !memory.collected || growsWithConnections(all[0], connections.peak)
         ? null
-        : wouldTell(bytes, interval, connections.peak),
+        : conclusiveRun(bytes, interval, connections.peak),
   };
 }
 
@@ -214,11 +214,11 @@ function growsWithConnections({ layer, low95, high95 }: Part, peak: number): boo
 }
 
 /** Returns the number of connections that would give a narrow interval. Assumes constant noise. */
-function wouldTell(
+function conclusiveRun(
   bytes: number,
   { low95, high95, halfWidth }: CostInterval,
   connections: number,
-): PerConnection['wouldTell'] {
+): PerConnection['conclusiveRun'] {
   if (isNarrow(bytes, high95 - low95)) return null;
   const wanted = MAX_HALF_WIDTH_SHARE * Math.max(bytes, LEAST_COST_BYTES);
   const enough = roundUp(connections * Math.max(MORE_CONNECTIONS, halfWidth / wanted));

@@ -52,7 +52,7 @@ function counts(found: Delivery): (Fact | false)[] {
       found.source === 'contract' ? 'without a readable seq, time and worker' : 'without an id',
     ),
     count('Outside', found.outside, 'ids from outside the measured window'),
-    count('Never ordered', found.neverOrdered, 'broadcasts that the run did not send'),
+    count('Never ordered', found.unknownBroadcast, 'broadcasts that the run did not send'),
   ];
   return [
     count('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
@@ -102,7 +102,7 @@ function isPerfect({ serverMembers, expected, received, duplicates, reordered, u
 
 /** Lists the load that broadcasts cause on the adapter's Redis. */
 function redisFacts({ redis }: Result) {
-  const { nodes, usedMemoryBeforeBytes: before = null, forNobody } = redis ?? {};
+  const { nodes, usedMemoryBeforeBytes: before = null, localOnly } = redis ?? {};
   return facts(
     'Redis',
     [
@@ -112,7 +112,7 @@ function redisFacts({ redis }: Result) {
       known('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
       // A sharded channel belongs to one Redis node, so a single room loads only that node.
       known('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
-      known('Without receivers', 'count', forNobody || null, 'broadcasts without members on other workers'),
+      known('Without receivers', 'count', localOnly || null, 'broadcasts without members on other workers'),
     ],
     true,
   );

@@ -41,15 +41,15 @@ function steps(found: Messages): string[] {
 
 /** Counts messages by outcome. Messages without a requested acknowledgement are listed only if there are any. */
 function counts(found: Messages): (Fact | false | null)[] {
-  const { due, sent, notSent, unasked, acknowledged, window } = found;
-  const asked = sent - unasked;
+  const { due, sent, notSent, ackNotRequested, acknowledged, window } = found;
+  const asked = sent - ackNotRequested;
   const events = window?.eventsPerSec == null ? '' : `${integer(window.eventsPerSec)} events/s, `;
   return [
     count('Due', due, `on ${counted(found.connections, 'connection')}`),
     count('Sent', sent, percentOf(sent, due)),
     count('Not sent, generator behind', notSent.missed, 'by more than a period'),
     count('Not sent, disconnected', notSent.disconnected),
-    unasked > 0 && count('Sent without acknowledgement', unasked),
+    ackNotRequested > 0 && count('Sent without acknowledgement', ackNotRequested),
     count('Acknowledged', acknowledged, asked > 0 ? percentOf(acknowledged, asked) : ''),
     count('Unanswered, connected', found.unansweredConnected),
     count('Unanswered, disconnected', found.unansweredDisconnected),

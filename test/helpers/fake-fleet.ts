@@ -61,7 +61,7 @@ export class FakeFleet {
   }
 
   async messages() {
-    return { sent: 0, unanswered: 0, passedOver: 0 };
+    return { sent: 0, unanswered: 0, skippedByServer: 0 };
   }
 
   async events() {

@@ -50,7 +50,7 @@ export class FakeRun {
   /** Requests to the parts, in order: `gc`, `snapshots`, `tell release`, … */
   readonly asked: string[] = [];
   /** Fleet counts of the messages that connections send. */
-  messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0, passedOver: 0 });
+  messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0, skippedByServer: 0 });
 
   /**
    * @param options of the plugin @param scenario the `config` of the script, such as `phases` @param script other parts of the script,

@@ -11,7 +11,7 @@ export const COLUMNS = [
   'wrongSize',
   'wrongContent',
   'late',
-  'neverOrdered',
+  'unknownBroadcast',
   'unreadable',
 ] as const satisfies (keyof NonNullable<Result['delivery']>)[];
 
@@ -31,9 +31,13 @@ export function assertFoots({ connections, delivery, messages, generators }: Res
     assert.equal(sum(generators.map((host) => host.held)), held, why);
   }
   if (messages) {
-    const { due, sent, notSent, unasked, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
+    const { due, sent, notSent, ackNotRequested, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
     assert.equal(due, sent + notSent.missed + notSent.disconnected, 'due = sent + not sent');
-    assert.equal(sent, unasked + acknowledged + unansweredConnected + unansweredDisconnected, 'sent = answered or not');
+    assert.equal(
+      sent,
+      ackNotRequested + acknowledged + unansweredConnected + unansweredDisconnected,
+      'sent = answered or not',
+    );
   }
   if (delivery?.source === 'contract') {
     assert.equal(delivery.frames, sum(COLUMNS.map((column) => delivery[column] ?? 0)), 'every frame is in one column');

@@ -84,7 +84,7 @@ const NOT_MEASURED = { clientMicrosecondsPerMessage: null, intervals: null };
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
   const result = resultSchema.parse({
-    schemaVersion: 3,
+    schemaVersion: 4,
     run: {
       id: '20260102-030405-5k',
       scenario: 'scenarios/5k.yml',
@@ -156,7 +156,7 @@ export function perfectResult(): Result {
       unconfirmed: 0,
       unknown: 0,
       unreadable: 0,
-      neverOrdered: 0,
+      unknownBroadcast: 0,
       outside: null,
       rooms: null,
       leftOut: null,
@@ -266,7 +266,7 @@ export function perfectResult(): Result {
       busiestNodeShare: null,
       channels: 5,
       shardChannels: 0,
-      forNobody: 0,
+      localOnly: 0,
     },
     machine: {
       cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },

@@ -19,7 +19,7 @@ export function drift(bytesPerConnection: number, margin: number): Drift {
     bytesPerWave: bytesPerConnection * 5000,
     leaks: low95 > 0,
     noLeakAbove: high95,
-    wouldTell: null,
+    conclusiveRun: null,
   };
 }
 

@@ -22,10 +22,10 @@ function countsOf({ connections, delivery }: Result): object {
   const batches = delivery?.batches.map(
     ({ t, sendDelayMs, firstMs, p50Ms, p99Ms, lastMs, dueToLastMs, earlyByMs, ...counts }) => counts,
   );
-  const { source, event, late, unreadable, neverOrdered, frames, coverage, coverageOfTarget } = delivery ?? {};
+  const { source, event, late, unreadable, unknownBroadcast, frames, coverage, coverageOfTarget } = delivery ?? {};
   return {
     ...{ target, peak, asked, opened, held, failed, lost, disconnects, workers: Object.values(perWorker), transports },
-    ...{ batches, source, event, late, unreadable, neverOrdered, frames, coverage, coverageOfTarget },
+    ...{ batches, source, event, late, unreadable, unknownBroadcast, frames, coverage, coverageOfTarget },
   };
 }
 

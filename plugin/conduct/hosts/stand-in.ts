@@ -109,7 +109,7 @@ function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined
     perWorker: {},
     perSessionPrefix: {},
     // The ledger of the host's connections is lost with the host.
-    receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, neverOrdered: 0, open: 0, losses: NO_LOSSES },
+    receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, unknownBroadcast: 0, open: 0, losses: NO_LOSSES },
   };
 }
 

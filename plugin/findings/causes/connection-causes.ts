@@ -64,17 +64,17 @@ export const CONNECTION_CAUSES: Causes = {
     LOST_WITH_CONNECTIONS,
     UNANSWERED_ON_LOST,
   ],
-  QUEUE_GROWS: [{ effects: ['TAIL_CUT', 'BROADCASTS_DELAYED'] }],
+  QUEUE_GROWS: [{ effects: ['DRAIN_TOO_SHORT', 'BROADCASTS_DELAYED'] }],
   ACKS_CARRY_ERRORS: [
     {
-      effects: ['NOBODY_JOINED', 'DELIVERY_EVENT_MISSING'],
+      effects: ['NO_MEMBERS', 'DELIVERY_EVENT_MISSING'],
       holds: ({ result, measurements }) => {
         const { acks, errors } = acksOf(result, measurements);
         return total(errors) === acks;
       },
     },
   ],
-  NOBODY_JOINED: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
+  NO_MEMBERS: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
   DELIVERY_EVENT_MISSING: [OF_NONE_RECEIVED],
   IDS_NOT_SHARED: [ofMissing((_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts))],
   IDS_NOT_COUNTED: [OF_NONE_RECEIVED],

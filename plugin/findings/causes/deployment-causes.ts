@@ -60,7 +60,7 @@ function missedPingsInIt({ cause, result }: Evidence): boolean {
 export const DEPLOYMENT_CAUSES: Causes = {
   MEMORY_FULL: [{ effects: ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED'] }],
   WORKERS_SATURATED: [
-    { effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'DRAIN_TOO_SHORT'] },
     { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
@@ -68,7 +68,7 @@ export const DEPLOYMENT_CAUSES: Causes = {
     },
   ],
   REDIS_BEHIND: [
-    { effects: ['QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
+    { effects: ['QUEUE_GROWS', 'DRAIN_TOO_SHORT', 'BROADCASTS_DELAYED'] },
     {
       effects: ['COPIES_LOST', 'ADAPTER_INTERRUPTED'],
       holds: (counts) => lostSinceRedisWaited(counts) && lostByWholeWorker(counts),
@@ -78,8 +78,8 @@ export const DEPLOYMENT_CAUSES: Causes = {
   WORKERS_THROTTLED: [{ effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'] }],
   PROCESS_ENDED: [
     { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'PLATEAUS_UNUSABLE', 'COLLECTION_MISSING'] },
-    { effects: ['MEMBERS_DISAGREE', 'WORKER_STALLED', 'PROCESS_APART', 'PROBE_INCOMPLETE'] },
-    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_DELAYED', 'TAIL_CUT'] },
+    { effects: ['MEMBERS_DISAGREE', 'WORKER_STALLED', 'PROCESS_WITHOUT_CONNECTIONS', 'PROBE_INCOMPLETE'] },
+    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_DELAYED', 'DRAIN_TOO_SHORT'] },
     {
       effects: ['DEPLOYMENT_CHANGED'],
       holds: onlyEndedChanged,
@@ -97,7 +97,7 @@ export const DEPLOYMENT_CAUSES: Causes = {
       holds: (counts) => endedWithConnections(counts) && allFailuresAreCuts(counts),
     },
     {
-      effects: ['RUN_INCOMPLETE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'LIMIT_REACHED', 'NOBODY_JOINED'],
+      effects: ['RUN_INCOMPLETE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'LIMIT_REACHED', 'NO_MEMBERS'],
       holds: onlyCuts,
     },
     {
@@ -113,7 +113,7 @@ export const DEPLOYMENT_CAUSES: Causes = {
       effects: ['MESSAGES_UNACKNOWLEDGED'],
       holds: ({ measurements }) => measurements.haltedProcesses().some(({ untilUs }) => untilUs === undefined),
     },
-    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT'] },
+    { effects: ['BROADCASTS_NOT_SENT', 'BROADCASTS_UNCONFIRMED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'DRAIN_TOO_SHORT'] },
     { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', 'TARGET_NOT_REACHED', 'RUN_INCOMPLETE'],
@@ -147,7 +147,7 @@ export const DEPLOYMENT_CAUSES: Causes = {
     },
   ],
   WORKER_STALLED: [
-    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'TAIL_CUT', 'BROADCASTS_DELAYED'] },
+    { effects: ['RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'DRAIN_TOO_SHORT', 'BROADCASTS_DELAYED'] },
     {
       effects: ['BROADCASTS_UNCONFIRMED', 'PROBE_INCOMPLETE'],
       holds: ({ cause, effect }) =>

@@ -33,7 +33,7 @@ export const LOST_WITH_CONNECTIONS: Edge = {
 
 /** Edges from a finding about missing connections: without connections, nothing can be received or measured. */
 export const OF_NO_CONNECTION: Edge = {
-  effects: ['NOBODY_JOINED', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
+  effects: ['NO_MEMBERS', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
   holds: ({ result: { connections } }) => connections.peak === 0 || total(connections.lost) >= connections.opened,
 };
 

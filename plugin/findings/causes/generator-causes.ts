@@ -57,7 +57,7 @@ export const GENERATOR_CAUSES: Causes = {
       holds: hadCpuLeft,
     },
     {
-      effects: ['QUEUE_GROWS', 'TAIL_CUT'],
+      effects: ['QUEUE_GROWS', 'DRAIN_TOO_SHORT'],
       holds: (evidence) => hadCpuLeft(evidence) && mayLackCpu(evidence.result, evidence.effect.window ?? 'broadcasts'),
     },
   ],

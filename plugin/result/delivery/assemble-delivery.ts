@@ -28,7 +28,7 @@ export function deliveryFigures(
   const { ownEvent, frozen, sent, unknown } = measurements;
   const notLookedAt = notLookedAtOf(measurements, config);
   const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
-  const { late, unreadable, neverOrdered, open, received, losses } = addSnapshots(measurements.snapshots).receipts;
+  const { late, unreadable, unknownBroadcast, open, received, losses } = addSnapshots(measurements.snapshots).receipts;
   return {
     ...sourceOf(measurements, config),
     broadcasts: sum(batches.map((batch) => batch.broadcasts)),
@@ -39,8 +39,8 @@ export function deliveryFigures(
     late,
     unreadable,
     // After the run has finalized its own broadcasts, the remaining rows belong to broadcasts that it did not order.
-    neverOrdered: ownEvent ? null : neverOrdered + (frozen.length > 0 ? open : 0),
-    outside: ownEvent ? neverOrdered + open : null,
+    unknownBroadcast: ownEvent ? null : unknownBroadcast + (frozen.length > 0 ? open : 0),
+    outside: ownEvent ? unknownBroadcast + open : null,
     frames: received + unreadable,
     coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
     coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,

@@ -10,17 +10,17 @@ import { sum } from '../sums.ts';
 export function messageFigures({ messages, snapshots }: Measurements): Messages | null {
   if (!messages) return null;
   const totals = addSnapshots(snapshots).messages;
-  const { connections, due, sent, notSent, unasked, acknowledged, unanswered, passedOver, lost } = totals;
+  const { connections, due, sent, notSent, ackNotRequested, acknowledged, unanswered, skippedByServer, lost } = totals;
   const { measured, outside, waitingConnections } = totals;
   return {
     steps: messages.steps.map(({ namespace: _, ...step }) => step),
-    ...{ connections, due, sent, notSent, unasked, acknowledged },
+    ...{ connections, due, sent, notSent, ackNotRequested, acknowledged },
     unansweredConnected: unanswered,
     waitingConnections,
     unansweredDisconnected: lost,
-    passedOver,
-    answered: sent > unasked ? acknowledged / (sent - unasked) : null,
-    window: windowFigures(messages, measured, sum(Object.values(passedOver))),
+    skippedByServer,
+    answered: sent > ackNotRequested ? acknowledged / (sent - ackNotRequested) : null,
+    window: windowFigures(messages, measured, sum(Object.values(skippedByServer))),
     ackMs: summaryMs(decodeHistogram(measured.ackUs)),
     sendDelayMs: summaryMs(decodeHistogram(measured.sendDelayUs)),
     outsideAckMs: summaryMs(decodeHistogram(outside.ackUs)),
@@ -35,9 +35,9 @@ export function messageFigures({ messages, snapshots }: Measurements): Messages 
 }
 
 function windowFigures(
-  { seconds, steps, unanswered, passedOver }: MessagesMeasured,
+  { seconds, steps, unanswered, skippedByServer }: MessagesMeasured,
   { sent, acknowledged }: MessageTotals['measured'],
-  passedOverAtEnd: number,
+  skippedAtEnd: number,
 ): Messages['window'] {
   if (seconds === 0) return null;
   const events = new Set(steps.map((step) => step.events));
@@ -49,7 +49,7 @@ function windowFigures(
     acknowledged,
     sentPerSec: sent / seconds,
     // Messages that will never be acknowledged are not queued.
-    queued: unanswered.map((waiting, index) => waiting - Math.min(passedOver[index] ?? 0, passedOverAtEnd)),
+    queued: unanswered.map((waiting, index) => waiting - Math.min(skippedByServer[index] ?? 0, skippedAtEnd)),
     eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
   };
 }

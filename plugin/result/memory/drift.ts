@@ -60,7 +60,7 @@ export function resolved(drift: Drift, askedBytes: number, perStep: number): Dri
   const { leaks, noLeakAbove } = drift;
   if (leaks !== false || noLeakAbove === null || noLeakAbove <= askedBytes) return drift;
   const connections = roundedUp((perStep * noLeakAbove) / askedBytes);
-  return { ...drift, leaks: null, wouldTell: { connections, bytes: (noLeakAbove * perStep) / connections } };
+  return { ...drift, leaks: null, conclusiveRun: { connections, bytes: (noLeakAbove * perStep) / connections } };
 }
 
 /**
@@ -113,7 +113,7 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: 
     leaks: alone[0] && isRising,
     noLeakAbove: perConnection?.noLeakAbove ?? null,
     sinceSeconds: null,
-    wouldTell: null,
+    conclusiveRun: null,
   };
 }
 

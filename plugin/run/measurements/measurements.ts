@@ -54,7 +54,7 @@ export interface MessagesMeasured {
    * Number of unacknowledged messages that will probably never be acknowledged: their connection received an
    * acknowledgement of a later message, or never any.
    */
-  passedOver: number[];
+  skippedByServer: number[];
   /** The workers' own message counts in the window; empty without control ports. */
   workers: WorkerBatches[];
 }
@@ -287,7 +287,7 @@ export class Measurements {
     this.configuredRatePerSec = load.ratePerSec;
     this.usersLeave = usersLeave;
     if (load.messages.length > 0)
-      this.messages = { steps: load.messages, seconds: 0, unanswered: [], passedOver: [], workers: [] };
+      this.messages = { steps: load.messages, seconds: 0, unanswered: [], skippedByServer: [], workers: [] };
     this.receiversRoom = roomName(rooms, 0);
   }
 }

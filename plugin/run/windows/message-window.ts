@@ -24,7 +24,7 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
     const counts = await link.messages('measure');
     ({ sent } = counts);
     measured.unanswered.push(counts.unanswered);
-    measured.passedOver.push(counts.passedOver);
+    measured.skippedByServer.push(counts.skippedByServer);
   };
   await read();
   const first = sent;

@@ -87,9 +87,9 @@ export const apart: ApartMember[] = [
     name: 'keeps 64 KB for each connection in a process that is configured as a worker',
     keeps: 'store',
     measured: ({ server, store }) => [server, store],
-    reasons: ['PROCESS_APART'],
+    reasons: ['PROCESS_WITHOUT_CONNECTIONS'],
     check({ findings }, { store }) {
-      const message = findings.find(({ code }) => code === 'PROCESS_APART')?.message ?? '';
+      const message = findings.find(({ code }) => code === 'PROCESS_WITHOUT_CONNECTIONS')?.message ?? '';
       assertNames(message, [`process ${store} (`, 'apart-store.mjs']);
     },
   },

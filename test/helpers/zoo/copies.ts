@@ -103,14 +103,19 @@ export const copies: Member[] = [
       lostConnected: 4,
       duplicates: 4,
       notMember: 6,
-      neverOrdered: 12,
+      unknownBroadcast: 12,
       unreadable: 8,
       late: 4,
       frames: COPIES / 2 + 30,
     },
     check({ delivery }) {
       const each = { fewest: 1, median: 1, most: 1, broadcasts: BROADCASTS };
-      assert.partialDeepStrictEqual(delivery?.losses, { members: CONNECTIONS / 2, losers: 4, gotNothing: 0, ...each });
+      assert.partialDeepStrictEqual(delivery?.losses, {
+        members: CONNECTIONS / 2,
+        losers: 4,
+        receivedNone: 0,
+        ...each,
+      });
     },
   },
   {

@@ -174,7 +174,7 @@ export const workers: Member[] = [
       },
     }),
     reasons: ['BROADCASTS_NOT_SENT', 'WRONG_COPIES'],
-    delivery: { expected: COPIES - CONNECTIONS, received: COPIES - CONNECTIONS, neverOrdered: CONNECTIONS },
+    delivery: { expected: COPIES - CONNECTIONS, received: COPIES - CONNECTIONS, unknownBroadcast: CONNECTIONS },
   },
   {
     name: 'refuses a requested collection',

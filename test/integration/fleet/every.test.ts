@@ -46,9 +46,9 @@ async function stopSending(fleet: Fleet) {
   await eventually('the last acknowledgements', async () => (await fleet.messages('stop')).unanswered === 0);
   const { messages, acks, ackErrors } = await fleet.snapshot();
   await fleet.close();
-  const { due, sent, notSent, unasked, acknowledged, unanswered, lost } = messages;
+  const { due, sent, notSent, ackNotRequested, acknowledged, unanswered, lost } = messages;
   assert.equal(due, sent + notSent.missed + notSent.disconnected, 'due = sent + not sent');
-  assert.equal(sent, unasked + acknowledged + unanswered + lost, 'sent = acknowledged + unanswered + lost');
+  assert.equal(sent, ackNotRequested + acknowledged + unanswered + lost, 'sent = acknowledged + unanswered + lost');
   return { ...messages, acks, ackErrors };
 }
 

@@ -49,7 +49,7 @@ function agentMessages(): AgentMessage[] {
         },
       ],
     },
-    { type: 'messages', requestId: 1, counts: { sent: 1, unanswered: 0, passedOver: 0 } },
+    { type: 'messages', requestId: 1, counts: { sent: 1, unanswered: 0, skippedByServer: 0 } },
     { type: 'faulted', requestId: 1 },
     { type: 'closed', requestId: 1 },
     { type: 'gone' },

@@ -20,7 +20,7 @@ class CountingFleet extends FakeFleet {
 
   override async messages() {
     this.requests++;
-    return { sent: 5, unanswered: 2, passedOver: 1 };
+    return { sent: 5, unanswered: 2, skippedByServer: 1 };
   }
 }
 
@@ -38,7 +38,7 @@ test('an engine replies to requests of the run, and ignores replies of other eng
   await run.ready(new AbortController().signal);
   assert.equal((await run.snapshots()).length, 2);
   for (const fleet of fleets) fleet.requests = 0;
-  assert.deepEqual(await run.messages('stop'), { sent: 10, unanswered: 4, passedOver: 2 });
+  assert.deepEqual(await run.messages('stop'), { sent: 10, unanswered: 4, skippedByServer: 2 });
   assert.equal((await run.snapshots()).length, 2);
   // A request caused by the other engine's reply would have arrived before this reply.
   assert.equal((await run.snapshots()).length, 2);

@@ -192,11 +192,11 @@ test('a broadcast that is still open has reached a connection only by a complete
   const { wrongSize, wrongContent, duplicates } = ledger.freeze(order(1, 50));
   assert.deepEqual([wrongSize, wrongContent, duplicates], [1, 1, 1]);
   ledger.discard(2);
-  assert.equal(ledger.totals().neverOrdered, 0);
+  assert.equal(ledger.totals().unknownBroadcast, 0);
   ledger.receive(0, 3, 200);
   ledger.receive(0, 3, 210);
   ledger.discard(3);
-  assert.equal(ledger.totals().neverOrdered, 2);
+  assert.equal(ledger.totals().unknownBroadcast, 2);
 });
 
 test('first receipts are numbered, and those before a given time are found even after some were dropped', () => {
@@ -223,7 +223,7 @@ test('counts for each connection the broadcasts that it lost while it was open',
   ledger.members.left(3, 2500);
   for (let seq = 1; seq <= 4; seq++) ledger.freeze(order(seq, 1000 * seq));
   const { lost, expected, startedUs, unstartedUs, ...counts } = ledger.totals().losses;
-  assert.deepEqual(counts, { members: 100, losers: 3, gotNothing: 1 });
+  assert.deepEqual(counts, { members: 100, losers: 3, receivedNone: 1 });
   const recorded = [lost, expected].map((one) => recordedUs(decodeHistogram(one)));
   assert.deepEqual(recorded, [[1, 2].map((valueUs) => ({ valueUs, count: 1 })), [{ valueUs: 4, count: 3 }]]);
   // Slots 1 and 2 received all broadcasts from the second and third on.

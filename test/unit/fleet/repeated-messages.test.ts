@@ -33,9 +33,9 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
   };
   const totals = () => {
     const all = messages.snapshot();
-    const { due, sent, notSent, unasked, acknowledged, unanswered, lost, measured, outside } = all;
+    const { due, sent, notSent, ackNotRequested, acknowledged, unanswered, lost, measured, outside } = all;
     assert.equal(due, sent + notSent.missed + notSent.disconnected, 'due = sent + not sent');
-    assert.equal(sent, unasked + acknowledged + unanswered + lost, 'sent = acknowledged + unanswered + lost');
+    assert.equal(sent, ackNotRequested + acknowledged + unanswered + lost, 'sent = acknowledged + unanswered + lost');
     assert.equal(sent, measured.sent + outside.sent);
     return all;
   };
@@ -122,7 +122,10 @@ test('a message without an acknowledgement is sent without an id', (t) => {
   start();
   pass(2);
   assert.deepEqual(sent, [undefined, undefined]);
-  assert.deepEqual([totals().unasked, messages.enter('rest')], [2, { sent: 2, unanswered: 0, passedOver: 0 }]);
+  assert.deepEqual(
+    [totals().ackNotRequested, messages.enter('rest')],
+    [2, { sent: 2, unanswered: 0, skippedByServer: 0 }],
+  );
 });
 
 test('each message belongs to the window in which it was due, even if its acknowledgement comes later', (t) => {
@@ -131,7 +134,7 @@ test('each message belongs to the window in which it was due, even if its acknow
   pass(1);
   messages.enter('measure');
   pass(2);
-  assert.deepEqual(messages.enter('rest'), { sent: 3, unanswered: 3, passedOver: 2 });
+  assert.deepEqual(messages.enter('rest'), { sent: 3, unanswered: 3, skippedByServer: 2 });
   pass(1);
   for (const ackId of sent) messages.acknowledged(connection, ackId);
   assert.partialDeepStrictEqual(totals(), { measured: { sent: 2, acknowledged: 2 }, outside: { acknowledged: 2 } });
@@ -141,12 +144,12 @@ test('sends no message after the stop, and still accepts acknowledgements of mes
   const { messages, start, pass, sent, totals } = sending(t);
   const connection = start();
   pass(2);
-  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 2, passedOver: 1 });
+  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 2, skippedByServer: 1 });
   pass(2);
   start();
   pass(2);
   messages.acknowledged(connection, sent[0] as number);
-  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 1, passedOver: 0 });
+  assert.deepEqual(messages.enter('stop'), { sent: 2, unanswered: 1, skippedByServer: 0 });
   assert.equal(totals().due, 2);
 });
 
@@ -157,14 +160,14 @@ test('counts messages as skipped while newer ones of their connection are acknow
   const own = [...(behind.unanswered?.keys() ?? [])];
   const acknowledge = (...which: number[]) => {
     for (const index of which) assert.equal(messages.acknowledged(behind, own[index] as number), true);
-    return totals().passedOver;
+    return totals().skippedByServer;
   };
   const bySilent = 5;
   assert.deepEqual(acknowledge(0, 1), { batch: bySilent }, 'the newest of a queue may still come');
   assert.deepEqual(acknowledge(4), { batch: 2 + bySilent });
   assert.deepEqual(acknowledge(2), { batch: 1 + bySilent }, 'it was acknowledged late');
-  assert.equal(messages.enter('rest').passedOver, 1 + bySilent);
+  assert.equal(messages.enter('rest').skippedByServer, 1 + bySilent);
   messages.disconnected(silent);
   messages.disconnected(behind);
-  assert.deepEqual(totals().passedOver, {});
+  assert.deepEqual(totals().skippedByServer, {});
 });

@@ -38,8 +38,8 @@ test('broadcast ids seen before the count starts never count, nor do their later
   });
   const { expected, received } = freeze('during', 30);
   assert.deepEqual([expected, received], [2, 2]);
-  const { neverOrdered, open, received: all } = ledger.totals();
-  assert.deepEqual([neverOrdered, open, all], [3, 0, 5]);
+  const { unknownBroadcast, open, received: all } = ledger.totals();
+  assert.deepEqual([unknownBroadcast, open, all], [3, 0, 5]);
 });
 
 test('a broadcast without receivers in this process is lost for its members, and a later copy is late', () => {
@@ -65,8 +65,8 @@ test('an id that arrives between the last query and the end is late, and unknown
   assert.deepEqual([expected, received, lostConnected], [2, 0, 2]);
   receive(1, 'a', 20);
   receive(1, 'another', 30);
-  const { late, neverOrdered } = ledger.totals();
-  assert.deepEqual([late, neverOrdered], [1, 2]);
+  const { late, unknownBroadcast } = ledger.totals();
+  assert.deepEqual([late, unknownBroadcast], [1, 2]);
 });
 
 test('the number of ledger rows is bounded, and ids beyond it are remembered as not counted', () => {
@@ -77,7 +77,7 @@ test('the number of ledger rows is bounded, and ids beyond it are remembered as 
   for (let n = 1; n < 40; n++) receive(0, `id ${n}`, n);
   const { ids, filled } = sightings.report();
   assert.deepEqual([ids.filter(({ counted }) => counted).length, filled], [17, 1]);
-  assert.equal(ledger.totals().neverOrdered, 23);
+  assert.equal(ledger.totals().unknownBroadcast, 23);
   sightings.finalize('never seen', 0);
   assert.equal(sightings.report().filled, 1);
   sightings.finalize('id 0', 0);
@@ -94,8 +94,8 @@ test('a dropped id does not count, nor do its later copies; the id of a finalize
   assert.deepEqual(sightings.report().ids, []);
   for (const id of ['ours', 'theirs']) receive(1, id, 20);
   assert.deepEqual(sightings.report().ids, []);
-  const { late, neverOrdered, open, received } = ledger.totals();
-  assert.deepEqual([late, neverOrdered, open, received], [1, 2, 0, 4]);
+  const { late, unknownBroadcast, open, received } = ledger.totals();
+  assert.deepEqual([late, unknownBroadcast, open, received], [1, 2, 0, 4]);
 });
 
 test('a broadcast that never arrived is ordered by time among the finalized ones', () => {

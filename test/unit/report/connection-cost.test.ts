@@ -180,7 +180,7 @@ describe('the cost of a connection', () => {
         for (const layer of Object.keys(slopes)) delete slopes[layer];
         slopes.workerRss = line;
       });
-      return costOf(result).wouldTell;
+      return costOf(result).conclusiveRun;
     };
     // 5,000 connections with ± 50,000 bytes; a quarter of 10 KB.
     assert.equal(wide(0)?.connections, 100_000);

@@ -176,7 +176,7 @@ const threeHosts: Change = (result) => {
 
 const perSecond = (bytes: number) => ({ bytes, low95: bytes - 5000, high95: bytes + 5000, noLeakAbove: bytes + 5000 });
 const [pages, quiet] = [drift(2500, 900), drift(10, 50)];
-const unseen = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
+const unseen = { ...drift(10, 83_558), leaks: null, conclusiveRun: { connections: 280, bytes: 11_937 } };
 const inTime = {
   workerRss: { ...pages, perSecond: perSecond(100_000) },
   workerHeapUsed: { ...quiet, leaks: true, perSecond: perSecond(98_000) },
@@ -250,7 +250,7 @@ const CASES: Record<string, Change | Result> = {
   'waves without enough readings': waves({ drift: {} }),
   'two hosts generate the load': withHosts,
   'some broadcasts are wrong': wrongBatches,
-  'copies are of the wrong size, or were never ordered': set('delivery', { wrongSize: 7, neverOrdered: 12_345 }),
+  'copies are of the wrong size, or were never ordered': set('delivery', { wrongSize: 7, unknownBroadcast: 12_345 }),
   'one room has all losses': lossesInRooms([2]),
   'two rooms have losses': lossesInRooms([0, 2]),
   'one worker missed broadcasts': leftOut(10, 100, ['w1'], false),

@@ -81,7 +81,7 @@ describe('a figure that a finding of its run invalidates', () => {
       ['GENERATOR_LATE', 'cpu.worker.broadcastMicrosecondsPerMessage', false],
       ['READINGS_MISSING', 'cpu.worker.broadcastMicrosecondsPerMessage', true],
       ['MEMORY_GROWS', 'memory.perConnection.bytes', true],
-      ['TAIL_CUT', 'delivery.coverage', true],
+      ['DRAIN_TOO_SHORT', 'delivery.coverage', true],
       ['WRONG_COPIES', 'delivery.duplicates', false],
       ['USERS_SKIPPED', 'connections.held', true],
     ];

@@ -48,7 +48,7 @@ describe('readResult', () => {
     ['a file that is nested too deep', withSample('['.repeat(20_000) + ']'.repeat(20_000))],
     ['a file with millions of values', withSample(`[${'0,'.repeat(1_000_000)}0]`)],
     ['a file with endless names', changed({ connections: { ...connections, failures: endless } })],
-    ['a file of a newer schema', changed({ schemaVersion: 4 }), 'schemaVersion'],
+    ['a file of a newer schema', changed({ schemaVersion: 5 }), 'schemaVersion'],
     ['a file with a newer key', changed({ run: { ...run, moon: 'full' } }), 'run.moon'],
   ];
   for (const [what, content, ...mentions] of CASES) {

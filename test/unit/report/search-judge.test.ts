@@ -103,7 +103,7 @@ const CASES: Record<string, Case> = {
   'resets by a server, while a loop was a little late': [DEFAULT, own('ECONNRESET', LATE, RATE), 'deployment'],
   'time-outs of a server that may open no more files': [DEFAULT, full, 'deployment'],
   'copies that members with a connection lack on a busy machine': [COPIES, missed(FULL), 'deployment'],
-  'copies that may only be late on a busy machine': [COPIES, missed(FULL, 'TAIL_CUT'), 'machine'],
+  'copies that may only be late on a busy machine': [COPIES, missed(FULL, 'DRAIN_TOO_SHORT'), 'machine'],
   'copies while a loop was a little late': [COPIES, missed(LATE), 'deployment'],
   'a worker that ends, and a rate that a late loop missed': [DEFAULT, withReasons([CHANGED, LATE, RATE]), 'deployment'],
   'a target that a busy machine may have missed': [DEFAULT, withReasons(['TARGET_NOT_REACHED', FULL]), 'machine'],

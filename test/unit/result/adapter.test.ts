@@ -65,9 +65,9 @@ const histogramOf = (values: number[]) => {
 };
 
 /** Losses of five connections over three broadcasts. @param others copies lost by each loser that received some */
-function spread(losers: number, gotNothing: number, others: number[]): LossTotals {
+function spread(losers: number, receivedNone: number, others: number[]): LossTotals {
   const [lost, expected] = [others, Array(losers).fill(3)].map(histogramOf) as [string, string];
-  return { ...NO_LOSSES, members: 5, losers, gotNothing, lost, expected };
+  return { ...NO_LOSSES, members: 5, losers, receivedNone, lost, expected };
 }
 
 function lostBy(losses: LossTotals) {
@@ -106,13 +106,13 @@ describe('ids that the server changes', () => {
   const rows = [{ ...part(5, 1), duplicates: 4 }, part(5, 1), part(1, 2), part(5, 1), part(0, 0)];
 
   it('ids that the server changes are the only cause of missing, duplicate and unknown copies', () => {
-    const { findings, codes } = judged(rows, 1, { receipts: { received: 25, neverOrdered: 5 } });
+    const { findings, codes } = judged(rows, 1, { receipts: { received: 25, unknownBroadcast: 5 } });
     assert.deepEqual(codes, ['IDS_CHANGED']);
     assertNames(findings[0]?.message, ['9 copies are missing', '(4 + 5 = 9)']);
   });
 
   it('changed ids are not the cause of missing copies if the numbers of missing and unknown copies differ', () => {
-    const { codes } = judged(rows, 1, { receipts: { received: 24, neverOrdered: 4 } });
+    const { codes } = judged(rows, 1, { receipts: { received: 24, unknownBroadcast: 4 } });
     assert.deepEqual(codes, ['COPIES_LOST', 'COPIES_DUPLICATED']);
   });
 });

@@ -74,7 +74,7 @@ const missing =
 /** 5,000 connections, 2,500 on each worker. */
 const lostBy = (losers: number): Change =>
   set('delivery', {
-    losses: { members: 5000, losers, gotNothing: 0, ...{ fewest: 1, median: 1, most: 1, broadcasts: 12 } },
+    losses: { members: 5000, losers, receivedNone: 0, ...{ fewest: 1, median: 1, most: 1, broadcasts: 12 } },
   });
 const oldStatistics: Change = (_, { observations }) =>
   observations.note('statisticsRepeated', { when: WHEN, workers: ['w0'] });

@@ -28,7 +28,13 @@ describe('copies of a broadcast', () => {
     ['received twice', { duplicates: 1 }, { received: 3, duplicates: 1 }, 'COPIES_DUPLICATED', '1 copies came twice'],
     ['received after the drain', {}, { received: 3, late: 1 }, 'WRONG_COPIES', 'drain'],
     ['outside the room', { notMember: 1 }, { received: 3 }, 'WRONG_COPIES', 'room'],
-    ['belonging to a broadcast that was never sent', {}, { received: 3, neverOrdered: 1 }, 'WRONG_COPIES', 'number'],
+    [
+      'belonging to a broadcast that was never sent',
+      {},
+      { received: 3, unknownBroadcast: 1 },
+      'WRONG_COPIES',
+      'number',
+    ],
     ['belonging to a broadcast whose row is open', {}, { received: 3, open: 1 }, 'WRONG_COPIES', 'number'],
     ['unreadable', {}, { unreadable: 1 }, 'WRONG_COPIES', 'no payload'],
     ['changed in length', { wrongSize: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
@@ -52,7 +58,7 @@ describe('copies of a broadcast', () => {
   });
 
   it("copies duplicated beside another publisher's broadcasts mean that the room is shared", () => {
-    const found = reasons({ duplicates: 2 }, { received: 5, duplicates: 2, neverOrdered: 1 });
+    const found = reasons({ duplicates: 2 }, { received: 5, duplicates: 2, unknownBroadcast: 1 });
     const duplicated = found.find(({ code }) => code === 'COPIES_DUPLICATED');
     assert.equal(duplicated?.message, '2 copies came twice, beside 2 first ones');
     assert.equal(duplicated?.fix, undefined, 'that of the catalogue: a room of its own');

@@ -237,7 +237,7 @@ describe('the reference receiver', () => {
 });
 
 it('copies of open rows count as never ordered only if the run has finalized its own rows', () => {
-  const snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, neverOrdered: 2, open: 5 } })];
-  assert.equal(deliveryOf({ snapshots }).neverOrdered, 2);
-  assert.equal(deliveryOf({ snapshots, frozen: [frozenBroadcast(1, [1000])] }).neverOrdered, 7);
+  const snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, unknownBroadcast: 2, open: 5 } })];
+  assert.equal(deliveryOf({ snapshots }).unknownBroadcast, 2);
+  assert.equal(deliveryOf({ snapshots, frozen: [frozenBroadcast(1, [1000])] }).unknownBroadcast, 7);
 });

@@ -135,7 +135,7 @@ const KB = 1024;
 describe('a leak is ruled out only with a bound below the cost of one connection', () => {
   const noLeak = (noLeakAbove: number) => ({ ...drift(0, 1), leaks: false, noLeakAbove });
   const tell = (connections: number, bytes: number) => ({ connections, bytes });
-  for (const [what, given, perStep, leaks, wouldTell] of [
+  for (const [what, given, perStep, leaks, conclusiveRun] of [
     ['a bound of 64 B', noLeak(64), 5000, false, null],
     ['a bound that equals the cost', noLeak(12 * KB), 40, false, null],
     ['a bound of 81.6 KB in waves of 40', noLeak(81.6 * KB), 40, null, tell(280, (81.6 * KB * 40) / 280)],
@@ -145,7 +145,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
   ] as const) {
     it(`drift with ${what}: ${leaks === null ? 'undecided' : leaks ? 'a leak' : 'no leak'}`, () => {
       const found = resolved(given, 12 * KB, perStep);
-      assert.deepEqual([found.leaks, found.wouldTell], [leaks, wouldTell]);
+      assert.deepEqual([found.leaks, found.conclusiveRun], [leaks, conclusiveRun]);
     });
   }
 
@@ -163,7 +163,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
     const leaks = (drift: Record<string, Drift>) => [drift.workerRss?.leaks, drift.redisPss?.leaks];
     assert.deepEqual(leaks(after(80, false)), [null, true]);
     assert.deepEqual(leaks(after(80, true)), [true, true]);
-    const { connections = 0 } = after(80, false).workerRss?.wouldTell ?? {};
+    const { connections = 0 } = after(80, false).workerRss?.conclusiveRun ?? {};
     assert.deepEqual(leaks(after(connections, false)), [true, true], `${connections}`);
   });
 
@@ -197,7 +197,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
     const [large, small] = [figuresOf(50, 40_000), figuresOf(50, 1500)];
     assert.equal(large.workerHeapUsed?.leaks, false);
     assert.equal(small.workerHeapUsed?.leaks, null);
-    assert.ok((small.workerHeapUsed?.wouldTell?.bytes ?? 0) <= 1500, JSON.stringify(small));
+    assert.ok((small.workerHeapUsed?.conclusiveRun?.bytes ?? 0) <= 1500, JSON.stringify(small));
     assert.ok(small.redisUsedMemory?.leaks, 'a leak of 5,000 bytes is a leak in both');
   });
 
@@ -209,7 +209,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
   });
 
   it('waves of the suggested size show a leak of the promised size', () => {
-    const { connections = 0 } = figuresOf(5, 40_000).workerHeapUsed?.wouldTell ?? {};
+    const { connections = 0 } = figuresOf(5, 40_000).workerHeapUsed?.conclusiveRun ?? {};
     assert.ok(connections > 5, `${connections}`);
     assert.equal(figuresOf(connections, 40_000).workerHeapUsed?.leaks, false);
   });

@@ -15,7 +15,7 @@ const interval = (bytesPerConnection: number, low95: number, high95: number): Dr
   ...{ ...drift(bytesPerConnection, 0), low95, high95, noLeakAbove: high95 },
   leaks: low95 > 0,
 });
-const unseen: Drift = { ...drift(10, 83_558), leaks: null, wouldTell: { connections: 280, bytes: 11_937 } };
+const unseen: Drift = { ...drift(10, 83_558), leaks: null, conclusiveRun: { connections: 280, bytes: 11_937 } };
 
 /** Each of 400 connections leaves `each`. */
 const counted = (id: string, each: number, isKept = each > 0): CountOverTime => ({

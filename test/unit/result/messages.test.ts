@@ -17,11 +17,11 @@ function figures(changes: Partial<Measurements['messages']> = {}): Messages {
       due: 9,
       sent: 7,
       acknowledged: 4,
-      unasked: 0,
+      ackNotRequested: 0,
       unanswered: 2,
       waitingConnections: 1,
       lost: 1,
-      passedOver: { batch: 1 },
+      skippedByServer: { batch: 1 },
     },
     notSent: { missed: 1, disconnected: 1 },
     measured: messageTimes([1000, 2000, 3000], [100, 200, 300, 400]),
@@ -29,7 +29,7 @@ function figures(changes: Partial<Measurements['messages']> = {}): Messages {
   });
   const found = messageFigures(
     measurements({
-      messages: { steps: [STEP], seconds: 2, unanswered: [1, 5], passedOver: [0, 3], workers: [], ...changes },
+      messages: { steps: [STEP], seconds: 2, unanswered: [1, 5], skippedByServer: [0, 3], workers: [], ...changes },
       snapshots: [snapshot({ messages: one }), snapshot({ messages: one })],
     }),
   );
@@ -86,7 +86,7 @@ describe('the verdict on messages of clients', () => {
     ['client messages all acknowledged', messages({})],
     [
       'client messages partly skipped by the server',
-      messages({ ...unanswered, passedOver: { typing: 15_000 } }),
+      messages({ ...unanswered, skippedByServer: { typing: 15_000 } }),
       'MESSAGES_UNACKNOWLEDGED',
       'the server skipped 15,000',
       '`typing`',

@@ -40,8 +40,8 @@ test('delivery of an own event has the counted event, its publisher, and the sta
 });
 
 test('counts copies with other ids separately, and the columns add up', () => {
-  const { delivery, codes } = ofOwnEvent({}, { received: 6 + 4 + 3, neverOrdered: 4, open: 3 });
-  assert.deepEqual([delivery.outside, delivery.neverOrdered, delivery.frames], [7, null, 13]);
+  const { delivery, codes } = ofOwnEvent({}, { received: 6 + 4 + 3, unknownBroadcast: 4, open: 3 });
+  assert.deepEqual([delivery.outside, delivery.unknownBroadcast, delivery.frames], [7, null, 13]);
   assert.deepEqual(codes, []);
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
 });
@@ -93,11 +93,11 @@ describe("an event of the user's server", () => {
   const nothing = { received: 0, lostConnected: 3 };
   const half = (receivers: number) => ({ expected: 6, received: 3, lostConnected: 3, receivers });
   const three = (make: (seq: number) => Partial<FrozenBroadcast>) => [1, 2, 3].map(make);
-  const gotNothing = { receipts: { received: 0 }, broadcasts: [nothing, nothing] };
-  const joined = { ...gotNothing, found: { join: 'open' } };
+  const receivedNone = { receipts: { received: 0 }, broadcasts: [nothing, nothing] };
+  const joined = { ...receivedNone, found: { join: 'open' } };
   const idsAtOtherPath = { idsBeside: '$.0.more' };
-  const ownIds = { ...gotNothing, found: { givesIds: false, published: 4 } };
-  const ofOthers = { ...gotNothing, found: { seen: 0 }, receipts: { received: 5, neverOrdered: 5 } };
+  const ownIds = { ...receivedNone, found: { givesIds: false, published: 4 } };
+  const ofOthers = { ...receivedNone, found: { seen: 0 }, receipts: { received: 5, unknownBroadcast: 5 } };
   const unexpected = { receipts: { received: 1 }, broadcasts: [{ ...nothing, unexpected: 1 }, nothing] };
   const unreadable = { found: { example: '["said",{}]' }, receipts: { unreadable: 2 } };
   const untimed = { found: { sentAtUnusable: 'no time', untimed: 7 } };
@@ -106,7 +106,7 @@ describe("an event of the user's server", () => {
   const otherHalf = { receipts: { received: 9 }, broadcasts: three(half) };
 
   const cases: [what: string, Case, code?: string, ...details: (string | number)[]][] = [
-    ['event received by no connection', gotNothing, 'DELIVERY_EVENT_MISSING', 'said'],
+    ['event received by no connection', receivedNone, 'DELIVERY_EVENT_MISSING', 'said'],
     [
       'event received by no connection after joining',
       joined,

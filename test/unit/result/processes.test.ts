@@ -33,7 +33,7 @@ describe('a measured process', () => {
     [
       'measured process without connections grows',
       charged(40, { holds: false }),
-      'PROCESS_APART',
+      'PROCESS_WITHOUT_CONNECTIONS',
       21,
       'port 4000',
       '40.0 MB',

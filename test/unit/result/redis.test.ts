@@ -32,7 +32,7 @@ test('Redis figures count bytes per copy, and broadcasts without a member on ano
   const measured = measurements({ redis, redisIdleCpuUsPerSec: 9, sent: to(1, 0, 0) });
   const figures = redisFigures(measured, 50, samples);
   assert.deepEqual(figures, {
-    ...{ version, ...seen, nodes: null, busiestNodeShare: null, outputBufferPeakBytes: 700, forNobody: 2 },
+    ...{ version, ...seen, nodes: null, busiestNodeShare: null, outputBufferPeakBytes: 700, localOnly: 2 },
     ...{ inBytesPerCopy: 100, outBytesPerCopy: 200, cpuMicrosecondsPerCopy: 5 },
   });
   const shown = {
@@ -66,8 +66,8 @@ test('Redis figures are null if unknown', () => {
   assert.equal(redisFigures(measurements({ sent: to(1) }), 50, samples), null);
   for (const received of [0, undefined]) {
     const figures = redisFigures(measurements({ redis, sent: to(1, undefined) }), received, []);
-    const { inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, forNobody } = figures ?? {};
-    const unknown = [inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, forNobody];
+    const { inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, localOnly } = figures ?? {};
+    const unknown = [inBytesPerCopy, outBytesPerCopy, cpuMicrosecondsPerCopy, outputBufferPeakBytes, localOnly];
     assert.deepEqual(unknown, [null, null, null, null, null]);
   }
   assert.equal(rowOf(null, 'Sent'), undefined);

@@ -7,7 +7,7 @@ import { FakeRun } from '../../helpers/fake-run.ts';
 
 const ofEvent = (event: string): MessagesMeasured => {
   const step = { event, seconds: 1, count: 1, events: 1, acknowledge: true };
-  return { steps: [step], seconds: 0, unanswered: [], passedOver: [], workers: [] };
+  return { steps: [step], seconds: 0, unanswered: [], skippedByServer: [], workers: [] };
 };
 
 /** Each look at the run finds five more messages. */
@@ -15,7 +15,7 @@ function sending(run: FakeRun): FakeRun {
   let sent = 0;
   run.messages = () => {
     sent += 5;
-    return { sent, unanswered: 5, passedOver: 0 };
+    return { sent, unanswered: 5, skippedByServer: 0 };
   };
   return run;
 }
@@ -39,7 +39,7 @@ test('measures the hold in ten parts, and keeps other work of the run outside', 
 /** A run at its end. @param unanswered number of pending acknowledgements; @returns number of queries */
 async function ended(deadline: number, unanswered: () => number, isStopped = false): Promise<number> {
   const run = new FakeRun({ drain: { quiet: 0, deadline } });
-  run.messages = () => ({ sent: 10, unanswered: unanswered(), passedOver: 0 });
+  run.messages = () => ({ sent: 10, unanswered: unanswered(), skippedByServer: 0 });
   if (isStopped) run.stop.abort();
   await endMessages(run.context);
   assert.deepEqual(new Set(run.asked), new Set(['messages stop']));

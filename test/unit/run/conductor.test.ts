@@ -38,7 +38,7 @@ describe('a whole run', () => {
   it('a run measures client messages in the hold, and stops them after the broadcasts', async (t) => {
     const conducted = new ConductedRun(t);
     const { run } = conducted;
-    run.measurements.messages = { steps: [], seconds: 0, unanswered: [], passedOver: [], workers: [] };
+    run.measurements.messages = { steps: [], seconds: 0, unanswered: [], skippedByServer: [], workers: [] };
     await conducted.whole();
     const { asked, measurements } = run;
     assert.deepEqual([measurements.cpu.messages.length, measurements.cpu.idle.length], [10, 10]);

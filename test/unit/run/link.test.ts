@@ -149,9 +149,9 @@ test('the link sends messages to all engines, and adds up their counts', async (
   const { link, engineOf, connected } = linked(t);
   const counting: Answer = (message) =>
     message.type === 'messages' && message.stage === 'stop'
-      ? { type: 'messages', requestId: message.requestId, counts: { sent: 5, unanswered: 2, passedOver: 1 } }
+      ? { type: 'messages', requestId: message.requestId, counts: { sent: 5, unanswered: 2, skippedByServer: 1 } }
       : answering(message);
   for (const id of ['1', '2']) engineOf(id, counting).ready();
   await connected(10);
-  assert.deepEqual(await link.messages('stop'), { sent: 10, unanswered: 4, passedOver: 2 });
+  assert.deepEqual(await link.messages('stop'), { sent: 10, unanswered: 4, skippedByServer: 2 });
 });

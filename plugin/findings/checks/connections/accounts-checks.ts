@@ -37,9 +37,9 @@ const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
   const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
   if (!delivery || delivery.frames === null || aborted || !isComplete) return [];
   const { received, duplicates, unexpected, notMember, late, unreadable } = delivery;
-  const { wrongSize, wrongContent, neverOrdered, outside } = delivery;
+  const { wrongSize, wrongContent, unknownBroadcast, outside } = delivery;
   const all = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
-  const counts = Object.entries({ ...all, neverOrdered, unreadable, outside });
+  const counts = Object.entries({ ...all, unknownBroadcast, unreadable, outside });
   // Columns that the run did not check are null, and are left out.
   const parts = Object.fromEntries(counts.flatMap(([name, count]) => (count === null ? [] : [[name, count]])));
   return [{ what: 'frames with the event', all: delivery.frames, parts }];
@@ -78,8 +78,8 @@ const hosts: Identity = ({ generators, connections: { opened, held } }) => {
 
 const repeatedMessages: Identity = ({ messages }) => {
   if (!messages) return [];
-  const { due, sent, notSent, unasked, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
-  const answers = { unasked, acknowledged, unansweredConnected, unansweredDisconnected };
+  const { due, sent, notSent, ackNotRequested, acknowledged, unansweredConnected, unansweredDisconnected } = messages;
+  const answers = { ackNotRequested, acknowledged, unansweredConnected, unansweredDisconnected };
   return [
     { what: 'messages that were due', all: due, parts: { sent, ...notSent } },
     { what: 'messages that were sent', all: sent, parts: answers },

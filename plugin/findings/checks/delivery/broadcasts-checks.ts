@@ -51,7 +51,7 @@ export const broadcasts: Check[] = [
       window: 'broadcasts',
     };
   }),
-  checkUnless('abort', 'TAIL_CUT', (_, { tailCut }) => {
+  checkUnless('abort', 'DRAIN_TOO_SHORT', (_, { tailCut }) => {
     if (!tailCut) return undefined;
     const { copies, unconfirmed, seconds } = tailCut;
     const missing = [
@@ -103,7 +103,7 @@ export const broadcasts: Check[] = [
       fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
     };
   }),
-  check('NOBODY_JOINED', ({ delivery, connections: { held } }) => {
+  check('NO_MEMBERS', ({ delivery, connections: { held } }) => {
     const { batches = [], source } = delivery ?? {};
     // If all connections had closed, another finding reports that.
     if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;

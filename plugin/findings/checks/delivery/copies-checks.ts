@@ -8,7 +8,7 @@ import { sum } from '../../../result/sums.ts';
 import { type Check, check, type Detail, type Found } from '../../check.ts';
 import { serverCount } from './adapter-checks.ts';
 
-type Column = 'late' | 'notMember' | 'neverOrdered' | 'unreadable' | 'wrongSize' | 'wrongContent';
+type Column = 'late' | 'notMember' | 'unknownBroadcast' | 'unreadable' | 'wrongSize' | 'wrongContent';
 
 /** `isOthers`: whether another publisher in the same room explains the copies. */
 const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[] = [
@@ -24,7 +24,7 @@ const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[]
     fix: 'let the server send broadcasts to the room only, the flow join it by `join_room`, and the acknowledgement name it',
   },
   {
-    columns: ['neverOrdered'],
+    columns: ['unknownBroadcast'],
     isOthers: true,
     what: 'have a number that the run did not send',
     fix: 'give the run its own room, which no other run or publisher uses',
@@ -108,12 +108,12 @@ type Delivery = NonNullable<Result['delivery']>;
 
 function spreadOf(losses: Delivery['losses']): Record<string, number> {
   if (!losses) return {};
-  const { members, losers, gotNothing, fewest, median, most, broadcasts } = losses;
+  const { members, losers, receivedNone, fewest, median, most, broadcasts } = losses;
   return {
     members,
     'connections that lost copies': losers,
-    'connections that received none': gotNothing,
-    'connections that lost some': losers - gotNothing,
+    'connections that received none': receivedNone,
+    'connections that lost some': losers - receivedNone,
     'copies lost per other connection (fewest)': fewest,
     'copies lost per other connection (median)': median,
     'copies lost per other connection (most)': most,
@@ -126,13 +126,13 @@ function spreadOf(losses: Delivery['losses']): Record<string, number> {
  */
 function spreadText(losses: Delivery['losses']): string {
   if (!losses) return '';
-  const { members, losers, gotNothing, fewest, median, most, broadcasts } = losses;
-  const others = losers - gotNothing;
+  const { members, losers, receivedNone, fewest, median, most, broadcasts } = losses;
+  const others = losers - receivedNone;
   const range = fewest === most ? integer(most) : `${integer(fewest)} to ${integer(most)} (median ${integer(median)})`;
   const who = others === members ? 'each of' : `${integer(others)} of`;
-  const deaf = `${integer(gotNothing)} of ${integer(members)} connections received none of ${integer(broadcasts)}`;
+  const deaf = `${integer(receivedNone)} of ${integer(members)} connections received none of ${integer(broadcasts)}`;
   const some = `${who} ${integer(members)} connections lost ${range} of ${integer(broadcasts)}`;
-  return `; ${[gotNothing > 0 && deaf, others > 0 && some].filter(Boolean).join(', ')}`;
+  return `; ${[receivedNone > 0 && deaf, others > 0 && some].filter(Boolean).join(', ')}`;
 }
 
 const incompleteOf = ({ batches }: Pick<Delivery, 'batches'>) => batches.filter((batch) => batch.lostConnected > 0);
@@ -180,8 +180,8 @@ function shareText(share: number): string {
 
 /** Returns the suggested fix if the run shows which part of the deployment lost the copies; otherwise undefined. */
 function fixOf({ losses, batches }: Delivery, processes: Result['processes']): string | undefined {
-  const { members = 0, losers = 0, gotNothing = 0 } = losses ?? {};
-  const areDeaf = gotNothing > 0 && gotNothing === losers && losers < members && batches.length >= MIN_BROADCASTS;
+  const { members = 0, losers = 0, receivedNone = 0 } = losses ?? {};
+  const areDeaf = receivedNone > 0 && receivedNone === losers && losers < members && batches.length >= MIN_BROADCASTS;
   const deaf = areDeaf
     ? 'some connections received nothing and the others everything: see why the server does not have these in the room (a join that fails or comes later than its acknowledgement, another namespace)'
     : undefined;
@@ -210,13 +210,13 @@ const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
  * @param hasOwnIds whether the run chose the ids, so that no other publisher sends them
  */
 function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): Detail {
-  const { neverOrdered, notMember, batches } = delivery;
+  const { unknownBroadcast, notMember, batches } = delivery;
   const repeated = batches.filter((batch) => batch.duplicates > 0);
   const [first] = repeated;
   const copiesOf = (batch: Batch) => batch.received + batch.unexpected + batch.notMember;
   const more = first && copiesOf(first) > 0 ? first.duplicates / copiesOf(first) : 0;
   const isWhole = (batch: Batch) => batch.duplicates === more * copiesOf(batch);
-  if (!Number.isInteger(more) || more === 0 || (neverOrdered ?? 0) + notMember > 0 || !repeated.every(isWhole))
+  if (!Number.isInteger(more) || more === 0 || (unknownBroadcast ?? 0) + notMember > 0 || !repeated.every(isWhole))
     return hasOwnIds ? repeatedToSome(delivery, processes) : { message: repeatedText(delivery) };
   const values = valuesOf({ 'copies to each receiver': more + 1, ...(processes > 0 && { processes }) });
   const times = TIMES[more + 1] ?? `${more + 1} times`;

@@ -40,20 +40,20 @@ export const messages: Check[] = [
       : undefined,
   ),
   check('MESSAGES_UNACKNOWLEDGED', ({ messages: found }, { usersLeave }) => {
-    const asked = found ? found.sent - found.unasked : 0;
+    const asked = found ? found.sent - found.ackNotRequested : 0;
     if (!found || asked === 0 || found.acknowledged === asked) return undefined;
-    const { acknowledged, unansweredConnected, unansweredDisconnected, passedOver, waitingConnections } = found;
+    const { acknowledged, unansweredConnected, unansweredDisconnected, skippedByServer, waitingConnections } = found;
     // When a virtual user leaves, the acknowledgements of its last messages may still be on the way.
     const underWay = found.connections * Math.max(...found.steps.map(({ count }) => count));
     if (usersLeave && unansweredConnected === 0 && unansweredDisconnected <= underWay) return undefined;
     // `connections` counts a connection once for each of its steps.
     const senders = found.steps.length === 1 ? found.connections : undefined;
     const isOfSome = !!waitingConnections && waitingConnections < (senders ?? 0) * MAX_SOME_SHARE;
-    const never = total(passedOver);
+    const never = total(skippedByServer);
     const neverText =
       never === 0
         ? ''
-        : `; of these, the server skipped ${integer(never)} (\`${Object.keys(passedOver).join('`, `')}\`): it acknowledged later messages of the same connections, or none at all`;
+        : `; of these, the server skipped ${integer(never)} (\`${Object.keys(skippedByServer).join('`, `')}\`): it acknowledged later messages of the same connections, or none at all`;
     const where = `${integer(unansweredConnected)} on ${connectionsText(waitingConnections, senders)} that stayed open, ${integer(unansweredDisconnected)} on lost ones${neverText}`;
     return {
       message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,

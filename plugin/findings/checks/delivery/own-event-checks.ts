@@ -121,14 +121,14 @@ export const ownEvent: Check[] = [
     const { connections, fromSeconds, toSeconds } = losses.started;
     const [from, to] = [fromSeconds, toSeconds].map((seconds) => decimals(seconds, 1));
     const rest =
-      losses.gotNothing > 0 ? `; ${integer(losses.gotNothing)} others had not been connected for that long` : '';
+      losses.receivedNone > 0 ? `; ${integer(losses.receivedNone)} others had not been connected for that long` : '';
     return {
       message: `${integer(connections)} of ${integer(losses.members)} connections got each broadcast from ${from === to ? to : `${from} to ${to}`} s after their join or connect on, and none before: their join is late${rest}`,
       values: [
         ...valuesOf({
           'connections that joined late': connections,
           members: losses.members,
-          ...(losses.gotNothing > 0 && { 'connections that received none': losses.gotNothing }),
+          ...(losses.receivedNone > 0 && { 'connections that received none': losses.receivedNone }),
         }),
         ...valuesOf(
           { 'shortest time to the first copy': fromSeconds, 'longest time to the first copy': toSeconds },
@@ -204,7 +204,7 @@ function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): b
   const steps = new Set(batches.filter((one) => one.lostConnected > 0).map(({ received }) => received)).size;
   return (
     steps >= MIN_STEPS &&
-    connections + losses.gotNothing === losses.losers &&
+    connections + losses.receivedNone === losses.losers &&
     toSeconds - fromSeconds <= MAX_SPREAD * toSeconds + 2 * interval &&
     unstartedSeconds <= toSeconds
   );

@@ -75,7 +75,7 @@ const OF_CLIENTS = {
     };
   },
   acknowledgementsCut: ({ unanswered }: Observed['acknowledgementsCut']): CodedDetail => ({
-    code: 'TAIL_CUT',
+    code: 'DRAIN_TOO_SHORT',
     message: `acknowledgements still came when the drain ended, and ${unanswered} were missing: the times to an acknowledgement are lower bounds`,
     fix: 'raise `drain.deadline`, or send less: the server cannot keep up with it',
   }),

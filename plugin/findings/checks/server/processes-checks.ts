@@ -17,7 +17,7 @@ const NOISE_BYTES = 1024 ** 2;
 const MIN_SHARE = 0.1;
 
 export const processes: Check[] = [
-  check('PROCESS_APART', ({ processes: found, workersOverTime }, measurements) =>
+  check('PROCESS_WITHOUT_CONNECTIONS', ({ processes: found, workersOverTime }, measurements) =>
     found ? apart(found, workersOverTime, measurements) : undefined,
   ),
 ];

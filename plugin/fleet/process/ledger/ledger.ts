@@ -29,7 +29,7 @@ export class Ledger {
   reached = 0;
   #duplicates = 0;
   #late = 0;
-  #neverOrdered = 0;
+  #unknownBroadcast = 0;
   #unreadable = 0;
   readonly #plan: BroadcastPlan;
   readonly #losses = new Losses();
@@ -68,7 +68,7 @@ export class Ledger {
       duplicates: this.#duplicates,
       late: this.#late,
       unreadable: this.#unreadable,
-      neverOrdered: this.#neverOrdered,
+      unknownBroadcast: this.#unknownBroadcast,
       open,
       losses: this.#losses.totals(),
     };
@@ -98,7 +98,7 @@ export class Ledger {
         return;
       }
       if (!(Number.isInteger(seq) && seq >= 1 && seq <= this.#plan.count)) {
-        this.#neverOrdered++;
+        this.#unknownBroadcast++;
         return;
       }
       row = this.#rowOf(seq, receivedAtUs);
@@ -146,7 +146,7 @@ export class Ledger {
 
   /** Discards a broadcast that is not part of the run. Its copies count as never requested. */
   discard(seq: number): void {
-    this.#neverOrdered += this.#take(seq)?.copies ?? 0;
+    this.#unknownBroadcast += this.#take(seq)?.copies ?? 0;
   }
 
   #take(seq: number): BroadcastRow | undefined {

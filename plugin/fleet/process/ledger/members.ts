@@ -167,7 +167,7 @@ export class Losses {
   }
 
   totals(): LossTotals {
-    const counts = { members: 0, losers: 0, gotNothing: 0 };
+    const counts = { members: 0, losers: 0, receivedNone: 0 };
     const [lost, expected, started, unstarted] = Array.from({ length: 4 }, createHistogram) as [H, H, H, H];
     this.#expected.forEach((of, slot) => {
       if (of === 0) return;
@@ -178,7 +178,7 @@ export class Losses {
       recordUs(expected, of);
       const sinceJoinUs = 1000 * (this.#sinceJoinMs[slot] as number);
       if (count === of) {
-        counts.gotNothing++;
+        counts.receivedNone++;
         recordUs(unstarted, sinceJoinUs);
         return;
       }

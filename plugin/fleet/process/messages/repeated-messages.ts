@@ -36,7 +36,7 @@ export class RepeatedMessages {
   #upToUs = 0;
   #dueOfEnded = 0;
   #sent = 0;
-  #unasked = 0;
+  #ackNotRequested = 0;
   #acknowledged = 0;
   #lost = 0;
   #unanswered = 0;
@@ -46,7 +46,7 @@ export class RepeatedMessages {
    * Number of unacknowledged messages, by event, for which the server has acknowledged a newer message or has never
    * acknowledged any.
    */
-  readonly #passedOver: Record<string, number> = {};
+  readonly #skippedByServer: Record<string, number> = {};
 
   /**
    * Prepares to send repeated messages.
@@ -121,7 +121,7 @@ export class RepeatedMessages {
     return {
       sent: this.#sent,
       unanswered: this.#unanswered,
-      passedOver: Object.values(this.#passedOver).reduce((sum, count) => sum + count, 0),
+      skippedByServer: Object.values(this.#skippedByServer).reduce((sum, count) => sum + count, 0),
     };
   }
 
@@ -132,11 +132,11 @@ export class RepeatedMessages {
       due: this.#due(),
       sent: this.#sent,
       notSent: { ...this.#notSent },
-      unasked: this.#unasked,
+      ackNotRequested: this.#ackNotRequested,
       acknowledged: this.#acknowledged,
       unanswered: this.#unanswered,
       waitingConnections: this.#waitingConnections,
-      passedOver: { ...this.#passedOver },
+      skippedByServer: { ...this.#skippedByServer },
       lost: this.#lost,
       measured: this.#measured.snapshot(),
       outside: this.#outside.snapshot(),
@@ -195,7 +195,7 @@ export class RepeatedMessages {
     if (!open || client?.repeat(message, ackId) !== true) return false;
     this.#sent++;
     this.#current.send(sentAtUs - dueAtUs);
-    if (ackId === undefined) this.#unasked++;
+    if (ackId === undefined) this.#ackNotRequested++;
     else {
       this.#unanswered++;
       connection.unanswered ??= new Map();
@@ -207,9 +207,9 @@ export class RepeatedMessages {
   }
 
   #change(order: AckOrder, change: () => void): void {
-    const before = order.passedOver;
+    const before = order.skippedByServer;
     change();
-    if (order.passedOver !== before) addOwn(this.#passedOver, order.event, order.passedOver - before);
+    if (order.skippedByServer !== before) addOwn(this.#skippedByServer, order.event, order.skippedByServer - before);
   }
 
   #schedule(): void {

@@ -78,7 +78,7 @@ export class AckOrder {
   }
 
   /** Number of messages that the server has passed over. Excludes the newest message, which may still be in flight. */
-  get passedOver(): number {
+  get skippedByServer(): number {
     return this.#overtaken + (this.#hasAcknowledgement ? 0 : Math.max(0, this.#waiting - 1));
   }
 
