@@ -171,7 +171,7 @@ function sectionOf(page: string, name: string): string {
  * @returns a line for each row whose number exceeds the published number by more than 10 %
  */
 export function regressions(section: string, rows: string[][], column: number): string[] {
-  const published = section.split('\n').map((line) => line.split(' | ').map((text) => text.replace(/^\| /, '')));
+  const published = section.split('\n').map((line) => line.split('|').slice(1));
   return rows.flatMap((row) => {
     const before = published.find(([variant]) => variant === row[0])?.[column] ?? '';
     const isWorse = Number.parseFloat(row[column] ?? '') > MAX_INCREASE * Number.parseFloat(before);
@@ -180,5 +180,5 @@ export function regressions(section: string, rows: string[][], column: number): 
 }
 
 function row(cells: string[]): string {
-  return `| ${cells.join(' | ')} |`;
+  return `|${cells.join('|')}|`;
 }

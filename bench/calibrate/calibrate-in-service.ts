@@ -55,9 +55,8 @@ export async function inService(): Promise<Section> {
   return {
     title: 'Memory in service',
     text:
-      'One server leaves garbage for each connection, and its twin does not. Another keeps a Buffer for each copy of a ' +
-      `broadcast for ${COPY_MS / 1000} s. Then as many connections as the computed capacity of a memory ` +
-      'budget connect and receive a broadcast. The memory that they need is the true value.',
+      `Servers leave garbage for each connection, or keep a Buffer for each copy for ${COPY_MS / 1000} s. The true value is the ` +
+      'memory that the computed capacity of a budget needs.',
     rows: [garbageRow(twin, garbage), ...rows],
   };
 }

@@ -63,9 +63,8 @@ export async function inspector({
   return {
     title: 'Memory by the inspector',
     text:
-      `An unchanged server that keeps 100 objects per connection, and the stated native memory in keys of OpenSSL, read by Node’s ` +
-      `inspector at ${plateaus} plateaus. The true value is the slope of the server’s own \`process.memoryUsage()\` after \`gc()\`, for ` +
-      'the workers with the native memory and 1 KB of handles. An interval is shown by its middle.',
+      `A server that keeps 100 objects per connection, and the stated native memory in keys of OpenSSL, read at ${plateaus} plateaus. ` +
+      'The true value is the slope of its own `process.memoryUsage()` after `gc()`, for the workers with the native memory and 1 KB of handles.',
     rows,
   };
 }

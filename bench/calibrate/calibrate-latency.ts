@@ -24,9 +24,7 @@ export async function latency(size: LatencySize): Promise<Section> {
   for (const name of size.cases) rows.push(...(await CASES[name](size)));
   return {
     title: 'Latency of every receiver',
-    text:
-      'The server sends each receiver its copy after a delay and records the actual time, which is the true value. Server and ' +
-      `generator each have a core with real-time priority. The first ${WARM_UP} broadcasts do not count.`,
+    text: `The server delays each copy and records the actual time, which is the true value. The first ${WARM_UP} broadcasts do not count.`,
     rows,
   };
 }

@@ -115,7 +115,7 @@ export function markdown({ machine, versions, sections }: Calibration): string {
 }
 
 function tableLines(head: string[], rows: string[][]): string[] {
-  const line = (row: string[]) => `| ${row.join(' | ')} |`;
+  const line = (row: string[]) => `|${row.join('|')}|`;
   return [line(head), line(head.map((_, column) => (column < 2 ? ':--' : '--:'))), ...rows.map(line)];
 }
 

@@ -58,9 +58,7 @@ const REST_LAYERS = ['workerHeapUsed', 'workerRss'];
 export async function costIntervals(): Promise<Section> {
   return {
     title: 'Intervals of costs',
-    text:
-      'How often a 95 % interval contains the true value, which is the mean of all repeats: short runs, each with a new server ' +
-      'whose V8 has a young generation of fixed size.',
+    text: 'How often a 95 % interval contains the mean of all repeats: short runs, each with a new server.',
     rows: await costRows(),
   };
 }

@@ -29,8 +29,8 @@ export async function latencyIntervals(): Promise<Section> {
   return {
     title: 'Intervals of latencies',
     text:
-      'How often a 95 % interval contains the true value. A server delays each broadcast by an exponentially distributed time ' +
-      'that all copies share; the true percentiles are those of all repeats together.',
+      'How often a 95 % interval contains the true percentile, that of all repeats together. A server delays all copies of a ' +
+      'broadcast by the same exponentially distributed time.',
     rows: [
       ...(await serverRows()),
       ...randomRows(REPEATS_OF_FEW, 6, ['even', 'skewed', 'one in ten slow', 'nothing shared']),

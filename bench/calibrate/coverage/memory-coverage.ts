@@ -29,9 +29,8 @@ export async function memoryIntervals(repeats: number): Promise<Section> {
   return {
     title: 'Intervals of memory per connection',
     text:
-      'How often a 95 % interval contains the true slope of readings drawn at random, three at each plateau. Noise is independent ' +
-      '(garbage), stays (pages that a process has taken), or both. Intervals are too wide where no noise stays: five plateaus ' +
-      'cannot show whether it does.',
+      'How often a 95 % interval contains the true slope of random readings, three at each plateau, with independent noise (garbage), ' +
+      'noise that stays (pages), or both. Five plateaus cannot show whether noise stays.',
     rows: plateauRows(repeats),
   };
 }
