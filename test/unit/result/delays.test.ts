@@ -39,7 +39,10 @@ const usual = (count: number) => Array.from({ length: count }, (): [number, numb
 describe('broadcasts that took longer than the rest', () => {
   it('counts slow broadcasts if they were late for every connection', () => {
     const found = judged([...usual(4), [2001, 2003], ...usual(5), [2000, 2004], ...usual(4)]);
-    assert.equal(found?.message, '2 of 15 broadcasts took 2.0 s to reach all connections; the others took 4 ms (median)');
+    assert.equal(
+      found?.message,
+      '2 of 15 broadcasts took 2.0 s to reach all connections; the others took 4 ms (median)',
+    );
     assert.equal(found?.about, 'application');
   });
 
