@@ -79,8 +79,8 @@ export class Fleet {
   }
 
   /**
-   * Returns a fleet that holds its connections in this process. For a few connections, whose measured times must not
-   * include messages between processes.
+   * Returns a fleet that holds its connections in this process. It is used for the run's own clients, whose measured
+   * times must not include messages between processes.
    */
   static async here(settings: FleetSettings): Promise<Fleet> {
     const start = { settings, secrets: knownSecrets(), index: 0, processes: 1 };
