@@ -1,9 +1,9 @@
 /**
- * Builds what the tests of the charts and of the Compose files need, and runs these tests:
+ * Builds the programs that the tests of the Helm charts and the Compose files need, and runs these tests:
  *
- *   npm run test:charts
+ * npm run test:charts
  *
- * Needs Go and pip, and for the first run some minutes. Later runs, also of `npm run test:deploy`, find the programs.
+ * Needs Go and pip. The first run takes some minutes. Later runs, including `npm run test:deploy`, find the programs.
  */
 import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,13 +13,13 @@ import { missingTools, PYTHON_PACKAGES, TOOLS } from './helpers/tools.ts';
 
 const BUILD_TIMEOUT_MS = 10 * 60_000;
 
-/** Go package and version, by program. */
+/** Programs, each with its Go package and version. */
 const PROGRAMS = {
   helm: 'helm.sh/helm/v3/cmd/helm@v3.22.0',
   kubeconform: 'github.com/yannh/kubeconform/cmd/kubeconform@v0.8.0',
   'compose-spec': 'github.com/compose-spec/compose-go/v2/cmd@v2.16.2',
 };
-/** The schemas of Kubernetes. */
+/** Python package with the schemas of Kubernetes. */
 const SCHEMAS = 'kubernetes-validate';
 
 const options = { stdio: 'inherit', timeout: BUILD_TIMEOUT_MS } as const;

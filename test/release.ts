@@ -20,7 +20,7 @@ import { ENGINE, HOOK, INSTRUMENT, install, pack } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
 import { eventually } from './helpers/poll.ts';
 
-/** In this order, as the first README starts the server. */
+/** READMEs in the order in which they are followed. The first one starts the server. */
 const READMES = {
   [INSTRUMENT]: 'server/instrument-package/README.md',
   [ENGINE]: 'plugin/engine/README.md',
@@ -29,7 +29,7 @@ const READMES = {
 const PORTS = [3000, 3200];
 const BLOCK_TIMEOUT_MS = 15 * 60_000;
 const SERVER_TIMEOUT_MS = 30_000;
-/** A measurement with doubts counts as done. */
+/** Exit code of a SUSPECT measurement. It counts as success here. */
 const SUSPECT = 3;
 
 const { CAPACITY_TOKEN = 'at-least-16-characters' } = process.env;
@@ -45,7 +45,7 @@ process.once('SIGINT', () => stop.abort());
 const options = { env, cancelSignal: stop.signal };
 let server: ChildProcess | undefined;
 
-/** Runs the blocks of a README. A failure ends the release, with the block and the README. */
+/** Runs the code blocks of a README. A failure ends the release, with the block and the README. */
 async function follow(name: string, readme: string, tarballs: string[]): Promise<void> {
   const project = join(folder, name);
   mkdirSync(project, { recursive: true });
@@ -56,7 +56,7 @@ async function follow(name: string, readme: string, tarballs: string[]): Promise
   const [scenario] = codeBlocks(markdown, 'yaml');
   if (scenario !== undefined) writeFileSync(join(project, 'scenario.yml'), scenario);
   const [code] = codeBlocks(markdown, 'js');
-  // A server's project has Socket.IO.
+  // Installs Socket.IO, which the project of a server has.
   if (code !== undefined) await execa('npm', ['install', 'socket.io'], { cwd: project, ...options });
   for (const [index, block] of codeBlocks(markdown, 'sh').entries()) {
     console.log(`\n${readme}, block ${index + 1}:\n${block}`);

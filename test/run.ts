@@ -1,13 +1,13 @@
 /**
- * Runs test files like `node --test`, and retries some of the failed ones.
+ * Runs test files like `node --test`, and retries some of the failed files.
  *
  * node test/run.ts CONCURRENCY PATTERN…
  *
- * Files start in the order of the patterns: put the slowest first, so that none runs alone at the end.
+ * Files start in the order of the patterns. The slowest should be first, so that none runs alone at the end.
  *
  * These tests start real proxies, process managers and load generators, and wait for them for a limited time. A test
- * can therefore fail because other programs use the CPUs. A failed file has a second attempt, alone, only if other
- * programs used at least `OTHERS_SHARE` of the CPUs meanwhile. The end of the output lists it, with their share.
+ * can therefore fail because other programs use the CPUs. A failed file gets a second attempt, alone, only if other
+ * programs used at least `OTHERS_SHARE` of the CPUs while it ran. The end of the output lists the file with this share.
  */
 import { globSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -16,29 +16,32 @@ import { run } from 'node:test';
 import { spec } from 'node:test/reporters';
 import { OtherWork } from './helpers/other-work.ts';
 
-/** Share of all CPUs of this machine used by other programs and by the hypervisor. */
+/** Share of this machine's CPUs that other programs and the hypervisor used. */
 const OTHERS_SHARE = 0.2;
-/** More failed files than this are no accident. */
+/** Maximum number of files with a second attempt. If more files fail, the cause is not chance. */
 const MAX_SECOND_ATTEMPTS = 3;
-/** Time limit. A file that still runs, such as a server that a failed test left, is ended and listed. */
+/**
+ * Time limit of a file. A file that still runs, for example because of a server that a failed test left, is ended and
+ * listed.
+ */
 const LONGEST_MS = 30 * 60_000;
 const TOGETHER = 'one:';
 
 interface Failure {
   file: string;
-  /** Share of the CPUs that other programs used while it ran. */
+  /** Share of the CPUs that other programs used while the file ran. */
   others: number;
 }
 
 type Others = Pick<OtherWork, 'read' | 'share'>;
 
-/** Folders, by the file that imports their tests. */
+/** Folders by the generated file that imports their tests. */
 const folders = new Map<string, string>();
 
 /**
- * Exits with code 1 if a test failed.
- * @param patterns files to run. A pattern with the prefix `one:` runs the files of each folder one after the other in
- * one process, which loads their common code once. They count as one file, also in a second attempt.
+ * Runs tests. Exits with code 1 if a test failed.
+ * @param patterns files to run. With the prefix `one:`, the files of each folder run one after the other in one
+ * process, which loads their common code once. They count as a single file, also for a second attempt.
  */
 export async function runTests(patterns: string[], concurrency: number, others: Others): Promise<void> {
   const files = filesOf(patterns);
@@ -56,7 +59,7 @@ export async function runTests(patterns: string[], concurrency: number, others: 
   console.log(`Failed once, passed at the second attempt: ${names(failed)}`);
 }
 
-/** @returns each file once; a folder that runs in one process is replaced by a file that imports its tests */
+/** @returns each file once; a folder that runs in one process is replaced by a generated file that imports its tests */
 function filesOf(patterns: string[]): string[] {
   const generated = mkdtempSync(join(tmpdir(), 'test-'));
   process.on('exit', () => rmSync(generated, { recursive: true }));
@@ -92,8 +95,8 @@ async function failures(files: string[], concurrency: number, others: Others): P
     if (summary.file === undefined) whole = summary;
     else if (!summary.success) failed.add(summary.file);
   });
-  // A file that did not run to its end has no summary, but is reported like a test. (A test's `file` can be a
-  // helper's.)
+  // Notes a file that did not run to its end. It has no summary, but is reported like a test. (The `file` of a test can
+  // be that of a helper.)
   stream.on('test:fail', ({ file, name }) => {
     if (file !== undefined && file === name) failed.add(file);
   });
@@ -126,7 +129,7 @@ function names(which: (Failure | string)[]): string {
 
 if (import.meta.main) {
   const [concurrency = '1', ...patterns] = process.argv.slice(2);
-  // All these processes compile mostly the same code.
+  // Shares a compile cache, because all these processes compile mostly the same code.
   process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
   const others = new OtherWork(process.pid);
   await others.start();

@@ -1,6 +1,6 @@
 /**
- * A rejected promise without a handler ends the process. Biome finds promises that a statement drops; this test finds
- * promises that a callback returns to an emitter or a timer.
+ * Finds promises that a callback returns to an emitter or a timer. A rejected promise without a handler ends the
+ * process. Biome finds only promises that a statement drops.
  */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
@@ -10,13 +10,13 @@ import { parseSync, Visitor } from 'oxc-parser';
 import { sourceFiles } from '../helpers/imports.ts';
 import { ROOT } from '../helpers/pages.ts';
 
-/** Methods and functions that ignore what their callback returns. */
+/** Methods and functions that ignore the result of their callback. */
 const METHODS = /^(on|once|onAny|use|addListener|prependListener|addEventListener|nextTick)$/;
 const FUNCTIONS = /^(createServer|createTlsServer|setTimeout|setInterval|setImmediate|queueMicrotask)$/;
 
 type Node = { type: string; start: number } & Record<string, unknown>;
 
-/** @returns `path:line` of each call with a callback whose promise is dropped */
+/** @returns `path:line` of each call whose callback returns an ignored promise */
 function droppedPromises(path: string, text: string): string[] {
   const { program, errors } = parseSync(path, text);
   if (errors[0]) throw new Error(`${path}: ${errors[0].message}`);
@@ -42,7 +42,7 @@ function droppedPromises(path: string, text: string): string[] {
     .map(({ start }) => `${path}:${text.slice(0, start).split('\n').length}`);
 }
 
-/** @returns the last name of `a`, `a.b` and `this.#b` */
+/** @returns the last name of an expression such as `a`, `a.b` or `this.#b` */
 function nameOf(node: unknown): string | undefined {
   const { type, name, property } = node as { type: string; name?: string; property?: unknown };
   if (type === 'MemberExpression') return nameOf(property);

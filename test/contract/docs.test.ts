@@ -1,4 +1,6 @@
-/** Compares pages with the code: the generated reference, and tables of what the code or its tests have. */
+/**
+ * Compares pages of the documentation with the code: the generated reference, and tables that list parts of the code.
+ */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -127,7 +129,7 @@ it('each documented difference from other engines in guide/writing-scenarios.md 
 
 describe('result.schema.json', () => {
   const published = JSON.parse(readFileSync(RESULT_SCHEMA, 'utf8'));
-  // Converted back to zod: another validator would be a dependency for this test alone.
+  // Converts the JSON Schema back to zod, so that the test needs no other validator.
   const schema = z.fromJSONSchema(published);
 
   it('result.schema.json is generated from this version: npm run docs:reference', () => {

@@ -1,4 +1,7 @@
-/** Each figure is declared once, at its key in the schema of the result, and is shown from there everywhere. */
+/**
+ * Checks that each figure is declared once, at its key in the result schema, and that all other places use this
+ * declaration.
+ */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -85,7 +88,8 @@ describe('figures', () => {
       const second = names.filter((name) => text.includes(`'${name}'`));
       return [...second, ...(text.match(/\bquantity: '\w+'/g) ?? [])].map((match) => `${file}: ${match}`);
     });
-    // Expectations name the threshold that replaces them. Usable runs and rows by place are no keys of a result.
+    // These strings look like keys of the result, but are not: metrics that replace an expectation, and internal keys
+    // of comparisons.
     assert.deepEqual(found.sort(), [
       'protocol/codes/expectations.ts: connections.rate',
       'protocol/codes/expectations.ts: socketio.delivery.coverage',

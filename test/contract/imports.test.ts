@@ -1,11 +1,11 @@
-/** Allowed imports between rooms; CONTRIBUTING.md shows the same as a diagram and a table. */
+/** Allowed imports between folders of the code. CONTRIBUTING.md shows them as a diagram and a table. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { column } from '../helpers/columns.ts';
 import { importsOf, inCycles, readImports, sourceFiles } from '../helpers/imports.ts';
 import { firstColumn, page, section } from '../helpers/pages.ts';
 
-/** Rooms that each room may import, by the last part of the name, besides `protocol`. */
+/** Folders that each folder may import, by the last part of the name. Every folder may import `protocol`. */
 const ALLOWED: Record<string, string> = {
   protocol: '',
   'plugin/script': '',
@@ -35,7 +35,9 @@ const MAP = new Map(
   ]),
 );
 
-/** The longest matching folder owns a file. @returns the topmost folder of a file that is in no room */
+/**
+ * @returns the folder of CONTRIBUTING.md's map to which a file belongs: the longest match, or else its topmost folder
+ */
 function roomOf(path: string): string {
   const rooms = [...MAP.keys()].filter((room) => path.startsWith(`${room}/`));
   return rooms.sort((a, b) => b.length - a.length)[0] ?? path.split('/')[0] ?? path;

@@ -1,6 +1,6 @@
 /**
- * `socketio-capacity-instrument` as users get it: packed, installed into an empty project, and run by every supported Node version. These
- * Nodes come from the npm package `node`, through npm's cache.
+ * Tests `socketio-capacity-instrument` as users get it: packed, installed into an empty project, and run by every
+ * supported version of Node. The versions come from the npm package `node`, through npm's cache.
  */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -20,16 +20,19 @@ import { startProcess } from '../helpers/process.ts';
 const { INSTRUMENT } = packages;
 
 const KB = 1024;
-/** Memory that the application keeps for each connection, and memory that it allocates and drops. */
+/** Memory that the application keeps for each connection, and memory that it allocates and drops for each. */
 const KEPT_BYTES = 64 * KB;
 const GARBAGE_BYTES = 64 * KB;
-/** Heap that Socket.IO itself keeps for a connection: 4 KB with Node 26, up to 15 KB with Node 18, and compiled code. */
+/**
+ * Heap that Socket.IO itself keeps for a connection: 4 KB with Node 26, up to 15 KB with Node 18. It includes compiled
+ * code.
+ */
 const OF_SOCKET_IO = { least: 2 * KB, most: 20 * KB };
 const PLATEAUS = 4;
 const CONNECTIONS_OF_EACH = 40;
 
 const OLDEST = { node: '18.2.0', socketIo: '4.6.0' };
-/** Includes the version that runs this test. */
+/** Versions of Node to test, including the version that runs this test. */
 const NODES = [OLDEST.node, '18', '20', '22', '24', '26'];
 
 const SERVING = `

@@ -1,6 +1,6 @@
 /**
- * `npm install` in a checkout prints no warnings on any Node that npm supports, and the installed packages run on the Node that it
- * installs.
+ * Checks that `npm install` in a checkout prints no warning on any Node that npm supports, and that the packages run on
+ * the installed Node.
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ import { ROOT } from '../helpers/pages.ts';
 interface Manifest {
   version: string;
   engines?: { node?: string };
-  /** Only in the lockfile. */
+  /** Fields that occur only in the lockfile. */
   optional?: boolean;
   resolved?: string;
   optionalDependencies?: Record<string, string>;

@@ -1,4 +1,6 @@
-/** All pages: their links work, their examples are accepted, and the scenarios and scripts that they name exist. */
+/**
+ * Checks all pages of the documentation: links work, examples are accepted, and the named scenarios and scripts exist.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -47,7 +49,10 @@ describe('all pages', () => {
   });
 });
 
-/** Finds the file of a link, absolute in the site or relative to its page, with or without an extension. */
+/**
+ * Returns the file of a link. The link can be absolute in the site or relative to its page, with or without an
+ * extension.
+ */
 function locate(from: string, target: string): string | undefined {
   const base = target.startsWith('/') ? join('docs', target) : join(dirname(from), target);
   return [base, `${base}.md`, join(base, 'index.md'), join('docs/public', target)].find(
@@ -60,7 +65,7 @@ function problemsOf(example: unknown): Problem[] {
   return isStudy ? parsePlan(example, '').problems : mistakesIn(asScript(example) as never);
 }
 
-/** Completes an example, which may be a whole script, its `config`, or the steps of a flow. */
+/** Completes an example to a script. An example can be a whole script, its `config`, or the steps of a flow. */
 function asScript(example: unknown): object {
   const base = { target: 'http://127.0.0.1:8080', processor: './processor.js' };
   const whole = Array.isArray(example) ? { scenarios: [{ flow: example }] } : (example as Record<string, object>);

@@ -1,4 +1,4 @@
-/** No report contradicts itself or its result, for published results and for changed ones. */
+/** Checks that no report contradicts itself or its result. Tested with published results and with changed results. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { describe, it } from 'node:test';
@@ -22,19 +22,25 @@ import { ROOT } from '../helpers/pages.ts';
 import { textOfPage } from '../helpers/report-text.ts';
 
 const PUBLISHED = globSync('docs/{reports/*/result.json,studies/*/runs/*.json}', { cwd: ROOT });
-/** Drawing takes a second: pages are checked for the reports only, the other forms for all results. */
+/**
+ * Pages with charts take a second to draw, so they are checked only for reports. Other formats are checked for all
+ * results.
+ */
 const isDrawn = (path: string) => path.startsWith('docs/reports/');
-/** Terms of another published benchmark report, which only the page that compares with it uses. */
+/** Terms of a foreign benchmark report. Only the page that compares with that report may use them. */
 const FOREIGN = /theoretical max|\bgrade\b|\(approx\)|peak ÷/i;
 const COST = 'What a connection costs this deployment';
-/** Headlines and sentences about the cost of a connection. In tables, each cost has its layer beside it. */
+/**
+ * Headlines and sentences about the cost of a connection. Costs in tables do not count, because their layer stands
+ * beside them.
+ */
 const COSTS = [
   /memory per connection[^\d]{0,12}([\d,.]+) KB/gi,
   /([\d,.]+) KB (?:per|a|each) connection/gi,
   /(?:together|layers use|connection (?:costs|takes|keeps|needs))[^\d\n]{0,30}([\d,.]+) KB/gi,
 ];
 
-/** @returns the figures that a text calls the cost of a connection */
+/** @returns the figures that a text presents as the cost of a connection */
 function costsIn(text: string): Set<string> {
   return new Set(COSTS.flatMap((pattern) => [...text.matchAll(pattern)].map(([, cost]) => String(cost))));
 }
@@ -42,7 +48,7 @@ function costsIn(text: string): Set<string> {
 const amountOf = (cell: Table['rows'][number][number] | undefined) =>
   typeof cell === 'object' && 'quantity' in cell ? cell : null;
 
-/** @returns the contradictions between the report and its result, or within the report */
+/** @returns contradictions between the report and its result, or within the report */
 function contradictionsIn(document: Document, result: Result, drawn = true): string[] {
   const { answer, sections } = document;
   const { memory, delivery, connections } = result;
@@ -66,7 +72,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
   const cells = parts.map(([, cell]) => amountOf(cell));
   const total = amountOf(costs[0]?.rows.at(-1)?.[1])?.value ?? null;
   const sum = cells.reduce((all, cell) => all + (cell?.value ?? cell?.interval?.high95 ?? 0), 0);
-  // If parts are intervals, the total can only be compared with the sum of their upper ends.
+  // If parts of a sum are intervals, the total is comparable only with the sum of their upper ends.
   const isPoint = cells.every((cell) => !cell?.interval || cell.value !== null);
   const doubts = parts.map(([name]) => {
     const layer = { workers: 'workerRss', proxy: 'nginxRss', kernel: 'kernelSlab' }[String(name)];
@@ -150,7 +156,7 @@ describe('a contradiction', () => {
     });
   }
 
-  /** Sentences of reports before there was one headline. */
+  /** Sentences of older reports, which had several headlines. */
   const SENTENCES: [contradiction: string, text: string][] = [
     ['a rule of another report', 'Theoretical Max Connections: 8,377'],
     ['a rule of another report', 'Memory per Connection (approx): 250.3 KB'],

@@ -1,4 +1,4 @@
-/** Comments and test titles stand alone: they begin with their subject or verb, and name the subject. */
+/** Checks that comments and test titles stand alone: they begin with their subject or verb, and name the subject. */
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { describe, it } from 'node:test';
 import { parseSync, Visitor } from 'oxc-parser';
 import { ROOT } from '../helpers/pages.ts';
 
-/** Constructs to rewrite, by the rule that they break. */
+/** Forbidden constructs, by the rule that they break. */
 const RULES = {
   'begin with a noun phrase or a verb':
     /^(of|by|as|where|with|not|so that|who|whoever|what|those|such|nobody|somebody|others|no longer)\b/i,
@@ -14,7 +14,7 @@ const RULES = {
     /(?<!`)\b(whoever|nobody|somebody|of which|of whom|those (that|who)|(is|are|was) told(?! apart)|in vain|of (ours|theirs)|c[oa]mes? back)\b/i,
 };
 
-/** @returns the broken rules of comments, and of the titles of tests and of their tables */
+/** @returns the rules that comments and test titles break, including titles in tables of cases */
 function brokenIn(path: string, text: string): string[] {
   const { program, comments } = parseSync(path, text);
   const broken: string[] = [];

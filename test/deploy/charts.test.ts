@@ -1,4 +1,7 @@
-/** The Helm charts: linted, rendered, checked against the schemas of Kubernetes, and against the code that they start. */
+/**
+ * Tests the Helm charts: they are linted, rendered, and checked against the schemas of Kubernetes and against the code
+ * that they start.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -14,7 +17,7 @@ import { ROOT } from '../helpers/pages.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { missingTools } from '../helpers/tools.ts';
 
-/** The oldest version that the charts accept, and the newest with known schemas. */
+/** Versions of Kubernetes: the oldest that the charts accept, and the newest with schemas. */
 const KUBERNETES = ['1.28.0', '1.37.0'];
 
 const scenario = join(ROOT, 'scenarios/10k.yml');
@@ -36,7 +39,7 @@ function render(chart: (typeof CHARTS)[number], ...more: string[]): Manifest[] {
   return manifests(helm('template', 'web', join(DEPLOY, 'helm', chart), ...release, ...VALUES[chart], ...more));
 }
 
-/** @returns the folder of schemas of the Python package kubernetes-validate; undefined without the package */
+/** @returns the folder of schemas in the Python package kubernetes-validate; undefined without the package */
 function schemas(): string | undefined {
   try {
     const code = 'import kubernetes_validate, os; print(os.path.dirname(kubernetes_validate.__file__))';
@@ -48,8 +51,8 @@ function schemas(): string | undefined {
 }
 
 /**
- * Inlines definitions, since kubeconform reads each schema from one file. @param from folder of schemas that refer to definitions beside
- * them
+ * Inlines definitions into schemas, because kubeconform reads each schema from a single file.
+ * @param from folder of schemas that refer to definitions in other files
  * @param to folder for the complete schemas
  */
 function standalone(from: string, all: Manifest[], to: string): void {
@@ -102,7 +105,8 @@ for (const chart of CHARTS) {
         const own = { readOnlyRootFilesystem: true, allowPrivilegeEscalation: false, capabilities: { drop: ['ALL'] } };
         for (const { securityContext, resources } of pod.containers) {
           assert.partialDeepStrictEqual(securityContext, own, pod.name);
-          // CPU limits would throttle what is measured; a worker's capacity is computed for its memory limit.
+          // A pod has a memory limit but no CPU limit. A CPU limit would throttle the measured processes; the memory
+          // limit determines the capacity of a worker.
           assert.deepEqual(Object.keys(resources.limits), ['memory'], pod.name);
         }
       }

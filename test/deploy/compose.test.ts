@@ -1,6 +1,6 @@
 /**
- * The Compose files, read by the parser of Docker Compose: `go install github.com/compose-spec/compose-go/v2/cmd@latest`, renamed from
- * `cmd` to `compose-spec`.
+ * Tests the Compose files with the parser of Docker Compose: `go install
+ * github.com/compose-spec/compose-go/v2/cmd@latest`, renamed from `cmd` to `compose-spec`.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -28,7 +28,7 @@ describe('the Compose specification', { skip: missingTools('compose-spec') }, ()
 });
 
 async function servicesOf(path: string): Promise<string[]> {
-  // Run alone, the parser reads no environment.
+  // Disables interpolation, because the parser alone does not read the environment.
   const args = ['-no-interpolation', '-format', 'json', path];
   const { exitCode, stdout, all } = await execa('compose-spec', args, { reject: false, all: true });
   assert.equal(exitCode, 0, all);

@@ -1,4 +1,4 @@
-/** The image as built by its Dockerfile, run in namespaces instead of a container runtime. */
+/** Tests the image that the Dockerfile describes. It runs in namespaces instead of a container runtime. */
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -73,7 +73,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
       const { exitCode, all } = await deployment.ended(name);
       assert.equal(exitCode, 0, all);
     });
-    // If an agent failed, the conductor would wait.
+    // Waits for the agents as well. If an agent failed, the conductor would wait for it forever.
     const [{ exitCode, all }] = await Promise.all([deployment.ended('conductor'), ...agents]);
     const result = latestResult(deployment.volume('results')) ?? assert.fail(all);
     assertGood(result, exitCode ?? null, all);

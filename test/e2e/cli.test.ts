@@ -1,4 +1,4 @@
-/** `npx socketio-capacity compare | check | report` on existing results, as typed by a user or a CI job. */
+/** Tests `npx socketio-capacity compare | check | report` on existing results, as a user or a CI job runs it. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -21,7 +21,7 @@ function writeRun(parent: string, name: string, change: (result: Result) => unkn
   writeFileSync(join(parent, name, 'result.json'), JSON.stringify(result));
 }
 
-/** Writes a series with these one-way p50s; several settings take turns. */
+/** Writes a series whose runs have these one-way p50s. If there are several settings, runs alternate between them. */
 function writeSeries(parent: string, name: string, p50s: number[], vary: Study['plan']['vary'] = {}): void {
   const [[key = '', values = ['']] = []] = Object.entries(vary);
   const { length: sides } = values;
@@ -161,7 +161,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
       ['broken --save b.json', 2, /^BASELINE_INVALID/],
       ['one --save b.json --against b.json', 2, /not both/],
       ['same --against b.json --name none', 2, /main, single/],
-      // A single run shows missing copies and failures, but no differences of noisy figures.
+      // A single run can show missing copies and failures, but no difference of a noisy figure.
       ['one --against b.json --name single', 5, /^B against A: inconclusive[\s\S]*study\s+<scenario>/],
       ['one --against b.json --margin 0', 2, /such as 20%/],
       ['half --against b.json --name single', 1, /worse in Connections failed/],

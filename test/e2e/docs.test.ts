@@ -1,4 +1,7 @@
-/** The site as a reader sees it: built, served, opened in a browser. One page of each kind; test/unit/docs has all pages. */
+/**
+ * Tests the site as a reader sees it: built, served, and opened in a browser. It opens one page of each kind;
+ * test/unit/docs checks all pages.
+ */
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
@@ -19,11 +22,13 @@ const TYPES: Record<string, string> = {
   '.png': 'image/png',
   '.svg': 'image/svg+xml',
 };
-/** Kills the build on a time-out: a hook that times out keeps running, and would leave its browser behind. */
+/**
+ * Timeout after which the build is killed. A hook that times out would continue to run, and leave its browser running.
+ */
 const BUILD_TIMEOUT_MS = 300_000;
 
 const REPORT = '/reports/5k.html';
-/** The accessible name of the theme's search button contains only part of its text. */
+/** Selector of the theme's search button. Its accessible name contains only part of its text. */
 const SEARCH_BUTTON = '.DocSearch-Button';
 
 const PAGES: Record<string, { charts?: true; axe: 'light' | 'dark' }> = {

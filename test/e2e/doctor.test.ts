@@ -1,4 +1,4 @@
-/** The doctor's predictions: with a lowered limit, a run ends at the predicted number of connections. */
+/** Tests the predictions of the doctor: with a lowered limit, a run ends at the predicted number of connections. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { readdirSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { CLI, cli } from '../helpers/cli.ts';
 import { ROOT } from '../helpers/pages.ts';
 import { quickScript, startRun, strays } from '../helpers/run.ts';
 
-/** @param before shell commands that change the limits */
+/** @param before shell commands that lower the limits */
 async function doctor(before: string, args: string[]) {
   const command = `${before}; exec "${process.execPath}" "${CLI}" doctor "$@"`;
   const { exitCode, stdout, stderr } = await execa('sh', ['-c', command, 'sh', ...args], { cwd: ROOT, reject: false });
@@ -77,7 +77,7 @@ describe('source ports', {
 
   for (const [title, cause, options] of [
     ['from an address that the kernel chooses', 'EADDRNOTAVAIL', {}],
-    // The socket is bound before it connects, so the bind fails.
+    // The socket is bound before it connects, so the bind fails if ports run out.
     ['from one configured address', 'EADDRINUSE', { client: 'official', localAddresses: ['127.0.0.2'] }],
   ] as const) {
     it(`source ports run out at the predicted number of connections ${title}`, async () => {
@@ -91,7 +91,7 @@ describe('source ports', {
   }
 });
 
-/** Returns why the tests of ports cannot run on this machine; false if they can. */
+/** @returns why the tests of ports cannot run on this machine; false if they can */
 function whyNoNamespace(): string | false {
   try {
     execFileSync('unshare', ['-rn', 'ip', 'link', 'set', 'lo', 'up'], { stdio: 'ignore' });

@@ -1,4 +1,7 @@
-/** Failures that people report in public: the first finding is the cause, and the page of the docs quotes it. */
+/**
+ * Tests failures that people report in public. The first finding must name the cause, and a page of the documentation
+ * quotes it.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { after, describe, it, type TestContext } from 'node:test';
@@ -21,13 +24,13 @@ const SECTIONS = {
   Memory: leaks,
 };
 
-/** Quotes of the runs, by failure. */
+/** Messages of the runs that the page quotes, by failure. */
 const quotes = new Map<Failure, Quote>();
 
-/** Ignores findings about a busy machine. */
+/** Selects findings about the server. Findings about a busy machine do not count. */
 const isOfServer = ({ about }: { about: string }) => about === 'deployment' || about === 'application';
 
-/** Runs that other programs may disturb so much that they have no figures. */
+/** Maximum number of disturbed runs. A run that other programs disturb too much has no figures. */
 const MOST_DISTURBED_RUNS = 2;
 
 function startRun({ flow = HOLD, engineOptions = {}, options = {}, phases }: Failure, served: string | Served) {
@@ -38,9 +41,9 @@ function startRun({ flow = HOLD, engineOptions = {}, options = {}, phases }: Fai
 }
 
 /**
- * Asserts the first finding of a run. A run whose first finding is that other programs used the CPUs has no figures
- * and is measured again on a new server.
- * @returns the first finding, as the page quotes it
+ * Asserts the first finding of a run. If the first finding is that other programs used the CPUs, the run has no figures
+ * and is repeated on a new server.
+ * @returns the first finding in the form that the page quotes
  */
 async function assertFirstFinding(t: TestContext, failure: Failure, disturbed = 0): Promise<Quote> {
   const { code, about = 'deployment', message, fix = /./ } = failure;
@@ -71,7 +74,7 @@ async function assertFirstFinding(t: TestContext, failure: Failure, disturbed = 
     failure.passes ? ['PASSED', false] : ['FAILED', true],
     output,
   );
-  // On a slow machine, the ramp can be too slow as well.
+  // A slow machine may also fail to reach the rate of the ramp.
   const unexpected = others.filter(({ code }) => code !== 'RATE_NOT_REACHED');
   assert.deepEqual(unexpected, [], output);
   return { message: `${failure.passes ? 'Passed.' : 'Failed:'} ${first.message}`, fix: `${first.fix} (${first.code})` };
@@ -84,7 +87,7 @@ describe('failures that people report', { concurrency: 3 }, () => {
     });
   }
 
-  // Written only with all failures: `--test-name-pattern` runs some.
+  // Writes the page only if all failures were tested. `--test-name-pattern` selects only some.
   after(() => {
     const all = Object.values(SECTIONS).flat();
     if (quotes.size < all.length) return;

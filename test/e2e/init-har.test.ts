@@ -1,4 +1,4 @@
-/** From a session in a browser to the answer of a run. */
+/** Tests the way from a recorded browser session to the answer of a run. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -41,7 +41,7 @@ it('init writes a scenario from a recording that measures the recorded applicati
   const output = run.output();
   assert.deepEqual([connections.opened, connections.failed], [CONNECTIONS, 0], output);
   assert.deepEqual([delivery?.broadcasts, delivery?.coverage], [5, 1], output);
-  // The server also received the messages of the warm-up.
+  // The server also received the texts of the warm-up.
   assert.ok(receivedTexts.length >= 5, output);
   assert.ok(!output.includes(PASSWORD));
 });

@@ -1,4 +1,4 @@
-/** report.html as a reader opens it: from a file. */
+/** Tests report.html as a reader opens it, from a file. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,7 +13,7 @@ import { reportHtml } from '../helpers/report-text.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { sample } from '../helpers/zod-sample.ts';
 
-// Strings, since they are evaluated in the page, whose types the tests do not have.
+// JavaScript that runs in the page. It is a string, because the tests lack the types of a page.
 const BACKGROUND = 'getComputedStyle(document.body).backgroundColor';
 const LINE_COLOR = `getComputedStyle(document.querySelector('.chart path[stroke="var(--blue)"]')).stroke`;
 const folder = tempFolder({ after });

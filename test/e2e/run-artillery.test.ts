@@ -1,4 +1,4 @@
-/** Features of Artillery in a run: users' data, skipped arrivals, checks, and the terminal. */
+/** Tests features of Artillery in a run: data of users, skipped arrivals, checks, and the terminal. */
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -15,13 +15,16 @@ import { urlOf } from '../helpers/raw-listen.ts';
 import { goodResult, quickScript, reasonsOfServer, startRun } from '../helpers/run.ts';
 import { Screen } from '../helpers/screen.ts';
 
-/** Ends each update of the live line. */
+/** Control characters at the end of each update of the live line: cursor up and carriage return. */
 const BACK_UP = '\x1b[1A\r';
 const VERDICT = /^Measurement: (VALID|SUSPECT)/m;
 const LIVE = / · (\d+ \/ 10 connected|broadcast \d)/;
 const COLUMNS = 100;
 
-/** Runs against a server that checks a token in the handshake. @param isKnown whether the token is accepted */
+/**
+ * Starts a run on a server that checks a token in the handshake.
+ * @param isKnown whether the server accepts the token
+ */
 async function startLogin(
   t: TestContext,
   isKnown: (token: string) => boolean,
@@ -47,7 +50,7 @@ describe('a run', { concurrency: 2 }, () => {
       thresholds: [{ 'connections.failed': 1 }],
       conditions: [{ expression: 'connections.peak > 100', strict: false }],
     };
-    // Tokens come from a file, also for the warm-up, the probe and the reference receiver.
+    // A file has the tokens, also those of the warm-up, the probe and the reference receiver.
     const run = await startLogin(t, (token) => token.startsWith('token-'), { ensure }, { live: true });
     const live = await eventually('the live view', () => /Live view: (http:\S+)/.exec(run.output())?.[1], 60_000);
     const connected = /^socketio_capacity_connections\{[^}]*\} (\d+)$/m;
@@ -70,12 +73,12 @@ describe('a run', { concurrency: 2 }, () => {
       ['connections.failed < 1', true, true, 0],
       ['connections.peak > 100', false, false, 10],
     ]);
-    // The verdict is one test case; a busy machine makes a run suspect.
+    // One test case stands for the verdict. It fails if a busy machine makes the run SUSPECT.
     const failures = verdict.status === 'VALID' ? 0 : 1;
     assert.match(read('junit.xml'), new RegExp(`tests="7" failures="${failures}" errors="0" skipped="1"`));
     assert.equal(read('samples.csv').trim().split('\n').length, 1 + samples.length);
 
-    // Artillery's own metrics are in a file.
+    // A file contains Artillery's own metrics.
     const kept = read('artillery.log');
     for (const part of ['Phase started: ', 'Summary report', 'vusers.created: ']) assert.ok(kept.includes(part), part);
     assert.doesNotMatch(run.output(), /vusers\.created|Phase started/);
@@ -85,7 +88,7 @@ describe('a run', { concurrency: 2 }, () => {
       lines.every(({ length }) => length <= 80),
       run.output(),
     );
-    // The number of findings depends on the machine.
+    // The maximum number of lines depends on the number of findings, which depends on the machine.
     const maxLines = 35 + 5 * (run.result()?.findings.length ?? 0);
     assert.ok(lines.filter((line) => !LIVE.test(line)).length < maxLines, run.output());
   });
@@ -146,7 +149,7 @@ describe('a run', { concurrency: 2 }, () => {
     const screen = new Screen(COLUMNS);
     let maxLines = 0;
     const stages = new Set<string>();
-    // Reads the screen whenever the cursor comes to rest.
+    // Writes the output to a simulated screen, update by update.
     for (const part of run.output().split(BACK_UP)) {
       screen.write(part + BACK_UP);
       const live = screen.lines().filter((line) => LIVE.test(line));

@@ -1,4 +1,7 @@
-/** A generator that loses one of its processes: the result shows nothing about the deployment, and the exit code is 4. */
+/**
+ * Tests a generator that loses one of its processes. The result shows nothing about the deployment, and the exit code
+ * is 4.
+ */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';

@@ -1,4 +1,4 @@
-/** Virtual users that leave by themselves: the run measures while they come and go. */
+/** Tests virtual users that disconnect by themselves. The run measures while users connect and disconnect. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { startApp } from '../helpers/app.ts';
@@ -10,7 +10,7 @@ const USERS = 60;
 const PHASES = [{ duration: 3, arrivalRate: USERS / 3 }];
 const DELIVERY = { event: 'said', id: '$.0.id', join: 'enter' };
 const BATCHES = { every: { seconds: 0.5, emit: { channel: 'event_batch', data: { type: 'a' } }, acknowledge: true } };
-/** Variables of each user. */
+/** Variables of each virtual user. */
 const VARIABLES = Array.from({ length: USERS }, (_, index) => ({ me: `user-${index}` }));
 const FLOW = [
   { emit: ['enter', 'hall'], acknowledge: {} },
@@ -28,7 +28,10 @@ function script(target: string, options: object, flow: object[] = FLOW) {
   );
 }
 
-/** Sends a message to everybody in the hall, except copies that `skips` selects. @returns the number of copies sent */
+/**
+ * Starts a server that sends each message to all users, except copies that `skips` selects.
+ * @returns the number of copies sent
+ */
 async function startHall(t: Parameters<typeof startChat>[0], skips = (_copy: number) => false) {
   const counts = { sent: 0, skipped: 0 };
   const { url } = await startChat(t, (io) => {
@@ -61,7 +64,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.equal(memory.overTime?.kind, 'load');
     assert.ok(delivery?.frames, output);
     assert.deepEqual([delivery.broadcasts, delivery.coverage], [USERS, 1], output);
-    // A copy to a user that is leaving may not arrive, and is not expected to.
+    // A copy to a user that is disconnecting may be lost, so the run does not expect it.
     assert.ok(delivery.frames <= counts.sent && delivery.frames > 0.9 * counts.sent, output);
     assert.equal(delivery.received + delivery.unexpected, delivery.frames, output);
     assert.match(output, /60 in all, open for \d\.\d s on average/);
@@ -82,7 +85,8 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     const { result, output } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;
     assert.equal(result.outcome.status, 'FAILED', output);
     const lost = result.delivery?.lostConnected ?? 0;
-    // Copies to users that left within a second do not count, as they may have been in flight.
+    // Skipped copies to users that disconnected within a second do not count as lost, because they may have been in
+    // flight.
     assert.ok(lost > 0.3 * counts.skipped && lost <= counts.skipped, `${lost} of ${counts.skipped}\n${output}`);
   });
 

@@ -37,7 +37,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.deepEqual(memory.residualBytes, {}, 'without collections, there is no memory at rest');
     const { slope = 0, doubt } = memory.perConnectionBytes.workerRss ?? {};
     assert.equal(doubt, undefined);
-    // Plus some memory of the connection itself.
+    // The connection itself takes some memory, too.
     assert.ok(slope > KEPT_BYTES && slope < 1.2 * KEPT_BYTES, String(slope));
     assert.ok((cpu.worker?.rampSecondsPerThousandConnects ?? 1) > 0);
     assert.ok((capacity.memoryLimited?.connections ?? 0) > 1000);
@@ -85,15 +85,16 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.equal(memory.sources.workerRss, 'metrics pages');
     assert.deepEqual([absent.memory, memory.collected], [undefined, false]);
     const firstBytes = memory.plateaus[0]?.workerRss ?? 0;
-    // Each Node process alone takes more than half of that.
+    // Each Node process alone uses more than half of 60 MB.
     assert.ok(firstBytes > 60 * 2 ** 20, String(firstBytes));
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= firstBytes + 8 * KEPT_BYTES);
   });
 
   it('a run reports a growing queue if broadcasts are faster than the server, although all copies arrive', async (t) => {
-    // The server handles 50 broadcasts per second, and stamps each when its turn comes.
+    // The server needs 20 ms for each broadcast, so it sends 50 per second. It writes the time into a broadcast when
+    // its turn comes.
     const { url } = await startPlainServer(t, { workMs: 20 });
-    // A shorter window proves nothing on a busy machine.
+    // A shorter window shows nothing on a busy machine.
     const [perSec, count] = [80, 800];
     const publish = { emit: ['say', '$id'], every: 1 / perSec, count };
     const options = { delivery: { event: 'said', id: '$.0.id', sentAt: '$.0.at', publish } };

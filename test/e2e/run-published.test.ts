@@ -1,4 +1,7 @@
-/** Data that a run publishes through Artillery: publish-metrics to three receivers, and `--record` to a fake Artillery Cloud. */
+/**
+ * Tests data that Artillery publishes during a run: publish-metrics to three receivers, and `--record` to a simulated
+ * Artillery Cloud.
+ */
 import assert from 'node:assert/strict';
 import { createSocket } from 'node:dgram';
 import { once } from 'node:events';
@@ -20,7 +23,7 @@ const CLOUD: Record<string, object> = {
   '/api/events': {},
 };
 
-/** @param status of the load test, as its Cloud page reports it */
+/** @param status status of the load test that the Cloud page reports */
 async function startReceivers(t: TestContext, status: () => object = () => ({ status: 'RUNNING' })) {
   const events: Event[] = [];
   const received = { pushgateway: '', otlp: '', statsd: '' };
@@ -56,7 +59,7 @@ describe('a run', { concurrency: 2 }, () => {
   it('a run sends its metrics and its exit code to each receiver once', async (t) => {
     const { received, events, last, publishers, env } = await startReceivers(t);
     const { config, scenarios } = await script(t);
-    // Loaded before this plugin, so it receives Artillery's events first.
+    // Artillery loads this plugin first, so it receives Artillery's events before socketio-capacity.
     const plugins = { 'publish-metrics': publishers, ...config.plugins };
     const run = startRun(t, { script: { config: { ...config, plugins }, scenarios }, env, args: ['--record'] });
     const { latency } = await goodResult(run);
@@ -67,7 +70,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.match(pushgateway, RegExp(`metric="socketio_broadcast_latency_p99"[^}]*\\} ${p99 ?? max}\n`));
     assert.match(otlp, /socketio\.delivery\.coverage/);
     assert.match(statsd, /socketio\.delivery\.expected:30\|c/);
-    // Artillery's own counters are sent once each.
+    // Each of Artillery's own counters is sent exactly once.
     let created = 0;
     for (const [, count] of statsd.matchAll(/vusers\.created:(\d+)\|c/g)) created += Number(count);
     assert.equal(created, 10);

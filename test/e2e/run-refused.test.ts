@@ -1,4 +1,7 @@
-/** Runs that cannot start: one clear message with the fix, exit code 2, and no files or processes left. */
+/**
+ * Tests runs that cannot start. Each prints one clear message with a fix, exits with code 2, and leaves no files or
+ * processes.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync } from 'node:fs';
 import { createServer } from 'node:http';
@@ -27,7 +30,7 @@ const ownServer = (target: string, options: object = {}) =>
 
 interface Refusal {
   code: ErrorCode;
-  /** Patterns that the message matches. */
+  /** Patterns that the message must match. */
   messages?: RegExp[];
   script: object;
   env?: Record<string, string>;
@@ -37,7 +40,7 @@ interface Refusal {
 
 type Refusals = Record<string, (t: TestContext) => Promise<Refusal>>;
 
-/** Refusals by the run itself; refusals by its parts are tested with the parts. */
+/** Refusals that the run itself makes. Refusals by parts of the run are tested with these parts. */
 const IN_PROCESS: Refusals = {
   'the target answers 502': async (t) => ({
     ...{ code: 'TARGET_UNREACHABLE', messages: [/answered 502/, /workers behind/] },
@@ -62,7 +65,7 @@ const IN_PROCESS: Refusals = {
   }),
 };
 
-/** Refusals that depend on Artillery, on the process, or on the files that may be left. */
+/** Refusals that need Artillery, a separate process, or a check of remaining files. */
 const WITH_ARTILLERY: Refusals = {
   'a control token is missing': async () => ({
     ...{ code: 'CONFIG_INVALID', messages: [/CAPACITY_TOKEN/] },

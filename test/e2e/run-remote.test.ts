@@ -1,4 +1,4 @@
-/** The guide for a server on another machine, followed word for word. Here, that machine is another address. */
+/** Tests the guide for a server on another machine, word for word. Another local address stands for that machine. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** A run with secrets in its scenario, environment and payload, against a server that repeats them in its errors. */
+/** Tests a run with secrets in its scenario, environment and payload. The server repeats them in its errors. */
 import assert from 'node:assert/strict';
 import { globSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -9,7 +9,7 @@ import { startChat } from '../helpers/chat-server.ts';
 import { quickScript, startRun } from '../helpers/run.ts';
 
 let canaries = 0;
-/** Creates a distinct secret, so that a leak identifies its place. */
+/** Creates a secret whose text contains its place, so that a leak shows where it came from. */
 const canary = (location: string) => `Canary${++canaries}x-${location}-${'q7'.repeat(4)}`;
 
 const METRICS = () => `process_resident_memory_bytes ${process.memoryUsage().rss}
@@ -25,7 +25,7 @@ test('no file, stream or command line of a run contains credentials or message c
       const { auth, query, headers } = socket.handshake;
       const message = JSON.stringify({ auth, query, headers });
       requests.push(message);
-      // Waits until the run's own clients are connected, so that the run continues.
+      // Refuses a connection only after the run's own clients are connected. Otherwise, the run would end.
       if (io.engine.clientsCount > 6 && refusals++ < 1) {
         next(
           Object.assign(new Error(`refused ${auth.token} ${auth.fromEnv} ${auth.fromRow} ${message}`), {
@@ -93,7 +93,7 @@ test('no file, stream or command line of a run contains credentials or message c
     extraHeaders: { cookie: `session=${canary('cookie')}` },
     acknowledge: [canary('acknowledge')],
   };
-  // Artillery picks scenarios at random: with this many users, both are played.
+  // Number of virtual users at which Artillery, which chooses scenarios at random, plays both scenarios.
   const ramp = { duration: 1, arrivalRate: 10, rampTo: 10 };
   const script = quickScript(
     {
@@ -164,7 +164,7 @@ test('no file, stream or command line of a run contains credentials or message c
   assert.deepEqual(leaks, []);
 });
 
-/** @returns the command lines of all processes that this user sees */
+/** @returns the command lines of all processes that this user can see */
 function commandLines(): string[] {
   return readdirSync('/proc').flatMap((name) => {
     if (!/^\d+$/.test(name)) return [];

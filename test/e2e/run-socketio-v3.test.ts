@@ -1,4 +1,4 @@
-/** A load driven by artillery-engine-socketio-v3, measured on the server. */
+/** Tests a load by artillery-engine-socketio-v3, measured at the server. */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ it('scenarios/socketio-v3.yml measures the deployment without a ledger, and the 
   const port = String(randomInt(PORT_RANGE.low, PORT_RANGE.high));
   const env = { PROFILE: 'embedded', STACK_PORT: port, RATE: '50', HOLD: '0.5', BROADCASTS: '2' };
   const run = startRun(t, { script, env });
-  // So few connections cost less than a new process allocates by itself.
+  // The memory of so few connections is less than a new process allocates by itself.
   const result = await goodResult(run, ['MEMORY_NOT_LINEAR', ...TOO_SLOW_TO_READ]);
   assert.deepEqual([result.run.engine, result.run.complete, result.delivery], ['socketio-v3', true, null]);
   assert.equal(result.connections.peak, 250);

@@ -1,4 +1,4 @@
-/** Runs through the stack: each transport, compression, TLS, a Redis Cluster, and restarts of a worker or Redis. */
+/** Tests runs with a stack: each transport, compression, TLS, a Redis Cluster, and restarts of a worker or Redis. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -10,7 +10,7 @@ import { goodResult, quickScript, startRun } from '../helpers/run.ts';
 
 const COUNT = 20;
 const COUNTS = { websocket: 0, upgraded: 0, polling: 0, upgradeFailures: {} };
-/** Connections of the run whose worker is killed. */
+/** Connections of the run in which a worker is killed. */
 const CONNECTIONS = 60;
 
 interface Case {
@@ -32,7 +32,7 @@ const cases: Record<string, Case> = {
   },
 };
 
-/** Two workers, with a fault of one of them or of Redis. */
+/** Returns a script for two workers with a fault of a worker or of Redis. */
 function faultScript(connections: number, broadcasts: object, fault: object) {
   const phases = [{ duration: 2, arrivalRate: connections / 2, rampTo: connections / 2 }, { pause: 2 }];
   const options = { workers: 2, broadcasts, fault, drain: { quiet: 0.3, deadline: 3 } };
@@ -58,7 +58,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
         assert.deepEqual(connections.tlsHandshakes, { full: 10, resumed: 0 });
         assert.equal(connections.stagesMs.tls?.count, 10);
       }
-      // Each broadcast of a thousand characters crosses Redis.
+      // Redis receives each broadcast of a thousand characters.
       assert.ok((redis?.inBytes ?? 0) > 1000 * COUNT, JSON.stringify(redis));
     });
   }
@@ -76,16 +76,16 @@ describe('a run through the stack', { concurrency: 2 }, () => {
       nodes.reduce((sum, node) => sum + node.outBytes, 0),
       outBytes,
     );
-    // Each broadcast of a thousand characters goes to the other worker.
+    // Redis sends each broadcast of a thousand characters to the other worker.
     assert.ok(outBytes > 10_000 && busiestNodeShare > 0.9, JSON.stringify(redis));
-    // The sum of all three processes.
+    // The figure is the sum over all three Redis processes.
     assert.ok((memory.plateaus[0]?.redisRss ?? 0) > 3 * 5e6, JSON.stringify(memory.plateaus[0]));
     assert.match(run.output(), /Starting a Redis Cluster of 3 nodes, PM2 workers and nginx/);
   });
 
   it('a run through the stack counts exactly the copies lost by a restart of Redis', async (t) => {
     const [connections, count] = [20, 200];
-    // Redis can be back within a tenth of a second.
+    // Restarts Redis shortly after a broadcast, because Redis can be back within a tenth of a second.
     const script = faultScript(connections, { count, interval: 0.02 }, { kind: 'restart-redis', at: 1.05 });
     const run = startRun(t, { script });
     const { fault, delivery } = await goodResult(run);
@@ -93,9 +93,9 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     assert.deepEqual([fault.replaced, fault.stayed, fault.dropped], [['Redis'], connections, 0]);
     const { sent, notSent, unknown, due, received, missed, absent } = fault.broadcasts;
     assert.deepEqual([due, received + missed, absent], [sent * connections, due, 0]);
-    // The worker's broadcast at the moment of the restart may fail.
+    // A broadcast that the worker publishes during the restart may fail.
     assert.equal(delivery.broadcasts + notSent + unknown, count);
-    // Members on the publishing worker receive the broadcast without Redis.
+    // Members on the publishing worker receive a broadcast without Redis.
     const losses = delivery.batches.map(({ received }) => connections - received).filter((lost) => lost > 0);
     assert.ok(losses.length > 0, JSON.stringify(fault.broadcasts));
     assert.ok(
@@ -108,7 +108,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
   });
 });
 
-// Alone, since its times are compared with those of an observer.
+// Runs alone, because its times are compared with an observer's times.
 it('a run with a planned crash of a worker reports its cost, without a doubt in the verdict', async (t) => {
   const script = faultScript(CONNECTIONS, { count: 30, interval: 0.2 }, { kind: 'kill-worker', at: 1.1 });
   const run = startRun(t, { script });
@@ -116,12 +116,12 @@ it('a run with a planned crash of a worker reports its cost, without a doubt in 
   const { fault, connections, delivery } = await goodResult(run);
   assert.ok(fault && delivery, run.output());
   assert.deepEqual([fault.kind, fault.replaced, fault.connections], ['kill-worker', ['w0'], CONNECTIONS]);
-  // nginx has spread the connections over both workers; the other worker's stay connected.
+  // nginx has spread the connections over both workers, so half of them stay connected.
   assert.deepEqual([fault.stayed, fault.dropped, fault.back, fault.notBack], [30, 30, 30, {}]);
   assert.deepEqual([fault.drops, fault.returns], [30, 30]);
   assert.equal(connections.held, CONNECTIONS);
   const { p50, all } = fault.backMs;
-  // The first attempt comes later: half of its delay is random.
+  // The first attempt comes after at least 250 ms, because half of its delay is random.
   assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.backMs));
   if (observations.length > 0) assertAsObserved(observations, fault);
   assert.equal(Math.min(...fault.curve.map(({ connected }) => connected)), CONNECTIONS - 30);
@@ -131,7 +131,7 @@ it('a run with a planned crash of a worker reports its cost, without a doubt in 
   const { broadcasts } = fault;
   assert.ok(broadcasts && broadcasts.sent > 0);
   assert.equal(broadcasts.due, broadcasts.received + broadcasts.missed);
-  // At least one broadcast was missed, unless it was the one that the dying worker should send.
+  // At least one broadcast was missed, unless the killed worker should have published it.
   const { missed, sent } = broadcasts;
   const notSent = broadcasts.notSent + broadcasts.unknown;
   assert.ok(missed + 30 * notSent >= 30 && missed <= 30 * (sent + 1), JSON.stringify(broadcasts));

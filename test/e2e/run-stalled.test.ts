@@ -1,4 +1,4 @@
-/** A generator that stalls, or has little CPU: the run reports the cause of the delay, and exits with code 3. */
+/** Tests a generator that stalls or has little CPU. The run reports the cause of the delay, and exits with code 3. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,12 +7,18 @@ import { startApp } from '../helpers/app.ts';
 import { cpuGroup, whyNoCpuGroup } from '../helpers/cpu-group.ts';
 import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.ts';
 
-/** Long enough for several broadcasts. */
+/** Duration of a stall in milliseconds. Several broadcasts are due in this time. */
 const STALL_MS = 1000;
-/** Hardly more than a tenth of the broadcasts: the p99 of the event loops does not show it. */
+/**
+ * Duration of a freeze in milliseconds. It affects about a tenth of the broadcasts, so the p99 of the event loops does
+ * not show it.
+ */
 const FREEZE_MS = 400;
 
-/** Stops processes of a run while it broadcasts. @returns its result */
+/**
+ * Stops processes of a run during its broadcasts.
+ * @returns the result of the run
+ */
 async function runStalled(
   t: TestContext,
   broadcasts: { count: number; interval: number },
@@ -22,7 +28,8 @@ async function runStalled(
   const app = await startApp(t);
   const options = { control: app.control, live: true, broadcasts };
   const run = startRun(t, { script: quickScript({ target: app.url }, options) });
-  // The stage starts with requests to the fleet, which would wait for a stopped process before anything is sent.
+  // Waits for the first broadcast. The stage begins with requests to the generator processes, which would wait for a
+  // stopped process before anything is sent.
   await run.broadcast();
   const pid = pidOf(run);
   process.kill(pid, 'SIGSTOP');
@@ -50,9 +57,9 @@ describe('a run', { concurrency: true }, () => {
   });
 
   it('a run is SUSPECT if the whole generator is frozen for a while, with the reference receiver', async (t) => {
-    // All processes of its group, as in a frozen container.
+    // Stops the whole process group, like a frozen container.
     const { result, message } = await runStalled(t, { count: 60, interval: 0.05 }, ({ pid }) => -pid, FREEZE_MS);
-    // A machine without idle CPU explains every delay.
+    // On a machine without idle CPU, the saturation explains every delay.
     if (!result.findings.some(({ code }) => code === 'MACHINE_SATURATED'))
       assert.match(message, /(stood still|late) .*during the broadcasts|queued in the generator/);
     assert.ok((result.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
@@ -62,15 +69,15 @@ describe('a run', { concurrency: true }, () => {
     skip: whyNoCpuGroup(),
   }, async (t) => {
     const { url: target, control } = await startApp(t);
-    // Only the ramp has little CPU; the start of Artillery and the end of the run need not wait for it.
+    // Lowers the quota only for the ramp, so that the start of Artillery and the end of the run take no longer.
     const group = cpuGroup(t, 1.5);
     const phases = [{ duration: 1, arrivalRate: 100, rampTo: 100 }, { pause: 1 }];
     const script = quickScript({ target, phases }, { control, broadcasts: { count: 0 } });
     const run = startRun(t, { script, before: group.enter });
     await run.reached('ramp');
-    // Less than 100 connects cost, even on a fast machine.
+    // Quota below the CPU that 100 connects need even on a fast machine.
     group.allow(0.04);
-    // The window of the ramp has ended by then.
+    // Raises the quota after the ramp's window has ended.
     await run.reached('hold');
     group.allow(1.5);
     await run.ended;

@@ -1,4 +1,4 @@
-/** Runs that end early: by Ctrl-C, with the terminal, or because the deployment breaks. */
+/** Tests runs that end early: by Ctrl-C, with the terminal, or because the deployment breaks. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,14 +13,14 @@ import { quickScript, type StartedRun, startRun, strays } from '../helpers/run.t
 
 const app = await startApp({ after });
 
-/** Starts a run on a running server, long enough to stop it. */
+/** Starts a run on a running server. It lasts long enough for a test to stop it. */
 function slowRun(t: TestContext): StartedRun {
   const broadcasts = { count: 30, interval: 0.2 };
   const options = { live: true, control: app.control, room: `stopped-${Math.random()}`, broadcasts };
   return startRun(t, { script: quickScript({ target: app.url }, options) });
 }
 
-/** Starts a run with its own stack, whose broadcasts last long enough to break it. */
+/** Starts a run with its own stack. Its broadcasts last long enough for a test to break the stack. */
 function stackRun(t: TestContext, env: Record<string, string> = {}): StartedRun {
   const options = { live: true, broadcasts: { count: 20, interval: 0.2 }, drain: { quiet: 0.3, deadline: 2 } };
   return startRun(t, { script: quickScript({}, options), env });
@@ -83,7 +83,7 @@ describe('a run', { concurrency: 2 }, () => {
     await run.reached('broadcasts');
     const { token, redisUrl = '' } = run.stack() ?? {};
     assert.ok(token && redisUrl);
-    // Signals everything in the terminal's process group.
+    // Sends the signal to the process group of the terminal.
     process.kill(-(run.child.pid ?? 0), 'SIGHUP');
     await run.ended;
     assertIncomplete(run, /killed, or is still in progress \(stage: broadcasts\)/);
@@ -109,12 +109,13 @@ describe('a run', { concurrency: 2 }, () => {
   for (const [event, { break: processesOf, names }] of Object.entries(broken)) {
     it(`a run reports that ${event}`, async (t) => {
       const run = stackRun(t, { WORKERS: '2' });
-      // The stage starts with requests to the workers, which would end the run if they were not answered.
+      // Waits for the first broadcast. The stage begins with requests to the workers, and a missing reply would end the
+      // run.
       await run.broadcast();
       const [killed = [], reloaded = []] = processesOf(run.stack() ?? assert.fail(run.output()));
       for (const pid of killed) process.kill(pid ?? assert.fail(run.output()), 'SIGKILL');
       for (const pid of reloaded) process.kill(pid ?? assert.fail(run.output()), 'SIGHUP');
-      // A run that can go on without the part has failed; another one is incomplete.
+      // The run fails if it can continue without the killed part. Otherwise it is incomplete.
       const expected: number[] = [EXIT_CODES.worse, EXIT_CODES.invalid];
       assert.ok(expected.includes((await run.ended) ?? -1), run.output());
       const messages = column(run.result()?.findings ?? [], 'message').join();

@@ -1,4 +1,4 @@
-/** Runs whose files can no longer be written end with a result on the console. */
+/** Tests runs whose files can no longer be written. They print a result on the console. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { after, describe, it, type TestContext } from 'node:test';

@@ -1,4 +1,6 @@
-/** Memory over time: waves of connections to servers with and without known leaks, concurrently. */
+/**
+ * Tests memory over time with waves of connections. Several servers with and without known leaks are tested at once.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
@@ -7,16 +9,16 @@ import { type Leak, startLeakyServer } from '../helpers/plain-server.ts';
 import { quickScript } from '../helpers/run.ts';
 
 const SIZES = [80, 20, 20, 80, 80, 20];
-/** Small waves follow long rests. */
+/** Phases with small waves after long rests, and large waves after short rests. */
 const PHASES = SIZES.flatMap((size, index) => [
   { duration: 1, arrivalRate: size, rampTo: size },
   { pause: (SIZES[index + 1] ?? size) < 50 ? 10 : 5 },
 ]);
-/** Noise of the worker's heap, which also keeps code compiled meanwhile. */
+/** Noise of the worker's heap, which also grows by newly compiled code. */
 const HEAP_NOISE_BYTES = 1000;
 const HEAP_NOISE_PER_SECOND = 10_000;
 
-/** Findings caused by the leaking server; the machine's own memory changes with everything that runs on it. */
+/** Findings that the leaking server causes. The machine's own memory changes with every program on it. */
 const LEAKS: FindingCode[] = ['STILL_COUNTED', 'WORKERS_LEAK', 'MACHINE_LEAK'];
 
 const CASES: Record<string, { leak: Leak; message: RegExp; code?: FindingCode }> = {
@@ -56,7 +58,7 @@ describe('memory over time in waves', { concurrency: true }, () => {
       const total = SIZES.reduce((sum, size) => sum + size, 0);
       assert.deepEqual([connections.opened, connections.lost], [total, {}]);
       const { peaks, readings, drift } = memory.overTime ?? {};
-      // On a slow machine, the first clients have disconnected when the last ones connect.
+      // On a slow machine, the first clients have already disconnected when the last ones connect.
       const found = peaks?.map((peak) => peak.connections) ?? [];
       assert.equal(found.length, SIZES.length);
       assert.ok(
@@ -83,14 +85,15 @@ describe('memory over time in waves', { concurrency: true }, () => {
         noise: number,
       ) =>
         assert.ok((low ?? Infinity) - noise <= truth && truth <= (high ?? -Infinity) + noise, `${truth}: ${figures}`);
-      // If a slow machine makes all rests equal, connections and time cannot be separated: the rise is then one figure of both.
+      // If a slow machine makes all rests equal, growth per connection and growth over time cannot be separated. There
+      // is then one figure for both.
       const isSeparated = !heap?.leaks || heap.perSecond !== null;
       const [first, last] = [readings?.[0], readings?.at(-1)];
       const perSecondAsConnections =
         (perSecond * ((last?.t ?? 0) - (first?.t ?? 0))) / ((last?.gone ?? 0) - (first?.gone ?? 0));
       isAround(heap?.low95, heap?.high95, perConnection + (isSeparated ? 0 : perSecondAsConnections), HEAP_NOISE_BYTES);
       if (heap?.perSecond) isAround(heap.perSecond.low95, heap.perSecond.high95, perSecond, HEAP_NOISE_PER_SECOND);
-      // On a busy machine, pages of a new server can grow for other reasons than its heap, which is no leak.
+      // On a busy machine, RSS of a new server can grow without a leak.
       for (const text of [output, page])
         assert.match(text, result.verdict.status === 'VALID' ? message : /leak|grows by/);
       if (!heap?.leaks) assert.doesNotMatch(output, /leaks \d/);

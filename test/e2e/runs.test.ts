@@ -1,4 +1,4 @@
-/** Runs without Artillery, concurrently: settings, engine, fleet and result are real. */
+/** Tests runs without Artillery, several at once. Settings, engine, generator processes and result are real. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';
@@ -10,12 +10,15 @@ import { PEM } from '../helpers/pem.ts';
 import { lacks, startNginx, UPGRADE } from '../helpers/proxies.ts';
 
 const CONNECTIONS = 10;
-/** Connections of the run itself, before the virtual users: the probe, the test of compression, and the reference receiver. */
+/**
+ * Number of connections of the run itself before the virtual users: the probe, the compression test, and the reference
+ * receiver.
+ */
 const OF_RUN = 3;
 const EVENTS_AT_ONCE = 3;
 const PATH = '/private/';
 const FLOW = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }];
-// The address differs from the name of the certificate.
+// TLS options for an address that differs from the name in the certificate.
 const TLS = { ca: PEM.cert, servername: 'localhost' };
 
 describe('a run', { concurrency: 3 }, () => {
@@ -31,7 +34,7 @@ describe('a run', { concurrency: 3 }, () => {
     };
     const options = { path: PATH, tls: PEM };
     const { url, control } = await startInstrumented(t, admit, options);
-    // Each setting is at one of the places where a scenario can have it.
+    // Distributes the settings over all places where a scenario can have them.
     const config = { target: url, tls: TLS, socketio: { path: PATH, query: { version: 2 } } };
     const where = { ...config, engines: { 'socketio-capacity': { headers: { 'X-Tenant': 'blue' } } } };
     const own = script(where, { control }, {}, [{ connect: { auth: { user: 'load' } } }, ...FLOW]);
@@ -51,7 +54,7 @@ describe('a run', { concurrency: 3 }, () => {
         next(isTooMany ? Object.assign(new Error('full\x1b[2J'), { data: { free: 0 } }) : undefined);
       });
     });
-    // A template, so that only users of the load have this name.
+    // The user's name comes from a template, so only virtual users have this name.
     const flow = [{ connect: { auth: { user: '{{ user }}' } } }, ...FLOW];
     const own = script({ target: url, engines: {}, variables: { user: 'own' } }, { control }, {}, flow);
     const { result, output } = await startInProcess(own, [{ user: 'load' }]).ended;
@@ -73,7 +76,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.equal(messages.connections, CONNECTIONS);
     assert.deepEqual([due, notSent.disconnected], [sent + notSent.missed, 0]);
     assert.deepEqual([acknowledged, messages.answered, connections.unknownAcks], [sent, 1, 0]);
-    // Two a second from each connection; for some, the hold ends up to a period early or late.
+    // Each connection sends two messages a second. For some connections, the hold ends up to a period early or late.
     const expected = 2 * (window?.seconds ?? 0) * CONNECTIONS - notSent.missed;
     const tolerance = 2 * CONNECTIONS + notSent.missed;
     assert.ok(Math.abs((window?.sent ?? 0) - expected) <= tolerance, `${window?.sent} messages in the hold`);
@@ -82,7 +85,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.ok((ackMs?.p50 ?? 0) >= (sendDelayMs?.p50 ?? Infinity), 'the delay of the send is included');
     const [only, ...others] = workers;
     assert.ok(only && others.length === 0);
-    // The worker is queried at both ends of the window, and answers late on a busy machine.
+    // The worker's count is read at both ends of the window. On a busy machine, the replies are late.
     assert.ok(only.batches >= expected - tolerance && only.batches <= sent, `${only.batches} batches at the worker`);
     assert.equal(only.events, only.batches * EVENTS_AT_ONCE);
     assert.ok((only.handlerMs?.p95 ?? 0) > 0);
@@ -98,7 +101,7 @@ describe('a run', { concurrency: 3 }, () => {
     app.io.on('connection', (socket) => {
       if (++connected > OF_RUN) load.push(socket);
       if (load.length !== CONNECTIONS || socket.recovered || connected <= OF_RUN) return;
-      // Listens on the last connection, which gets the first broadcast after all others.
+      // Drops the connections when the last connection has received the first broadcast.
       socket.onAnyOutgoing((event, message) => {
         if (event !== EVENTS.broadcast || message.seq !== 1) return;
         setImmediate(() => {
@@ -110,7 +113,7 @@ describe('a run', { concurrency: 3 }, () => {
       control: app.control,
       warmUp: 0,
       singleRoundTrips: 1,
-      // All drop at the first broadcast, are disconnected at the second, and are back at the third.
+      // All connections drop at the first broadcast, are disconnected at the second, and have reconnected at the third.
       broadcasts: { count: 3, interval: 2.5 },
     };
     const own = script({ target: app.url }, options, { reconnection: { delay: 3.5, jitter: 0.1 } });
@@ -132,7 +135,7 @@ describe('a run', { concurrency: 3 }, () => {
         [10, 0],
       ],
     );
-    // The stack's session ids contain the worker, also after recovery.
+    // The session ids of a stack contain the worker, even after a session was restored.
     assert.deepEqual([connections.perWorker, latency.localMs?.count, absent], [{ w0: CONNECTIONS }, 30, {}]);
     const codes = findings.map(({ code }) => code);
     assert.ok(codes.includes('CONNECTIONS_DROPPED'), output);

@@ -1,4 +1,7 @@
-/** `npx socketio-capacity study | search` with real runs that are as short as possible: without memory and broadcasts. */
+/**
+ * Tests `npx socketio-capacity study | search` with real runs. The runs are as short as possible: without memory and
+ * broadcasts.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +25,9 @@ function script(target: string, options: object = {}, rate = 10) {
   return quickScript({ target, phases }, { warmUp: 0, hold: 0, ...options }, {}, [{ connect: {} }, { hold: true }]);
 }
 
-/** Creates a folder with the files. Commands run there in their own process groups, without a terminal. */
+/**
+ * Creates a folder with these files. Commands run in the folder, each in its own process group and without a terminal.
+ */
 function commands(t: TestContext, files: Record<string, object | string>) {
   const cwd = tempFolder(t);
   const write = (name: string, content: object | string) =>
@@ -43,7 +48,7 @@ function commands(t: TestContext, files: Record<string, object | string>) {
   return { cwd, write, start, read };
 }
 
-/** Accepts SUSPECT, too, because other tests may keep the machine busy. */
+/** Asserts that the measurement is VALID or SUSPECT. Other tests can make it SUSPECT. */
 function assertSound({ exitCode, status }: Study['runs'][number], output: string): void {
   assert.ok(status === 'VALID' || status === 'SUSPECT', output);
   assert.equal(exitCode, status === 'VALID' ? 0 : EXIT_CODES.suspect, output);
@@ -65,7 +70,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.match(stdout, /^Series: kept\/study-quick\/study\.json$/m, all);
     const { runs, combinations, plan } = studySchema.parse(read('kept/study-quick/study.json'));
     assert.deepEqual(plan.args, ['--quiet']);
-    // Runs that other programs disturbed are repeated once.
+    // A run that other programs disturbed is repeated once.
     assert.ok(plan.repeat === 2 && runs.length >= 2 && runs.length <= 4, all);
     for (const run of runs) assertSound(run, all);
     const counted = runs.filter(({ problem }) => problem === null);

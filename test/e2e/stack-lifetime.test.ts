@@ -1,4 +1,4 @@
-/** Ways in which a stack ends. Nothing of it is left, except of a persistent one. */
+/** Tests the ways in which a stack ends. All its processes and files disappear, unless the stack is persistent. */
 import assert from 'node:assert/strict';
 import { type ChildProcess, fork, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -45,7 +45,10 @@ async function untilStarted(owner: ChildProcess): Promise<StackState> {
   return state;
 }
 
-/** Starts a stack and kills its owner. @param before further damage to the stack */
+/**
+ * Starts a stack and kills its owner.
+ * @param before makes further damage to the stack
+ */
 async function leaveStack(t: TestContext, options: StackOptions, before = (_state: StackState) => {}) {
   const owner = startOwner(t, options);
   const state = await untilStarted(owner);
@@ -129,7 +132,7 @@ test('cleans up a stale persistent stack without signalling another process that
   process.kill(state.pm2Pid, 'SIGKILL');
   const isStale = async () => (await findStack(stateDir)).status === 'stale';
   await eventually('a stale stack', isStale);
-  // Simulates that Redis died as well, and that its pid was reused.
+  // Simulates that Redis has also died, and that another process has its process id.
   const reused = { ...state, redisNodes: [{ port: 1, pid }], startTimes: { ...state.startTimes, [pid]: '1' } };
   writeState(stateDir, reused);
   const found = await findStack(stateDir);
@@ -262,7 +265,7 @@ function setVariable(t: TestContext, name: string, value: string): void {
   });
 }
 
-/** Finds processes even before PM2 has set their names. */
+/** Finds the processes of a PM2_HOME, even before PM2 has set their names. */
 function processesWithHome(pm2Home: string) {
   return processes()
     .filter(({ environment }) => environment.includes(`PM2_HOME=${pm2Home}`))

@@ -1,4 +1,7 @@
-/** `npx socketio-capacity stack up | status | down`, and its nginx, two workers under PM2 and Redis, as clients see them. */
+/**
+ * Tests `npx socketio-capacity stack up | status | down`, and the nginx, the two workers under PM2 and the Redis of the
+ * stack.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
@@ -60,11 +63,11 @@ suite('a full stack', () => {
     const { state } = stack;
     assert.deepEqual([state.phase, state.profile, state.ownerPid], ['up', 'full', undefined]);
     assert.deepEqual(columns(state.workers, 'id', 'restarts'), { id: ['w0', 'w1'], restarts: [0, 0] });
-    // 2 workers, PM2, nginx and its workers, Redis.
+    // The stack has 2 workers, PM2, nginx with its workers, and Redis.
     assert.equal(living(state).length, 5 + state.nginxWorkerPids.length);
     assert.ok(state.nginxWorkerPids.length >= 1);
     const all = [...state.nginxWorkerPids].sort();
-    // Simulates that nginx answered before it started its last worker.
+    // Removes a worker of nginx from the state, as if nginx had replied before it started its last worker.
     state.nginxWorkerPids.pop();
     assert.deepEqual([...(await stack.refresh()).nginxWorkerPids].sort(), all);
     const status = await (await fetch(state.nginxStatusUrl ?? '')).text();
@@ -75,7 +78,7 @@ suite('a full stack', () => {
     const { token, redisUrl = '' } = stack.state;
     const paths = readdirSync(stateDir, { recursive: true, encoding: 'utf8' }).map((path) => join(stateDir, path));
     const open = [stateDir, ...paths].filter((path) => statSync(path).mode & 0o077);
-    // PM2 opens its sockets to its group, but only this user can enter their folder.
+    // The sockets of PM2 are open to its group, but only this user can enter their folder.
     assert.deepEqual(
       open.sort(),
       ['pub', 'rpc'].map((name) => join(stateDir, `pm2/${name}.sock`)),
@@ -159,7 +162,7 @@ suite('a full stack', () => {
     });
     assert.equal(worker.restarts, 1);
     assert.equal(stack.state.workers[0]?.restarts, 0);
-    // Other processes that read the state see the restart, too.
+    // Other processes also see the restart in the state.
     const found = await findStack(stateDir);
     assert.equal(found.status === 'up' && found.stack.state.workers[1]?.restarts, 1);
     await eventually('health of w1', () =>

@@ -1,4 +1,4 @@
-/** The zoo: runs against faulty servers, each with its exact counts and verdict. */
+/** The zoo: runs against faulty servers. Each run has an exact expectation of its counts and findings. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
@@ -17,7 +17,7 @@ import { messages } from '../helpers/zoo/messages.ts';
 import { startZooServer, type ZooServer } from '../helpers/zoo/server.ts';
 import { workers } from '../helpers/zoo/workers.ts';
 
-/** Concurrent runs; they mostly wait. */
+/** Number of concurrent runs. The runs mostly wait. */
 const TOGETHER = 8;
 
 function scriptOf({ config, variables, options, workers, room = 'capacity', step }: Member, zoo: ZooServer) {
@@ -56,7 +56,7 @@ function assertFigures(member: Member, { connections, delivery, findings }: Resu
     return;
   }
   const none = Object.fromEntries(COUNTS.map((key) => [key, 0]));
-  // On a busy machine, a worker can send its broadcast after another one has sent the next broadcast.
+  // On a busy machine, a worker can send its broadcast after another worker has sent the next broadcast.
   const isReordered = findings.some(({ code }) => code === 'BROADCASTS_LATE');
   const counted = Object.fromEntries(COUNTS.map((key) => [key, delivery?.[key]]));
   const { reordered = 0 } = member.delivery ?? {};
@@ -87,7 +87,7 @@ function testMember(member: Member): void {
       received < expected ||
       unanswered(result) > 0 ||
       member.reasons.some((code) => FINDINGS[code].fails !== undefined) ||
-      // On a slow machine, a server at its limit falls behind.
+      // On a slow machine, a server at its limit does not keep up.
       (result.outcome.status === 'FAILED' && result.findings.some(({ code }) => code === 'QUEUE_GROWS'));
     const doubted = isMissed ? EXIT_CODES.worse : status === 'VALID' ? 0 : EXIT_CODES.suspect;
     assert.equal(exitCode, status === 'INVALID' ? EXIT_CODES.invalid : doubted, output);
@@ -116,14 +116,14 @@ function testApart(member: ApartMember): void {
     const script = inProcessScript({ target: url, phases }, options, {}, [{ hold: true }]);
     const { result, output } = await startInProcess(script).ended;
     assert.equal(result.connections.held, APART_CONNECTIONS, output);
-    // These servers collect no garbage at the run's request.
+    // These servers do not collect garbage when the run requests it.
     const reasons = reasonsOfServer(result, ['MEMORY_UNEXPLAINED'], ['MEMORY_NOT_LINEAR']);
     assert.deepEqual(reasons, member.reasons, output);
     member.check(result, pids);
   });
 }
 
-// Sequential: each run would see the memory of the others on this machine.
+// Runs one after the other, because each run sees the memory of the others on this machine.
 describe('memory beside the measured processes', () => {
   for (const member of apart) testApart(member);
 });

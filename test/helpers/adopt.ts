@@ -14,7 +14,10 @@ export const V3 = {
   phases: [{ duration: 5, arrivalRate: 2 }],
 };
 
-/** @param scenario text, or parts of a scenario of `artillery-engine-socketio-v3` @returns what was printed and written */
+/**
+ * @param scenario text, or parts of a scenario of `artillery-engine-socketio-v3`
+ * @returns the output and the written file
+ */
 export async function adopt(t: TestContext, scenario: string | object, ...args: string[]) {
   const cwd = tempFolder(t);
   const text = typeof scenario === 'string' ? scenario : JSON.stringify(scenario);
@@ -26,14 +29,14 @@ export async function adopt(t: TestContext, scenario: string | object, ...args: 
   return { ...answer, path, written, script: parse(written) ?? {} };
 }
 
-/** Asserts that a run accepts the written scenario. */
+/** Asserts that a run accepts the scenario that `adopt` wrote. */
 export async function accepted(...args: Parameters<typeof adopt>) {
   const answer = await adopt(...args);
   assert.equal(answer.code, 0, answer.said);
   return { ...answer, settings: settingsOf(await readScenario(answer.path, undefined)) };
 }
 
-/** @param flow steps, without what `adopt` adds at the end */
+/** @param flow steps, without the steps that `adopt` adds at the end */
 export async function adoptFlow(
   t: TestContext,
   flow: unknown[],

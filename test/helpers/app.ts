@@ -10,7 +10,10 @@ export const TOKEN = 'token-of-the-tests';
 
 export type TestApp = Awaited<ReturnType<typeof startApp>>;
 
-/** Starts a worker on free ports, until the test ends. @param environment of the worker */
+/**
+ * Starts a worker on free ports. It runs until the test ends.
+ * @param environment environment of the worker
+ */
 export async function startApp(t: Cleaner, environment: Record<string, string> = {}) {
   const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
   const app = await createApp(config, pino({ level: 'silent' }));
@@ -22,7 +25,7 @@ export async function startApp(t: Cleaner, environment: Record<string, string> =
   return { ...app, port, controlPort, url: `http://127.0.0.1:${port}`, controlUrl, control };
 }
 
-/** Connects an official client with its own connection. Rejects with its `connect_error`. */
+/** Connects an official client over its own connection. Rejects with the client's `connect_error`. */
 export async function connectClient(
   url: string,
   options: Partial<ManagerOptions & SocketOptions> = {},
@@ -36,19 +39,26 @@ export async function connectClient(
   return socket;
 }
 
-/** `once` for the official client and its parts, which have the methods of Node's emitters, but not their types. */
+/**
+ * Returns a promise for an event of the official client or its parts. They have the methods of Node's emitters, but not
+ * their types.
+ */
 export function onceOf(emitter: object, event: string): Promise<unknown[]> {
   return once(emitter as EventEmitter, event);
 }
 
-/** Connects a client to the control namespace; the caller disconnects it. */
+/** Connects a client to the control namespace. The caller must disconnect it. */
 export function connectControl(controlPort: number, token = TOKEN): Promise<Socket> {
   return connectClient(`http://127.0.0.1:${controlPort}${CONTROL_NAMESPACE}`, {
     extraHeaders: { authorization: `Bearer ${token}` },
   });
 }
 
-/** Sends a control request. @returns the value @throws Error `code: message` if the server refuses */
+/**
+ * Sends a control request.
+ * @returns the value of the reply
+ * @throws Error `code: message` if the server refuses
+ */
 export async function ask<T>(control: Socket, request: string, ...args: unknown[]): Promise<T> {
   const reply: ControlReply<T> = await control.timeout(60_000).emitWithAck(request, ...args);
   if (!reply.ok) throw new Error(`${reply.code}: ${reply.message}`);

@@ -6,7 +6,7 @@ import { execa } from 'execa';
 
 const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
-/** Runs `artillery run` on the script, in a new directory with `files` beside it. */
+/** Runs `artillery run` with this script, in a new folder with `files`. */
 export async function runArtillery(script: object, files: Record<string, string> = {}) {
   const directory = await mkdtemp(join(tmpdir(), 'artillery-test-'));
   try {

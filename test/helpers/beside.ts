@@ -1,11 +1,11 @@
-/** Independent count of a server's connections, costs and messages, from /proc and a listening client, without product code. */
+/** Counts a server's connections, CPU and messages without product code, from /proc and a listening client. */
 import { readdirSync } from 'node:fs';
 import { processes, textOf } from './process.ts';
 
 const PERIOD_MS = 200;
-/** Idle time of the hold before the messages. */
+/** Idle time before the messages, in milliseconds. */
 const IDLE_MS = 5000;
-/** Time until all clients have the last message. */
+/** Time in milliseconds after which all clients have the last message. */
 const SETTLED_MS = 800;
 
 interface Sample {
@@ -20,7 +20,7 @@ export class Beside {
   readonly #arrivals: number[] = [];
   readonly #timer: NodeJS.Timeout;
 
-  /** @param url of a server on this machine whose processes all have its port in the variable PORT */
+  /** @param url URL of a server on this machine; all its processes have its port in the variable PORT */
   constructor(url: string) {
     this.#port = new URL(url).port;
     this.#timer = setInterval(() => this.#samples.push(this.#sample()), PERIOD_MS);
@@ -31,8 +31,8 @@ export class Beside {
   }
 
   /**
-   * @returns the connections at the last message (or the most, without messages); the CPU microseconds of all messages, less those of the
-   * idle time before
+   * @returns the number of connections at the last message (without messages, the maximum), and the CPU of all messages
+   * in microseconds, without the idle CPU
    */
   figures() {
     const messages = this.#arrivals.length;
@@ -72,7 +72,7 @@ function cpuBetween(from: Sample, to: Sample): { us: number; ms: number } {
   return { us: to.cpuUs - from.cpuUs, ms: to.atMs - from.atMs };
 }
 
-/** @returns client connections to the port, from the kernel's table */
+/** @returns the number of client connections to the port, from the kernel's table */
 function established(port: number): number {
   const hex = port.toString(16).toUpperCase().padStart(4, '0');
   const lines = textOf('/proc/net/tcp').trim().split('\n').slice(1);
@@ -81,7 +81,7 @@ function established(port: number): number {
     .filter(([, , to, state]) => to?.endsWith(`:${hex}`) && state === '01').length;
 }
 
-/** @returns the CPU time of all threads */
+/** @returns the CPU time of all threads of a process */
 export function cpuUsOf(pid: number): number {
   const tasks = list(`/proc/${pid}/task`);
   return sum(tasks.map((task) => Number(textOf(`/proc/${pid}/task/${task}/schedstat`).split(' ')[0] || 0) / 1000));

@@ -1,4 +1,4 @@
-/** The broadcasts at full target, measured on a fake run. */
+/** Measures the broadcasts with all connections, on a simulated run. */
 import type { TestContext } from 'node:test';
 import { contractBroadcasts } from '../../plugin/run/broadcasts/contract-broadcasts.ts';
 import { measureBroadcasts } from '../../plugin/run/broadcasts/window.ts';
@@ -12,10 +12,10 @@ export class BroadcastWindow {
   readonly time: VirtualTime;
   readonly run: FakeRun;
   readonly context: RunContext;
-  /** From the end of the last broadcast to the end of the window. */
+  /** Seconds from the end of the last broadcast to the end of the window. */
   drainSeconds = 0;
 
-  /** A window with ten members. */
+  /** Creates a window of broadcasts to ten members. */
   constructor(t: TestContext, options: object = {}) {
     this.time = new VirtualTime(t);
     this.run = new FakeRun({ ...OPTIONS, ...options });

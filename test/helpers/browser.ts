@@ -1,4 +1,4 @@
-/** Pages in a headless browser. */
+/** Opens pages in a headless browser. */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import type { TestContext } from 'node:test';
@@ -18,8 +18,8 @@ export function launchBrowser(): Promise<Browser> {
 }
 
 /**
- * @param origin the page may only request addresses of this origin
- * @returns the page, and its errors and requests to other origins, which should stay empty
+ * @param origin the only origin that the page may request
+ * @returns the page, its errors, and its requests to other origins
  */
 export async function openPage(
   t: TestContext,
@@ -50,7 +50,7 @@ export async function openPage(
   return { page, complaints };
 }
 
-/** @returns the visible charts, each with the number of marks in a colour of the palette */
+/** @returns the visible charts, each with its number of marks in a colour of the palette */
 export function chartsOf(page: Page) {
   return page.locator('.chart:visible').evaluateAll((all) =>
     all.map((chart) => {
@@ -65,9 +65,9 @@ export function chartsOf(page: Page) {
   );
 }
 
-/** @param exclude selector of elements to leave out */
+/** @param exclude selector of elements to ignore */
 export async function seriousFindings(page: Page, exclude?: string): Promise<string[]> {
-  // Evaluated, since the page's policy forbids a script element.
+  // Evaluates the code, because the policy of the page forbids a script element.
   await page.evaluate(axe);
   return page.evaluate(async (excluded) => {
     // biome-ignore lint/suspicious/noExplicitAny: axe is a global of the page

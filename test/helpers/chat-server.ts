@@ -1,4 +1,4 @@
-/** Socket.IO servers of users, in this process. They are closed after the test. */
+/** Starts Socket.IO servers like those of users, in this process. They are closed after the test. */
 import {
   createServer,
   type Server as HttpServer,
@@ -14,25 +14,31 @@ import { TOKEN } from './app.ts';
 import { type Cleaner, listen } from './raw-listen.ts';
 
 interface Options extends Partial<ServerOptions> {
-  /** Options of `https.createServer`, as PEM. */
+  /** Options of `https.createServer`, in PEM format. */
   tls?: { cert: string; key: string; [option: string]: unknown };
-  /** Answers requests that are not for Socket.IO. */
+  /** Handles requests that are not for Socket.IO. */
   onRequest?: RequestListener;
 }
 
-/** Starts an uninstrumented server. @param setUp adds its handlers */
+/**
+ * Starts a server without `instrument(io)`.
+ * @param setUp adds handlers to the server
+ */
 export async function startChat(t: Cleaner, setUp: (io: Server) => void = () => {}, settings: Options = {}) {
   const { tls, onRequest, ...options } = settings;
   const http = tls ? createTlsServer(tls, onRequest) : createServer(onRequest);
   const io = new Server(http, { serveClient: false, ...options });
   setUp(io);
-  // The close waits for sockets, which `listen` closes, so it is not awaited.
+  // The close is not awaited, because it waits for sockets that `listen` closes later.
   t.after(() => void io.close());
   const port = await listen(t, http);
   return { io, http, port, url: `${tls ? 'https' : 'http'}://127.0.0.1:${port}` };
 }
 
-/** Starts a server with `instrument(io)`, as worker w0. @returns also the option `control` */
+/**
+ * Starts a server with `instrument(io)` as worker w0.
+ * @returns the server, and the option `control`
+ */
 export async function startInstrumented(
   t: Cleaner,
   setUp: (io: Server) => void,
@@ -44,10 +50,13 @@ export async function startInstrumented(
   return { ...server, control: { urls: [`http://127.0.0.1:${controlPort}`], token: TOKEN } };
 }
 
-/** Options of a server behind a proxy such as Next.js, which redirects a path with a slash at its end. */
+/** Options of a server behind a proxy such as Next.js, which redirects a path that ends with a slash. */
 export const WITHOUT_SLASH: Options = { path: '/socket.io', addTrailingSlash: false };
 
-/** Redirects like that proxy. @param http the server's HTTP server */
+/**
+ * Redirects paths that end with a slash, like Next.js.
+ * @param http the server's HTTP server
+ */
 export function redirectSlashes(http: HttpServer): void {
   const location = '/socket.io';
   const isRedirected = ({ url }: IncomingMessage) => url?.startsWith(`${location}/`) ?? false;

@@ -1,18 +1,18 @@
 /**
- * The browser of the tests. `npm test` runs this file first: it installs Debian's chromium if there is none and the user is root. Exit
- * code 4: no browser in CI; otherwise 0.
+ * Finds the browser for tests. `npm test` runs this file first. If there is no browser and the user is root, it
+ * installs Debian's chromium. Exit code 4 means that there is no browser in CI; otherwise it is 0.
  */
 import { execa } from 'execa';
 import { findTool } from '../../server/stack/tools.ts';
 
 const NAMES = ['chromium', 'chromium-browser', 'google-chrome', 'google-chrome-stable'];
 
-/** @returns the path of the program: `CHROMIUM`, or a usual name in PATH; undefined if there is none */
+/** @returns the path of the browser: `CHROMIUM`, or a common name in PATH; undefined if there is none */
 export function findChromium(): string | undefined {
   return process.env.CHROMIUM ?? NAMES.map((name) => findTool(name)).find(Boolean);
 }
 
-/** Value of `skip` for tests that need the browser; in CI they fail instead. */
+/** Value of `skip` for tests that need the browser. In CI, these tests fail instead. */
 export const noChromium =
   findChromium() === undefined && !process.env.CI && 'no chromium: install it, or name it with CHROMIUM=<path>';
 

@@ -1,4 +1,4 @@
-/** Runs the shell steps of the files in docs/ci as CI servers do. Actions and plugins of the servers are not run. */
+/** Runs the shell steps of the files in docs/ci like a CI server. Actions and plugins of CI servers are not run. */
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { execa } from 'execa';
@@ -7,12 +7,12 @@ import { page } from './pages.ts';
 
 interface ShellStep {
   script: string;
-  /** Runs even after a failed step. */
+  /** Whether the step runs after a failed step, too. */
   always: boolean;
   env?: Record<string, string>;
 }
 
-/** A CI file: the shell of its steps, the steps in order, and the files that the server keeps. */
+/** Contents of a CI file: the shell of its steps, the steps in order, and the files that the server keeps. */
 export interface CiFile {
   shell: string[];
   steps: ShellStep[];
@@ -41,7 +41,7 @@ export const CI_FILES: Record<string, () => CiFile> = {
     const { steps, defaults } = githubJob();
     const upload = steps.find(({ uses }) => uses?.startsWith('actions/upload-artifact@'));
     return {
-      // Meaning of `shell: bash`.
+      // Options of bash for `shell: bash`.
       shell: defaults.run.shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail'] : ['bash', '-e'],
       steps: steps.flatMap(({ run: script, if: condition, env }) =>
         script === undefined ? [] : [{ script, always: condition === 'always()', env }],
@@ -76,8 +76,9 @@ export const CI_FILES: Record<string, () => CiFile> = {
 };
 
 /**
- * Runs a file's steps in a folder. @param npx shell script instead of `npx`; `npm` does nothing
- * @returns the exit code of the first failed step, all output, and the path of GitHub's summary
+ * Runs the steps of a file in a folder.
+ * @param npx shell script that replaces `npx`; `npm` does nothing
+ * @returns the exit code of the first failed step, the output, and the path of GitHub's summary
  */
 export async function runCiFile(cwd: string, { shell: [command = '', ...args], steps }: CiFile, npx: string) {
   const bin = join(cwd, 'bin');

@@ -1,4 +1,4 @@
-/** `npx socketio-capacity`, as typed by users and CI jobs. */
+/** Runs `npx socketio-capacity` like a user or a CI job. */
 import { join } from 'node:path';
 import { format, stripVTControlCharacters } from 'node:util';
 import type { Command } from 'commander';
@@ -6,13 +6,16 @@ import { execa } from 'execa';
 import { createProgram, runProgram } from '../../plugin/cli/program.ts';
 import { findTool } from '../../server/stack/tools.ts';
 
-/** The start script, for commands that need their own process. */
+/** Start script, for commands that need their own process. */
 export const CLI = join(import.meta.dirname, '../../plugin/hook/cli.js');
 
-/** Commands run one after the other: they share the working directory, the console and the exit code. */
+/** Commands run one after the other, because they share the working directory, the console and the exit code. */
 let last: Promise<unknown> = Promise.resolve();
 
-/** Runs `npx socketio-capacity` in a folder, without a terminal. Runs in this process, since Node takes most of a second to start. */
+/**
+ * Runs `npx socketio-capacity` in a folder, without a terminal. It runs in this process, because Node takes most of a
+ * second to start.
+ */
 export function cli(cwd: string, ...args: string[]) {
   const run = last.then(() => runHere(cwd, args));
   last = run.catch(() => {});
@@ -45,15 +48,15 @@ async function runHere(cwd: string, args: string[]) {
   }
 }
 
-/** Reason to skip tests on a terminal; false if there is none. */
+/** Reason to skip tests that need a terminal; false if there is one. */
 export const noTerminal = findTool('script') ? false : 'there is no `script` to make a pseudo terminal with';
 
-/** A question, and the answer to type. */
+/** Question of the command, and the typed answer. */
 export type Answer = [question: RegExp, typed: string];
 
 /**
  * Runs `npx socketio-capacity` on a terminal, and answers its questions in this order.
- * @returns what the terminal showed, and the questions that were not asked
+ * @returns the text on the terminal, and the questions that were not asked
  */
 export async function cliOnTerminal(cwd: string, answers: Answer[], ...args: string[]) {
   const command = [process.execPath, CLI, ...args].map((part) => `'${part}'`).join(' ');
@@ -73,8 +76,8 @@ export async function cliOnTerminal(cwd: string, answers: Answer[], ...args: str
   return { code: exitCode, shown: stripVTControlCharacters(stdout), left };
 }
 
-/** Ctrl-D, instead of an answer. */
+/** Ctrl-D: ends the input instead of an answer. */
 export const END_OF_INPUT = '\x04';
 
-/** Ctrl-U, before an answer that replaces the previous one. */
+/** Ctrl-U: deletes the line before a new answer. */
 export const CLEAR_LINE = '\x15';

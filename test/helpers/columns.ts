@@ -1,4 +1,4 @@
-/** Columns of tables, to compare selected values of all rows. */
+/** Compares selected columns of tables. */
 import assert from 'node:assert/strict';
 
 export function column<Row, Key extends keyof Row>(rows: readonly Row[], key: Key): Row[Key][];
@@ -7,12 +7,12 @@ export function column<Row, Key extends keyof Row>(rows: readonly Row[] | undefi
   return rows?.map((row) => row[key]);
 }
 
-/** @returns for each key, its values in all rows */
+/** @returns the values of each key over all rows */
 export function columns<Row, Key extends keyof Row>(rows: readonly Row[] | undefined, ...keys: Key[]): object {
   return Object.fromEntries(keys.map((key) => [key, column(rows, key)]));
 }
 
-/** Asserts that this part of each row is as expected, in order. */
+/** Asserts the expected value of a part of each row, in order. */
 export function assertEach<Row>(
   rows: readonly Row[] | undefined,
   partOf: (row: Row, index: number) => unknown,

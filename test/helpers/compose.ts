@@ -1,10 +1,11 @@
 /**
- * Runs the services of Compose files together, each as a container of test/helpers/container.ts in its own network namespace. Commands,
- * users, environment, volumes, tmpfs, limits and sysctls are those of the files. Differences:
- * - Foreign images are this machine's programs (redis-server, nginx). Redis gets `--protected-mode no`, the default of its image.
- * - A hosts file resolves the names of services, instead of Docker's DNS. nginx reads it once, at its start, so its configuration has no
- * `resolver` and no `resolve`, which need nginx 1.27.3.
- * - `ports`, `restart`, `init` and `stop_grace_period` have no effect. A health check has to succeed once.
+ * Runs the services of Compose files. Each service is a container of test/helpers/container.ts in its own network
+ * namespace. Commands, users, environment, volumes, tmpfs, limits and sysctls are those of the files. Differences:
+ * - Programs of this machine (redis-server, nginx) replace foreign images. Redis gets `--protected-mode no`, the
+ * default of its image.
+ * - A hosts file resolves the names of services, instead of Docker's DNS. nginx reads it once at its start. Its
+ * configuration therefore has no `resolver` and no `resolve`, which need nginx 1.27.3.
+ * - `ports`, `restart`, `init` and `stop_grace_period` have no effect. A health check must succeed once.
  */
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -27,7 +28,11 @@ export class Composition {
   readonly #system: Stage;
   readonly #folder: string;
 
-  /** Ends with the test. @param image the built image @param variables of the shell that calls Compose */
+  /**
+   * Creates the deployment. It ends with the test.
+   * @param image the built image
+   * @param variables variables of the shell that calls Compose
+   */
   constructor(t: Cleaner, composeFiles: string[], image: Stage, variables: Record<string, string>) {
     this.#image = image;
     this.#folder = tempFolder(t);
@@ -55,7 +60,10 @@ export class Composition {
     });
   }
 
-  /** Starts all services, in the order of their dependencies. @throws Error if a dependency fails */
+  /**
+   * Starts all services in the order of their dependencies.
+   * @throws Error if a dependency fails
+   */
   async up(): Promise<void> {
     const started = new Map<string, Promise<void>>();
     const start = (name: string): Promise<void> => {
@@ -68,7 +76,7 @@ export class Composition {
     await Promise.all(Object.keys(this.#services).map(start));
   }
 
-  /** @returns exit code and output of a service, after it has ended */
+  /** @returns exit code and output of a service after its end */
   async ended(name: string): Promise<{ exitCode?: number; all: string }> {
     return await (this.#containers.get(name) as Container);
   }
@@ -80,7 +88,7 @@ export class Composition {
     if (from.startsWith('.')) return join(DEPLOY, from);
     const folder = join(this.#folder, from);
     mkdirSync(folder, { recursive: true });
-    // Owned by the user of the image, as the folder in the image.
+    // The folder gets the same owner as in the image.
     chownSync(folder, 1000, 1000);
     return folder;
   }

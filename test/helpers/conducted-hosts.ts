@@ -1,4 +1,6 @@
-/** Complete runs over several hosts on this machine, without Artillery. Conductor and hosts are separate process groups. */
+/**
+ * Runs a load over several hosts on this machine, without Artillery. Conductor and hosts are separate process groups.
+ */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -11,7 +13,7 @@ import { tempFolder } from './temp-folder.ts';
 
 const CONDUCTOR = join(import.meta.dirname, '../fixtures/conductor.ts');
 const HOST = join(import.meta.dirname, '../fixtures/generator-host.ts');
-/** Virtual users of each host; half of them arrive in each of two ramps. */
+/** Number of virtual users of each host. Half of them arrive in each of two ramps. */
 export const USERS = 20;
 
 const DEFAULT_ENSURE = { thresholds: [{ 'connections.failed': 1 }] };
@@ -20,11 +22,11 @@ export interface HostsOptions {
   hosts: number;
   /** Options of the plugin. */
   options?: object;
-  /** Thresholds instead of the default one. */
+  /** Thresholds of `ensure` that replace the default threshold. */
   ensure?: object;
-  /** Environment of the conductor. */
+  /** Environment variables of the conductor. */
   env?: Record<string, string>;
-  /** Longest break of a host or of the conductor; default: as in a real run. */
+  /** Longest disconnection of a host or of the conductor; default: as in a real run. */
   awayMs?: number;
 }
 
@@ -36,7 +38,7 @@ function scenario(app: TestApp, { hosts, options, ensure = DEFAULT_ENSURE }: Hos
   return { config: { ...config, plugins: { ...config.plugins, ensure: {} }, ensure }, scenarios };
 }
 
-/** Starts a server and a conductor that waits for its hosts. Everything ends with the test. */
+/** Starts a server, and a conductor that waits for its hosts. All processes end with the test. */
 export async function conductHosts(t: TestContext, options: HostsOptions) {
   const { hosts, awayMs, env: own = {} } = options;
   const setup = await prepare(t, options);
@@ -53,9 +55,13 @@ export async function conductHosts(t: TestContext, options: HostsOptions) {
   return {
     ...run,
     ...setup,
-    /** Port of the conductor. */
+    /** Port of the conductor for hosts. */
     port,
-    /** Starts a host. @param env its environment @param port port at which it reaches the conductor, if not directly */
+    /**
+     * Starts a host.
+     * @param env environment of the host
+     * @param port port for connections to the conductor; default: the conductor's port
+     */
     host: (index: number, { env = {}, port: via = port }: { env?: Record<string, string>; port?: number } = {}) => {
       const limit = awayMs === undefined ? [] : [String(awayMs)];
       return start(t, [HOST, setup.file, ...limit], setup.folder, {
@@ -65,15 +71,15 @@ export async function conductHosts(t: TestContext, options: HostsOptions) {
         ...env,
       });
     },
-    /** Waits until the conductor has entered the stage, or has ended. */
+    /** Waits until the conductor has started the stage, or has ended. */
     reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(setup.result(), stage)),
-    /** Waits until that many broadcasts have been sent, or the conductor has ended. */
+    /** Waits until this number of broadcasts has been sent, or the conductor has ended. */
     sent: (count: number) =>
       whileRunning(`${count} broadcasts`, async () => (await broadcastsSent(run.output())) >= count),
   };
 }
 
-/** Starts the same run with one host that generates all of the load and conducts the run. */
+/** Starts the same run with a single host, which generates the whole load and conducts the run. */
 export async function runAlone(t: TestContext, options: HostsOptions) {
   const setup = await prepare(t, options);
   return { ...start(t, [HOST, setup.file], setup.folder, {}), ...setup };
@@ -100,7 +106,7 @@ function start(t: TestContext, args: string[], folder: string, own: Record<strin
   return { ...started, running };
 }
 
-/** Asserts that no process of the run, and no connection at the server, is left. */
+/** Asserts that no process of the run and no connection to the server remains. */
 export async function assertNothingLeft({ app }: { app: TestApp }, processes: HostProcess[]): Promise<void> {
   await eventually('the end of all processes', () => processes.every(({ running }) => running().length === 0));
   await eventually('the end of all connections', () => app.io.engine.clientsCount === 0);

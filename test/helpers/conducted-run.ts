@@ -1,4 +1,4 @@
-/** A conductor on a fake run, and Artillery's events to it. */
+/** A conductor on a simulated run. The test sends Artillery's events to it. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { concludeRun } from '../../plugin/findings/conclude.ts';
@@ -10,7 +10,7 @@ import { perfectResult } from './results.ts';
 import { assertNames } from './verdict.ts';
 import { VirtualTime } from './virtual-time.ts';
 
-/** Ten virtual users. */
+/** Ramp with ten virtual users. */
 export const RAMP = { duration: 2, arrivalRate: 5 };
 export const PAUSE = { pause: 3 };
 
@@ -27,7 +27,7 @@ export class ConductedRun {
   readonly run: FakeRun;
   readonly conductor: Conductor;
 
-  /** @param options replace the short default options of the plugin */
+  /** @param options options of the plugin that replace the short defaults */
   constructor(t: TestContext, options: object = {}, phases: object[] = [RAMP, PAUSE, RAMP, PAUSE]) {
     this.time = new VirtualTime(t);
     this.run = new FakeRun({ ...OPTIONS, ...options }, { phases });
@@ -55,7 +55,7 @@ export class ConductedRun {
     return this.time.until(this.conductor.finale());
   }
 
-  /** Plays all phases until the run is stopped; the virtual users of each phase connect at once. */
+  /** Plays all phases until the run is stopped. The virtual users of a phase connect all at once. */
   async arriveAll(): Promise<void> {
     const { phases } = this.run.context.config;
     for (const [index, { pause, duration = 0, arrivalRate = 0 }] of phases.entries()) {
@@ -66,13 +66,16 @@ export class ConductedRun {
     }
   }
 
-  /** @param atTarget called when all are connected, before the finale */
+  /**
+   * Plays the whole run.
+   * @param atTarget called when all users are connected, before the last measurements
+   */
   async whole(atTarget = () => {}): Promise<void> {
     await this.prepare();
     await this.load(atTarget);
   }
 
-  /** Plays the run after the baseline. */
+  /** Plays the run after its baseline. */
   async load(atTarget = () => {}): Promise<void> {
     await this.arriveAll();
     atTarget();
@@ -82,7 +85,7 @@ export class ConductedRun {
 
 export type Change = (run: FakeRun, conducted: ConductedRun) => unknown;
 
-/** Applies a change before the run, and prepares it up to the baseline. */
+/** Applies a change to a run, and plays the run up to its baseline. */
 export async function prepared(t: TestContext, options: object, change: Change): Promise<ConductedRun> {
   const conducted = new ConductedRun(t, options);
   change(conducted.run, conducted);
@@ -109,7 +112,9 @@ export async function atFullTarget(t: TestContext, options: object, change: Chan
   return conducted;
 }
 
-/** A change of a run, the code of its only warning, and words of the message. Without a code, there is no warning. */
+/**
+ * A change of a run, the code of its only warning, and words of the message. Without a code, the run has no warning.
+ */
 export type Warned = [situation: string, change: Change, code?: FindingCode, ...details: (string | number)[]];
 
 export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
@@ -118,7 +123,7 @@ export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
   }
 }
 
-/** Asserts the code of the only warning, and words of its message; without a code, that there is none. */
+/** Asserts the code of the only warning and words of its message. Without a code, asserts that there is no warning. */
 export function assertWarned({ run }: ConductedRun, code?: FindingCode, ...details: (string | number)[]): void {
   assert.deepEqual(run.codes, code ? [code] : []);
   assertNames(run.noticed[0]?.message, details);

@@ -1,4 +1,4 @@
-/** Connections of an invented run, and the verdict on them. */
+/** Results with invented connections, for tests of the verdict. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { conclude } from '../../plugin/findings/conclude.ts';
@@ -23,14 +23,14 @@ const ACCOUNTS: EngineSnapshot['accounts'] = {
 
 export interface Changes {
   accounts?: Partial<EngineSnapshot['accounts']>;
-  /** Failures of virtual users. */
+  /** Failures of virtual users by cause. */
   failures?: Record<string, number>;
   measured?: Partial<Measurements>;
   result?: Partial<Result>;
   snapshot?: Partial<EngineSnapshot>;
 }
 
-/** A run of 600 virtual users that stay connected. */
+/** Returns a run of 600 virtual users that stay connected. */
 export function run({ accounts, failures = {}, measured: ofRun, result, snapshot: ofFleet }: Changes = {}) {
   const all = { ...ACCOUNTS, ...accounts };
   const opened = all.alive + Object.values(all.ended).reduce((total, count) => total + count, 0);

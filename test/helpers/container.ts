@@ -1,8 +1,8 @@
 /**
- * A substitute for a container runtime. It runs a Dockerfile's steps in folders, each the root of a mount namespace, and commands in the
- * last one as a container would: as its user, without capabilities, with a read-only root. This machine's system, read-only, replaces the
- * base image, and this Node its Node. `npm ci` only checks the manifests against package-lock.json; the packages are those of this
- * checkout.
+ * Substitute for a container runtime. It runs the steps of a Dockerfile in folders; each is the root of a mount
+ * namespace. Commands run in the last folder like in a container: as its user, without capabilities, with a read-only
+ * root. This machine's system (read-only) replaces the base image, and this Node replaces the image's Node. `npm ci`
+ * only checks the manifests with package-lock.json; the packages are those of this checkout.
  */
 import {
   existsSync,
@@ -22,7 +22,7 @@ import { execa, type ResultPromise } from 'execa';
 import { findTool } from '../../server/stack/tools.ts';
 import { ROOT } from './pages.ts';
 
-/** Reason why containers are impossible here; false if they are possible. */
+/** Reason why containers are impossible on this machine; false if they are possible. */
 export const NO_CONTAINERS =
   process.platform === 'linux' && process.getuid?.() === 0 ? false : 'mount namespaces need Linux and root';
 
@@ -39,7 +39,7 @@ export type Image = Awaited<ReturnType<typeof buildImage>>;
 /** @throws Error with the output of a failed step, or the name of an unknown instruction */
 export async function buildImage(dockerfile: string) {
   const folder = mkdtempSync(join(tmpdir(), 'image-'));
-  // The stages have some 60,000 files, which take minutes to remove from a disk.
+  // Uses a file system in memory. The stages have about 60,000 files, and their removal from a disk takes minutes.
   await execa('mount', ['-t', 'tmpfs', '-o', 'size=3g', 'tmpfs', folder]);
   const remove = async () => {
     await execa('umount', ['--lazy', folder]);
@@ -77,13 +77,13 @@ async function lastStage(folder: string, dockerfile: string): Promise<Stage> {
   return last;
 }
 
-/** @returns an image with only this machine's programs */
+/** @returns an image that contains only this machine's programs */
 export function newStage(folder: string, name: string): Stage {
   const root = join(folder, name);
   for (const point of ['usr', 'etc', 'dev', 'proc', 'tmp', 'root', 'npm-cache']) {
     mkdirSync(join(root, point), { recursive: true });
   }
-  // Created here rather than at each start, since containers of one image start concurrently.
+  // Creates the links with the image, because containers of one image start concurrently.
   for (const link of ['bin', 'sbin', 'lib', 'lib64']) {
     if (existsSync(`/${link}`)) symlinkSync(readlinkSync(`/${link}`), join(root, link));
   }
@@ -114,9 +114,9 @@ async function take(stage: Stage, keyword: string, args: string, base: string, o
   }
 }
 
-/** Copies like Docker: a folder's content, not the folder. */
+/** Copies files like Docker: the content of a folder, not the folder itself. */
 async function copy(stage: Stage, base: string, paths: string[], ofStage: boolean): Promise<void> {
-  // A finished stage no longer changes.
+  // Links files of a finished stage instead of copying them, because it no longer changes.
   const link = ofStage ? ['-l'] : [];
   const to = paths.at(-1) ?? '.';
   const target = join(stage.root, posix.resolve(stage.workdir, to));
@@ -129,7 +129,7 @@ async function copy(stage: Stage, base: string, paths: string[], ofStage: boolea
   }
 }
 
-/** Copies the files of the checkout, except ignored top-level folders. */
+/** Copies the files of the checkout. Ignored top-level folders are left out. */
 async function copyContext(context: string, ignoreFile: string): Promise<void> {
   const ignored = new Set(readFileSync(ignoreFile, 'utf8').trim().split('\n'));
   const { stdout } = await execa('git', ['ls-files', '-z', '--cached', '--others', '--exclude-standard'], {
@@ -142,7 +142,9 @@ async function copyContext(context: string, ignoreFile: string): Promise<void> {
   await execa('cp', ['-a', '--parents', '-t', context, ...files], { cwd: ROOT });
 }
 
-/** Copies the packages that `npm ci --omit=dev` would install; they are copied because later steps may change them. */
+/**
+ * Copies the packages that `npm ci --omit=dev` would install. They are no links, because later steps may change them.
+ */
 async function copyModules({ root, workdir }: Stage): Promise<void> {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));
   const topLevel = Object.entries<{ dev?: boolean }>(packages)
@@ -150,36 +152,38 @@ async function copyModules({ root, workdir }: Stage): Promise<void> {
     .map(([path]) => path);
   const target = join(root, workdir);
   await execa('cp', ['-a', '--parents', '-t', target, ...topLevel, 'node_modules/.bin'], { cwd: ROOT });
-  // npm links only programs that exist.
+  // Removes links to missing programs. npm links only programs that exist.
   await execa('find', [join(target, 'node_modules/.bin'), '-xtype', 'l', '-delete']);
 }
 
-/** @returns the path of npm's start script, which must be below /usr */
+/** @returns the path of npm's start script; it must be below /usr */
 function npmOnThisMachine(): string {
   return realpathSync(findTool('npm') as string);
 }
 
 export interface EnterOptions {
-  /** Runs as a build step: root, in a writable root file system, with the network and npm's cache. */
+  /** Runs the command like a build step: as root, with a writable root file system, the network and npm's cache. */
   build?: boolean;
-  /** Mounts the packages of this checkout in the working directory, read-only. */
+  /** Mounts the packages of this checkout read-only in the working directory. */
   modules?: boolean;
   env?: Record<string, string>;
-  /** In the format of `docker run --tmpfs`. */
+  /** Mounts in the format of `docker run --tmpfs`. */
   tmpfs?: string[];
-  /** Path on this machine, by path in the container. */
+  /** Mounted paths of this machine, by path in the container. */
   mounts?: Record<string, string>;
-  /** `uid:gid`, instead of the image's user. */
+  /** User as `uid:gid`; default: the image's user. */
   user?: string;
-  /** Limited by this machine's maximum. */
+  /** Limit of open files; at most this machine's maximum. */
   openFiles?: number;
-  /** Values of the network namespace, by their paths below /proc/sys. */
+  /** Values of the network namespace, by path below /proc/sys. */
   sysctls?: Record<string, string>;
-  /** Command that runs another one in a network namespace. */
+  /** Command that runs another command in a network namespace. */
   within?: string[];
 }
 
-/** @returns the process, which never rejects; its `all` is the output. Killing it kills everything that it started */
+/**
+ * @returns the process, which never rejects and has the output in `all`; killing it also kills all of its descendants
+ */
 export function enter(
   image: Stage,
   command: string[],
@@ -232,7 +236,7 @@ export function enter(
     chroot "$ROOT" ${become.join(' ')} sh -c 'cd ${image.workdir} && exec "$@"' sh "$@"
     # Not replaced by it: whoever becomes another user is no longer killed together with its parent.
     exit $?`;
-  // A build uses this machine's network settings; a container has only those of its image.
+  // A build inherits this machine's environment. A container has only the environment of its image.
   const inherited = build ? process.env : { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin' };
   const unshare = ['unshare', '--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', script, 'sh'];
   const [program = '', ...args] = [...within, ...unshare, ...command];

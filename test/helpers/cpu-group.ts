@@ -1,4 +1,4 @@
-/** A control group with a CPU quota, of the cgroup version of this machine. */
+/** Creates a control group with a CPU quota, in this machine's version of cgroups. */
 import { existsSync, mkdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { eventually } from './poll.ts';
@@ -6,7 +6,7 @@ import { eventually } from './poll.ts';
 const V1 = '/sys/fs/cgroup/cpu';
 const V2 = '/sys/fs/cgroup';
 
-/** @returns why no group can be created here; false if it can */
+/** @returns why no control group can be created on this machine; false if it can */
 export function whyNoCpuGroup(): string | false {
   try {
     const name = `capacity-try-${process.pid}`;
@@ -18,7 +18,7 @@ export function whyNoCpuGroup(): string | false {
   }
 }
 
-/** Creates a group, which is removed after the test, with all processes in it. */
+/** Creates a control group. It is removed after the test, together with its processes. */
 export function cpuGroup(t: { after(cleanUp: () => Promise<void>): void }, cores: number) {
   const name = `capacity-test-${process.pid}-${Date.now()}`;
   const group = make(name);
@@ -40,7 +40,7 @@ function kill(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL');
   } catch {
-    // The process has ended meanwhile.
+    // The process has already ended.
   }
 }
 
@@ -49,7 +49,7 @@ function make(name: string) {
   return {
     /** Shell command that moves its process into the group. */
     enter: `echo $$ > ${join(folder(name), 'cgroup.procs')}`,
-    /** @param cores new quota */
+    /** @param cores new quota in cores */
     allow: (cores: number) => {
       const quotaUs = Math.round(cores * 100_000);
       if (isV1()) writeFileSync(join(folder(name), 'cpu.cfs_quota_us'), String(quotaUs));

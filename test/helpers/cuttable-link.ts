@@ -23,7 +23,10 @@ export class CuttableLink {
     });
   }
 
-  /** Closed after the test. @param toPort on loopback */
+  /**
+   * Opens a relay. It is closed after the test.
+   * @param toPort port of the server on loopback
+   */
   static async open(t: TestContext, toPort: number): Promise<CuttableLink> {
     const link = new CuttableLink(toPort);
     await new Promise<void>((resolve) => link.#server.listen(0, '127.0.0.1', resolve));
@@ -38,7 +41,10 @@ export class CuttableLink {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Stops all traffic without closing connections. Data sent meanwhile arrives after the repair, as TCP retransmits it. */
+  /**
+   * Stops all traffic without closing connections. Data sent in this state arrives after the repair, like with TCP's
+   * retransmission.
+   */
   cut(): void {
     this.#state = 'cut';
     for (const socket of this.#sockets) socket.pause();
@@ -49,7 +55,7 @@ export class CuttableLink {
     for (const socket of this.#upstreams) socket.pause();
   }
 
-  /** Resets all connections, and refuses new ones. */
+  /** Resets all connections and refuses new connections. */
   drop(): void {
     this.#state = 'dropped';
     for (const socket of this.#sockets) socket.resetAndDestroy();
@@ -60,14 +66,17 @@ export class CuttableLink {
     this.#answersLeft = answers;
   }
 
-  /** Restores the link. @param toPort new destination */
+  /**
+   * Repairs the link.
+   * @param toPort new port of the server
+   */
   mend(toPort = this.#toPort): void {
     this.#toPort = toPort;
     this.#state = 'whole';
     for (const socket of this.#sockets) socket.resume();
   }
 
-  /** A closed socket is noticed by reading, so only after the link is restored. */
+  /** Forwards data. A closed socket is noticed by a read, so only after the repair. */
   #forward(from: Socket, to: Socket): void {
     this.#sockets.add(from);
     from.on('data', (chunk) => to.write(chunk));

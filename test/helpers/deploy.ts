@@ -1,4 +1,4 @@
-/** Reads the files of deploy/. */
+/** Reads the files in deploy/. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parse, parseAllDocuments } from 'yaml';
@@ -30,13 +30,16 @@ export function readDeployed(file: string): string {
   return readFileSync(join(DEPLOY, file), 'utf8');
 }
 
-/** @returns the services of a Compose file, with its anchors and merges resolved, and its variables if values are given */
+/** @returns the services of a Compose file, with resolved anchors, merges and, if values are given, variables */
 export function composeServices(file: string, variables?: Record<string, string>): Record<string, Service> {
   const text = readDeployed(file);
   return servicesIn(variables ? interpolate(text, variables) : text);
 }
 
-/** Replaces variables like Compose. @throws Error with the message of a missing required variable */
+/**
+ * Replaces variables like Compose.
+ * @throws Error with the message of a required variable that is missing
+ */
 function interpolate(text: string, variables: Record<string, string>): string {
   return text.replaceAll(/\$\$|\$\{(\w+)(:?)([-?])([^}]*)\}/g, (_, name, orEmpty, operator, rest) => {
     if (name === undefined) return '$';
@@ -61,7 +64,7 @@ export function guideCompose(): string {
 // biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape that Kubernetes gives it, and kubeconform checks it
 export type Manifest = any;
 
-/** @returns the objects of a stream of YAML documents, as rendered by Helm */
+/** @returns the objects in a stream of YAML documents from Helm */
 export function manifests(text: string): Manifest[] {
   return parseAllDocuments(text)
     .map((document) => {

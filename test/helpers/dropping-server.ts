@@ -4,9 +4,9 @@ import type { FreezeOrder } from '../../protocol/link/ledger-messages.ts';
 import { startChat } from './chat-server.ts';
 import type { Cleaner } from './raw-listen.ts';
 
-/** Starts a server that can broadcast to its room, and drop its connections. */
+/** Starts a server that can broadcast to its room, and that can drop its connections. */
 export async function startDropping(t: Cleaner, options: Partial<ServerOptions> = {}) {
-  /** CONNECT packets, in order. */
+  /** Received CONNECT packets, in order. */
   const connects: string[] = [];
   const orders: FreezeOrder[] = [];
   const counts = { joins: 0, recovered: 0 };
@@ -27,14 +27,14 @@ export async function startDropping(t: Cleaner, options: Partial<ServerOptions> 
   return {
     ...{ io, url, connects, counts, orders },
     members: () => io.sockets.adapter.rooms.get('capacity')?.size ?? 0,
-    /** Appends its order to `orders`. */
+    /** Sends a broadcast, and adds its order to `orders`. */
     broadcast() {
       const seq = orders.length + 1;
       const sentAtUs = monotonicUs();
       io.to('capacity').emit('broadcast', { seq, sentAtUs, worker: 'w0', data: 'x'.repeat(100) });
       orders.push({ seq, room: 'capacity', worker: 'w0', sentAtUs, intendedAtUs: sentAtUs });
     },
-    /** Drops all at once, as when a worker crashes or a proxy restarts. */
+    /** Drops all connections at once, like a crashed worker or a restarted proxy. */
     drop() {
       for (const { conn } of io.sockets.sockets.values()) conn.close();
     },

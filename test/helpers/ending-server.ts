@@ -4,7 +4,7 @@ import { Server, type ServerOptions } from 'socket.io';
 import { WebSocketServer } from 'ws';
 import { type Cleaner, urlOf } from './raw-listen.ts';
 
-/** @param serve adds the application's handlers */
+/** @param serve adds the handlers of the application */
 export async function endingServer(t: Cleaner, serve: (io: Server) => void, options: Partial<ServerOptions> = {}) {
   const http = createServer();
   const io = new Server(http, options);
@@ -13,7 +13,7 @@ export async function endingServer(t: Cleaner, serve: (io: Server) => void, opti
   return urlOf(t, http);
 }
 
-/** Starts a proxy or firewall that answers every request alike. */
+/** Starts a proxy or firewall that sends the same response to every request. */
 export function answeringServer(t: Cleaner, status: number, body: string, type = 'text/html') {
   const answer: RequestListener = (_, response) => response.writeHead(status, { 'Content-Type': type }).end(body);
   const http = createServer(answer);
@@ -27,7 +27,8 @@ export function answeringServer(t: Cleaner, status: number, body: string, type =
 const OPEN = JSON.stringify({ sid: 'abc', upgrades: ['websocket'], pingInterval: 25_000, pingTimeout: 5000 });
 
 /**
- * Starts a server that answers like Socket.IO 2, by polling and by WebSocket. @param refusal message of its middleware
+ * Starts a server with the protocol of Socket.IO 2, over polling and WebSocket.
+ * @param refusal message of its middleware
  * @param isWebSocketOnly whether it refuses polling, with the message of its Engine.IO
  */
 export function oldServer(t: Cleaner, { refusal, isWebSocketOnly = false }: OldServer = {}) {

@@ -1,4 +1,7 @@
-/** Virtual users on a whole engine, with its fleet and Artillery's own helpers, but without Artillery. */
+/**
+ * Plays virtual users on a whole engine with its generator processes. It uses Artillery's helpers, but not Artillery
+ * itself.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import CapacityEngine from '../../plugin/engine/engine.ts';
@@ -9,12 +12,12 @@ import { helpers } from './virtual-user.ts';
 const artillery = createRequire(createRequire(import.meta.url).resolve('artillery/package.json'));
 const yaml = artillery('js-yaml') as { safeLoad(text: string): Script };
 
-/** @param name of a file in test/fixtures/flows */
+/** @param name name of a file in test/fixtures/flows */
 export function readFlow(name: string): Script {
   return yaml.safeLoad(readFileSync(new URL(`../fixtures/flows/${name}`, import.meta.url), 'utf8'));
 }
 
-/** Plays the script's first scenario once. */
+/** Plays the first scenario of a script once. */
 export async function playOnce(script: Script, vars: Record<string, unknown> = {}) {
   const aborted = Promise.withResolvers<never>();
   const abort = (error: Error) => aborted.reject(error);
@@ -39,7 +42,7 @@ export async function playOnce(script: Script, vars: Record<string, unknown> = {
   }
 }
 
-/** The functions that Artillery provides. */
+/** Functions for templates, like Artillery's. */
 export const FUNCTIONS: UserContext['funcs'] = {
   $randomNumber: (min, max) => Number(min) + Math.floor(Math.random() * (Number(max) - Number(min) + 1)),
   $randomString: (length) => 'x'.repeat(Number(length)),

@@ -1,4 +1,4 @@
-/** A stub for Artillery, for series with instant runs. */
+/** Stub of Artillery, for series whose runs take no time. */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -34,8 +34,9 @@ console.log('arguments', ...process.argv.slice(2));
 `;
 
 /**
- * @param body JavaScript that can use `overrides`, `leave`, `refuse`, `wait` and `read` (of JSON files beside it)
- * @returns a folder, and the program in it; `write` changes the files that the program reads
+ * @param body JavaScript of the stub; it can use `overrides`, `leave`, `refuse`, `wait`, and `read` (of JSON files in
+ * its folder)
+ * @returns a folder with the stub; `write` changes the files that the stub reads
  */
 export function fakeArtillery(t: TestContext, body: string) {
   const folder = tempFolder(t);

@@ -8,14 +8,14 @@ import { NO_STATUS } from '../../plugin/run/link.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
-/** A fleet without processes or sockets: the test plays the server. */
+/** Simulated generator processes without sockets. The test plays the server. */
 export class FakeFleet {
   readonly connections: FakeConnection[] = [];
-  /** Causes with which the next attempts fail, one each. */
+  /** Causes of failure for the next attempts, one for each attempt. */
   readonly failures: (FailureCode | FleetError)[] = [];
-  /** Acknowledges an emit; undefined leaves it unacknowledged. */
+  /** Returns the acknowledgement of an emitted event; undefined leaves it unacknowledged. */
   onAck: (event: string, args: unknown[]) => unknown[] | undefined = () => undefined;
-  /** Called for every emit; may send events back. */
+  /** Called for every emitted event. It can send events to the connection. */
   onEmit: (connection: FakeConnection, namespace: string, event: string, args: unknown[]) => void = () => {};
   onOpen: (connection: FakeConnection, namespace: string) => void = () => {};
   closed = false;
@@ -26,7 +26,7 @@ export class FakeFleet {
     return connection;
   }
 
-  /** The connection of the only virtual user. */
+  /** Connection of the only virtual user. */
   get only(): FakeConnection {
     const [connection] = this.connections;
     if (!connection || this.connections.length > 1) throw new Error(`${this.connections.length} connections, not one`);
@@ -80,7 +80,7 @@ export class FakeConnection implements FleetConnection {
   #watcher: Partial<Watcher> = {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
-  /** Namespace, event, arguments. */
+  /** Sent events: namespace, event, arguments. */
   readonly sent: unknown[][] = [];
   readonly repeated: RepeatedMessage[] = [];
   closed = false;
@@ -129,7 +129,7 @@ export class FakeConnection implements FleetConnection {
     });
   }
 
-  /** Holds nothing back: the listener gets every event at once. */
+  /** Passes every event to the listener immediately, without holding events back. */
   listen(namespace: string, event: string, listener: EventListener): (mode: ListenMode) => void {
     const entry = { key: `${namespace} ${event}`, listener };
     return (mode) => void (mode === 'drop' ? this.#listeners.delete(entry) : this.#listeners.add(entry));
@@ -149,7 +149,10 @@ export class FakeConnection implements FleetConnection {
       if (key === `${namespace} ${event}`) listener(args, { event, atUs: 0 });
   }
 
-  /** @param returns whether a reconnect is expected: `comeBack` or `stayAway` must follow */
+  /**
+   * Drops the connection.
+   * @param returns whether it reconnects; the test must then call `comeBack` or `stayAway`
+   */
   drop(reason: string, namespace?: string, returns = false): void {
     this.namespaces = namespace === undefined ? [] : this.namespaces.filter((name) => name !== namespace);
     this.isLost ||= namespace === undefined;

@@ -1,4 +1,4 @@
-/** A file tree like /proc of a machine with two CPUs, whose processes and ticks a test sets. */
+/** A folder like /proc of a machine with two CPUs. The test sets processes and ticks. */
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -9,7 +9,7 @@ export interface Fake {
   name: string;
   parent?: number;
   startedAt?: number;
-  /** In ticks, as `reaped`. */
+  /** CPU time of the process and, in `reaped`, of its ended children, in ticks. */
   own: number;
   reaped?: number;
   state?: string;
@@ -32,7 +32,7 @@ export class FakeMachine {
     this.#time = new MachineTime(this.root);
   }
 
-  /** Sets processes, and the ticks of all CPUs together; each CPU has half of them. */
+  /** Sets processes, and the ticks of both CPUs together. Each CPU gets half of them. */
   set(processes: Record<number, Fake>, { user = 0, steal = 0, softirq = 0, idle = 0 } = {}): this {
     rmSync(join(this.root, 'proc'), { recursive: true });
     this.#write('self/status', 'Cpus_allowed_list:\t0-1\n');
@@ -48,7 +48,7 @@ export class FakeMachine {
     return this;
   }
 
-  /** @param roots null if unknown */
+  /** @param roots process ids whose descendants belong to the run; null if unknown */
   read(roots: number[] | null = [GENERATOR, SERVER]): Promise<MachineTotals> {
     return this.#time.read(roots ?? undefined);
   }

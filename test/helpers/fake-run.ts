@@ -1,6 +1,6 @@
 /**
- * The parts with which a run measures, without processes or sockets: the test plays server, engines and virtual users, and can replace any
- * function.
+ * Simulated parts of a run, without processes or sockets. The test plays server, engines and virtual users, and can
+ * replace any function.
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
@@ -29,32 +29,33 @@ import { assertValues } from './verdict.ts';
 
 const ROUND_TRIP_US = 2000;
 const WARM_UP_MS = 300;
-/** CPU use of every process at all times. */
+/** Constant CPU use of every process, in percent. */
 const CPU_PERCENT = 10;
 
 export class FakeRun {
   readonly context: RunContext;
   readonly measurements: Measurements;
   readonly stop = new AbortController();
-  /** Connections that only the server counts. */
+  /** Connections of other users that only the server counts. */
   others = 0;
-  /** Connections that w0 has accepted in addition to the run's. */
+  /** Connections of other users that worker w0 has accepted. */
   strangers = 0;
-  /** Acknowledgement of an echo; the probe itself measures 2 ms. */
+  /** Acknowledgement of an echo. The probe itself measures 2 ms. */
   echo: { roundTripUs: number; sentAtUs?: number } = { roundTripUs: ROUND_TRIP_US };
-  /** Collections of w0 and w1. */
+  /** Number of collections of w0 and w1. */
   collections = [0, 0];
   readonly #lost = { engines: new Set<string>(), reached: 0 };
   left = 0;
   readonly status: FleetStatus = { ...NO_STATUS };
   /** Requests to the parts, in order: `gc`, `snapshots`, `tell release`, … */
   readonly asked: string[] = [];
-  /** Fleet counts of the messages that connections send. */
+  /** Counts of the messages that clients send. */
   messages = (_stage: MessageStage): MessageCounts => ({ sent: 0, unanswered: 0, skippedByServer: 0 });
 
   /**
-   * @param options of the plugin @param scenario the `config` of the script, such as `phases` @param script other parts of the script,
-   * such as `scenarios`
+   * @param options options of the plugin
+   * @param scenario the `config` of the script, such as `phases`
+   * @param script other parts of the script, such as `scenarios`
    */
   constructor(options: object = {}, scenario: object = {}, script: Partial<Script> = {}) {
     const config = hookConfig(options, scenario, {}, script);
@@ -98,7 +99,10 @@ export class FakeRun {
     };
   }
 
-  /** Puts both workers on other hosts. @param clock of the worker with the index */
+  /**
+   * Moves both workers to other hosts.
+   * @param clock returns the clock of the worker with this index
+   */
   apart(clock: RunContext['control']['clock']): void {
     this.context.control.clock = clock;
     this.context.clocks = this.#newClocks(this.context.control, [false, false]);
@@ -114,7 +118,7 @@ export class FakeRun {
     return this.noticed.map(({ code }) => code);
   }
 
-  /** Findings from the observations of the run. */
+  /** Findings that follow from the observations of the run. */
   get noticed(): CodedDetail[] {
     const found = observed(this.measurements.observations);
     for (const finding of found) assertValues(finding);
@@ -128,14 +132,14 @@ export class FakeRun {
     this.#hold(count);
   }
 
-  /** Closes connections by their virtual users. */
+  /** Makes virtual users close their connections. */
   leave(count: number): void {
     this.left += count;
     this.status.ended = { [OWN_DISCONNECT]: this.left };
     this.#hold(-count);
   }
 
-  /** Loses a host with this number of members, which had reported this number of first copies. */
+  /** Loses a host with this number of members. The host had reported this number of first copies. */
   lose(members: number, reached: number): void {
     this.#hold(-members);
     this.#lost.engines.add('2');
@@ -146,7 +150,7 @@ export class FakeRun {
     for (const key of ['connected', 'joined', 'holding'] as const) this.status[key] += more;
   }
 
-  /** Collects the garbage of both workers. */
+  /** Counts a garbage collection in both workers. */
   collect(): void {
     this.collections = this.collections.map((count) => count + 1);
   }
@@ -237,7 +241,7 @@ export class FakeRun {
     };
   }
 
-  /** @returns members of the room */
+  /** @returns the number of members of the room */
   #deliver({ room, seq }: BroadcastOrder): number {
     const { probe, config } = this.context;
     if (room.endsWith(':warm-up')) return 0;

@@ -1,4 +1,4 @@
-/** A light connection without a network: the test plays the server, byte by byte. */
+/** A light connection without a network. The test plays the server, byte by byte. */
 import { createHash } from 'node:crypto';
 import type { ClientOptions, RecoverableSession } from '../../plugin/fleet/client/client.ts';
 import { BROADCAST, type EventPlan } from '../../plugin/fleet/client/counted-event.ts';
@@ -19,7 +19,7 @@ export const OPEN_PACKET =
   '0{"sid":"w0-abc","upgrades":[],"pingInterval":25000,"pingTimeout":20000,"maxPayload":1000000}';
 export const CONNECT_PACKET = '40{"sid":"s1"}';
 
-/** A frame as sent by a server: unmasked. */
+/** Returns a frame as a server sends it, without a mask. */
 export function serverFrame(opcode: number, payload: string | Uint8Array, isFinal = true): Buffer {
   const body = Buffer.from(payload);
   const head = Buffer.alloc(body.length < 126 ? 2 : body.length < 65_536 ? 4 : 10);
@@ -34,7 +34,10 @@ export function text(payload: string): Buffer {
   return serverFrame(TEXT, payload);
 }
 
-/** Reads frames like a client. @param maxMessages number of messages to read */
+/**
+ * Returns a reader of frames like that of a client.
+ * @param maxMessages number of messages to read
+ */
 export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, maxMessages = Number.POSITIVE_INFINITY) {
   const budget = new BufferBudget();
   const decoder = new FrameDecoder(budget);
@@ -49,7 +52,7 @@ export function frameReader(maxBytes = 1024 ** 2, deflate?: PerMessageDeflate, m
   return { decoder, budget, messages, feed };
 }
 
-/** @returns the answer for the request's key */
+/** @returns the response to an upgrade request, for the key in the request */
 export function upgradeAnswer(request: Buffer | undefined): Buffer {
   const key = /Sec-WebSocket-Key: (.*)\r\n/.exec(String(request))?.[1] ?? '';
   const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64');
@@ -60,7 +63,7 @@ export function upgradeAnswer(request: Buffer | undefined): Buffer {
 
 export type FakeConnection = ReturnType<typeof fakeConnection>;
 
-/** A connection that has sent its upgrade request, without a socket. */
+/** Returns a connection without a socket that has sent its upgrade request. */
 export function fakeConnection(
   namespaces = ['/'],
   options: Partial<ClientOptions> = {},
@@ -69,7 +72,7 @@ export function fakeConnection(
   const sink = new RecordingSink();
   /** Bytes that the client has written. */
   const sent: Buffer[] = [];
-  /** `open` until the client ends or destroys it. */
+  /** State of the connection: `open` until the client ends or destroys it. */
   const wire = { state: 'open' as 'open' | 'ended' | 'destroyed', unsentBytes: 0 };
   const dial: ConnectionPool['dial'] = (listener) => ({
     listener,
@@ -93,7 +96,7 @@ export function fakeConnection(
   return { connection, sink, sent, wire, upgrade: upgradeAnswer(sent[0]), feed, buffers: clients.buffers };
 }
 
-/** A connection with an open namespace `/` and without earlier reports. */
+/** Returns a connection with an open namespace `/` and without reports. */
 export function openConnection(options: Partial<ClientOptions> = {}, plan?: EventPlan): FakeConnection {
   const fake = fakeConnection(['/'], options, plan && { plan });
   fake.feed(Buffer.concat([fake.upgrade, text(OPEN_PACKET), text(CONNECT_PACKET)]));
@@ -102,7 +105,7 @@ export function openConnection(options: Partial<ClientOptions> = {}, plan?: Even
   return fake;
 }
 
-/** @returns the payloads of the client's frames, unmasked, text as strings */
+/** @returns the payloads of the client's frames without masks; text as strings */
 export function clientFrames(sent: Buffer[]): { opcode: number; payload: string | Buffer }[] {
   const bytes = Buffer.concat(sent);
   const frames = [];

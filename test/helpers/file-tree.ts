@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { tempFolder } from './temp-folder.ts';
 
-/** @returns a folder with these files, by path, which is removed after the test */
+/** @returns a folder with these files by path; it is removed after the test */
 export function fileTree(t: TestContext, files: Record<string, string>): string {
   const root = tempFolder(t);
   for (const [path, text] of Object.entries(files)) {

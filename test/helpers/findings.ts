@@ -10,7 +10,7 @@ import { answerOf } from '../../report/answer/answer.ts';
 import type { Document } from '../../report/model/document.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 
-/** @returns a finding with the catalogue's entries and a message */
+/** @returns a finding with the catalogue's entries and this message */
 export function finding(code: FindingCode, message = `about ${code}`, changes: Partial<Finding> = {}): Finding {
   const { about, invalidates, fails = null, remedy } = FINDINGS[code];
   return { code, about, invalidates: [...invalidates], fails, explains: [], message, fix: remedy, ...changes };
@@ -32,7 +32,7 @@ export function documentOf(result: Result): Document {
   return runDocument(answered(result));
 }
 
-/** @returns the root findings about the deployment or the application, without those of a busy machine */
+/** @returns the root findings about the deployment or the application; findings about a busy machine are left out */
 export function findingsOfServer({ findings }: Pick<Result, 'findings'>): Finding[] {
   return rootsOf(findings).filter(({ about }) => about === 'deployment' || about === 'application');
 }

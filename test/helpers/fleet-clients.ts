@@ -1,4 +1,4 @@
-/** Both clients of the fleet, for tests of their common behaviour. */
+/** Both clients of the generator, for tests of their common behaviour. */
 import { after } from 'node:test';
 import type { Client, ClientOptions, CreateClient } from '../../plugin/fleet/client/client.ts';
 import { BROADCAST } from '../../plugin/fleet/client/counted-event.ts';
@@ -38,7 +38,10 @@ export const officialClient = kind('official client', ['websocket'], createOffic
 export const pollingClient = kind('official client, polling', ['polling'], createOfficial);
 export const upgradingClient = kind('official client, polling with upgrade', upgrade, createOfficial);
 
-/** Starts a client that connects to the namespace. @returns the client and its recorded reports */
+/**
+ * Starts a client that connects to a namespace.
+ * @returns the client, and the sink that records its reports
+ */
 export function startClient(kind: ClientKindUnderTest, url: string, changes: Partial<ClientOptions> = {}, to = '/') {
   const sink = new RecordingSink();
   const client = kind.create(clientOptions({ url, transports: kind.transports, ...changes }), sink);

@@ -21,14 +21,14 @@ export function fleetSettings(
   };
 }
 
-/** Starts a fleet that is closed after the test. */
+/** Starts generator processes. They are closed after the test. */
 export async function startFleet(t: Cleaner, settings: FleetSettings, processes = 1, silentAfterMs?: number) {
   const fleet = await Fleet.start(settings, processes, silentAfterMs);
   t.after(() => fleet.close());
   return fleet;
 }
 
-/** Connects `count` connections, and joins them to the room. */
+/** Opens `count` connections, and joins them to the room. */
 export async function joinAll(fleet: Fleet, count: number): Promise<FleetConnection[]> {
   const connections = Array.from({ length: count }, () => fleet.connection());
   await Promise.all(

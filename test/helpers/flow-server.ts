@@ -1,4 +1,4 @@
-/** The server for flows of other engines: HTTP and Socket.IO on one port. */
+/** Server for flows of other engines: HTTP and Socket.IO on the same port. */
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { json } from 'node:stream/consumers';
 import type { Server, Socket } from 'socket.io';
@@ -9,7 +9,10 @@ type Answer = (...values: unknown[]) => void;
 
 const FILMS = ['One', 'Two', 'Three'].map((title, index) => ({ id: index + 1, title }));
 
-/** Starts the server, which is closed after the test. @returns its URL */
+/**
+ * Starts the server. It is closed after the test.
+ * @returns its URL
+ */
 export async function startFlowServer(t: Cleaner, path = '/socket.io/'): Promise<string> {
   const tokens = new Set<string>();
   const issue = () => {

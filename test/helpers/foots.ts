@@ -1,8 +1,8 @@
-/** Sums that hold for every result, whatever the server does. */
+/** Sums that are correct in every result, whatever the server does. */
 import assert from 'node:assert/strict';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Columns of the ledger: each frame is counted in one of them. */
+/** Columns of the ledger. Each frame is counted in exactly one of them. */
 export const COLUMNS = [
   'received',
   'duplicates',
@@ -17,7 +17,7 @@ export const COLUMNS = [
 
 export const sum = (values: number[]) => values.reduce((total, value) => total + value, 0);
 
-/** Asserts that every sum equals its parts, over connections, messages, broadcasts and hosts. */
+/** Asserts that every sum of connections, messages, broadcasts and hosts is equal to the sum of its parts. */
 export function assertFoots({ connections, delivery, messages, generators }: Result, why?: string): void {
   const { asked, opened, held, lost, notOpened, closed } = connections;
   const failedOfHosts = generators.map((host) => host.failed);

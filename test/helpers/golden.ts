@@ -1,4 +1,4 @@
-/** Texts kept as files in test/fixtures/golden. CONTRIBUTING.md has the command that updates them. */
+/** Texts in files of test/fixtures/golden. CONTRIBUTING.md has the command that updates them. */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';

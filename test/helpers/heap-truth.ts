@@ -1,4 +1,7 @@
-/** Memory per connection of a server by its own `process.memoryUsage()` and by glibc, with clients of socket.io-client: without product code. */
+/**
+ * Measures memory per connection of a server without product code: by `process.memoryUsage()` in the server and by
+ * glibc, with clients of socket.io-client.
+ */
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,15 +13,15 @@ import { processes } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** Absent without `prepare.sh`. */
+/** Addon that counts the bytes of `malloc`. Missing unless `prepare.sh` has built it. */
 const TRUTH_MALLOC = process.env.CAPACITY_NEIGHBOURS ? join(process.env.CAPACITY_NEIGHBOURS, 'malloc.node') : '';
 const PRELOADED = fileURLToPath(new URL('../fixtures/neighbours/truth.cjs', import.meta.url));
 const TOGETHER = 10;
 const STEPS = 4;
 
 /**
- * Starts the server with a file that counts its memory after a collection, and connects users.
- * @returns bytes per connection that V8 counts, and of its heap and `malloc`; all processes of the server together
+ * Starts the server with a preloaded file that counts its memory after a collection, and connects users.
+ * @returns bytes per connection in all processes of the server: as counted by V8, and by V8's heap plus `malloc`
  */
 export async function heapTruth(
   t: Cleaner,
@@ -54,7 +57,7 @@ export async function heapTruth(
     withNative.push({ x: open.length, y: all });
   }
   closeAll(open.splice(0));
-  // The first connections of a server cost more.
+  // Leaves out the first connections, because they take more memory.
   const slope = (points: Point[]) => fitLine(points.slice(1))?.slope ?? Number.NaN;
   return { inV8: slope(inV8), withNative: slope(withNative) };
 }
@@ -69,7 +72,7 @@ function closeAll(sockets: Socket[]): void {
   for (const socket of sockets) socket.disconnect();
 }
 
-/** @returns the sums of what all processes of the server write, after a collection in each */
+/** @returns the sums over all processes of the server, each after a collection */
 async function collected(folder: string): Promise<[inV8: number, withNative: number]> {
   const pids = processes().flatMap(({ pid, environment }) =>
     environment.includes(`TRUTH_FOLDER=${folder}`) ? pid : [],

@@ -1,11 +1,14 @@
-/** Malicious input on the wire, as text, since JSON has more than `JSON.stringify` writes, such as 1e400. */
+/**
+ * Malicious input on the wire. It is text, because JSON permits values that `JSON.stringify` never writes, such as
+ * 1e400.
+ */
 import { type EventEmitter, once } from 'node:events';
 import { connect } from 'node:net';
 import { WebSocket } from 'ws';
 
 const deep = (open: string, close: string, levels: number) => open.repeat(levels) + close.repeat(levels);
 
-/** Values to replace any argument or field. */
+/** Values that replace any argument or field. */
 const VALUES = [
   ...['1e400', '-1e400', '-0', '0', '-1', '1.5', '9007199254740993', '1e308', '5e-324', '10000000'],
   ...['null', 'true', 'false', '""', '"NaN"', '"Infinity"', '"__proto__"', '"\\u0000\\ud800"'],
@@ -14,7 +17,7 @@ const VALUES = [
   `{${Array.from({ length: 4000 }, (_, key) => `"k${key}":1`).join()}}`,
 ];
 
-/** Values up to the limit that a server reads from an unauthenticated network. */
+/** Values up to the size limit that a server accepts from an unauthenticated network. */
 const LARGE_VALUES = [
   JSON.stringify('x'.repeat(900_000)),
   `{"clientKey":"capacity:${'x'.repeat(900_000)}"}`,
@@ -23,7 +26,10 @@ const LARGE_VALUES = [
   deep('{"data":', '}', 50_000).replace('{"data":}', '{"data":1}'),
 ];
 
-/** @returns lists of arguments: each value alone, in each field of `shape`, missing, and too many */
+/**
+ * @returns lists of arguments: each value alone, each value in each field of `shape`, no argument, and too many
+ * arguments
+ */
 export function hostileArguments(shape: Record<string, string>, large = false): string[][] {
   const values = large ? [...VALUES, ...LARGE_VALUES] : VALUES;
   const object = (changes: Record<string, string>) =>
@@ -34,7 +40,10 @@ export function hostileArguments(shape: Record<string, string>, large = false): 
   return [[], ...values.map((value) => [value]), ...inFields, [object({}), 'null', '{}'], Array(500).fill(object({}))];
 }
 
-/** @returns Socket.IO packets: each list with and without an acknowledgement, and with complete and missing attachments */
+/**
+ * @returns Socket.IO packets for each list: with and without an acknowledgement, with complete and with missing
+ * attachments
+ */
 export function hostilePackets(event: string, lists: string[][], namespace = ''): (string | Buffer)[] {
   const body = (args: string[]) => `[${[JSON.stringify(event), ...args].join()}]`;
   const attached = '{"_placeholder":true,"num":0}';
@@ -46,7 +55,7 @@ export function hostilePackets(event: string, lists: string[][], namespace = '')
   ];
 }
 
-/** Packets that close a connection to any Socket.IO server, so that each needs its own connection. */
+/** Packets that make any Socket.IO server close the connection, so each needs its own connection. */
 export const BROKEN_PACKETS: (string | Buffer)[] = [
   ...['4', '42', '42[', '42[]', '42[1e400]', '42[null]', '42{"a":1}', '49[]', '4-1', '43', '43[]', '4399[1]'],
   ...['disconnect', 'newListener', '__proto__'].map((event) => `42["${event}"]`),
@@ -55,18 +64,18 @@ export const BROKEN_PACKETS: (string | Buffer)[] = [
   Buffer.alloc(100_000),
 ];
 
-/** Resolves on close. Resets are no failure here. */
+/** Returns a promise for the close. A reset is not an error here. */
 function closed(emitter: EventEmitter): Promise<unknown> {
   emitter.on('error', () => {});
   return new Promise((resolve) => emitter.once('close', resolve));
 }
 
-/** A WebSocket client with hand-written Engine.IO packets. */
+/** A WebSocket client that sends hand-written Engine.IO packets. */
 export class RawClient {
   readonly #ws: WebSocket;
   /** Resolves when either side has closed the connection. */
   readonly closed: Promise<unknown>;
-  /** Number of received acknowledgements and answers. */
+  /** Number of received acknowledgements and replies. */
   answers = 0;
 
   private constructor(ws: WebSocket) {
@@ -79,7 +88,7 @@ export class RawClient {
     });
   }
 
-  /** @param connectPacket Socket.IO's CONNECT packet */
+  /** @param connectPacket CONNECT packet of Socket.IO */
   static async connect(port: number, connectPacket = '40', headers: Record<string, string> = {}): Promise<RawClient> {
     const ws = new WebSocket(`ws://127.0.0.1:${port}/socket.io/?EIO=4&transport=websocket`, {
       perMessageDeflate: false,
@@ -100,13 +109,13 @@ export class RawClient {
     for (const packet of packets) this.#ws.send(packet);
   }
 
-  /** Resolves when everything is flushed to the network, or the server has closed the connection. */
+  /** Resolves when all data has been passed to the network, or when the server has closed the connection. */
   async sent(): Promise<void> {
     const flushed = new Promise<void>((resolve) => this.#ws.send('3', () => resolve()));
     await Promise.race([flushed, this.closed]);
   }
 
-  /** Resolves when the server has read everything sent before, or has closed the connection. */
+  /** Resolves when the server has read all data, or has closed the connection. */
   async read(): Promise<void> {
     if (this.#ws.readyState !== WebSocket.OPEN) return;
     this.#ws.ping();
@@ -124,7 +133,7 @@ export class RawClient {
   }
 }
 
-/** Malformed or unexpected requests; `HOST` stands for the address. */
+/** Malformed and unusual requests. `HOST` stands for the address. */
 const REQUESTS = [
   ...['GET //', 'GET ///x?', 'GET http://', 'GET http://[', 'GET %', 'GET /%ff%00?%', 'GET constructor', 'GET /..//'],
   ...['OPTIONS *', 'GET *', 'POST /metrics', 'TRACE /', 'CONNECT HOST', 'CONNECT x', 'GET http://HOST/metrics'],
@@ -150,7 +159,10 @@ const HEADERS = [
 
 export const HOSTILE_REQUESTS = [...REQUESTS, ...HEADERS, 'GET', '\u0000\u0001\u0016\u0003', 'GET / HTTP/9.9\r\n'];
 
-/** Sends each request on its own connection. @returns the first line of each answer, or an empty text */
+/**
+ * Sends each request over its own connection.
+ * @returns the first line of each response; empty if there is none
+ */
 export function sendRequests(port: number, requests: readonly string[]): Promise<string[]> {
   const send = async (request: string) => {
     const socket = connect(port, '127.0.0.1');
@@ -166,7 +178,7 @@ export function sendRequests(port: number, requests: readonly string[]): Promise
   return Promise.all(requests.map(send));
 }
 
-/** @returns JSON of a message, with each of its parts at any depth left out, or replaced by each hostile value */
+/** @returns variants of a message as JSON: each part, at any depth, is left out or replaced by each hostile value */
 export function mutants(valid: unknown): string[] {
   const variantsOf = (part: unknown): string[] => {
     if (typeof part !== 'object' || part === null) return VALUES;

@@ -1,4 +1,4 @@
-/** A hub on a free loopback port, and agents whose engines a test simulates. */
+/** A hub on a free loopback port, and agents with simulated engines. */
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
 import { Agent } from '../../plugin/conduct/hosts/generator-host.ts';
@@ -41,7 +41,7 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
   agentsOf.set(t, closers);
   t.after(async () => {
     hub.stop();
-    // The listener waits for hosts that are still connected.
+    // Closes agents first, because the listener waits for connected hosts.
     await Promise.all(closers.map((close) => close()));
     await listener.close();
   });
@@ -61,7 +61,10 @@ export function helloOf(hello: Partial<Hello>): Hello {
   };
 }
 
-/** Returns an agent that closes with the hub of the test. @param answer replies of its engine */
+/**
+ * Returns an agent. It closes together with the hub of the test.
+ * @param answer returns the replies of its engine
+ */
 export function newAgent(
   t: TestContext,
   join: Join,
@@ -79,7 +82,7 @@ export function newAgent(
     const report = answer(message);
     if (report) say(report);
   };
-  /** Reasons with which the conductor ended the host. */
+  /** Reasons for which the conductor ended the host. */
   const ends: (CapacityError | string)[] = [];
   const agent = new Agent({
     join,
@@ -96,7 +99,10 @@ export function newAgent(
   return { agent, runId, ends, heard, say };
 }
 
-/** Returns the replies of an engine whose members have all received each broadcast. `reordered` counts its `freeze` requests. */
+/**
+ * Returns the replies of an engine whose members have all received every broadcast. `reordered` counts its `freeze`
+ * requests.
+ */
 export function engineOf(members: number) {
   let asked = 0;
   const latenciesUs = Array.from({ length: members }, (_, index) => 10 * (index + 1));
@@ -122,14 +128,14 @@ export function engineOf(members: number) {
 }
 
 interface TwoHosts {
-  /** Longest break of a host, and of the conductor. */
+  /** Longest disconnection of a host and of the conductor, in milliseconds. */
   awayMs?: number;
   silentAfterMs?: number;
-  /** Returns the port at which the second host reaches the conductor. */
+  /** Returns the port over which the second host connects to the conductor. */
   routeTo?: (port: number) => Promise<number>;
 }
 
-/** Two hosts, a and b, whose engines hold 5 members each, and the run's link to them. */
+/** Starts two hosts, a and b, with engines of 5 members each, and the run's link to them. */
 export async function twoHosts(
   t: TestContext,
   { awayMs, silentAfterMs = 5000, routeTo = async (port) => port }: TwoHosts = {},

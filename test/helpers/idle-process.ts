@@ -1,4 +1,4 @@
-/** A fleet process without a network: its clients only record requests, and the test reports for them. */
+/** A generator process without a network. Its clients only record requests, and the test reports for them. */
 import type { TestContext } from 'node:test';
 import { Accounts } from '../../plugin/fleet/accounts.ts';
 import {
@@ -26,13 +26,13 @@ import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import { fleetSettings } from './fleet.ts';
 
 export interface IdleClient extends Client {
-  /** Sink of its connection. */
+  /** Sink of the client's connection. */
   readonly sink: ClientSink;
   namespaces: readonly string[];
   sessions: readonly RecoverableSession[];
-  /** Namespaces that it should open. */
+  /** Namespaces that the client should open. */
   readonly asked: string[];
-  /** Namespace, event, acknowledgement id. */
+  /** Sent events: namespace, event, acknowledgement id. */
   readonly sent: [string, string, number | undefined][];
 }
 
@@ -46,7 +46,7 @@ export class IdleProcess {
   #onAnswer: (answer: FleetAnswer) => void = (answer) => void this.#answers.push(answer);
   #leaves: (() => void)[] = [];
 
-  /** @param create factory that replaces the idle clients */
+  /** @param create creates clients instead of the idle clients */
   constructor(t: TestContext, settings: Partial<FleetSettings> = {}, create?: CreateClient) {
     const start = {
       settings: { ...fleetSettings('http://127.0.0.1:1'), ...settings },
@@ -66,7 +66,7 @@ export class IdleProcess {
     t.after(() => this.state.close());
   }
 
-  /** A connection of the engine, which gets all answers from now on. */
+  /** Returns a connection of the engine. It gets all replies from now on. */
   connection(): RemoteConnection {
     const child = new FleetProcess(this.#start, 1000, (_, { onAnswer }) => {
       this.#onAnswer = onAnswer;
@@ -90,12 +90,15 @@ export class IdleProcess {
     for (const command of commands) this.state.connections.run(command);
   }
 
-  /** Lets connections that wait to close do so now. */
+  /** Closes connections that are waiting to close. */
   leave(): void {
     for (const one of this.#leaves.splice(0)) one();
   }
 
-  /** Accepts the namespace, like a server. @param isFirst whether it is the client's first namespace */
+  /**
+   * Accepts a namespace, like a server.
+   * @param isFirst whether it is the client's first namespace
+   */
   accept(namespace: string, isFirst: boolean, { client = this.client, worker = 'w0', isRecovered = false } = {}): void {
     client.namespaces = client.namespaces.concat(namespace);
     client.sink.onOpen(namespace, `${worker}-a`, isFirst ? TIMINGS : undefined, isRecovered);
@@ -118,7 +121,7 @@ export class IdleProcess {
     client.sink.onClosed('io server disconnect', namespace);
   }
 
-  /** Answers since the last call: all, or those of these kinds. */
+  /** Returns the replies since the last call: all of them, or only these kinds. */
   news<Op extends FleetAnswer['op']>(...ops: Op[]): Extract<FleetAnswer, { op: Op }>[] {
     const isAsked = (one: FleetAnswer): one is Extract<FleetAnswer, { op: Op }> => ops.includes(one.op as Op);
     const answers = this.#answers.splice(0);
@@ -126,7 +129,7 @@ export class IdleProcess {
   }
 }
 
-/** A connection outside any process, which can only be counted. */
+/** Returns a connection without a process. It can only be counted. */
 export function loneConnection(changes: Partial<Connection> = {}): Connection {
   return Object.assign(new Connection(1, {} as Parts), changes);
 }

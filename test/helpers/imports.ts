@@ -1,19 +1,19 @@
-/** Imports between files, read with a parser, including re-exports, type-only and dynamic imports. */
+/** Reads imports between files with a parser. Includes re-exports, type-only imports and dynamic imports. */
 import { globSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { parseSync, Visitor } from 'oxc-parser';
 import { ROOT } from './pages.ts';
 
-/** Folders whose rooms CONTRIBUTING.md shows. */
+/** Folders that CONTRIBUTING.md describes. */
 const SOURCE_FOLDERS = ['protocol', 'plugin', 'report', 'server'];
 
-/** An import, with the paths of both files from the root of the repository. */
+/** An import. The paths of both files are relative to the root of the repository. */
 export interface Import {
   from: string;
   to: string;
 }
 
-/** @returns the source files with one of these endings, by their paths from the root of the repository */
+/** @returns the source files with one of these endings, by path from the root of the repository */
 export function sourceFiles(endings: string): string[] {
   return globSync(`{${SOURCE_FOLDERS.join()}}/**/*.${endings}`, {
     cwd: ROOT,
@@ -21,7 +21,7 @@ export function sourceFiles(endings: string): string[] {
   });
 }
 
-/** @returns the relative imports of a file with this text */
+/** @returns the relative imports in this text of a file */
 export function importsOf(from: string, text: string): Import[] {
   return specifiersOf(from, text)
     .filter((specifier) => specifier.startsWith('.'))
@@ -33,8 +33,8 @@ export function readImports(): Import[] {
 }
 
 /**
- * @returns the specifiers of the file's imports: relative paths, and names of packages
- * @throws Error for text that does not parse
+ * @returns the specifiers of a file's imports: relative paths, and names of packages
+ * @throws Error if the text does not parse
  */
 export function specifiersOf(path: string, text: string): string[] {
   const { program, errors } = parseSync(path, text);
@@ -54,7 +54,7 @@ export function specifiersOf(path: string, text: string): string[] {
   return found;
 }
 
-/** @returns the imports within cycles, and those between cycles */
+/** @returns the imports that are in a cycle, or between two cycles */
 export function inCycles<Edge extends Import>(imports: Edge[]): Edge[] {
   const [importing, imported] = [new Set(imports.map(({ from }) => from)), new Set(imports.map(({ to }) => to))];
   const remaining = imports.filter(({ from, to }) => importing.has(to) && imported.has(from));

@@ -1,4 +1,7 @@
-/** A measured run without Artillery: settings, engine, fleet and result are real, only the arrivals are simulated. */
+/**
+ * Runs a measured run without Artillery. Settings, engine, generator processes and result are real; only the arrivals
+ * are simulated.
+ */
 import assert from 'node:assert/strict';
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { randomUUID } from 'node:crypto';
@@ -28,7 +31,7 @@ import { helpers } from './virtual-user.ts';
 
 export type InProcessRun = ReturnType<typeof startInProcess>;
 
-/** Output of each run, since runs are concurrent. */
+/** Output of each run. It is separate, because several runs are concurrent. */
 const printed = new AsyncLocalStorage<string[]>();
 const printElsewhere = console.error;
 console.error = (...parts) => {
@@ -37,12 +40,12 @@ console.error = (...parts) => {
   else printElsewhere(...parts);
 };
 
-/** Memory findings that do not count: the server shares this process with other runs. */
+/** Memory findings that are excused, because the server shares this process with other runs. */
 const MEMORY_OF_ALL_RUNS: FindingCode[] = ['MEMORY_GROWS', 'MEMORY_NOT_LINEAR'];
 
 /**
- * Like `quickScript`, with pauses that end when memory has been read. @param users number of users in each of the two
- * ramps
+ * Returns a script like `quickScript`, but its pauses end when memory has been read.
+ * @param users number of users in each of the two ramps
  */
 export function inProcessScript(config: object, options: object, engineOptions = {}, flow?: object[], users = 5) {
   const ramp = { duration: 1, arrivalRate: users, rampTo: users };
@@ -50,7 +53,7 @@ export function inProcessScript(config: object, options: object, engineOptions =
   return quickScript({ phases, ...config }, options, engineOptions, flow);
 }
 
-/** Like `goodResult`: asserts that the run succeeds. */
+/** Asserts that a run succeeds, like `goodResult`. */
 export async function goodInProcess(script: Script, excused = MEMORY_OF_ALL_RUNS) {
   const ended = await startInProcess(script).ended;
   assertGood(ended.result, ended.exitCode, ended.output, excused);
@@ -60,9 +63,9 @@ export async function goodInProcess(script: Script, excused = MEMORY_OF_ALL_RUNS
 const READING_TIMEOUT_MS = 60_000;
 
 /**
- * Starts a run whose pauses last until memory has been read, however busy the machine is.
- * @param variables of the virtual users, in the order of arrival, repeated
- * @param environment variables that change settings
+ * Starts a run whose pauses last until memory has been read, even on a busy machine.
+ * @param variables variables of the virtual users in the order of arrival, repeated
+ * @param environment environment variables that change settings
  */
 export function startInProcess(
   given: Script,
@@ -79,7 +82,7 @@ function start(
   environment: Record<string, string>,
   lines: string[],
 ) {
-  // Copied as if read from a file.
+  // Copies the script, as if it were read from a file.
   const script: Script = JSON.parse(JSON.stringify(given));
   const folder = mkdtempSync(join(tmpdir(), 'run-'));
   const testRunId = randomUUID();
@@ -107,7 +110,7 @@ function start(
   const startFleet: typeof Fleet.start = (...args) => (fleet = Fleet.start(...args));
   const engine = new CapacityEngine(script, artillery as never, helpers, { runtime, startFleet });
   const ofOthers = script.scenarios?.filter((scenario) => !usesOurEngine(scenario, script)) ?? [];
-  // The engine that starts next takes the settings.
+  // Passes the settings to the engine that starts next.
   handOver(config);
 
   const read = (name: string) => readFileSync(join(folder, 'latest', name), 'utf8');
@@ -124,18 +127,21 @@ function start(
       stop.abort();
       await run.close();
       await engine.close();
-      // A refused run has not waited for the fleet.
+      // Closes the generator processes of a refused run, which did not wait for them.
       await (await fleet)?.close();
       rmSync(folder, { recursive: true, force: true });
     }
   }
 
-  /** Plays the phases like Artillery, which ends a run after its last virtual user. The first scenario and those of other engines take turns. */
+  /**
+   * Plays the phases like Artillery, which ends a run after its last virtual user. The first scenario alternates with
+   * scenarios of other engines.
+   */
   async function playPhases(): Promise<void> {
     const [scenario] = script.scenarios as [Scenario];
     const plays = [scenario, ...ofOthers].map((one) => engine.createScenario(one, { emit: () => {} } as never));
     const users: Promise<void>[] = [];
-    /** Readings so far, including warnings that a pause has none. */
+    /** Number of readings so far. A warning that a pause has no reading counts, too. */
     const readings = () => {
       const { plateaus, overTime, observations } = run.measurements;
       const unusable = observed(observations).filter(({ code }) => code === 'PLATEAUS_UNUSABLE');
@@ -163,7 +169,7 @@ function start(
 
   const ended = whole();
   ended.catch(() => {});
-  /** Instead of `ended`, for a run without a result. */
+  /** Error of a run without a result. Used instead of `ended`. */
   const failed = ended.then(
     () => assert.fail(`it has a result:\n${lines.join('\n')}`),
     () => ({ exitCode: endedWith, output: lines.join('\n') }),
@@ -172,7 +178,7 @@ function start(
   return {
     ended,
     failed,
-    /** Folder of its results. */
+    /** Folder of the run's results. */
     folder,
     /** Waits until this stage has started. */
     async reached(stage: Stage) {

@@ -1,4 +1,4 @@
-/** Common parts of the tests of `init`: running it, and reading the file that it wrote. */
+/** Runs `init` in tests, and reads the file that it wrote. */
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -13,12 +13,12 @@ import { cli } from './cli.ts';
 import { eventually } from './poll.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** Long enough for the publisher's start, and several messages. */
+/** Seconds in which the publisher starts and sends several messages. */
 export const SECONDS = '1';
 
 type SetUp = (io: Server) => void;
 
-/** @param args of `init`, besides the URL */
+/** @param args arguments of `init` after the URL */
 export async function init(
   t: TestContext,
   serverOptions: SetUp | ({ setUp: SetUp } & Partial<ServerOptions>),
@@ -39,7 +39,7 @@ export async function good(...args: Parameters<typeof init>) {
   return answer;
 }
 
-/** @returns the scenario as a run reads it; undefined if there is none */
+/** @returns the scenario in the form that a run reads; undefined if there is none */
 export async function written(cwd: string) {
   const path = join(cwd, 'capacity.yml');
   if (!existsSync(path)) return { text: '', flow: undefined, variables: undefined, settings: undefined };
@@ -54,7 +54,7 @@ export async function written(cwd: string) {
   };
 }
 
-/** Returns a value for each environment variable in the scenario. */
+/** Returns a value for each environment variable that the scenario uses. */
 function namedIn(script: object): Record<string, string> {
   const names = JSON.stringify(script).matchAll(/\$env\.(\w+)/g);
   return Object.fromEntries([...names].map(([, name]) => [name, 'x']));

@@ -1,4 +1,4 @@
-/** A custom parser: each packet is one binary message of JSON. */
+/** A custom parser. Each packet is a single binary message with JSON. */
 import type { Packet, PacketCodec } from '../../plugin/fleet/light/socket-io/codec.ts';
 
 export const jsonCodec: PacketCodec = {

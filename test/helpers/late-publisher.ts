@@ -1,4 +1,4 @@
-/** A fake server that sends one broadcast after the other, and confirms late or never. */
+/** A simulated server that sends broadcasts one after the other, and confirms them late or never. */
 import { setTimeout as wait } from 'node:timers/promises';
 import { UnansweredRequest } from '../../plugin/samplers/index.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -6,18 +6,21 @@ import type { BroadcastWindow } from './broadcast-window.ts';
 import { frozenBroadcast } from './measurements.ts';
 
 export interface Publisher {
-  /** Time for one broadcast, for which the next one waits. */
+  /** Milliseconds per broadcast. The next broadcast waits for this time. */
   needsMs: number;
-  /** Broadcast during which the connection to the worker closes. */
+  /** Number of the broadcast during which the connection to the worker closes. */
   loses?: number;
-  /** Whether the worker still sends that broadcast. Default: true. */
+  /** Whether the worker sends that broadcast in spite of the closed connection. Default: true. */
   sendsLost?: boolean;
 }
 
-/** Default time-out of a control client. */
+/** Default timeout of a control client, in milliseconds. */
 const CONTROL_TIMEOUT_MS = 5000;
 
-/** Replaces the workers and the ledger: rows have the copies received until they are frozen, with their true latencies. */
+/**
+ * Replaces the workers and the ledger. A row contains the copies received before it is finalized, with their true
+ * latencies.
+ */
 export function publisherOf({ context, run }: BroadcastWindow, { needsMs, loses, sendsLost = true }: Publisher): void {
   const sentAtUs = new Map<number, number>();
   let turn: Promise<unknown> = Promise.resolve();
@@ -35,7 +38,7 @@ export function publisherOf({ context, run }: BroadcastWindow, { needsMs, loses,
     turn = done;
     if (seq === loses) throw new UnansweredRequest('SOURCE_UNREACHABLE', 'connection lost during `broadcast`');
     let isLate = false;
-    // A timer of 24 hours must not keep the process alive.
+    // Omits the timer of 24 hours, because it would keep the process running.
     const late = timeoutMs > 3_600_000 ? new Promise<never>(() => {}) : wait(timeoutMs).then(() => (isLate = true));
     await Promise.race([done, late]);
     if (isLate) throw new UnansweredRequest('CONTROL_TIMEOUT', `no answer within ${timeoutMs} ms`);

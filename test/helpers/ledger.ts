@@ -1,4 +1,4 @@
-/** A ledger of one room, and orders to freeze its rows. */
+/** A ledger of one room, and orders to finalize its rows. */
 import { Ledger } from '../../plugin/fleet/process/ledger/ledger.ts';
 
 export const ROOM = 'capacity';

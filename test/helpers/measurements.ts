@@ -1,4 +1,4 @@
-/** Invented measurements and fleet reports, for tests of computed figures. */
+/** Invented measurements and reports of generator processes, for tests of computed figures. */
 
 import { Accounts } from '../../plugin/fleet/accounts.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
@@ -13,7 +13,7 @@ import type { MessageTimes, MessageTotals } from '../../protocol/link/client-mes
 import { type EndKind, NOTHING_ANNOUNCED } from '../../protocol/link/ends.ts';
 import { emptyRow, type FrozenBroadcast, NO_LOSSES, type ReceiptTotals } from '../../protocol/link/ledger-messages.ts';
 
-/** @param options of the plugin; includes `stack` unless `config` has a target */
+/** @param options options of the plugin; `stack` is added unless `config` has a target */
 export function hookConfig(
   options: object = {},
   config: object = {},
@@ -34,7 +34,7 @@ export function hookConfig(
   return readSettings(script, STEPS, env, share);
 }
 
-/** Measurements of a run that has not started. */
+/** Returns the measurements of a run that has not started. */
 export function measurements(changes: Partial<Measurements> = {}): Measurements {
   return { ...new Measurements('test', hookConfig()), ...changes };
 }
@@ -45,7 +45,7 @@ export function encoded(valuesUs: number[]): string {
   return encodeHistogram(histogram);
 }
 
-/** A fleet process's ledger row of one broadcast, received by all unless `changes` differ. */
+/** Returns a ledger row of a generator process. All members received the broadcast, unless `changes` differ. */
 export function frozenBroadcast(
   seq: number,
   latenciesUs: number[],
@@ -85,7 +85,7 @@ export const NO_RECEIPTS: ReceiptTotals = {
   losses: NO_LOSSES,
 };
 
-/** Totals without messages, unless `changes` differ. */
+/** Returns totals without messages, unless `changes` differ. */
 export function messageTotals(changes: Partial<MessageTotals> = {}): MessageTotals {
   return {
     connections: 0,
@@ -104,7 +104,7 @@ export function messageTotals(changes: Partial<MessageTotals> = {}): MessageTota
   };
 }
 
-/** Messages sent on time, and all acknowledged. */
+/** Returns the times of messages that were sent on time and acknowledged. */
 export function messageTimes(ackUs: number[], sendDelayUs = ackUs.map(() => 0)): MessageTimes {
   const { length: sent } = sendDelayUs;
   return { sent, acknowledged: ackUs.length, ackUs: encoded(ackUs), sendDelayUs: encoded(sendDelayUs) };
@@ -112,7 +112,7 @@ export function messageTimes(ackUs: number[], sendDelayUs = ackUs.map(() => 0)):
 
 export const ENGINE_1 = { host: 'here', engine: '1' };
 
-/** Snapshot of an idle engine and fleet, unless `changes` differ. */
+/** Returns the snapshot of an idle engine, unless `changes` differ. */
 export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot {
   return {
     from: ENGINE_1,
@@ -125,7 +125,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
   };
 }
 
-/** One closed connection, after a second and a message in each direction. */
+/** Returns the close of a connection after one second and one message in each direction. */
 export function endKind(changes: Partial<EndKind> = {}): EndKind {
   const closeTexts = { reason: 'transport close', cause: '', event: '', words: '', text: '' };
   return { ...closeTexts, count: 1, announced: NOTHING_ANNOUNCED, samples: [[1000, 1, 1, 10]], ...changes };

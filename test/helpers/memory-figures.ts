@@ -1,10 +1,10 @@
-/** Memory of a full run of 5,000 connections, for `results.ts`. */
+/** Invented memory of a run with 5,000 connections, for `results.ts`. */
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import { describeLayers } from '../../plugin/samplers/layers/layer.ts';
 
 export const MB = 1024 * 1024;
 
-/** Memory at `connections`, on a straight line with some noise. */
+/** Returns the memory at `connections`: a straight line with some noise. */
 function plateau(connections: number, noiseBytes: number) {
   return {
     connections,
@@ -25,7 +25,7 @@ const PLATEAUS = [
   plateau(5000, 0),
 ];
 
-/** Garbage before the collection. */
+/** Garbage before the collection, in bytes. */
 const GARBAGE_BYTES = 3 * MB;
 
 function line(bytes: number) {
@@ -60,7 +60,7 @@ export function perfectMemory() {
         workerRss: line(19_140),
         nginxPss: line(2_000),
       },
-      // 12 MB above the last plateau.
+      // Peak, 12 MB above the last plateau.
       peakBytes: { workerRss: 221.3 * MB, workerPss: 196.5 * MB },
       plateaus: PLATEAUS.map(({ connections, workerRss, workerPss, systemUsed }) => ({
         connections,

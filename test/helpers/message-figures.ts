@@ -1,8 +1,8 @@
-/** Messages of a full run of 5,000 connections, for `results.ts`. */
+/** Invented messages of a run with 5,000 connections, for `results.ts`. */
 import type { Messages } from '../../protocol/result/messages-schema.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 
-/** An invented distribution around its median. */
+/** Returns an invented distribution with this median. */
 export function summaryOf(count: number, p50: number): Summary {
   return {
     count,

@@ -1,6 +1,7 @@
 /**
- * Linux namespaces as hosts, with their own networks, process ids, host name, boot id, and a monotonic clock that is days ahead. They need
- * root. A bridge in its own namespace joins their networks, so this machine's network does not change.
+ * Linux namespaces that stand for hosts. Each has its own network, process ids, host name, boot id, and a monotonic
+ * clock that is days ahead. They need root. A bridge in a separate namespace connects their networks, so this machine's
+ * network does not change.
  */
 import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -11,7 +12,7 @@ import { type HostProcess, processes, startProcess, WORKER } from './process.ts'
 import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** @returns why this machine cannot create them; false if it can */
+/** @returns why this machine cannot create namespaces; false if it can */
 export function whyNoNamespaces(): string | false {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return 'namespaces as hosts need Linux and root';
   try {
@@ -31,7 +32,7 @@ export class NamespaceNetwork {
   readonly #ends: (() => unknown)[] = [];
   readonly #namespaces: string[] = [];
 
-  /** Removed after the test. */
+  /** Creates the network. It is removed after the test. */
   constructor(t: Cleaner) {
     this.#folder = tempFolder(t);
     t.after(() => this.#close());
@@ -40,7 +41,7 @@ export class NamespaceNetwork {
     ip('-n', bridge, 'link', 'set', 'br0', 'up');
   }
 
-  /** @param aheadSeconds of its monotonic clock relative to this machine's */
+  /** @param aheadSeconds seconds by which the host's monotonic clock is ahead of this machine's clock */
   host(name: string, aheadSeconds: number) {
     const number = this.#namespaces.length;
     const address = `10.99.0.${number}`;
@@ -60,9 +61,9 @@ export class NamespaceNetwork {
     ];
     return {
       address,
-      /** Command prefix that runs a command in its network. */
+      /** Prefix of a command that must run in the host's network. */
       within: ['ip', 'netns', 'exec', namespace],
-      /** Changes its network. */
+      /** Changes the network of the host. */
       ip: (...args: string[]) => ip('-n', namespace, ...args),
       start: (command: string[], env: Record<string, string> = {}) => this.#start([...enter, ...command], env),
     };
@@ -91,7 +92,7 @@ export class NamespaceNetwork {
   }
 }
 
-/** Starts a worker at port 8080, with its control port at 9090. */
+/** Starts a worker on port 8080, with control port 9090. */
 export async function startWorker({ start }: NamespaceHost, worker: string, env: Record<string, string> = {}) {
   const main = [process.execPath, '--disable-warning=ExperimentalWarning', '--expose-gc', WORKER];
   const started = start(main, {
@@ -105,7 +106,7 @@ function ip(...args: string[]): void {
   execFileSync('ip', args, { stdio: ['ignore', 'ignore', 'inherit'] });
 }
 
-/** @returns the process-id namespace of a process; undefined if the process has ended */
+/** @returns the namespace of process ids of a process; undefined if the process has ended */
 function namespaceOf(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${pid}/ns/pid`);

@@ -1,4 +1,4 @@
-/** Servers by others, from test/fixtures/neighbours, each in its own process. */
+/** Servers of other projects, in test/fixtures/neighbours. Each runs in its own process. */
 import { copyFileSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -11,16 +11,16 @@ import { missingTools } from './tools.ts';
 
 const FIXTURES = fileURLToPath(new URL('../fixtures/neighbours/', import.meta.url));
 
-/** Folder where prepare.sh has installed the packages of the neighbours. */
+/** Folder in which prepare.sh has installed the packages of these servers. */
 const PREPARED = process.env.CAPACITY_NEIGHBOURS;
 
 export interface Neighbour {
   name: string;
-  /** File in test/fixtures/neighbours; none if prepare.sh has built it. */
+  /** File in test/fixtures/neighbours. Missing if prepare.sh has built the server. */
   file?: string;
-  /** Folder below the prepared one; none for packages of this repository. */
+  /** Folder below the prepared folder. Missing if the server uses packages of this repository. */
   folder?: string;
-  /** Program, or path below that folder. Default: this Node. */
+  /** Program, or its path below the folder. Default: this Node. */
   command?: string;
   args?: string[];
   env?: Record<string, string>;
@@ -47,14 +47,17 @@ export const NEIGHBOURS = {
   express: { name: 'Express', file: 'express.mjs', folder: 'express' },
 } satisfies Record<string, Neighbour>;
 
-/** @returns why the neighbour cannot run here; undefined if it can */
+/** @returns why the server cannot run here; undefined if it can */
 export function whyNot({ folder }: Neighbour): string | undefined {
   if (folder === undefined) return undefined;
   if (PREPARED === undefined) return 'CAPACITY_NEIGHBOURS is not set: see test/fixtures/neighbours/prepare.sh';
   return existsSync(join(PREPARED, folder)) ? undefined : `there is no ${join(PREPARED, folder)}`;
 }
 
-/** Starts the server, which is stopped after the test. @returns its URL, when it answers */
+/**
+ * Starts the server. It is stopped after the test.
+ * @returns its URL, when it responds
+ */
 export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Record<string, string> = {}) {
   const PORT = `${await freePort()}`;
   const { folder, file, command = process.execPath, args = [], env: own } = neighbour;
@@ -65,7 +68,7 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
     cwd: home,
     env: { ...process.env, PORT, ...own, ...env },
     stdio: ['ignore', 'ignore', 'inherit'],
-    // Kills its workers, too.
+    // Starts a process group, so that the server's workers are killed with it.
     detached: true,
   });
   const url = `http://127.0.0.1:${PORT}`;
@@ -73,14 +76,14 @@ export async function startNeighbour(t: Cleaner, neighbour: Neighbour, env: Reco
   return url;
 }
 
-/** A proxy in front of two servers, with an address for each way to choose a server. */
+/** A proxy in front of two servers. It has an address for each way of choosing a server. */
 interface Proxy {
   name: string;
-  /** Why the proxy cannot run here; false if it can. */
+  /** Reason why the proxy cannot run here; false if it can. */
   missing: string | false;
-  /** Addresses that keep a session at its server. */
+  /** Addresses with sticky sessions: all requests of a session go to the same server. */
   sticky: string[];
-  /** @param addresses for each way */
+  /** @param addresses address for each way of choosing a server */
   command(addresses: Record<string, string>): [program: string, ...args: string[]];
 }
 
@@ -104,7 +107,10 @@ export const PROXIES: Proxy[] = [
   },
 ];
 
-/** Starts the proxy, which is stopped after the test. @returns its sticky URLs, and the one that is not sticky */
+/**
+ * Starts the proxy. It is stopped after the test.
+ * @returns the URLs with sticky sessions, and the URL without
+ */
 export async function startProxy(t: Cleaner, proxy: Proxy, servers: [string, string]) {
   const ways = [...proxy.sticky, 'NOT_STICKY'];
   const addresses = Object.fromEntries(
@@ -118,7 +124,7 @@ export async function startProxy(t: Cleaner, proxy: Proxy, servers: [string, str
   return { notSticky: `http://${notSticky}`, sticky: Object.values(sticky).map((address) => `http://${address}`) };
 }
 
-/** Copies a file beside its packages, so that it finds them. */
+/** Copies a file into the folder of its packages, so that its imports work. */
 function place(file: string, home: string): void {
   const target = join(home, placed(file));
   if (file.endsWith('.ts')) writeFileSync(target, compiled(join(FIXTURES, file)));
@@ -127,7 +133,7 @@ function place(file: string, home: string): void {
 
 const placed = (file: string) => file.replace(/\.ts$/, '.mjs');
 
-/** Compiles decorators, which Node does not run. */
+/** Compiles decorators, because Node does not support them. */
 function compiled(path: string): string {
   const tsconfigRaw = { compilerOptions: { experimentalDecorators: true } };
   const text = readFileSync(path, 'utf8');
@@ -137,7 +143,7 @@ function compiled(path: string): string {
 async function answers(name: string, url: string): Promise<void> {
   const handshake = () =>
     fetch(`${url}/socket.io/?EIO=4&transport=polling`).then(
-      // Status 401 or 403 is an answer, too.
+      // Counts a status such as 401 or 403 as a response, too.
       ({ status }) => status < 500,
       () => false,
     );

@@ -1,4 +1,4 @@
-/** Client sockets as the kernel lists them while a fault drops some, without product code. */
+/** Observes client sockets in the kernel's list while a fault drops some. It uses no product code. */
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -7,7 +7,7 @@ import type { Result } from '../../protocol/result/result.ts';
 
 interface Observation {
   atMs: number;
-  /** Sockets of the process with the most: the generator, without the run's own clients. */
+  /** Number of sockets of the process with the most sockets. This is the generator without the run's own clients. */
   open: number;
 }
 
@@ -30,7 +30,7 @@ export function observeSockets(t: TestContext, port: string): Observation[] {
   return observations;
 }
 
-/** Asserts the time from the drop until all sockets were open again, as far as two observations bound it. */
+/** Asserts the time from the drop until all sockets are open again. Two observations give its bounds. */
 export function assertAsObserved(
   observations: Observation[],
   { connections, dropped, backMs }: NonNullable<Result['fault']>,
@@ -47,7 +47,7 @@ export function assertAsObserved(
     JSON.stringify(observations.map(({ open }) => open)),
   );
   assert.equal(Math.min(...observations.slice(dropsAt, backAt).map(({ open }) => open)), connections - dropped);
-  // A socket is open before its namespace is accepted, and PM2 needs time to kill.
+  // Bounds of the time. A socket opens before its namespace is accepted, and PM2 needs time to kill a worker.
   const [minBackMs, maxBackMs] = [firstDropped.atMs - first.atMs - 100, firstRestored.atMs - before.atMs + 1000];
   assert.ok(
     backMs.all >= minBackMs && backMs.all <= maxBackMs,

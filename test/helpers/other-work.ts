@@ -1,4 +1,4 @@
-/** Share of the CPUs used by other programs, and by the hypervisor, while tests ran. */
+/** Measures the CPU that other programs and the hypervisor used while tests ran. */
 
 import { sharesBetween } from '../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals } from '../../plugin/samplers/machine/machine-time.ts';
@@ -11,20 +11,20 @@ export class OtherWork {
   readonly #readings: MachineTotals[] = [];
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param pid process whose descendants do not count as other work */
+  /** @param pid process whose descendants do not count as other programs */
   constructor(pid: number, machine: Pick<MachineTime, 'read'> = new MachineTime()) {
     this.#pid = pid;
     this.#machine = machine;
   }
 
-  /** Starts reading once a second: the parent of a daemon is only known while the parent runs. */
+  /** Starts a reading every second. The parent of a daemon is known only while the parent runs. */
   async start(): Promise<void> {
     await this.read();
     this.#timer = setInterval(() => void this.read(), INTERVAL_MS).unref();
   }
 
   async read(): Promise<void> {
-    // If the kernel provides no readings, other work is unknown.
+    // Without readings from the kernel, the share of other programs is unknown.
     const reading = await this.#machine.read([this.#pid]).catch(() => undefined);
     if (reading) this.#readings.push(reading);
   }
@@ -33,7 +33,7 @@ export class OtherWork {
     clearInterval(this.#timer);
   }
 
-  /** @returns a share of all CPUs between two times of `performance.now()`; 0 if unknown */
+  /** @returns the share of all CPUs between two times of `performance.now()`; 0 if unknown */
   share(fromMs: number, toMs: number): number {
     const from = this.#readings.findLast(({ atMs }) => atMs <= fromMs) ?? this.#readings[0];
     const to = this.#readings.find(({ atMs }) => atMs >= toMs) ?? this.#readings.at(-1);

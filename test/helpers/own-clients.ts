@@ -1,4 +1,4 @@
-/** Servers that admit only users, and the run's own clients for them. */
+/** Servers that accept only authenticated users, and the run's own clients for them. */
 import { writeFileSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { tempFolder } from './temp-folder.ts';
 
-/** @returns the namespace of a client without a virtual user */
+/** @returns the namespace of a client that plays no virtual user */
 export async function connectBare(
   connection: ConnectionTarget,
   signal: AbortSignal,
@@ -65,7 +65,7 @@ export const CSV = { payload: [{ path: 'tokens.csv', fields: ['user', 'token'] }
 export const CODE = { processor: 'processor.cjs' };
 export const BEARER = { socketio: { extraHeaders: { authorization: 'Bearer {{ token }}' } } };
 
-/** Admits requests with a token; others end before Socket.IO sees them. */
+/** Accepts requests with a token. Other requests end before they reach Socket.IO. */
 const requireBearer =
   (refuse: (request: IncomingMessage, response: ServerResponse) => void) =>
   (io: Server): void => {

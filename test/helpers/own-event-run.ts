@@ -1,4 +1,7 @@
-/** Measures an own event with a real fleet and a real server: everything except Artillery and the engine. */
+/**
+ * Measures delivery of the user's own event with real generator processes and a real server. Only Artillery and the
+ * engine are missing.
+ */
 import assert from 'node:assert/strict';
 import type { Server } from 'socket.io';
 import { ownEventPlan } from '../../plugin/fleet/client/counted-event.ts';
@@ -27,13 +30,13 @@ import { deliveryReasons } from './verdict.ts';
 type Figures = Awaited<ReturnType<typeof measureOwn>>;
 
 interface Expected {
-  /** All findings of the verdict. */
+  /** Expected findings of the verdict. */
   codes?: Figures['codes'];
   delivery?: Partial<Figures['delivery']>;
   latency?: { from: Figures['latency']['from'] };
 }
 
-/** Measures a new server, and asserts these figures. */
+/** Measures a new server, and asserts the figures. */
 export async function assertOwn(
   t: Cleaner,
   setUp: (io: Server) => void,
@@ -51,7 +54,7 @@ export async function assertOwn(
 
 interface Options {
   url: string;
-  /** The option `delivery`. */
+  /** Value of the option `delivery`. */
   delivery: object;
   /** Other options of the plugin. */
   options?: object;
@@ -60,13 +63,13 @@ interface Options {
   processes?: number;
   /** Namespaces of each connection. */
   namespaces?: string[];
-  /** Whether to make a trial before the load, as a run does. */
+  /** Whether a trial runs before the load, as in a real run. */
   trial?: boolean;
-  /** Arguments of the join events of a connection, by its index from 0. */
+  /** Returns the arguments of the join events of a connection. The index starts at 0. */
   joins?: (index: number) => unknown[][];
-  /** Overrides and rooms of a connection, and its namespaces if they differ. */
+  /** Returns overrides and rooms of a connection, and its namespaces if they differ. */
   brings?: (index: number) => { overrides?: OpenOptions['overrides']; rooms?: string[]; namespaces?: string[] };
-  /** Called when all are connected. */
+  /** Called when all connections are open. */
   beforehand?: (fleet: Fleet) => Promise<void> | void;
 }
 

@@ -1,4 +1,4 @@
-/** The published packages as users get them: packed, and installed into empty projects. */
+/** Packs the published packages, and installs them into empty projects, as users do. */
 import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -32,7 +32,7 @@ export async function install(project: string, ...specs: string[]): Promise<void
   mkdirSync(project, { recursive: true });
   const manifest = join(project, 'package.json');
   if (!readdirSync(project).includes('package.json')) writeFileSync(manifest, '{"private": true}');
-  // Without variables that would keep install scripts from running or downloading.
+  // Removes variables that would prevent install scripts from running or downloading.
   const excluded = /^(PLAYWRIGHT_|PUPPETEER_|npm_config_ignore_scripts$)/i;
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name)));
   await execa('npm', ['install', '--prefer-offline', ...QUIET, ...specs], { cwd: project, env, extendEnv: false });
@@ -41,9 +41,9 @@ export async function install(project: string, ...specs: string[]): Promise<void
 export const NO_REGISTRY = 'the npm registry cannot be reached, and its cache lacks this version of Node';
 
 /**
- * @param version of npm's package `node`; `20` is the newest of its line
- * @returns the program: that of this process if the version matches, else installed in `project`; undefined without a registry, except in
- * CI
+ * @param version version of npm's package `node`; `20` is the newest of its line
+ * @returns the program: that of this process if its version matches, otherwise installed in `project`; undefined
+ * without a registry, except in CI
  */
 export async function nodeOf(version: string, project: string): Promise<string | undefined> {
   if (`${process.versions.node}.`.startsWith(`${version}.`)) return process.execPath;
@@ -58,7 +58,7 @@ export async function nodeOf(version: string, project: string): Promise<string |
 
 const UNREACHABLE = /ENOTFOUND|EAI_AGAIN|ECONNREFUSED|ECONNRESET|ETIMEDOUT|ENETUNREACH|EHOSTUNREACH|ENOTCACHED/;
 
-/** @returns paths of the packages with an install script, which could download anything */
+/** @returns the paths of packages with an install script, because such a script could download anything */
 export function withInstallScripts(project: string): string[] {
   const { packages } = JSON.parse(readFileSync(join(project, 'package-lock.json'), 'utf8'));
   const entries = Object.entries<{ hasInstallScript?: boolean }>(packages);
@@ -66,8 +66,8 @@ export function withInstallScripts(project: string): string[] {
 }
 
 /**
- * Places a package like `npm install`, without downloading its dependencies: a copy of its files, with links to this repository's packages
- * below. Only this package sees those links.
+ * Places a package like `npm install`, but without downloading its dependencies. The package's files are copied, and
+ * links to this repository's packages are created in it. Only this package sees these links.
  */
 export function place(project: string, name: string): void {
   const installed = join(ROOT, 'node_modules');

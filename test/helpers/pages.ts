@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export const ROOT = join(import.meta.dirname, '../..');
 
 interface Section {
-  /** Without number signs, with backticks. */
+  /** Heading without number signs. Backticks are kept. */
   heading: string;
   level: number;
   text: string;
@@ -15,7 +15,7 @@ export function page(path: string): string {
   return readFileSync(join(ROOT, path), 'utf8');
 }
 
-/** @returns one entry per heading, each with the text up to the next one of any level */
+/** @returns an entry for each heading, with the text up to the next heading of any level */
 export function sections(markdown: string): Section[] {
   const parts = withoutCode(markdown).split(/^(#{1,6}) (.*)$/m);
   return Array.from({ length: (parts.length - 1) / 3 }, (_, index) => ({
@@ -32,7 +32,7 @@ export function section(markdown: string, heading: string): string {
   return found.text;
 }
 
-/** @returns the cells of every row of the text's tables, without headings */
+/** @returns the cells of all table rows in the text, without head rows */
 export function rows(text: string): string[][] {
   const lines = text.split('\n');
   return lines
@@ -41,7 +41,7 @@ export function rows(text: string): string[][] {
     .map((cells) => cells.map((cell) => cell.trim()));
 }
 
-/** The line between a table's heading and its rows. */
+/** Returns whether the line separates the head of a table from its rows. */
 function isRule(line = ''): boolean {
   return /^\|[-:| ]+\|$/.test(line);
 }
@@ -50,12 +50,12 @@ export function codes(text = ''): string[] {
   return [...text.matchAll(/`([^`]+)`/g)].map((code) => code[1] as string);
 }
 
-/** @returns the text in backticks in the first column of all tables, as one list */
+/** @returns all texts in backticks in the first columns of tables */
 export function firstColumn(text: string): string[] {
   return rows(text).flatMap(([cell]) => codes(cell));
 }
 
-/** @returns the text without Markdown, with a lower-case first letter, for comparisons */
+/** @returns the text without Markdown and with a lower-case first letter, for comparisons */
 export function plain(text: string): string {
   const shown = text
     .replace(/\[([^\]]*)\]\([^)]*\)/g, '$1')
@@ -70,14 +70,14 @@ export function codeBlocks(markdown: string, language: string): string[] {
     .map(([, , code]) => code as string);
 }
 
-/** @returns targets of Markdown links within the site */
+/** @returns the targets of Markdown links within the site */
 export function links(markdown: string): string[] {
   return [...withoutCode(markdown).matchAll(/\]\(([^)\s]+)\)/g)]
     .map((match) => match[1] as string)
     .filter((target) => !/^\w+:/.test(target));
 }
 
-/** @returns the id that VitePress gives a heading */
+/** @returns the id that VitePress gives to a heading */
 export function anchor(heading: string): string {
   return heading
     .toLowerCase()

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 
-/** A certificate for localhost, which is its own authority, and its key. */
+/** Self-signed certificate for localhost, and its key. */
 export const PEM_FILES = {
   cert: fileURLToPath(new URL('../fixtures/tls/cert.pem', import.meta.url)),
   key: fileURLToPath(new URL('../fixtures/tls/key.pem', import.meta.url)),

@@ -1,4 +1,7 @@
-/** Socket.IO servers in their own processes, uninstrumented or with a known leak. They are stopped after the test. */
+/**
+ * Socket.IO servers in their own processes, without `instrument(io)` or with a known leak. They are stopped after the
+ * test.
+ */
 import { execFileSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { TOKEN } from './app.ts';
@@ -8,24 +11,26 @@ import type { Cleaner } from './raw-listen.ts';
 const scriptOf = (name: string) => fileURLToPath(new URL(`../fixtures/${name}`, import.meta.url));
 
 /**
- * Starts an uninstrumented server. Its process is no child of this one, since a run does not measure its own children. @param limit of
- * connections: others are refused @param workMs for each message
+ * Starts a server without `instrument(io)`. Its process is no child of the test, because a run does not measure its own
+ * children.
+ * @param limit maximum number of connections; further ones are refused
+ * @param workMs milliseconds of work for each message
  */
 export async function startPlainServer(t: Cleaner, { limit = Infinity, workMs = 0 } = {}) {
   const { pids, line } = await startOrphan(t, scriptOf('plain-server.mjs'), String(limit), String(workMs));
   return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };
 }
 
-/** Starts a server of several processes that share a port, without sticky sessions or an adapter. */
+/** Starts a server with several processes on one port, without sticky sessions or an adapter. */
 export async function startClusterServer(t: Cleaner, processes: number) {
   const { line } = await startOrphan(t, scriptOf('cluster-server.mjs'), String(processes));
   return { url: `http://127.0.0.1:${await line()}` };
 }
 
 /**
- * Starts a server, also not a child, that exits at `most` clients, or at its limit of open files; each connection uses
- * ten.
- * @param blocksAt clients at which it blocks its event loop for longer than they wait for a ping
+ * Starts a server that exits at `most` clients or at its limit of open files. Each connection uses ten files. The
+ * process is no child of the test.
+ * @param blocksAt number of clients at which it blocks its event loop for longer than the ping timeout
  */
 export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles = 0, blocksAt = Infinity }) {
   const opensFiles = openFiles > 0 ? 'files' : 'none';
@@ -37,12 +42,15 @@ export async function startEndingServer(t: Cleaner, { most = Infinity, openFiles
     String(blocksAt),
   );
   const [pid = 0, port] = [pids[0], await line()];
-  // Node raises its own limit when it starts.
+  // Sets the limit after the start, because Node raises its own limit when it starts.
   if (openFiles > 0) execFileSync('prlimit', ['--pid', String(pid), `--nofile=${openFiles}`]);
   return { url: `http://127.0.0.1:${port}`, pid };
 }
 
-/** Starts a server, also not a child, that keeps a listener for every socket. @param redis URL of a Redis in which it keeps a key instead */
+/**
+ * Starts a server that keeps a listener for every socket. The process is no child of the test.
+ * @param redis URL of a Redis in which it keeps a key instead
+ */
 export async function startKeepingServer(t: Cleaner, redis = '') {
   const { pids, line } = await startOrphan(t, scriptOf('keeping-server.mjs'), redis);
   return { url: `http://127.0.0.1:${await line()}`, pid: pids[0] as number };
@@ -55,9 +63,9 @@ export interface Leak {
   mostKept?: number;
   /** Bytes kept each second. */
   perSecondBytes?: number;
-  /** Whether each connection creates a namespace, which stays. */
+  /** Whether each connection creates a namespace that remains. */
   leavesNamespaces?: boolean;
-  /** How long the third broadcast blocks the event loop. */
+  /** Milliseconds for which the third broadcast blocks the event loop. */
   blockMs?: number;
 }
 

@@ -1,4 +1,4 @@
-/** A made-up planned fault: a killed worker. */
+/** An invented planned fault: a killed worker. */
 import { type Fault, faultSchema } from '../../protocol/result/fault-schema.ts';
 
 const FAULT: Fault = {

@@ -1,9 +1,10 @@
-/** Polling, for changes of other processes that no event announces. */
+/** Polls for changes of other processes that no event announces. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Polls until the result is truthy. @param context further text of the error
- * @throws Error after `timeoutMs`, with `what`
+ * Polls until the result is truthy.
+ * @param context returns further text for the error
+ * @throws Error with `what` after `timeoutMs`
  */
 export async function eventually<T>(
   what: string,

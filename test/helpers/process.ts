@@ -1,4 +1,4 @@
-/** Processes that a test starts, and that end with it. */
+/** Processes that a test starts. They end with the test. */
 import { type SpawnOptions, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
@@ -12,25 +12,25 @@ export const WORKER = fileURLToPath(new URL('../../server/main.ts', import.meta.
 
 export type StartedProcess = ReturnType<typeof startProcess>;
 
-/** A process that stands for a host: `kill` also kills everything that it has started, like a power failure. */
+/** A process that stands for a host. `kill` also kills all of its descendants, like a power failure. */
 export interface HostProcess extends StartedProcess {
-  /** Command lines of the process and its descendants, including orphaned ones. */
+  /** Returns the command lines of the process and its descendants, including orphans. */
   running(): string[];
 }
 
 export function startProcess(t: Cleaner, command: string, args: string[], options: SpawnOptions = {}) {
   const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'], ...options });
   const pid = child.pid ?? 0;
-  /** Output of both streams, interleaved. */
+  /** Interleaved output of stdout and stderr. */
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream?.on('data', (data) => {
       output += data;
     });
   }
-  /** Exit code, when all processes that share its output have ended. */
+  /** Exit code. It is available when all processes that share the output have ended. */
   const ended = new Promise<number | null>((resolve) => child.on('close', resolve));
-  /** Waits for output that matches, and rejects if the process ends first. */
+  /** Waits for matching output. Rejects if the process ends before. */
   const outputMatches = async (what: RegExp) => {
     for (;;) {
       const found = what.exec(output);
@@ -39,7 +39,7 @@ export function startProcess(t: Cleaner, command: string, args: string[], option
       await Promise.race([once(child.stdout as Readable, 'data'), once(child.stderr as Readable, 'data'), over]);
     }
   };
-  /** Signals the process, or its process group if it is `detached`. */
+  /** Sends a signal to the process, or to its process group if it is `detached`. */
   const kill = (signal: NodeJS.Signals = 'SIGKILL') => signalNow(options.detached ? -pid : pid, signal);
   const exited = once(child, 'exit');
   t.after(async () => {
@@ -50,9 +50,9 @@ export function startProcess(t: Cleaner, command: string, args: string[], option
 }
 
 /**
- * Starts a process that is no child of the test, like a user's server, through a shell that exits.
- * @param args of Node; the first line of its output must be its process ids, its own first
- * @returns functions to read its next line, and to end it
+ * Starts a process that is no child of the test, like a user's server. A shell starts it and exits.
+ * @param args arguments of Node; the first line of output must be process ids, starting with its own
+ * @returns functions to read its next line and to end it
  */
 export async function startOrphan(t: Cleaner, ...args: string[]) {
   const command = ['-c', '"$0" "$@" &', process.execPath, ...args];
@@ -74,7 +74,7 @@ export async function startOrphan(t: Cleaner, ...args: string[]) {
   return { pids, line, end };
 }
 
-/** @returns all processes of this machine without zombies. The environment of another user's process is empty. */
+/** @returns all processes of this machine except zombies; the environment is empty for processes of other users */
 export function processes() {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))
@@ -89,7 +89,7 @@ export function processes() {
     .filter(({ state }) => state !== 'Z');
 }
 
-/** @returns '' if the process has ended, or belongs to another user */
+/** @returns the text of a file; empty if the process has ended or belongs to another user */
 export function textOf(path: string): string {
   try {
     return readFileSync(path, 'utf8');

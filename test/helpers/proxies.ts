@@ -1,4 +1,4 @@
-/** Real proxies in front of one server, with faults set by a test. */
+/** Real proxies in front of a server. The test sets their faults. */
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
@@ -21,8 +21,10 @@ export const UPGRADE =
   'proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection upgrade;';
 
 /**
- * Stopped after the test. @param location nginx directives beside `proxy_pass` @param http directives of all locations @returns its port,
- * and the pid of its master
+ * Starts nginx. It is stopped after the test.
+ * @param location nginx directives beside `proxy_pass`
+ * @param http nginx directives for all locations
+ * @returns the port, and the process id of the master
  */
 export async function startNginx(
   t: Cleaner,
@@ -45,7 +47,7 @@ export async function startNginx(
       }
     }`;
   writeFileSync(join(folder, CONFIG), config);
-  // A daemon is no child of this process: a run never takes its own children for the proxy.
+  // Starts a daemon, because a run never takes its own child processes for the proxy.
   await execa(findTool('nginx') as string, ['-p', folder, '-c', join(folder, CONFIG)]);
   const pid = Number(readFileSync(join(folder, 'pid'), 'utf8'));
   t.after(async () => {
@@ -56,7 +58,11 @@ export async function startNginx(
   return { port, pid };
 }
 
-/** Stopped after the test. @param own lines of the frontend, and words of the server's line @returns its port */
+/**
+ * Starts HAProxy. It is stopped after the test.
+ * @param own lines of the frontend, and words of the server's line
+ * @returns the port
+ */
 export async function startHaproxy(
   t: Cleaner,
   upstreamPort: number,

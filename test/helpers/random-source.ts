@@ -9,7 +9,7 @@ export function randomSource(seed: number): (below: number) => number {
   };
 }
 
-/** @returns numbers above 0 and below 1 */
+/** @returns a function for numbers above 0 and below 1 */
 export function uniforms(seed: number): () => number {
   const random = randomSource(seed);
   return () => (random(2 ** 32) + 0.5) / 2 ** 32;

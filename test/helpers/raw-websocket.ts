@@ -2,7 +2,10 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, type Socket } from 'node:net';
 
-/** Upgrades a WebSocket by hand, which offers compression and never responds. @returns the socket, and the head of the response */
+/**
+ * Opens a WebSocket by hand. It offers compression and never responds.
+ * @returns the socket, and the head of the response
+ */
 export async function rawWebSocket(port: number): Promise<{ socket: Socket; head: string }> {
   const socket = connect(port, '127.0.0.1');
   socket.on('error', () => {});

@@ -1,6 +1,6 @@
 import { absencesOf, type Readings, type Sampler, sourcesOf, valuesOf } from '../../plugin/samplers/index.ts';
 
-/** Readings with these bytes, all from one source. */
+/** Readings with these bytes, all from the same source. */
 export function readingsOf(bytes: Record<string, number>, source = '/proc of its processes'): Readings {
   return Object.fromEntries(Object.entries(bytes).map(([figure, value]) => [figure, { value, source }]));
 }

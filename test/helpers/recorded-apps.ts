@@ -1,5 +1,6 @@
 /**
- * Three applications with pages, for recordings of a browser: a form with a cookie, a token by JSON, and an open chat.
+ * Three applications with pages, for recordings of a browser: a form with a cookie, a JSON login with a token, and an
+ * open chat.
  */
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage, ServerResponse } from 'node:http';
@@ -13,11 +14,11 @@ export const PASSWORD = 'Correct-horse-7';
 export const MESSAGE = 'good morning everybody';
 
 interface App {
-  /** Answers a request; undefined leaves it to the page of the client. */
+  /** Handles a request. Returns false if the page of the client should be sent. */
   serve(request: IncomingMessage, response: ServerResponse, body: string): boolean;
   setUp(io: Server): void;
   page: string;
-  /** Plays a user until its message has returned. */
+  /** Plays a user until the user's message is received. */
   use(page: Page, url: string): Promise<void>;
 }
 
@@ -34,7 +35,7 @@ async function talk(page: Page): Promise<void> {
   await page.locator('#log li', { hasText: MESSAGE }).first().waitFor();
 }
 
-/** Application with a form that sets a session cookie; the handshake requires it. */
+/** Application with a form that sets a session cookie. The handshake requires the cookie. */
 function formApp(): App {
   const sessions = new Map<string, { csrf: string; user?: string }>();
   const sessionOf = ({ headers }: IncomingMessage) =>
@@ -85,7 +86,7 @@ function formApp(): App {
   };
 }
 
-/** Application with a JSON login that answers a token for `auth`; a room is joined with an acknowledgement. */
+/** Application with a JSON login that returns a token for `auth`. A join is acknowledged. */
 function tokenApp(): App {
   const tokens = new Map<string, string>();
   return {
@@ -146,7 +147,7 @@ function tokenApp(): App {
 }
 
 /**
- * Application with rooms in a namespace and a custom path; the client starts with polling, and receives the id for its
+ * Application with rooms in a namespace and a custom path. The client starts with polling, and receives the id for its
  * join.
  */
 function openApp(): App {
@@ -187,7 +188,10 @@ function openApp(): App {
 const APPS = { form: formApp, token: tokenApp, open: openApp };
 export type AppName = keyof typeof APPS;
 
-/** Starts the application. @returns also a function that plays its user in a browser */
+/**
+ * Starts the application.
+ * @returns its URL, and a function that plays its user in a browser
+ */
 export async function startApp(t: Cleaner, name: AppName) {
   const app = APPS[name]();
   const answer = async (request: IncomingMessage, response: ServerResponse) => {

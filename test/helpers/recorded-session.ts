@@ -1,4 +1,4 @@
-/** A scripted Engine.IO server that records requests and frames of a client. */
+/** A scripted Engine.IO server that records the requests and frames of a client. */
 import { EventEmitter, once } from 'node:events';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
@@ -10,7 +10,10 @@ interface Request {
   body: string;
 }
 
-/** Polls before the answer to the probe: the handshake, the namespace's answer, and a pending one. */
+/**
+ * Number of polls before the server replies to the probe: the handshake, the reply of the namespace, and a pending
+ * poll.
+ */
 const POLLS_BEFORE_PROBE = 3;
 
 export class RecordedSession extends EventEmitter {
@@ -18,9 +21,9 @@ export class RecordedSession extends EventEmitter {
   readonly posts: Request[] = [];
   readonly upgrades: Request[] = [];
   frames: unknown[] = [];
-  /** In the order of arrival. */
+  /** Kinds of received requests, in order. */
   readonly order: string[] = [];
-  /** Headers of every answer to a polling request. */
+  /** Headers of every response to a polling request. */
   answerHeaders: Record<string, string | string[]> = {};
   readonly #server = createServer((request, response) => this.#onRequest(request, response));
   readonly #offers: string[];
@@ -29,7 +32,7 @@ export class RecordedSession extends EventEmitter {
   #webSocket: Socket | undefined;
   #probed: Socket | undefined;
 
-  /** @param offers the upgrades of the handshake */
+  /** @param offers upgrades that the handshake offers */
   constructor(offers: string[]) {
     super();
     this.#offers = offers;
@@ -51,7 +54,7 @@ export class RecordedSession extends EventEmitter {
     }
   }
 
-  /** Waits until the client has sent `count` posts, frames, … */
+  /** Waits until the client has sent `count` posts, frames or polls. */
   async until(what: 'polls' | 'posts' | 'frames', count: number): Promise<void> {
     while (this[what].length < count) await once(this, 'received');
   }
@@ -84,7 +87,10 @@ export class RecordedSession extends EventEmitter {
     });
   }
 
-  /** Answers after the namespace is open and another poll is pending, so that every client sends the same requests. */
+  /**
+   * Replies to the probe when the namespace is open and another poll is pending. Every client then sends the same
+   * requests.
+   */
   #answerProbe(): void {
     if (!this.#waiting || !this.#probed || this.polls.length < POLLS_BEFORE_PROBE) return;
     this.#probed.write(text('3probe'));
@@ -124,7 +130,7 @@ export class RecordedSession extends EventEmitter {
   }
 }
 
-/** Headers that differ between clients on purpose. */
+/** Headers that intentionally differ between clients. */
 const NOT_COMPARED = new Set(['user-agent', 'connection', 'sec-websocket-key']);
 
 function describe({ url = '', rawHeaders }: IncomingMessage, body: string): Request {
@@ -133,6 +139,6 @@ function describe({ url = '', rawHeaders }: IncomingMessage, body: string): Requ
     const name = String(rawHeaders[at]).toLowerCase();
     if (!NOT_COMPARED.has(name)) headers[name] = String(rawHeaders[at + 1]).replace(/:\d+$/, ':port');
   }
-  // The parameter differs in every request.
+  // Replaces a parameter that differs in every request.
   return { target: url.replace(/([?&]t=)[a-z0-9]{6,8}(?=&|$)/, '$1<unique>'), headers, body };
 }

@@ -2,8 +2,8 @@ import { startChat } from './chat-server.ts';
 import type { Cleaner } from './raw-listen.ts';
 
 /**
- * A Socket.IO server that records the actions of its clients in order, and responds to some: it sends `welcome` on
- * connect, `answer` to `ask`, two arguments to `pair`, and drops the connection on `kick`.
+ * A Socket.IO server that records the actions of its clients in order. It sends `welcome` on connect, replies to `ask`
+ * with `answer`, sends two arguments for `pair`, and drops the connection on `kick`.
  * @returns its log: `connect /`, `event / ["join","lobby"]`, `disconnect /`, …
  */
 export async function startRecording(t: Cleaner, namespaces = ['/']): Promise<{ url: string; log: string[] }> {

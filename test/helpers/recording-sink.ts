@@ -1,4 +1,4 @@
-/** A ClientSink that records every report, and lets a test wait for one. */
+/** A ClientSink that records every report, and lets a test wait for a report. */
 import { EventEmitter, once } from 'node:events';
 import type { ClientOptions, ClientSink, ConnectTimings } from '../../plugin/fleet/client/client.ts';
 
@@ -19,7 +19,10 @@ export class RecordingSink implements ClientSink {
   readonly reports: Report[] = [];
   readonly #reported = new EventEmitter();
 
-  /** Waits until there are `count` reports of this kind. @returns the last of these */
+  /**
+   * Waits until there are `count` reports of this kind.
+   * @returns the last of them
+   */
   async next<K extends Report['on']>(on: K, count = 1): Promise<Extract<Report, { on: K }>> {
     for (;;) {
       const found = this.all(on)[count - 1];

@@ -7,14 +7,18 @@ import { tempFolder } from './temp-folder.ts';
 
 export type TestRedis = Awaited<ReturnType<typeof startRedis>>;
 
-/** Starts a Redis server, without persistence, until the test ends. @param port default: a free one @param options of its command line */
+/**
+ * Starts a Redis server without persistence. It runs until the test ends.
+ * @param port default: a free port
+ * @param options options on its command line
+ */
 export async function startRedis(t: Cleaner, port?: number, options: string[] = []) {
   const chosen = port ?? (await freePort());
   const { said, kill, ended } = startProcess(t, 'redis-server', [
     ...['--port', `${chosen}`, '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--dir', '/tmp', ...options],
   ]);
   await said(/Ready to accept connections/);
-  /** Kills the server at once. */
+  /** Kills the server immediately. */
   const close = async () => {
     kill();
     await ended;
@@ -24,7 +28,10 @@ export async function startRedis(t: Cleaner, port?: number, options: string[] = 
 
 export type TestRedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
 
-/** Starts a Redis Cluster of three nodes like a stack does, until the test ends. @returns the URL of a node, with the password */
+/**
+ * Starts a Redis Cluster of three nodes like a stack. It runs until the test ends.
+ * @returns the URL of a node, with the password
+ */
 export async function startRedisCluster(t: Cleaner) {
   const dir = tempFolder(t);
   const redis = planRedis(3, await freePorts(6));
@@ -37,7 +44,7 @@ export async function startRedisCluster(t: Cleaner) {
       await node.said(/Ready to accept connections/);
     }
   };
-  /** Stops all nodes, or one. */
+  /** Stops all nodes or one node. */
   const stop = async (node?: number) => {
     for (const index of node === undefined ? processes.keys() : [node]) {
       processes[index]?.kill('SIGTERM');
@@ -45,7 +52,7 @@ export async function startRedisCluster(t: Cleaner) {
       processes[index] = undefined;
     }
   };
-  /** Restarts all nodes, empty, unless all are running. */
+  /** Restarts all nodes without data, unless all are running. */
   const start = async () => {
     if (processes.every(Boolean)) return;
     await stop();
@@ -57,7 +64,7 @@ export async function startRedisCluster(t: Cleaner) {
   return { url: redis.redisUrl, nodes: redis.redisNodes, stop, start };
 }
 
-/** @returns a port that was free a moment ago, and that no outgoing connection can take (`PORT_RANGE`) */
+/** @returns a port that was free a moment ago; outgoing connections do not use ports of its range (`PORT_RANGE`) */
 export async function freePort(): Promise<number> {
   const [port = 0] = await freePorts(1);
   return port;

@@ -1,16 +1,16 @@
-/** A run's report as text. */
+/** Texts of a run's report. */
 import type { Result } from '../../protocol/result/result.ts';
 import { renderRun } from '../../report/render/console.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { renderSummary } from '../../report/render/markdown.ts';
 import { documentOf } from './findings.ts';
 
-/** Text with all tables, in lines wide enough for whole sentences. */
+/** Returns the text with all tables. Lines are wide enough for whole sentences. */
 export function fullText(result: Result): string {
   return renderRun(documentOf(result), { color: false, width: 1000, verbose: true });
 }
 
-/** The text at the end of a run. */
+/** Returns the text at the end of a run. */
 export function endingText(result: Result, width = 1000): string {
   return renderRun(documentOf(result), { color: false, width });
 }
@@ -23,7 +23,7 @@ export function reportMarkdown(result: Result): string {
   return renderSummary(documentOf(result), ['thresholds']);
 }
 
-/** Text of a page, without tags, style, script and drawings. */
+/** Returns the text of a page, without tags, style, script and drawings. */
 export function textOfPage(markup: string): string {
   return markup
     .replace(/<(style|script|svg)\b.*?<\/\1>/gs, '')

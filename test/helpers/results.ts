@@ -5,7 +5,7 @@ import { answered } from './findings.ts';
 import { MB, perfectMemory } from './memory-figures.ts';
 import { perfectMessages, summaryOf } from './message-figures.ts';
 
-/** One of several generator hosts. */
+/** Returns one of several generator hosts. */
 export function generatorHost(
   host: string,
   { share = 0.5, p50 = 10, boundMs = 0.21 }: { share?: number; p50?: number; boundMs?: number } = {},
@@ -43,7 +43,7 @@ export function perfectBatch(seq: number, receivers: number): Batch {
   };
 }
 
-/** A perfect result with a hold in which each connection was pinged, and thus with the cost of pings. */
+/** Returns a perfect result with a hold in which each connection was pinged, so that the cost of pings is known. */
 export function resultWithPings(): Result {
   const result = perfectResult();
   const hold = [
@@ -64,7 +64,7 @@ export function resultWithPings(): Result {
   return resultSchema.parse({ ...result, stages: hold });
 }
 
-/** A perfect result in which each connection sends a batch every second, all acknowledged. */
+/** Returns a perfect result in which each connection sends a batch every second. All batches are acknowledged. */
 export function resultWithMessages(): Result {
   const result = perfectResult();
   const ofLayer = { worker: 42.5, nginx: 7.5, redis: null };
@@ -80,7 +80,10 @@ export function resultWithMessages(): Result {
 
 const NOT_MEASURED = { clientMicrosecondsPerMessage: null, intervals: null };
 
-/** A full run of 5,000 connections in which every copy was received; validated, and safe to modify. */
+/**
+ * Returns the result of a run with 5,000 connections in which every copy was received. It is validated, and callers may
+ * modify it.
+ */
 export function perfectResult(): Result {
   const batches = Array.from({ length: 12 }, (_, index) => perfectBatch(index + 1, 5000));
   const result = resultSchema.parse({

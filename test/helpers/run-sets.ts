@@ -1,4 +1,4 @@
-/** Sets of invented runs to compare: each differs from a perfect run as its name says. */
+/** Invented sets of runs for comparisons. Each differs from a perfect run as its name says. */
 import assert from 'node:assert/strict';
 import type { Result } from '../../protocol/result/result.ts';
 import { type ComparedFigure, compare, type RunSet } from '../../report/compare/compare.ts';
@@ -25,7 +25,7 @@ export const latencies = (...p50s: number[]): RunSet =>
     ),
   );
 
-/** One run whose latencies have an interval by its broadcasts. */
+/** Returns a single run. Its latencies have an interval from its broadcasts. */
 export const latencyOfOne = (p50: number): RunSet => {
   const set = latencies(p50);
   const interval = { p50: { low95: p50 * 0.9, high95: p50 * 1.1 }, p99: null };
@@ -33,7 +33,7 @@ export const latencyOfOne = (p50: number): RunSet => {
   return set;
 };
 
-/** One run whose workers cost `slope` bytes per connection, ± `halfWidth`. */
+/** Returns a single run whose workers use `slope` ± `halfWidth` bytes per connection. */
 export const slopeRun = (slope: number, halfWidth: number): RunSet =>
   setOf(
     run(({ memory }) => {

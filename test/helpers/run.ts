@@ -1,4 +1,7 @@
-/** Complete runs: `artillery run` with the engine and plugin, each in its own process group, folder and state folder. */
+/**
+ * Starts complete runs: `artillery run` with engine and plugin. Each has its own process group, folder and state
+ * folder.
+ */
 import assert from 'node:assert/strict';
 import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -18,19 +21,19 @@ import { tempStateDir } from './stack.ts';
 
 const ownArtillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
 
-/** More than twice as long as any run of the tests. */
+/** Time limit in milliseconds, more than twice the longest run of the tests. */
 const LIMIT_MS = 180_000;
 
 interface RunOptions {
-  /** JSON, which is YAML, or the text of the file. */
+  /** Script as an object, or as the text of the file. */
   script: object | string;
   env?: Record<string, string>;
   args?: string[];
-  /** Artillery's start script. Default: this repository's. */
+  /** Start script of Artillery. Default: this repository's. */
   artillery?: string;
-  /** Shell commands before the run. */
+  /** Shell commands that run before the run. */
   before?: string;
-  /** Whether to run in a pseudo terminal of `script`. */
+  /** Whether to run in a pseudo terminal (`script`). */
   terminal?: boolean;
 }
 
@@ -39,8 +42,10 @@ export type StartedRun = ReturnType<typeof startRun>;
 const FLOW: object[] = [{ emit: ['join_room', { clientKey: 'capacity' }] }, { hold: true }];
 
 /**
- * A script with 10 connections in two ramps and little of everything: about 10 s, plus the stack's start. @param config without a target,
- * the script measures the bundled deployment on its own port, as test files run concurrently
+ * Returns a script with 10 connections in two ramps and little of everything. It takes about 10 s, plus the start of a
+ * stack.
+ * @param config without a target, the script measures the bundled deployment on its own port, because test files run
+ * concurrently
  */
 export function quickScript(
   config: { target?: string; [key: string]: unknown } = {},
@@ -72,7 +77,10 @@ export function quickScript(
   };
 }
 
-/** Starts a run, whose processes end after the test. @returns also its `directory`, with the folder `results` */
+/**
+ * Starts a run. Its processes end after the test.
+ * @returns the run; `directory` contains the folder `results`
+ */
 export function startRun(
   t: Cleaner,
   { script, env = {}, args = [], artillery = ownArtillery, before = ':', terminal = false }: RunOptions,
@@ -102,20 +110,23 @@ export function startRun(
   return {
     ...run,
     ...{ directory, stateDir, result },
-    /** Ctrl-C: signals everything in the terminal's process group. */
+    /** Sends Ctrl-C: a signal to the process group of the terminal. */
     interrupt: () => run.kill('SIGINT'),
     stack: () => {
       const state = readState(stateDir);
       return typeof state === 'object' ? state : undefined;
     },
-    /** Waits until result.json reports that this stage is over, or in progress. */
+    /** Waits until result.json reports the stage as started or over. */
     reached: (stage: string) => whileRunning(`stage ${stage}`, () => hasReached(result(), stage)),
     /** Waits for the first broadcast of a run with the option `live`. */
     broadcast: () => whileRunning('a broadcast', async () => (await broadcastsSent(run.output())) > 0),
   };
 }
 
-/** @param output of a run with the option `live` @returns the broadcasts counted on its live page */
+/**
+ * @param output output of a run with the option `live`
+ * @returns the number of broadcasts on its live page
+ */
 export async function broadcastsSent(output: string): Promise<number> {
   const page = /Live view: (http:\S+)/.exec(output)?.[1];
   if (page === undefined) return 0;
@@ -126,18 +137,21 @@ export async function broadcastsSent(output: string): Promise<number> {
   return Number(/^socketio_capacity_broadcasts_total\{[^}]*\} (\d+)$/m.exec(metrics)?.[1] ?? 0);
 }
 
-/** @param folder of results @returns the newest result, as far as it is written */
+/**
+ * @param folder folder of results
+ * @returns the newest result, as far as it is written
+ */
 export function latestResult(folder: string): Result | undefined {
   const path = join(folder, 'latest/result.json');
   return existsSync(path) ? resultSchema.parse(JSON.parse(readFileSync(path, 'utf8'))) : undefined;
 }
 
-/** @returns whether the stage is over, or in progress */
+/** @returns whether the stage has started or is over */
 export function hasReached(result: Result | undefined, stage: string): boolean | undefined {
   return result?.stages.some(({ name }) => name === stage);
 }
 
-/** Findings that may only come from other tests on the machine. */
+/** Findings that other tests on the machine can cause. */
 const BUSY_MACHINE = new Set([
   'MACHINE_SATURATED',
   'GENERATOR_LATE',
@@ -148,16 +162,17 @@ const BUSY_MACHINE = new Set([
   'WORKER_STALLED',
   'WORKERS_SATURATED',
   'QUEUE_GROWS',
-  // For other hosts, as each reading of their clock waited for a CPU.
+  // Finding for other hosts if every reading of their clock had to wait for a CPU.
   'CLOCK_UNCERTAIN',
 ]);
 
-/** Artillery's pauses end by the clock: on a slow machine, two seconds can be too short for the readings. */
+/** Finding of pauses that are too short on a slow machine. Artillery's pauses end by the clock. */
 export const TOO_SLOW_TO_READ: FindingCode[] = ['PLATEAUS_UNUSABLE'];
 
 /**
- * @param expected codes caused by the server @param excused codes that the kind of run can add
- * @returns codes of root findings, sorted, without those of a busy machine
+ * @param expected codes that the server causes
+ * @param excused codes that this kind of run can add
+ * @returns sorted codes of root findings, without findings of a busy machine
  */
 export function reasonsOfServer(
   { findings }: Result,
@@ -168,7 +183,7 @@ export function reasonsOfServer(
   const isBusy = ({ code, message }: Result['findings'][number]) =>
     (BUSY_MACHINE.has(code) || isAmong(excused, code)) &&
     !isAmong(expected, code) &&
-    // Missing samples may come from a busy machine; a source that does not answer does not.
+    // A busy machine can cause missing samples, but not a source without replies.
     (code !== 'READINGS_MISSING' || /samples|gap/.test(message));
   return rootsOf(findings.filter((reason) => !isBusy(reason)))
     .map(({ code }) => code)
@@ -185,7 +200,10 @@ export function hasAllPlateaus({ findings }: Result): boolean {
   return !findings.some(({ code }) => TOO_SLOW_TO_READ.some((known) => known === code));
 }
 
-/** Asserts a successful run: its verdict is VALID, or would be on an idle machine, and no process is left. @returns the result */
+/**
+ * Asserts that a run succeeded: its verdict is VALID apart from findings of a busy machine, and no process remains.
+ * @returns the result
+ */
 export async function goodResult(run: StartedRun, excused?: FindingCode[]): Promise<Result> {
   const exitCode = await run.ended;
   const result = run.result();
@@ -202,7 +220,7 @@ export function assertGood(result: Result, exitCode: number | null, output: stri
   assert.equal(exitCode, result.verdict.status === 'VALID' ? 0 : EXIT_CODES.suspect, output);
 }
 
-/** @returns processes whose command line or environment contains the run's folders */
+/** @returns processes whose command line or environment contains the folders of the run */
 export function strays({ stateDir }: StartedRun): string[] {
   const isOfRun = (text: string) => text.includes(dirname(stateDir));
   return processes()

@@ -1,4 +1,4 @@
-/** The screen of a terminal after the bytes it received; supports what spinners and status lines use. */
+/** Screen of a terminal after received bytes. It supports the control codes that spinners and status lines use. */
 export class Screen {
   readonly #columns: number;
   #rows: string[] = [''];
@@ -19,7 +19,7 @@ export class Screen {
     }
   }
 
-  /** @returns lines without trailing blanks, and without empty lines at the end */
+  /** @returns the lines without trailing spaces, and without empty lines at the end */
   lines(): string[] {
     const lines = this.#rows.map((row) => row.trimEnd());
     while (lines.at(-1) === '') lines.pop();

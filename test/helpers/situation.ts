@@ -8,7 +8,10 @@ interface Changes {
   deployment?: Partial<Deployment>;
 }
 
-/** 32,000 connections at 500/s on a full stack that is not started, on a machine of 2 cores with defaults. */
+/**
+ * Returns a load of 32,000 connections at 500/s on a full stack that is not yet started, on a machine with 2 cores and
+ * default limits.
+ */
 export function situation({ machine, load, deployment }: Changes = {}): Situation {
   return {
     machine: {
@@ -64,7 +67,7 @@ const EXTERNAL: Partial<Deployment> = {
   starts: { nginx: false, redis: 0, pm2: false },
 };
 
-/** The same load against a user's server on another machine. */
+/** Returns the same load on a user's server on another machine. */
 export function remote({ machine, load, deployment }: Changes = {}): Situation {
   return situation({
     machine,

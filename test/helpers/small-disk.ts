@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { attempt } from '../../protocol/base/attempt.ts';
 import type { Cleaner } from './raw-listen.ts';
 
-/** Why this machine cannot mount disks; false if it can. */
+/** Reason why this machine cannot mount disks; false if it can. */
 export const NO_MOUNTS = mountable() ? false : 'mounts need root on Linux';
 
 export interface SmallDisk {

@@ -1,6 +1,6 @@
 /**
- * Namespaces as hosts that `ssh` reaches by name. Each has its own sshd and its own home of root, so this machine's configuration is
- * neither read nor changed.
+ * Linux namespaces that stand for hosts, which `ssh` can reach by name. Each has its own sshd and its own home of root,
+ * so the configuration of this machine is neither read nor changed.
  */
 import { execFileSync } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ import { missingTools } from './tools.ts';
 
 const PORT = 2222;
 
-/** @returns why this machine cannot have them; false if it can */
+/** @returns why this machine cannot have such hosts; false if it can */
 export function whyNoSshHosts(): string | false {
   return whyNoNamespaces() || missingTools('sshd', 'ssh', 'ssh-keygen', 'npx', 'setsid');
 }
@@ -31,7 +31,7 @@ export class SshHosts {
   readonly #network: NamespaceNetwork;
   readonly #hosts: SshHost[] = [];
 
-  /** Removed after the test. */
+  /** Creates the hosts. They are removed after the test. */
   constructor(t: TestContext, network: NamespaceNetwork) {
     this.#network = network;
     this.#folder = tempFolder(t);
@@ -48,7 +48,7 @@ export class SshHosts {
     const options = {
       ...{ ListenAddress: `${host.address}:${PORT}`, HostKey: join(this.#folder, 'host'), PidFile: 'none' },
       ...{ AuthorizedKeysFile: join(this.#folder, 'user.pub'), AuthenticationMethods: 'publickey' },
-      // Folders for temporary files are writable by all users.
+      // Disables sshd's check of permissions, because folders for temporary files are writable by all users.
       ...{ UsePAM: 'no', StrictModes: 'no', SetEnv: `PATH=${dirname(findTool('npx') ?? '')}:/usr/bin:/bin` },
     };
     writeFileSync(config, lines(options));
@@ -59,8 +59,8 @@ export class SshHosts {
   }
 
   /**
-   * Runs a command line as in a terminal of the host, in root's home, where `ssh` knows the hosts added so far.
-   * @returns the process, and a function to press Ctrl-C
+   * Runs a command line like in a terminal of the host, in the home of root. `ssh` can reach all hosts added so far.
+   * @returns the process, and a function that sends Ctrl-C
    */
   type(host: SshHost, line: string, env: Record<string, string>) {
     const known = join(this.#folder, 'known_hosts');
@@ -73,7 +73,7 @@ export class SshHosts {
     });
     mkdirSync(join(host.home, '.ssh'), { recursive: true, mode: 0o700 });
     writeFileSync(join(host.home, '.ssh/config'), entries.join(''));
-    // The first process of a namespace ignores signals, so the command is another one.
+    // Starts the command through `setsid`, because the first process of a namespace ignores signals.
     const typed = this.#start(host, ['sh', '-c', 'setsid --wait bash -c "$1"; exit $?', 'sh', line], env);
     return { ...typed, interrupt: () => void process.kill(-foreground(typed), 'SIGINT') };
   }

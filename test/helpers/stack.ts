@@ -7,7 +7,7 @@ import { isAlive } from '../../server/stack/state/stack-processes.ts';
 import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
 import type { Cleaner } from './raw-listen.ts';
 
-/** @returns a state folder that does not exist yet; a stack left in it is stopped after the test */
+/** @returns the path of a state folder that does not yet exist; a stack in it is stopped after the test */
 export function tempStateDir(t: Cleaner, name = 's'): string {
   const parent = mkdtempSync(join(tmpdir(), 'stack-'));
   const stateDir = join(parent, name);
@@ -20,7 +20,7 @@ export function tempStateDir(t: Cleaner, name = 's'): string {
   return stateDir;
 }
 
-/** @returns the stack's processes at the time of the state, without its owner */
+/** @returns the processes in the state of a stack, without its owner */
 export function processesOf(state: StackState) {
   const { workers, nginxWorkerPids, pm2Pid, nginxPid, keeperPid } = state;
   const single = [pm2Pid, nginxPid, keeperPid];

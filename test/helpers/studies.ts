@@ -7,7 +7,7 @@ const STARTED_AT = '2026-01-02T03:04:05.000Z';
 
 type Plan = MeasuredStudy['study']['plan'];
 
-/** @param runs one without a result is a refused run */
+/** @param runs runs of the study; a run without a result is a refused run */
 export function measuredStudy(
   name: string,
   plan: Pick<Plan, 'scenario' | 'vary'> & Partial<Plan>,

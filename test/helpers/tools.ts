@@ -1,9 +1,12 @@
-/** Optional programs of tests, in PATH or installed by `npm run test:charts`. */
+/** Optional programs for tests, in PATH or installed by `npm run test:charts`. */
 import { homedir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { findTool } from '../../server/stack/tools.ts';
 
-/** Folder of the programs that `npm run test:charts` builds, outside of the checkout, so that they are built only once. */
+/**
+ * Folder of the programs that `npm run test:charts` builds. It is outside the checkout, so that they are built only
+ * once.
+ */
 export const TOOLS = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'socketio-capacity-tests');
 
 /** Folder of Python packages in `TOOLS`. */
@@ -12,7 +15,7 @@ export const PYTHON_PACKAGES = join(TOOLS, 'python');
 process.env.PATH += `${delimiter}${TOOLS}`;
 process.env.PYTHONPATH = [process.env.PYTHONPATH, PYTHON_PACKAGES].filter(Boolean).join(delimiter);
 
-/** @returns why tests that need these programs are skipped; false if they are all installed */
+/** @returns why tests that need these programs are skipped; false if all programs are installed */
 export function missingTools(...names: string[]): string | false {
   const missing = names.filter((name) => !findTool(name));
   return missing.length > 0 && `not installed: ${missing.join(', ')}`;

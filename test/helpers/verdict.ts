@@ -1,4 +1,4 @@
-/** The verdict on a perfect run with a test's changes. */
+/** The verdict on a perfect run with changes by a test. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CodedDetail } from '../../plugin/findings/check.ts';
@@ -35,12 +35,12 @@ export function verdictOf(change: Change = () => {}) {
   return { outcome, status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
 }
 
-/** The workers accepted connections of other users. */
+/** Notes that the workers accepted connections of other users. */
 export function othersAccepted({ observations }: Measurements): void {
   observations.note('othersAccepted', { when: { at: 'broadcasts' }, connections: 3 });
 }
 
-/** @returns the findings of the delivery figures alone */
+/** @returns the findings that follow from the delivery figures alone */
 export function deliveryReasons(
   delivery: Result['delivery'],
   latency: Result['latency'],
@@ -59,7 +59,7 @@ export function deliveryReasons(
   return all.filter(({ code }) => !explained.includes(code));
 }
 
-/** A change, the expected codes of the findings, and words of the first message. */
+/** A change of the run, the expected codes of the findings, and words of the first message. */
 export type Case = [
   situation: string,
   change: Change,
@@ -77,10 +77,13 @@ export function testCases(cases: Case[]): void {
   }
 }
 
-/** Numbers that are names: of processes, ports, workers, broadcasts, paths, percentiles, and in quoted text. */
+/**
+ * Numbers that are names, not values: process ids, ports, workers, broadcasts, paths, percentiles, and numbers in
+ * quoted text.
+ */
 const NAMES =
   /`[^`]*`|"[^"]*"|\$\.\S+|--\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*|\b1 % of|\(9\d %\)|9\d % within|(answered|then|with) \d+ (\w+(,? \w+)*:|\()|\(its .*\)|the server sent a message of .*|answered \d+;|(close|confirmation|acknowledgement) within \d+(\.\d+)? s/gi;
-/** Factors from the units of messages to the units of values. */
+/** Factors that convert the units of messages to the units of values. */
 const UNITS: Record<string, Record<string, number>> = {
   s: { s: 1, ms: 1000 },
   ms: { s: 1e-3, ms: 1 },
@@ -91,13 +94,15 @@ const UNITS: Record<string, Record<string, number>> = {
   '/s': { '/s': 1 },
 };
 const NUMBER = String.raw`\d[\d,]*(?:\.\d+)?`;
-/** A number with its unit, which may follow the end of its range. */
+/** Number with its unit. In a range, the unit can follow the end of the range. */
 const SHOWN = new RegExp(
   `(?<![\\w.:/-])(${NUMBER})(?:(?= (?:to|and) ${NUMBER} ?(${Object.keys(UNITS).join('|')})\\b)| ?(${Object.keys(UNITS).join('|')})(?!\\w)|(?![\\w.:/]))`,
   'g',
 );
 
-/** Asserts that the values contain each number of the message as shown, so that no reader has to parse the sentence. */
+/**
+ * Asserts that the values of a finding contain each number of its message, so that no reader has to parse the sentence.
+ */
 export function assertValues({ code, message, values = [] }: Pick<Finding, 'code' | 'message' | 'values'>): void {
   for (const [shown, digits = '', ofRange, own] of message.replace(NAMES, '').matchAll(SHOWN)) {
     const unit = ofRange ?? own ?? '';
@@ -113,7 +118,7 @@ export function assertValues({ code, message, values = [] }: Pick<Finding, 'code
   }
 }
 
-/** Asserts that the message contains each detail as its own word or number. */
+/** Asserts that the message contains each detail as a separate word or number. */
 export function assertNames(message = '', details: (string | number)[]): void {
   for (const detail of details) {
     const text = String(detail).replace(/[.*+?^${}()|[\]\\]/g, '\\$&');
@@ -121,7 +126,7 @@ export function assertNames(message = '', details: (string | number)[]): void {
   }
 }
 
-/** Fleet processes with these numbers of connections. */
+/** Returns generator processes with these numbers of connections. */
 export function fleetProcesses(held: number[], changes: { alive?: boolean; answers?: boolean } = {}) {
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
   return held.map((connections, index) => ({

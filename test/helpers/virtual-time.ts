@@ -1,12 +1,12 @@
 /**
- * Time that passes only while a test waits, so that a minute passes at once, even on a busy machine. Timers, including those of
- * `node:timers/promises`, and `performance.now()` follow it.
+ * Simulated time. It passes only while a test waits, so a minute takes no real time, even on a busy machine. Timers,
+ * including those of `node:timers/promises`, and `performance.now()` use it.
  */
 import { syncBuiltinESMExports } from 'node:module';
 import type { TestContext } from 'node:test';
 
 const STEP_MS = 10;
-/** Ten minutes of the usual steps, longer than any deadline of a run. */
+/** Maximum number of steps: ten minutes of default steps, which is longer than any deadline of a run. */
 const LIMIT_STEPS = 60_000;
 
 export class VirtualTime {
@@ -15,13 +15,16 @@ export class VirtualTime {
   readonly #stepMs: number;
   #passedMs = 0;
 
-  /** Replaces time until the end of the test. @param stepMs longer steps let days pass in seconds */
+  /**
+   * Replaces time until the end of the test.
+   * @param stepMs length of a step; with long steps, days pass in seconds
+   */
   constructor(t: TestContext, stepMs = STEP_MS) {
     this.#t = t;
     this.#stepMs = stepMs;
     t.mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
     t.mock.method(performance, 'now', () => this.#startMs + this.#passedMs);
-    // For modules that imported single functions.
+    // Updates modules that have imported single functions.
     syncBuiltinESMExports();
     t.after(() => {
       t.mock.timers.reset();
@@ -35,8 +38,9 @@ export class VirtualTime {
   }
 
   /**
-   * Lets time pass until the promise settles. @returns its value
-   * @throws its reason, or Error if it is still pending after a long time
+   * Lets time pass until the promise settles.
+   * @returns the value of the promise
+   * @throws the reason of the promise, or Error if it does not settle
    */
   async until<T>(promise: Promise<T>): Promise<T> {
     let isSettled = false;
@@ -57,14 +61,14 @@ export class VirtualTime {
     await this.until(new Promise((resolve) => setTimeout(resolve, ms)));
   }
 
-  /** Advances time at once, like a function that blocks. */
+  /** Advances time at once, like a blocked event loop. */
   jump(ms: number): void {
     this.#passedMs += ms;
     this.#t.mock.timers.tick(ms);
   }
 }
 
-/** Lets everything continue that does not depend on time. */
+/** Lets all code continue that does not wait for time. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

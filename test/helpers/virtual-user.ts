@@ -15,19 +15,19 @@ import { mistakesIn } from './mistakes.ts';
 
 const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 
-/** Artillery's own helpers, as passed to engines. */
+/** Artillery's helpers that it passes to engines. */
 export const helpers: Helpers = await import(pathToFileURL(join(artillery, 'dist/lib/commons/engine_util.js')).href);
 
 export interface Outcome {
   error: { code?: string; message?: string } | null;
   vars: Record<string, unknown>;
-  /** Calls that Artillery counts; more than one of either breaks a run. */
+  /** Calls to the callbacks that Artillery counts. A second call of either breaks a run. */
   started: number;
   callbacks: number;
   errors: unknown[];
 }
 
-/** One engine on a fake fleet, and its virtual users. */
+/** An engine with simulated generator processes, and its virtual users. */
 export class Bench {
   readonly fleet = new FakeFleet();
   readonly engine: Shared;
@@ -36,7 +36,7 @@ export class Bench {
   readonly warnings: string[] = [];
   readonly #script: Script;
 
-  /** @param options of `config.engines.socketio-capacity` */
+  /** @param options options in `config.engines.socketio-capacity` */
   constructor(options: Record<string, unknown> = {}, processor: Record<string, unknown> = {}, target?: string) {
     this.#script = {
       config: { target: target ?? 'http://127.0.0.1:1', engines: { 'socketio-capacity': options }, processor },
@@ -61,7 +61,7 @@ export class Bench {
     return left;
   }
 
-  /** @returns the code with which the flow fails; undefined if it does not */
+  /** @returns the code with which the flow fails; undefined if it does not fail */
   async codeOf(...flow: unknown[]): Promise<string | undefined> {
     return (await this.play(flow)).error?.code;
   }

@@ -1,4 +1,4 @@
-/** An invented run of waves. */
+/** An invented run with waves of connections. */
 import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perfectResult } from './results.ts';
@@ -6,7 +6,7 @@ import { perfectResult } from './results.ts';
 const KB = 1024;
 const MB = KB * KB;
 
-/** @param margin half the width of the interval */
+/** @param margin half-width of the interval */
 export function drift(bytesPerConnection: number, margin: number): Drift {
   const [low95, high95] = [bytesPerConnection - margin, bytesPerConnection + margin];
   return {
@@ -23,12 +23,12 @@ export function drift(bytesPerConnection: number, margin: number): Drift {
   };
 }
 
-/** A moment of a run of waves, with connected and closed connections. */
+/** Returns a reading of a run with waves, with connected and closed connections. */
 export function moment(t: number, connections: number, gone: number) {
   return { t, connections, gone, bytes: { workerRss: 200 * MB + connections * KB, workerHeapUsed: 40 * MB } };
 }
 
-/** Three waves of 5,000 to a server with a leaking heap that RSS does not show. */
+/** Returns a run with three waves of 5,000 connections. The heap of the server leaks, but RSS does not show it. */
 export function waves(changes: Partial<OverTimeResult> = {}): Result {
   const overTime: OverTimeResult = {
     kind: 'waves',

@@ -1,6 +1,6 @@
 import type { WorkerResources } from '../../protocol/wire/events.ts';
 
-/** A worker without limits on its own machine of 8 cores and 16 GiB. */
+/** Returns the resources of a worker without limits, on its own machine with 8 cores and 16 GiB. */
 export function workerResources(changes: Partial<WorkerResources> = {}): WorkerResources {
   return {
     worker: 'w0',

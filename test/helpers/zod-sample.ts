@@ -1,4 +1,4 @@
-/** Creates a document that a zod schema accepts, with the caller's text for all strings. */
+/** Creates a document that a zod schema accepts. The caller chooses the text of every string. */
 import type { z } from 'zod';
 
 interface Def {

@@ -1,4 +1,7 @@
-/** Complete runs over several hosts on this machine, without Artillery. Conductor and hosts are separate processes. */
+/**
+ * Tests complete runs over several hosts on this machine, without Artillery. Conductor and hosts are separate
+ * processes.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -16,7 +19,7 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 
 const codes = (result: Result | undefined) => result?.findings.map(({ code }) => code) ?? [];
 
-/** Returns the counts of a result, without its measurements. */
+/** Returns the counts of a result without its measured values. */
 function countsOf({ connections, delivery }: Result): object {
   const { target, peak, asked, opened, held, failed, lost, disconnects, perWorker, transports } = connections;
   const batches = delivery?.batches.map(
@@ -43,7 +46,7 @@ async function liveFigures(output: string): Promise<LiveFigures> {
   throw new Error(`the page has no figures: ${text}`);
 }
 
-// The tests mostly wait, but each starts several processes.
+// Runs two tests at once. They mostly wait, but each starts several processes.
 describe('a run over several hosts', { concurrency: 2 }, () => {
   it('a run over several hosts has one result with the counts of a run on one host, and a row for each host', async (t) => {
     const all = 3 * USERS;
@@ -90,7 +93,7 @@ describe('a run over several hosts', { concurrency: 2 }, () => {
       [0, true],
     ]);
     assert.deepEqual(result.connections.lost, { 'agent lost': USERS }, run.output());
-    // Broadcasts before the stop only.
+    // Only broadcasts before the stop count.
     const lost = result.delivery?.lostDisconnected ?? 0;
     assert.ok(lost >= 2 * USERS && lost < 20 * USERS, JSON.stringify(result.delivery));
     assert.deepEqual(await Promise.all(hosts.map(({ ended }) => ended)), [0, 130]);

@@ -1,4 +1,7 @@
-/** Complete runs over two hosts in which a process dies or the network is cut: findings, counts, and that nothing is left behind. */
+/**
+ * Tests complete runs over two hosts in which a process dies or the network is cut. Checks findings and counts, and
+ * that no process or connection remains.
+ */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
@@ -12,11 +15,11 @@ import type { HostProcess } from '../helpers/process.ts';
 import { reasonsOfServer } from '../helpers/run.ts';
 
 const AWAY_MS = 2000;
-/** A deadline that no run may reach. */
+/** Drain options with a deadline that no run may reach. */
 const DEADLINE = { quiet: 0.3, deadline: 60 };
 const INVALID = 4;
 /**
- * Findings that a lost host could cause. Further findings are about the measured server, whose process is that of these
+ * Findings that a lost host can cause. Other findings are about the measured server, which shares the process of these
  * tests.
  */
 const OF_LOSS =
@@ -26,7 +29,7 @@ type TwoHosts = Awaited<ReturnType<typeof twoHosts>>;
 
 async function twoHosts(t: TestContext, options: Omit<HostsOptions, 'hosts'>) {
   const run = await conductHosts(t, { hosts: 2, ...options });
-  /** Link between the second host and the conductor. */
+  /** Relay between the second host and the conductor. */
   const link = await CuttableLink.open(t, run.port);
   const hosts: [HostProcess, HostProcess] = [run.host(0), run.host(1, { port: link.port })];
   const outputs = () => [run, ...hosts].map(({ output }) => output()).join('\n---\n');
@@ -38,8 +41,8 @@ function reasonsOfLoss(result: Result): string[] {
 }
 
 /**
- * Asserts that the run went on with the first host alone, that all sums are right, and that nothing is left.
- * @param also further findings that may follow from the loss
+ * Asserts that the run continued with the first host alone, that all sums are correct, and that nothing remains.
+ * @param also further findings that the loss can cause
  * @returns the result
  */
 async function afterLoss({ run, hosts, outputs }: TwoHosts, also: FindingCode[] = []): Promise<Result> {
@@ -49,7 +52,7 @@ async function afterLoss({ run, hosts, outputs }: TwoHosts, also: FindingCode[] 
   assert.ok(result, outputs());
   assertFoots(result, outputs());
   assert.ok(column(result.findings, 'code').includes('GENERATOR_SILENT'), outputs());
-  // Only the loss, and findings that follow from it.
+  // Allows only the loss, and findings that follow from it.
   const allowed = ['GENERATOR_SILENT', 'GENERATOR_FAILED', 'TARGET_NOT_REACHED', ...also];
   assert.ok(
     reasonsOfLoss(result).every((code) => allowed.includes(code)),
@@ -69,9 +72,12 @@ interface Loss {
   when(two: TwoHosts): Promise<unknown>;
   lose(two: TwoHosts): void;
   also?: FindingCode[];
-  /** Minimum and maximum of the connections that the host opened. */
+  /** Minimum and maximum number of connections that the host opened. */
   opened?: [number, number];
-  /** Copies expected, received, lost by connected and by disconnected members, in multiples of a host's users. */
+  /**
+   * Expected, received and lost copies, as multiples of a host's users. Lost copies are those of connected members,
+   * then of disconnected members.
+   */
   delivery: number[];
   ended?(two: TwoHosts): Promise<void>;
 }
@@ -81,7 +87,7 @@ function deliveryOf({ delivery }: Result): number[] {
   return [expected, received, lostConnected, lostDisconnected];
 }
 
-// The tests mostly wait.
+// Runs four tests at once, because they mostly wait.
 describe('a host', { concurrency: 4 }, () => {
   it('a host that is cut off from the conductor for a moment loses nothing, and does not change the verdict', async (t) => {
     const options = { broadcasts: { count: 10, interval: 0.2 } };
@@ -111,11 +117,11 @@ describe('a host', { concurrency: 4 }, () => {
         await run.reached('ramp');
         await eventually('some connections', () => run.app.io.engine.clientsCount > USERS / 2);
       },
-      // Kills Artillery only, as the kernel does when memory runs out.
+      // Kills only Artillery, like the kernel does when memory runs out.
       lose: ({ hosts }) => hosts[1].child.kill('SIGKILL'),
-      // The plateau waits for the host until the next ramp begins.
+      // The plateau waits for the lost host until the next ramp begins.
       also: ['PLATEAUS_UNUSABLE'],
-      // On a busy machine, it dies before it has reported any connection.
+      // On a busy machine, the host dies before it has reported any connection.
       opened: [0, USERS / 2],
       delivery: [3, 3, 0, 0],
     },

@@ -1,6 +1,7 @@
 /**
- * Three generator hosts, two worker hosts and a conductor, as Linux namespaces whose clocks are days apart. The second host is delayed
- * in both directions to the target, the third only in the direction from the conductor.
+ * Tests three generator hosts, two worker hosts and a conductor. They are Linux namespaces whose clocks are days apart.
+ * The second host has a delay to the target in both directions, the third host only in the direction from the
+ * conductor.
  */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
@@ -20,7 +21,7 @@ const DAY = 86_400;
 const BROADCASTS = 10;
 const USERS = 300;
 const LIMIT_MS = 60_000;
-/** Address of the load balancer. It belongs to no host's network, so that a relay on a host can have it, too. */
+/** Address of the load balancer. It is in no host's network, so that a relay on a host can have the same address. */
 const TARGET = '10.98.0.1';
 const DELAY_MS = 20;
 
@@ -35,7 +36,7 @@ function scenario(target: string, controls: string[]): object {
 interface Relay {
   host: string;
   port: number;
-  /** `host:port` of each target. */
+  /** Targets as `host:port`. */
   to: string[];
   downMs?: number;
   upMs?: number;
@@ -89,7 +90,7 @@ async function deployment(t: TestContext) {
   const hosts = await Promise.all([0, 3, 5].map(bring));
   const result = () => latestResult(join(folder, 'results'));
   const outputs = () => [conductor, ...hosts].map(({ output }) => output()).join('\n---\n');
-  /** Waits for the processes, and returns their exit codes. */
+  /** Waits until the processes have ended, and returns their exit codes. */
   const ends = async (processes: HostProcess[]) => {
     await eventually('the end', () => processes.every(({ child }) => child.exitCode !== null), LIMIT_MS, outputs);
     return Promise.all(processes.map(({ ended }) => ended));
@@ -110,10 +111,10 @@ describe('hosts as namespaces', { skip: whyNoNamespaces(), timeout: 180_000 }, (
     assert.deepEqual([connections.asked, connections.held, connections.failed], [USERS, USERS, 0]);
     assert.deepEqual(Object.values(connections.perWorker).sort(), [150, 150]);
     assert.deepEqual([delivery?.expected, delivery?.received], [USERS * BROADCASTS, USERS * BROADCASTS]);
-    // Only the host whose clock is most uncertain can count copies as received before they were sent.
+    // Only the host with the most uncertain clock can count copies as received before they were sent.
     assert.ok((delivery?.early ?? Infinity) <= (USERS / 3) * BROADCASTS && delivery?.unexpected === 0, outputs());
     assert.equal(latency.oneWayMs?.count, USERS * BROADCASTS);
-    // A day is 86,400,000 ms.
+    // An error of a day would be 86,400,000 ms.
     assert.ok((latency.oneWayMs?.max ?? Infinity) < 5000, JSON.stringify(latency.oneWayMs));
     assertEach(generators, ({ host, held }) => [host, held], [
       ['load-0', 100],
@@ -131,11 +132,11 @@ describe('hosts as namespaces', { skip: whyNoNamespaces(), timeout: 180_000 }, (
       return { ...oneWayMs, errorMs, boundMs: clock.boundMs + workersMs };
     });
     const [direct, slow, lopsided] = found as [(typeof found)[0], (typeof found)[0], (typeof found)[0]];
-    // The delay is the minimum; the rest depends on the machine, like the latencies without delay.
+    // The delay is the minimum of the latency. The rest depends on the machine, like the latencies without delay.
     assert.ok(slow.p50 >= DELAY_MS - slow.boundMs, details);
     assert.ok(slow.p50 <= DELAY_MS + direct.max + direct.boundMs + slow.boundMs, details);
     assert.ok(lopsided.p50 <= direct.max + direct.boundMs + lopsided.boundMs, details);
-    // Round trips cannot detect half of the difference between the two directions.
+    // Round trips cannot detect half of the difference between both directions.
     assert.ok(lopsided.errorMs >= DELAY_MS / 2 - 2, details);
     assert.deepEqual(await ends(hosts), [0, 0, 0], outputs());
   });

@@ -1,4 +1,4 @@
-/** The ssh recipe of docs/guide/several-hosts.md with a real sshd on each host: a search, and Ctrl-C. */
+/** Tests the ssh recipe of docs/guide/several-hosts.md with a real sshd on each host: a search, and Ctrl-C. */
 import assert from 'node:assert/strict';
 import { mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,12 +12,15 @@ import { hasReached, latestResult, quickScript } from '../helpers/run.ts';
 import { SshHosts, whyNoSshHosts } from '../helpers/ssh-hosts.ts';
 
 const LIMIT_MS = 600_000;
-/** The server refuses further connections. */
+/** Number of connections after which the server refuses further ones. */
 const SERVER_LIMIT = 30;
 const NAMES = ['load-1', 'load-2', 'load-3'];
 const SEARCH = 'search-32k-connections';
 
-/** Returns the command of the guide. @param address address of the conductor */
+/**
+ * Returns the command from the guide.
+ * @param address address of the conductor
+ */
 function recipe(address: string, target: string): { command: string; hosts: string } {
   const guide = page('docs/guide/several-hosts.md');
   const command = codeBlocks(guide, 'sh').find((block) => block.includes('--on ssh:hosts.txt'));

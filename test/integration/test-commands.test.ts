@@ -1,4 +1,4 @@
-/** The test commands give a second attempt only to files that failed while other programs used the CPUs. */
+/** Tests that the test commands give a second attempt only to files that failed while other programs used the CPUs. */
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
@@ -9,7 +9,7 @@ import { execa } from 'execa';
 import { tempFolder } from '../helpers/temp-folder.ts';
 
 const PASSES = `import { it } from 'node:test'; it('passes', () => {});`;
-/** @param times how many attempts fail; each prints a line */
+/** @param times number of attempts that fail; each attempt prints a line */
 const fails = (times: number) => `
   import { appendFileSync, readFileSync } from 'node:fs';
   import { it } from 'node:test';
@@ -17,7 +17,7 @@ const fails = (times: number) => `
   appendFileSync(log, '.');
   console.log('attempt', import.meta.filename.at(-'b.test.ts'.length), readFileSync(log).length);
   it('fails', () => { if (readFileSync(log).length <= ${times}) throw new Error('again'); });`;
-/** Passes only together with another such file in its process. */
+/** Test file that passes only together with another such file in its process. */
 const BESIDE = `
   import { it } from 'node:test';
   globalThis.seen = [...(globalThis.seen ?? []), 1];
@@ -25,12 +25,12 @@ const BESIDE = `
 
 interface Case {
   files: Record<string, string>;
-  /** Share of the CPUs that other programs take. */
+  /** Share of the CPUs that other programs use. */
   otherShare: number;
-  /** Whether the files form a folder that runs in one process. */
+  /** Whether the files form a folder that runs in a single process. */
   inOneProcess?: true;
   output: RegExp;
-  /** Number of attempts of each file made by `fails`. */
+  /** Expected number of attempts of each file that `fails` creates. */
   attempts?: Record<string, number>;
 }
 
@@ -84,7 +84,7 @@ describe('the test commands', { concurrency: 2 }, () => {
       it(`the test commands ${verb} with ${situation}`, async (t) => {
         const folder = write(t, files);
         const pattern = `${inOneProcess ? 'one:' : ''}${folder}/*.test.ts`;
-        // Fixed share, without a second of readings.
+        // Runs the tests with a fixed share of other programs, so that no readings are needed.
         const command = `
           import { runTests } from ${JSON.stringify(join(import.meta.dirname, '../run.ts'))};
           await runTests([${JSON.stringify(pattern)}], 4, { read: async () => {}, share: () => ${otherShare} });`;

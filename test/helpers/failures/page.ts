@@ -1,4 +1,4 @@
-/** Page of the docs that quotes the messages of runs about failures. */
+/** Writes the page of the documentation that quotes the runs' messages about failures. */
 import assert from 'node:assert/strict';
 import { wrap } from '../../../report/text/format.ts';
 import type { Failure } from './failure.ts';
@@ -7,9 +7,9 @@ const HEAD = `# What it looks like
 
 Find your symptom. Each server and proxy below ran; the words are what a run against it printed first. Tests repeat them.`;
 const COLUMNS = 100;
-/** A command with the paths of the machine. */
+/** Command with paths of the machine. */
 const COMMAND = /[^\s(]*\/bin\/node \S*\/([\w-]+\.mjs)[^)]*/g;
-/** A quote: its message and its fix. */
+/** Quote of a message with its fix. */
 const QUOTE = /```text\n([\s\S]*?)\n( {2}fix: [\s\S]*?)\n```/g;
 
 export interface Quote {
@@ -17,7 +17,10 @@ export interface Quote {
   fix: string;
 }
 
-/** @param quotes message and fix of the run, by failure @returns Markdown */
+/**
+ * @param quotes message and fix of each failure's run
+ * @returns Markdown
+ */
 export function failuresPage(sections: Record<string, Failure[]>, quotes: Map<Failure, Quote>): string {
   const parts = Object.entries(sections).flatMap(([title, failures]) => {
     const shown = failures.filter(({ likeAnother }) => !likeAnother);
@@ -35,7 +38,7 @@ function failureText(
   return `### ${symptom}\n\nHere, ${situation} ([report](${url})).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
 }
 
-/** Asserts that the page equals the current messages of the runs, except for details of the machine, such as times. */
+/** Asserts that the page has the current messages of the runs. Details of the machine, such as times, may differ. */
 export function assertPage(page: string, now: string, failures: Failure[]): void {
   assert.equal(withoutMessages(page), withoutMessages(now));
   const shown = failures.filter(({ likeAnother }) => !likeAnother);

@@ -1,4 +1,4 @@
-/** Servers that keep connection memory outside of their processes, and a sound one. */
+/** Servers that keep memory of connections outside their processes, and a server without fault. */
 import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
@@ -12,7 +12,7 @@ const scriptOf = (name: string) => fileURLToPath(new URL(`../../fixtures/${name}
 
 /** Bytes kept for each connection. */
 const BYTES = 64 * 1024;
-/** Node's own memory in a process, for each stored value. */
+/** Memory that Node itself needs in a process for each stored value. */
 const OVERHEAD_BYTES = 4 * 1024;
 
 interface Pids {
@@ -21,16 +21,16 @@ interface Pids {
 }
 
 export interface ApartMember {
-  /** Completes "a server that …". */
+  /** Text that completes "a server that …". */
   name: string;
   keeps?: 'shared' | 'store';
-  /** Processes in the option `workers`. Default: the server alone. */
+  /** Process ids for the option `workers`. Default: only the server. */
   measured?: (pids: Pids) => number[];
   reasons: FindingCode[];
   check(result: Result, pids: Pids): void;
 }
 
-/** Starts the server, which is stopped after the test. */
+/** Starts the server. It is stopped after the test. */
 export async function startApartServer(t: Cleaner, { keeps }: ApartMember) {
   const store = keeps === 'store' ? await startOrphan(t, scriptOf('apart-store.mjs')) : undefined;
   const where = store ? await store.line() : (keeps ?? '');

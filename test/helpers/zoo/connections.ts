@@ -1,4 +1,4 @@
-/** Servers that close connections, or delay them. */
+/** Servers that close connections or delay them. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Socket } from 'socket.io';
@@ -10,7 +10,7 @@ import { sendTo } from './server.ts';
 const FREEZE_MS = 1500;
 const STAGES_MS = { upgrade: 50, open: 100, namespace: 150 };
 
-/** Figures after the server has closed `count` connections. */
+/** Returns the figures after the server has closed `count` connections. */
 function closedBy(count: number): Member['connections'] {
   return {
     held: CONNECTIONS - count,
@@ -25,7 +25,8 @@ export const connections: Member[] = [
     habits: () => ({
       connected(socket, n) {
         if (n % 4 === 1) socket.disconnect(true);
-        // The last connection stays: closing it would raise the peak if a sample falls into these 20 ms.
+        // Closes two of four connections, but never the last one. Otherwise, the peak would rise if a sample falls into
+        // these 20 ms.
         if (n % 4 === 2) setTimeout(() => socket.disconnect(true), 20);
       },
     }),

@@ -1,11 +1,11 @@
-/** Servers that do not send exactly one whole copy to each member in time. */
+/** Servers that do not send exactly one complete copy to each member in time. */
 import assert from 'node:assert/strict';
 import { setTimeout as delay } from 'node:timers/promises';
 import { CONTENT_CHECK_EVERY } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { BROADCASTS, CONNECTIONS, COPIES, type Member } from './member.ts';
 import { type Habits, sendTo } from './server.ts';
 
-/** @returns habits that send broadcast `seq` in another way, and the others once to each member */
+/** @returns habits that send broadcast `seq` in another way; each member gets the other broadcasts once */
 function only(seq: number, send: NonNullable<Habits['send']>): Habits {
   return {
     send: (message, members, others) =>
@@ -13,7 +13,7 @@ function only(seq: number, send: NonNullable<Habits['send']>): Habits {
   };
 }
 
-/** Holds copies back until the ledger is final, when the run requests a collection. */
+/** Holds copies back until the ledger is final. At that time, the run requests a collection. */
 function sendAfterFinalizing(count: number): Habits {
   const held: (() => void)[] = [];
   return {
@@ -27,7 +27,10 @@ function sendAfterFinalizing(count: number): Habits {
 
 const SPREAD_MS = 400;
 const AHEAD_US = 1_000_000;
-/** Takes longer for a broadcast than the interval, and confirms the last ones after any time-out of control requests. */
+/**
+ * A server that needs more time for a broadcast than the interval. It confirms the last broadcasts after the timeout of
+ * control requests.
+ */
 const TOO_SLOW = { needsMs: 160, broadcasts: { count: 120, interval: 0.1 } };
 
 function sendInTurn(): Habits {
@@ -137,7 +140,7 @@ export const copies: Member[] = [
       received: COPIES - 4 - (CONNECTIONS - 1),
       lostConnected: 4 + CONNECTIONS - 1,
       wrongSize: 4,
-      // One copy in 64 has its content compared.
+      // The content of one copy in 64 is compared.
       wrongContent: 1,
       duplicates: CONTENT_CHECK_EVERY - 1,
       frames: COPIES - (CONNECTIONS - 1) + CONTENT_CHECK_EVERY,

@@ -1,4 +1,4 @@
-/** A member of the zoo: a server with one fault, and what a run must report about it. */
+/** Member of the zoo: a server with a single fault, and the expected report of a run. */
 
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -7,33 +7,36 @@ import type { InProcessRun } from '../in-process-run.ts';
 import type { Habits, ZooServer } from './server.ts';
 
 export interface Member {
-  /** Completes "a server that …". */
+  /** Text that completes "a server that …". */
   name: string;
-  /** Called once for each server. Default: a sound server. */
+  /** Returns the faulty behaviour. Called once for each server. Default: no fault. */
   habits?: () => Habits;
-  /** Changes of the scenario's `config`, of the plugin's options, and of the room that the virtual users join. */
+  /** Changes of the scenario's `config`, of the plugin's options, and of the room that virtual users join. */
   config?: object;
   options?: object;
-  /** The option `workers`, instead of control ports, so that there are no broadcasts. */
+  /** Value of the option `workers`. It replaces control ports, so there are no broadcasts. */
   workers?: (zoo: ZooServer) => object;
   room?: string;
   /** Variables of the virtual users, in turn. */
   variables?: Record<string, unknown>[];
-  /** A step of the flow, before the `hold`. */
+  /** Step of the flow before the `hold`. */
   step?: object;
-  /** Runs during the run. */
+  /** Code of the test that runs during the run. */
   during?: (run: InProcessRun, zoo: ZooServer) => Promise<void>;
-  /** Expected findings; without any, the run is VALID. */
+  /** Expected findings. If empty, the run is VALID. */
   reasons: FindingCode[];
-  /** Figures of `connections` that differ from those of a sound server. */
+  /** Expected figures of `connections` that differ from those of a server without fault. */
   connections?: Partial<Result['connections']>;
-  /** Counts of `delivery` that differ from those of a sound server; null if the run ends before its broadcasts. */
+  /**
+   * Expected counts of `delivery` that differ from those of a server without fault. Null if the run ends before its
+   * broadcasts.
+   */
   delivery?: Partial<Counts> | null;
   /** Checks further figures of the result. */
   check?: (result: Result) => void;
 }
 
-/** Counts beside the columns of the ledger. */
+/** Counts that are not columns of the ledger. */
 const MARKS = ['expected', 'lostConnected', 'lostDisconnected', 'reordered', 'early', 'frames'] as const;
 
 export const COUNTS = [...COLUMNS, ...MARKS];
@@ -41,5 +44,5 @@ type Counts = Record<(typeof COUNTS)[number], number>;
 
 export const CONNECTIONS = 20;
 export const BROADCASTS = 3;
-/** Copies expected, received and framed by a sound server. */
+/** Number of copies that a server without fault sends. */
 export const COPIES = CONNECTIONS * BROADCASTS;

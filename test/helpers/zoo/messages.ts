@@ -12,13 +12,13 @@ const step = {
 };
 const options = { hold: 2, drain: { quiet: 0.1, deadline: 1 } };
 
-/** Acknowledges a message that the client never sent. */
+/** Sends an acknowledgement for a message that the client never sent. */
 function acknowledgeNothing(socket: Socket): void {
   const client = socket as unknown as { packet(packet: object): void };
   client.packet({ type: PacketType.ACK, nsp: '/', id: FIRST_REPEATED_ACK_ID + 1e12, data: [] });
 }
 
-/** How many connections to close when they send next. */
+/** Number of connections to close when they send next. */
 let toClose = 0;
 
 export const messages: Member[] = [
@@ -42,14 +42,15 @@ export const messages: Member[] = [
       const distance = found.sent / 5 - found.unansweredConnected;
       assert.ok(distance >= 0 && distance < CONNECTIONS, `${found.unansweredConnected} of ${found.sent}`);
       assert.equal(found.unansweredDisconnected, 0);
-      // The last message of a connection may still be pending.
+      // The acknowledgement of a connection's last message can still be pending.
       const never = found.skippedByServer.event_batch ?? 0;
       assert.ok(found.unansweredConnected - never <= CONNECTIONS, `${never} of ${found.unansweredConnected}`);
       assert.ok(!result.findings.some(({ code }) => code === 'QUEUE_GROWS'));
       assert.equal(found.notSent.disconnected, 0);
       if (wasLate(result)) return;
       assert.equal(found.notSent.missed, 0);
-      // Two per second from each connection, although each acknowledgement arrives after the next message is due.
+      // Each connection sends two messages per second, although each acknowledgement arrives after the next message is
+      // due.
       const { sent, seconds } = found.window ?? { sent: 0, seconds: 0 };
       assert.ok(Math.abs(sent - 2 * seconds * CONNECTIONS) <= CONNECTIONS, `${sent} messages in ${seconds} s`);
     },

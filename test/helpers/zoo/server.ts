@@ -1,6 +1,6 @@
 /**
- * A server of the zoo: it keeps the wire contract except for its habits. Its control port is hand-made, so that it can lie; its memory is
- * a straight line, so that it causes no findings.
+ * Server of the zoo. It implements the wire contract except for its habits. Its control port is written by hand, so
+ * that it can report false figures. Its reported memory is a straight line, so that it causes no findings.
  */
 import { createServer, type IncomingMessage } from 'node:http';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -23,41 +23,50 @@ import { type Cleaner, urlOf } from '../raw-listen.ts';
 
 /** Deviations of a server from the contract. `n` counts the connections of the load, from 1. */
 export interface Habits {
-  /** Called before any connection, including the run's own clients. */
+  /** Called before any connection, including those of the run's own clients. */
   prepare?(io: Server): void;
-  /** Resolves when the next connection is answered; false refuses it. */
+  /** Resolves when the server should reply to the next connection. False refuses it. */
   admit?(n: number): Promise<unknown> | boolean | undefined;
   connected?(socket: Socket, n: number): void;
-  /** The worker named in the acknowledgement of the join. */
+  /** Returns the worker that the acknowledgement of the join names. */
   workerOf?(n: number): string;
-  /** Replaces sending one copy to each member of the load. `others` have not joined the room. */
+  /**
+   * Sends the broadcast instead of the default, which is one copy to each member of the load. `others` have not joined
+   * the room.
+   */
   send?(message: Broadcast, members: Socket[], others: Socket[]): void;
-  /** Replaces counting the members at the send, which waits for it. */
+  /** Counts the members at the send. The send waits for the result. */
   count?(seq: number, members: () => number): Promise<number>;
-  /** A broadcast that is reported as sent but is not sent. */
+  /** Number of a broadcast that is reported as sent but is not sent. */
   withholds?: number;
-  /** The time written into a broadcast and reported. */
+  /** Returns the time that is written into a broadcast and reported. */
   stamp?(nowUs: number): number;
-  /** The report about a broadcast. */
+  /** Returns the report about a broadcast. */
   sent?(truth: BroadcastSent): BroadcastSent;
-  /** Replaces one immediate acknowledgement. `n` counts the batches of the load, from 1. */
+  /**
+   * Acknowledges a batch instead of the default, which is a single immediate acknowledgement. `n` counts the batches of
+   * the load, from 1.
+   */
   batch?(ack: () => void, n: number, socket: Socket): void;
   stats?(truth: WorkerStats): WorkerStats;
   /** Called before a collection is confirmed. */
   gc?(): void;
-  /** The page of metrics, for the number of clients; undefined closes the connection. */
+  /** Returns the page of metrics for this number of clients. Undefined closes the connection. */
   metrics?(clients: number): string | undefined;
 }
 
 export type ZooServer = Awaited<ReturnType<typeof startZooServer>>;
 
 export const WORKER = 'w0';
-/** Connections of the run itself, before the virtual users: the probe, the test of compression, and the reference receiver. */
+/**
+ * Number of connections of the run itself before the virtual users: the probe, the compression test, and the reference
+ * receiver.
+ */
 const OF_RUN = 3;
 const BYTES = { base: 50_000_000, perConnection: 20_000 };
 const IDLE_LOOP = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0 };
 
-/** Starts the server, which is closed after the test. */
+/** Starts the server. It is closed after the test. */
 export async function startZooServer(t: Cleaner, habits: Habits = {}) {
   const http = createServer((request, response) => {
     if (request.url !== '/metrics') return;
@@ -79,7 +88,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
   const load: Socket[] = [];
   let connected = 0;
   let batches = 0;
-  /** Batches that were counted at the last request. */
+  /** Number of batches that were already reported. */
   let reportedBatches = 0;
   let collections = 0;
   io.on('connection', (socket) => {
@@ -109,7 +118,8 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
     return {
       ...workerStats(WORKER, connections),
       pid: process.pid,
-      // Clock and machine are the run's, but the container is not, so that memory is read from the control port.
+      // Reports another container on the same machine with the same clock, so that the run reads memory from the
+      // control port.
       host: { ...thisHost(), pidNamespace: 'zoo' },
       uptimeSeconds: process.uptime(),
       accepted: connected,
@@ -158,7 +168,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
       return { worker: WORKER, durationMs: 0 };
     },
     stats: () => habits.stats?.(truth()) ?? truth(),
-    // A real PSS would contradict the invented RSS.
+    // Omits PSS, because a real PSS would contradict the invented RSS.
     resources: async () => ({ ...(await readResources(WORKER)), pssBytes: undefined }),
     batches: () => {
       const ownHandler = batches - reportedBatches;

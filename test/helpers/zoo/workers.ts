@@ -1,4 +1,4 @@
-/** Servers whose control port, or page of metrics, reports something false. */
+/** Servers whose control port or page of metrics reports something false. */
 import assert from 'node:assert/strict';
 import { io as connect } from 'socket.io-client';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -16,7 +16,7 @@ const ramp = { duration: 1, arrivalRate: CONNECTIONS / 4, rampTo: CONNECTIONS / 
 const FOUR_PLATEAUS = { phases: Array.from({ length: 4 }, () => [ramp, { pause: 0.1 }]).flat() };
 const BYTES = { base: 5e7, perConnection: 4e6, perPair: 1.5e5 };
 
-/** Phases with time for several pages, so that pages before the load and during it differ. */
+/** Phases that are long enough to read several pages, so that pages before and during the load differ. */
 const pageRamp = { duration: 1, arrivalRate: 10, rampTo: 10 };
 const PHASES = { phases: [pageRamp, { pause: 3 }, pageRamp, { pause: 3 }] };
 const MB = 2 ** 20;
@@ -29,7 +29,7 @@ interface Page {
   startedAt?: number;
 }
 
-/** A page like prom-client's default metrics. */
+/** Returns a page like prom-client's default metrics. */
 function page({ clients, cpuSeconds, startedAt }: Page): string {
   const lines = [
     `process_resident_memory_bytes ${50 * MB + clients * 20_000}`,
@@ -39,7 +39,7 @@ function page({ clients, cpuSeconds, startedAt }: Page): string {
   return `${lines.join('\n')}\n`;
 }
 
-/** A page whose counters restart once half of the load is connected. */
+/** Returns pages whose counters restart when half of the load is connected. */
 function restarting(): (clients: number) => string {
   let isAnother = false;
   let cpuSeconds = 100;
@@ -147,7 +147,7 @@ export const workers: Member[] = [
       return { stats: (truth) => (first ??= truth) };
     },
     reasons: ['WORKER_URLS_WRONG'],
-    // Constant statistics do not show its collections, either.
+    // Constant statistics do not show garbage collections either.
     check: ({ memory, capacity }) =>
       assert.deepEqual([memory.perConnectionBytes.workerRss, capacity.memoryLimited], [undefined, null]),
   },

@@ -5,7 +5,7 @@ import { test } from 'node:test';
 import { GENERATORS } from '../../../bench/client/generators.ts';
 import { ProcessTree } from '../../../bench/client/measured-generator.ts';
 
-/** Burns CPU in a thread and in a child, prints the child's pid, then waits. */
+/** Program that uses CPU in a thread and in a child, prints the process id of the child, and waits. */
 const PROGRAM = `
   const { Worker } = require('node:worker_threads');
   const { execFileSync, spawn } = require('node:child_process');
@@ -21,7 +21,7 @@ test('a process tree counts CPU time and memory of a process, its threads and it
   t.after(() => tree.kill('SIGKILL'));
   const [line] = await once(root.stdout, 'data');
   assert.deepEqual(tree.pids(), [root.pid, Number(line)]);
-  // The thread has ended uncounted; the child is counted.
+  // The thread ended before it could be counted. The child is counted.
   assert.ok(tree.cpuUs() >= 150_000, `${tree.cpuUs()} µs`);
   assert.ok(tree.cpuUs() < 5_000_000, `${tree.cpuUs()} µs`);
   assert.ok(tree.pssBytes() > 10_000_000, `${tree.pssBytes()} bytes`);

@@ -1,6 +1,7 @@
 /**
- * The quick part of `npm run calibrate`. Counts are exact. Times are compared with what the known server really did; on a busy machine
- * either process may wait for a core in between, hence the wide bounds, still far below the delays to be found.
+ * Tests the quick part of `npm run calibrate`. Counts are exact. Times are compared with the actual behaviour of the
+ * known server. On a busy machine, either process may wait for a core, so the bounds are wide, but still far below the
+ * delays to detect.
  */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
@@ -13,7 +14,10 @@ import { hogs } from '../../../bench/calibrate/hogs.ts';
 
 const TIME_BOUND = { absolute: 25 };
 
-/** Counts must be right at once. A measured value may miss its bound once, as in `npm run calibrate`, with a diagnostic. */
+/**
+ * Asserts the bounds. Counts must be correct at the first attempt. A measured value may miss its bound once, as in `npm
+ * run calibrate`; this prints a diagnostic.
+ */
 async function assertKept(t: TestContext, measure: () => Promise<Section>): Promise<void> {
   const missed = missedOf(await measure());
   assert.deepEqual(missed.filter(({ bound }) => bound === 'exact').map(text), []);
@@ -29,9 +33,10 @@ function missedOf({ rows }: Section): Comparison[] {
 
 const text = (row: Comparison) => cells(row).join(' | ');
 
-// Concurrent, because the cases mostly wait for their own processes.
+// Runs concurrently, because the cases mostly wait for their own processes.
 describe('calibration', { concurrency: 3 }, () => {
-  // The bound allows for one read buffer of 64 KB, 410 bytes per connection here, which Node may hold at one plateau only.
+  // The bound includes one read buffer of 64 KB, which is 410 bytes per connection here. Node may keep it at one
+  // plateau only.
   it('calibration finds a Buffer of 16 KB per connection', async (t) => {
     const size = { connections: 160, plateaus: 3, kilobytes: [16], warmUps: 0 };
     await assertKept(t, () => memory({ ...size, kinds: ['buffer'], bound: { share: 0.06 } }));

@@ -1,4 +1,4 @@
-/** `adopt` writes the lines that refusals propose, and moves options to their new place. */
+/** Tests that `adopt` writes the lines that refusals propose, and moves options to their new place. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { accepted, adoptFlow, V3 } from '../../helpers/adopt.ts';

@@ -1,4 +1,4 @@
-/** `adopt` turns scenarios of other engines into measurable ones, and reports its changes. */
+/** Tests that `adopt` turns scenarios of other engines into measurable scenarios, and reports its changes. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `npx socketio-capacity conduct` without hosts. */
+/** Tests `npx socketio-capacity conduct` without hosts. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';

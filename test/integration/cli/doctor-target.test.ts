@@ -1,4 +1,4 @@
-/** `doctor --target` on the command line: arguments, output and exit codes. */
+/** Tests `doctor --target` on the command line: arguments, output and exit codes. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

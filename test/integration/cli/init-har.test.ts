@@ -1,4 +1,6 @@
-/** `init --har` makes a scenario from recordings of a browser, against the recorded applications. */
+/**
+ * Tests that `init --har` creates a scenario from recordings of a browser. The recorded applications are the targets.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +20,10 @@ interface Har {
   };
 }
 
-/** Chromium’s, without cookies for the form: it leaves them out unless the user asks for sensitive data. */
+/**
+ * Reads a recording of Chromium. Cookies for the form are missing, because Chromium omits them unless the user asks for
+ * sensitive data.
+ */
 function recording(name: AppName): string {
   return readFileSync(new URL(`../../fixtures/recordings/${name}.har`, import.meta.url), 'utf8');
 }
@@ -221,7 +226,7 @@ it('init reads a token of an earlier login from the environment', async (t) => {
   assert.doesNotMatch(text + said, /eyJ/);
 });
 
-/** Turns the recording into one of Firefox, with headers before a form, and of Safari, without WebSockets. */
+/** Changes the recording to one of Firefox, with headers before a form, and of Safari, without WebSockets. */
 const OTHER_BROWSERS = [
   ({ log: { entries } }: Har) => {
     const withHeaders = (text: string) => text.replace(/^_csrf/, 'Content-Type: x\r\nContent-Length: 9\r\n\r\n$&');

@@ -1,4 +1,4 @@
-/** `init --publish` with `$room`, for servers whose clients join rooms by an event. */
+/** Tests `init --publish` with `$room`, for servers whose clients join rooms by an event. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
@@ -9,7 +9,10 @@ const POST = '["post", {"board": "$room", "id": "$id"}]';
 const initPosts = (t: TestContext, setUp: (io: Server) => void, ...args: string[]) =>
   good(t, setUp, '--publish', POST, ...args);
 
-/** A server with boards. @param join handles a client's join, and returns the room and the acknowledgement */
+/**
+ * Returns a server with boards.
+ * @param join handles the join of a client, and returns the room and the acknowledgement
+ */
 function boards(join: (...args: never[]) => { room: string; answer?: unknown }) {
   return (io: Server) =>
     io.of('/a').on('connection', (socket) => {

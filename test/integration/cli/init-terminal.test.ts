@@ -1,4 +1,4 @@
-/** `init` asks on a terminal for values that no option gives. */
+/** Tests that `init` asks on a terminal for values that no option gives. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import type { Server } from 'socket.io';
@@ -17,7 +17,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
   const EMIT = /What a client emits/;
   const PUBLISH = /What makes it send/;
 
-  /** @param answers from the third question on, after the URL and the connections */
+  /** @param answers answers from the third question on, after the URL and the number of connections */
   async function initOnTerminal(t: TestContext, setUp: (io: Server) => void, answers: Answer[], ...args: string[]) {
     const server = await startChat(t, setUp);
     const cwd = tempFolder(t);
@@ -77,7 +77,7 @@ describe('on a terminal', { skip: noTerminal }, () => {
       [EMIT, ''],
       [PUBLISH, ''],
       [/ASKED_TOKEN \(is not shown, and not written\)/, 'Typed-8812'],
-      // A scenario that measures connections only is written if the answers stay empty.
+      // If the answers stay empty, a scenario that measures only connections is written.
       [/EVENT_NOT_FOUND[\s\S]*leave both empty[\s\S]*What a client emits/, ''],
       [PUBLISH, ''],
     ];

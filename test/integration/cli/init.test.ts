@@ -1,4 +1,4 @@
-/** `init` examines a real server, and writes a scenario that a run accepts. */
+/** Tests that `init` examines a real server, and writes a scenario that a run accepts. */
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
@@ -13,7 +13,7 @@ import { oldServer } from '../../helpers/ending-server.ts';
 import { good, init, SECONDS, written } from '../../helpers/init.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-/** @returns the options for a connection, such as `--auth '{"token": …}'` */
+/** @returns the command-line options for a connection, such as `--auth '{"token": …}'` */
 function optionsOf(connect: object): string[] {
   const typed = (value: unknown) => (typeof value === 'string' ? value : JSON.stringify(value));
   return Object.entries(connect).flatMap(([name, value]) => [`--${name}`, typed(value)]);
@@ -25,12 +25,12 @@ function everyTick(t: TestContext, send: (n: number) => void): void {
   t.after(() => clearInterval(timer));
 }
 
-/** Sends to the room `news` from the start. */
+/** Returns a server that sends to the room `news` from the start. */
 function newsServer(t: TestContext) {
   return (io: Server) => {
     everyTick(t, (n) => io.to('news').emit('headline', { id: `n-${n}`, at: new Date().toISOString() }));
     io.on('connection', (socket) => {
-      socket.emit('welcome', { id: socket.id }); // The event differs for each client.
+      socket.emit('welcome', { id: socket.id }); // The event differs between clients.
       socket.on('subscribe', ({ room }: { room: string }) => {
         socket.join(room);
         socket.emit('joined', { room });
@@ -61,7 +61,7 @@ it('init finds the published id in a chat’s event, even if the publisher gets 
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
 });
 
-/** Messages of init about a partial delivery, and the sockets to which the server forwards `say`. */
+/** Messages of `init` about a partial delivery, and the sockets to which the server forwards `say`. */
 const PARTLY: [reached: RegExp, to: (sockets: Socket[], sender: Socket) => Socket | undefined][] = [
   [/"said" came to one of two connections\. .* adapter .* room/, ([first]) => first],
   [/"said" came to one of two connections\. /, ([, second]) => second],
@@ -124,7 +124,7 @@ it('init finds the room of each user in an event of the server, and captures it 
   ]);
   const { event, id, audience } = settings?.delivery ?? {};
   assert.deepEqual([event, id, audience], ['said', ['0', 'text'], { event: ['0', 'to'], client: 'room' }]);
-  // If the server announces no room, none is invented.
+  // If the server announces no room, `init` must not invent one.
   const withoutRooms = (io: Server) =>
     io.on('connection', (socket) => socket.on('say', ({ text }) => io.emit('said', text)));
   const other = await good(t, withoutRooms, '--publish', JSON.stringify(publish));
@@ -156,7 +156,7 @@ it('init asks for an event option if it finds no event, and writes a placeholder
   assert.equal(given.settings?.delivery, undefined);
 });
 
-/** Sends to all clients of a namespace. */
+/** Sends events to all clients of a namespace. */
 function sendTicks(t: TestContext, io: Server | Namespace) {
   everyTick(t, (n) => io.emit('tick', { id: `t-${n}` }));
 }
@@ -186,7 +186,7 @@ it('init connects with path, namespace, auth and headers, and writes them to the
   assert.match(stdout, /Each run reads TOKEN, X_KEY from the environment/);
   for (const name of ['TOKEN', 'X_KEY']) delete process.env[name];
   assert.equal(settings?.delivery?.event, 'tick');
-  // A namespace in the URL would prefix the paths of HTTP steps.
+  // The written target lacks the namespace of the URL, because it would prefix the paths of HTTP steps.
   const { url } = await startChat(t, (io) => sendTicks(t, io.of('/chat')));
   const cwd = tempFolder(t);
   assert.equal((await cli(cwd, 'init', '--url', `${url}/chat?v=2`, '--listen', SECONDS)).code, 0);

@@ -1,4 +1,4 @@
-/** Servers whose responses never end: the checks give up in time, with the part received until then. */
+/** Tests servers whose responses never end. The checks stop in time, with the part received so far. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:net';

@@ -1,4 +1,4 @@
-/** Network namespaces without a usable 127.0.0.1. */
+/** Tests network namespaces without a usable 127.0.0.1. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';

@@ -1,4 +1,4 @@
-/** `doctor --target` against real servers and proxies, with and without problems. */
+/** Tests `doctor --target` with real servers and proxies, with and without problems. */
 import assert from 'node:assert/strict';
 import type { IncomingMessage } from 'node:http';
 import { createServer as createHttp2Server, createSecureServer } from 'node:http2';
@@ -17,7 +17,7 @@ import { lacks, startHaproxy, startNginx, UPGRADE } from '../../helpers/proxies.
 import { listen } from '../../helpers/raw-listen.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-/** Short pings, so that the whole cycle takes a few seconds. */
+/** Short ping interval, so that a whole cycle takes a few seconds. */
 const QUICK_PINGS = { CAPACITY_PING_INTERVAL_MS: '2500', CAPACITY_PING_TIMEOUT_MS: '500', CAPACITY_WORKER: 'w0' };
 
 async function startWorker(t: TestContext, environment: Record<string, string> = {}) {
@@ -25,7 +25,7 @@ async function startWorker(t: TestContext, environment: Record<string, string> =
   return app;
 }
 
-/** Returns the checks by name; of several with one name, the last. */
+/** Returns the checks by name. If several have the same name, the last is returned. */
 async function examine(target: string, options: object = {}, config: object = {}, burst = 0) {
   const seen: TargetCheck[] = [];
   const held: number[] = [];
@@ -57,14 +57,14 @@ function certify(notAfterDate = new Date(Date.now() + 1e10)) {
 }
 
 const QUICK = { pingInterval: 500, pingTimeout: 200 };
-/** A longer time-out, for many clients in a process that all tests share. */
+/** Options with a longer ping timeout, for many clients in a process that all tests share. */
 const PATIENT = { pingInterval: 500, pingTimeout: 3000 };
 const PATIENT_WORKER = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '3000' };
 const AT_ONCE = { CAPACITY_PING_INTERVAL_MS: '500', CAPACITY_PING_TIMEOUT_MS: '200' };
 
 const SHORT = /of about 2 s is shorter than the ping cycle of 3\.0 s/;
 
-// The tests mostly wait for pings, each with its own server.
+// Runs concurrently, because the tests mostly wait for pings, each with its own server.
 describe('doctor --target', { concurrency: true }, () => {
   it('the doctor passes a correct server behind nginx', { skip: lacks('nginx') }, async (t) => {
     const app = await startWorker(t);
@@ -176,7 +176,7 @@ describe('doctor --target', { concurrency: true }, () => {
     );
     assert.match(rate?.found ?? '', /of 12 were accepted .*: the rate is limited$/);
     assert.match(rate?.fix ?? '', /limit_req/);
-    // nginx’s own limit: a burst does not reach its last slots.
+    // Checks nginx's own limit. A burst does not reach its last slots.
     const { port } = await startNginx(t, app.port, UPGRADE);
     const slots = (await examine(`http://127.0.0.1:${port}`, {}, {}, 120)).by.burst;
     assert.match(slots?.found ?? '', /^\d+ of 120 were accepted .*: the number of connections is limited$/);
@@ -192,10 +192,10 @@ describe('doctor --target', { concurrency: true }, () => {
     const [frontend, server, sessions] = await Promise.all([
       burst({ frontend: 'maxconn 7' }),
       burst({ server: 'maxconn 7' }),
-      // One session a second: clients that wait longer than their time-out count as refused.
+      // The proxy admits one session a second. Clients that wait longer than their timeout count as refused.
       burst({ frontend: 'rate-limit sessions 1' }, 20),
     ]);
-    // The number varies: clients that give up make room for others.
+    // The number varies, because clients that time out free their slots.
     assert.match(
       frontend?.found ?? '',
       /^\d+ of 12 were accepted.* \(.*no answer.*\): the number of connections is limited$/,
@@ -281,7 +281,7 @@ describe('doctor --target', { concurrency: true }, () => {
       io.on('connection', () => void (all.length > limit && setTimeout(() => all[0]?.disconnect(true), 300))),
     );
     assert.match(ends, /^12 of 12 were accepted, and \d+ of them closed: the number of connections is limited$/);
-    // Connections accepted later close, too, and do not count among the 12.
+    // Connections that are accepted later also close. They do not count among the 12.
     let isFull = false;
     const both = await burstWith((io, all) => {
       const endSoon = () => void (isFull && setTimeout(() => io.disconnectSockets(true), 300));

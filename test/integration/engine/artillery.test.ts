@@ -17,7 +17,7 @@ describe('artillery run', { concurrency: 2 }, () => {
     const { url, log } = await startRecording(t);
     const flow = [
       { emit: ['ask', 1], response: { on: 'answer' } },
-      // The server sends this before it has received anything.
+      // Waits for an event that the server sends before it has received anything.
       { waitFor: { event: 'welcome', timeout: 1 } },
       { emit: ['x'], acknowledge: true },
       { hold: true },

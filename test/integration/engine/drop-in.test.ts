@@ -3,7 +3,10 @@ import { it, type TestContext } from 'node:test';
 import { runArtillery } from '../../helpers/artillery.ts';
 import { startRecording } from '../../helpers/recording-server.ts';
 
-/** A flow for artillery-engine-socketio-v3. It runs with one virtual user, so that the flow determines the order of events. */
+/**
+ * Flow for artillery-engine-socketio-v3. It runs with one virtual user, so that the flow determines the order of
+ * events.
+ */
 const FLOW = [
   { connect: { auth: { token: '{{ token }}' } } },
   { emit: ['join', 'lobby', { n: 1, nested: { who: '{{ token }}' } }, 2] },
@@ -45,7 +48,7 @@ async function record(t: TestContext, engine: string): Promise<string[]> {
     scenarios: [{ engine, flow: FLOW }],
   });
   assert.equal(counters['vusers.completed'], 1, output);
-  // The last two events are closes of two connections, in any order.
+  // Sorts the last two events, because two connections close in any order.
   return [...log.slice(0, -2), ...log.slice(-2).sort()];
 }
 

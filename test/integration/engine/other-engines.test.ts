@@ -1,4 +1,4 @@
-/** Flows written for other engines of Artillery run on this engine, with either client. */
+/** Tests that flows for other engines of Artillery run on this engine, with either client. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { after, suite, test } from 'node:test';

@@ -1,4 +1,4 @@
-/** Runs with Artillery itself, for its files, payloads, processor modules and HTTP metrics. */
+/** Tests runs with Artillery itself, for its files, payloads, processor modules and HTTP metrics. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { it } from 'node:test';

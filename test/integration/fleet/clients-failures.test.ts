@@ -1,4 +1,4 @@
-/** Every client reports the same cause for a failed attempt or a closed connection, and none hangs. */
+/** Tests that every client reports the same cause for a failed attempt or a closed connection, and that none hangs. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer as createHttpServer } from 'node:http';
@@ -23,7 +23,10 @@ import { freePort } from '../../helpers/redis.ts';
 
 const { cert } = PEM;
 
-/** Starts a WebSocket server that sends these frames and then nothing. @param change applied to the answer to the upgrade */
+/**
+ * Starts a WebSocket server that sends these frames and then nothing.
+ * @param change changes the response to the upgrade
+ */
 const webSocket =
   (frames: Buffer[], change = (answer: string) => answer) =>
   (t: TestContext) =>

@@ -1,4 +1,4 @@
-/** Every client sends the same to a Socket.IO server, and reports the same events. */
+/** Tests that every client sends the same data to a Socket.IO server, and reports the same events. */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { after, beforeEach, suite, test } from 'node:test';
@@ -19,7 +19,7 @@ import type { RecordingSink } from '../../helpers/recording-sink.ts';
 
 const OTHERS = [lightPollingClient, lightUpgradingClient, officialClient, pollingClient, upgradingClient];
 
-/** Log of what the server received, in order. */
+/** Log of the data that the server received, in order. */
 class ServerLog extends EventEmitter {
   entries: unknown[][] = [];
 
@@ -58,7 +58,7 @@ const { url } = await startChat(
   (io) => {
     io.engine.on('connection', (session) => {
       session.on('close', () => log.add('transport closed'));
-      // Engine.IO waits this long for another poll, even if the client has closed meanwhile.
+      // Time for which Engine.IO waits for another poll, even if the client has already closed.
       session.transport.closeTimeout = 100;
     });
     for (const namespace of ['/', '/chat', '/members']) io.of(namespace).on('connection', record(namespace));
@@ -67,7 +67,7 @@ const { url } = await startChat(
       else next(Object.assign(new Error('wrong password'), { data: { hint: 'ask Ali' } }));
     });
   },
-  // Compresses messages to clients that request it.
+  // The server compresses messages for clients that request it.
   { pingInterval: 100, pingTimeout: 5000, maxHttpBufferSize: 1e7, perMessageDeflate: true },
 );
 
@@ -75,7 +75,10 @@ beforeEach(() => {
   log.entries = [];
 });
 
-/** Plays one client's whole session. @returns what the server logged and the client reported */
+/**
+ * Plays a whole session of a client.
+ * @returns the log of the server and the reports of the client
+ */
 async function playSession(kind: ClientKindUnderTest, compression: boolean) {
   const { client, sink } = startClient(kind, url, {
     ...{ compression, query: { token: 'a b&c' }, headers: { 'X-Id': '7' } },
@@ -129,7 +132,7 @@ function withoutUpgrades({ reports }: RecordingSink) {
   return reports.filter(({ on }) => on !== 'upgraded');
 }
 
-/** Drops fields that differ between runs; Buffers and Uint8Arrays compare by their bytes. */
+/** Removes fields that differ between runs. Buffers and Uint8Arrays are compared by their bytes. */
 function comparable(sink: RecordingSink): unknown[] {
   return withoutUpgrades(sink).map((report) =>
     JSON.parse(

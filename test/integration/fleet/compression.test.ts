@@ -1,4 +1,4 @@
-/** Compression against real Socket.IO servers. */
+/** Tests compression with real Socket.IO servers. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { Socket } from 'node:net';

@@ -50,7 +50,7 @@ test('counts stay consistent after a fleet process was killed, whatever the stat
   const { fleet } = await start(t, 1);
   await joinAll(fleet, 3);
   const [child] = (await fleet.snapshot()).processes;
-  // One connection closed after the last snapshot, one open, and three opening.
+  // Prepares a connection that closes after the last snapshot, an open connection, and three opening connections.
   const [closed] = await joinAll(fleet, 2);
   await closed?.close();
   process.kill(child?.pid as number, 'SIGSTOP');
@@ -97,7 +97,7 @@ test('a fleet process at its limit of open files keeps its connections, and stil
   const pid = (await fleet.snapshot()).processes[0]?.pid as number;
   const files = readdirSync(`/proc/${pid}/fd`).length;
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}`]);
-  // The limit applies to descriptor numbers, so some below it may be free.
+  // The limit applies to descriptor numbers. Some numbers below it can be free.
   const opened = await Promise.allSettled(Array.from({ length: 40 }, () => fleet.connection().open('/')));
   const refused = opened.filter(({ status }) => status === 'rejected').length;
   assert.ok(refused > 0);

@@ -1,4 +1,4 @@
-/** Repeated messages of connections, with real processes and a real server. */
+/** Tests repeated messages of connections, with real processes and a real server. */
 import assert from 'node:assert/strict';
 import { after, beforeEach, test } from 'node:test';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
@@ -21,7 +21,7 @@ const { url } = await startChat({ after }, (io) => {
   });
 });
 
-/** Three of four replies are errors. */
+/** Replies of the server. Three of the four are errors. */
 const REPLIES = [{ error: 'no', id: 1 }, { ok: false }, new Error('lost'), { received: 2 }];
 
 beforeEach(() => {
@@ -40,7 +40,10 @@ async function startSending(client: ClientKind, transports: Transport[]) {
   return fleet;
 }
 
-/** Stops sending. @returns the counts once nothing is unanswered */
+/**
+ * Stops sending.
+ * @returns the counts when no acknowledgement is pending
+ */
 async function stopSending(fleet: Fleet) {
   await fleet.messages('stop');
   await eventually('the last acknowledgements', async () => (await fleet.messages('stop')).unanswered === 0);

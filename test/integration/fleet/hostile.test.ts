@@ -1,4 +1,7 @@
-/** Servers that try to crash or to fill a fleet process: only their connection is closed, with a cause, and memory stays bounded. */
+/**
+ * Tests servers that try to crash or fill a generator process. Only their own connection is closed, with a cause, and
+ * memory stays bounded.
+ */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -10,20 +13,20 @@ import { eventually } from '../../helpers/poll.ts';
 import { rawServer } from '../../helpers/raw-listen.ts';
 
 const OBJECTS = '{"valueOf":1,"toString":1}';
-/** Frames sent after the upgrade, and the cause that the light and the official client report. */
+/** Frames after the upgrade, with the causes that the light client and the official client report. */
 const HOSTILE: [light: string, official: string, frames: Buffer[]][] = [
   ['not_engineio', 'unreadable_data', [text('0{')]],
   ['unreadable_data', 'unreadable_data', [text(OPEN_PACKET), text(`44{"message":${OBJECTS}}`)]],
   ['message_too_large', 'message_too_large', [text(OPEN_PACKET), serverFrame(TEXT, '4'.repeat(100_000))]],
 ];
 const OPENED = [text(OPEN_PACKET), text(CONNECT_PACKET)];
-/** Frames that close an open connection, and the reason. */
+/** Frames that make an open connection close, with the reason. */
 const ENDS: [reason: string, frame: Buffer][] = [
   ['parse error', text(`42["wanted",${'['.repeat(4000)}${']'.repeat(4000)}]`)],
   ['message too large', text('x'.repeat(100_000))],
 ];
 
-/** Starts a fleet whose server answers the upgrade and then runs `act`. */
+/** Starts a generator process with a server that accepts the upgrade and then runs `act`. */
 async function fleetAt(t: TestContext, client: ClientKind, act: (socket: Socket) => void, maxPayloadBytes?: number) {
   const url = await rawServer(t, (socket, request) => {
     socket.write(upgradeAnswer(request));

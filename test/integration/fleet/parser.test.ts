@@ -1,4 +1,4 @@
-/** Both clients work with servers that use another parser than Socket.IO's default. */
+/** Tests that both clients work with servers whose parser is not Socket.IO's default. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { suite, test } from 'node:test';

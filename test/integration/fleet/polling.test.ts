@@ -1,4 +1,6 @@
-/** Failures of a polling or upgrading client are reported with a cause, and end at most its own connection. */
+/**
+ * Tests that failures of a polling or upgrading client are reported with a cause, and end at most its own connection.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer, type Socket } from 'node:net';
@@ -20,7 +22,7 @@ const OPEN = '0{"sid":"a","upgrades":["websocket"],"pingInterval":25000,"pingTim
 const answer = (body: string, head = '') =>
   `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(body)}\r\n${head}\r\n${body}`;
 
-/** Starts a server that answers requests in order, over all connections, and then stays silent. */
+/** Starts a server that sends scripted responses in order, over all connections, and then nothing. */
 function scriptedServer(t: TestContext, ...answers: ((socket: Socket) => void)[]): Promise<string> {
   const rest = [...answers];
   return urlOf(
@@ -100,7 +102,7 @@ suite('a polling client', () => {
     );
     await sink.next('open');
     const half = 'x'.repeat(MAX_UNSENT_BYTES / 2);
-    // An event with attachments is several packets.
+    // Sends events with attachments. Each consists of several packets.
     for (let i = 0; i < 5; i++) client.emit('/', 'large', [Buffer.from(half), Buffer.from(half)]);
     assert.equal((await sink.next('closed')).reason, 'send buffer full');
   });

@@ -1,4 +1,7 @@
-/** Dropped connections reconnect, and recover their sessions where the server restores them; the same with both clients. */
+/**
+ * Tests that dropped connections reconnect, and that sessions are restored if the server supports it. Both clients
+ * behave in the same way.
+ */
 import assert from 'node:assert/strict';
 import { suite, type TestContext, test } from 'node:test';
 import type { Fleet } from '../../../plugin/fleet/fleet.ts';
@@ -9,10 +12,13 @@ import { fleetSettings, joinAll, startFleet } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const CONNECTIONS = 20;
-/** Longer than the fleet's status interval, so that the test sees all of them disconnected. */
+/**
+ * Delays before a reconnect. They are longer than the status interval of a generator process, so that the test sees all
+ * connections disconnected.
+ */
 const BACKOFF = { attempts: 3, delayMs: 500, maxDelayMs: 500, jitter: 0.1 };
 type Server = Awaited<ReturnType<typeof startDropping>>;
-/** Compression contexts last for a connection, and start anew after a reconnect. */
+/** Compression contexts belong to a connection, and start again after a reconnect. */
 const COMPRESSED = { perMessageDeflate: { threshold: 0 } };
 const RECOVERY = { ...COMPRESSED, connectionStateRecovery: { maxDisconnectionDuration: 60_000 } };
 
@@ -21,7 +27,7 @@ for (const client of ['light', 'official'] as const) {
     const settings = fleetSettings(url, client, { auth: { token: 'x' }, compression: true });
     return startFleet(t, { ...settings, reconnection: BACKOFF });
   };
-  /** Sends a broadcast before the drop, one while all are disconnected, and one after all have reconnected. */
+  /** Sends a broadcast before the drop, one while all clients are disconnected, and one after all have reconnected. */
   const dropBetween = async (server: Server, fleet: Fleet) => {
     await joinAll(fleet, CONNECTIONS);
     server.broadcast();
@@ -59,7 +65,8 @@ for (const client of ['light', 'official'] as const) {
         notMember: [0, 0, 0],
       });
       assert.ok((rows[1]?.firstUs ?? 0) > 0, 'later than it was sent');
-      // Recovered clients do not join again, and this server's session ids do not contain the worker.
+      // The worker of restored connections is unknown: they do not join again, and session ids of this server do not
+      // contain the worker.
       assert.deepEqual(column(rows, 'unplaced'), [undefined, true, true]);
       const reconnects = server.connects.slice(CONNECTIONS);
       assert.equal(reconnects.length, CONNECTIONS);

@@ -1,4 +1,4 @@
-/** The light client sends the requests, bodies and frames of socket.io-client. */
+/** Tests that the light client sends the same requests, bodies and frames as socket.io-client. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import {
@@ -26,7 +26,7 @@ async function recordPolling(kind: ClientKindUnderTest): Promise<RecordedSession
   await sink.next('open');
   server.send('2');
   await server.until('posts', 2);
-  // Packets sent before the last request is answered are queued; then only two of these fit into one request.
+  // Packets are queued while a request is pending. Two of these packets fit into one request.
   for (const letter of 'abcd') client.emit('/', letter, ['x'.repeat(30)]);
   await server.until('posts', 4);
   client.emit('/', 'binary', [Buffer.from([0, 1, 255]), 'ü']);

@@ -1,4 +1,4 @@
-/** Connections that a fleet spreads over rooms of a real server, with one broadcast to each room in the ledger. */
+/** Tests connections that are spread over rooms of a real server. The ledger gets one broadcast to each room. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { BroadcastSent } from '../../../protocol/wire/events.ts';
@@ -19,7 +19,7 @@ for (const client of ['light', 'official'] as const) {
     await joinAll(fleet, 3);
     await fleet.reset();
     const connections = await joinAll(fleet, 8);
-    // Counts are sent periodically: older ones would show no pending joins, either.
+    // Waits for the joins as well. Counts are sent periodically, and an older count would also show no pending joins.
     await eventually('all joins are acknowledged', () => {
       const { joining, joined } = fleet.status();
       return joining === 0 && joined === 8;
@@ -31,7 +31,7 @@ for (const client of ['light', 'official'] as const) {
       sent.push(await ask<BroadcastSent>(control, 'broadcast', order));
     }
     assert.deepEqual(column(sent, 'expected'), [MEMBERS, MEMBERS, MEMBERS, MEMBERS]);
-    // A duplicate of the first broadcast, also sent to members of another room.
+    // Sends the first broadcast again, also to members of another room.
     app.io.to('capacity:1').emit('broadcast', { seq: 1, sentAtUs: 1, worker: 'w0', data: 'x'.repeat(100) });
     await eventually('all copies are received', async () => fleet.status().received === 5 * MEMBERS);
     const rows = await fleet.freeze(

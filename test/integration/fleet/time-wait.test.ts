@@ -1,4 +1,4 @@
-/** Source ports that the doctor must count: those of TCP connections that the light client closes first. */
+/** Tests which source ports the doctor must count: those of TCP connections that the light client closes first. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
@@ -17,14 +17,17 @@ import { eventually } from '../../helpers/poll.ts';
 const CONNECTIONS = 5;
 const TIME_WAIT = '06';
 
-/** @returns source ports in TIME_WAIT towards the server */
+/** @returns the source ports in TIME_WAIT of connections to the server */
 function portsWaiting(serverPort: number): number {
   const hex = serverPort.toString(16).toUpperCase().padStart(4, '0');
   const rows = readFileSync('/proc/net/tcp', 'utf8').split('\n');
   return rows.filter((row) => new RegExp(`^ *\\d+: \\S+ \\w+:${hex} ${TIME_WAIT} `).test(row)).length;
 }
 
-/** The side that closes first keeps the port in TIME_WAIT. On a busy machine, that can be the server. */
+/**
+ * Maximum number of attempts. The side that closes first keeps the port in TIME_WAIT, and on a busy machine this can be
+ * the server.
+ */
 const ATTEMPTS = 3;
 const SETTLE_MS = 5000;
 

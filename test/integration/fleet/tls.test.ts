@@ -1,4 +1,4 @@
-/** TLS of the light client, on Node's handles. */
+/** Tests TLS of the light client, which uses Node's internal handles. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect, createServer, type Socket } from 'node:net';
@@ -19,7 +19,10 @@ const startServer = (t: TestContext, options: object = {}) =>
 const start = (url: string, tls: object = trust, connectTimeoutMs = 20_000) =>
   startClient(lightClient, url, { tls, connectTimeoutMs });
 
-/** Opens connections one after the other. @returns their timings */
+/**
+ * Opens connections one after the other.
+ * @returns their timings
+ */
 async function connectInTurn(url: string, count: number, tls: object = { ...trust }) {
   const timings = [];
   for (let index = 0; index < count; index++) {
@@ -123,8 +126,8 @@ test('generates no ML-KEM key for servers that choose X25519', {
     socket.pipe(onward).pipe(socket);
     for (const end of [socket, onward]) end.on('error', () => {});
   });
-  // Connections with the same options share what they learn about the server.
+  // Connections with the same options remember which key exchange the server supports.
   await connectInTurn(`https://127.0.0.1:${await listen(t, balancer)}`, servers.length);
-  const hasKey = helloBytes.map((bytes) => bytes > 1184); // Size of a ML-KEM key.
+  const hasKey = helloBytes.map((bytes) => bytes > 1184); // An ML-KEM key has 1,184 bytes.
   assert.deepEqual(hasKey, [true, false, false, true], helloBytes.join());
 });

@@ -1,4 +1,4 @@
-/** A fleet counts every opened connection under exactly one transport, whatever happens to it later. */
+/** Tests that every opened connection is counted under exactly one transport, whatever happens to it later. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { TRANSPORTS } from '../../../protocol/wire/connection.ts';

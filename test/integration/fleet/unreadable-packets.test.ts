@@ -1,4 +1,7 @@
-/** Packets that socket.io-client cannot parse: the light client closes its connection for exactly the same ones. */
+/**
+ * Tests packets that socket.io-client cannot parse. The light client must close its connection for exactly the same
+ * packets.
+ */
 import assert from 'node:assert/strict';
 import type { Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
@@ -24,7 +27,7 @@ const UNREADABLE: (string | [string, string])[] = [
     ['6', 'binary'],
   ] as [string, string][]),
 ];
-/** Packets without an Engine.IO type: engine.io-client closes the connection. */
+/** Packets without an Engine.IO type. engine.io-client closes the connection. */
 const UNKNOWN = ['', ' ', '7', '9', '8["a"]', 'x', '\u0000', '\u00e9'];
 const READABLE: (string | [string, string])[] = [
   ...['42[5]', '42/other,["a"]', '42/,["a"]', '42["a"]', '421["a",{"b":[1,"\u00e9"]}]', '4399["a"]', '43["a"]'],
@@ -64,7 +67,7 @@ async function outcomesOf(t: TestContext, client: ClientKind, packets: (string |
       connection.listen('/', 'last', () => resolve('goes on'))('take');
     });
     await connection.open('/');
-    // Sent twice, as copies of a broadcast.
+    // Sends the packet twice, like copies of a broadcast.
     server?.write(Buffer.concat([...sent, ...sent, text('42["last"]')]));
     outcomes.push([packet, await outcome]);
   }

@@ -1,4 +1,4 @@
-/** The connection between a host and the conductor breaks, and is restored in time, too late, or never. */
+/** Tests a broken connection between a host and the conductor that is restored in time, too late, or never. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { column } from '../../helpers/columns.ts';
@@ -10,7 +10,7 @@ const NEVER = new AbortController().signal;
 const ORDER = { seq: 1, room: 'r', sentAtUs: 0, intendedAtUs: 0 };
 const MEMBERS = 5;
 
-/** Starts the load of two hosts; the second reaches the conductor over `wire`. */
+/** Starts the load of two hosts. The second host is connected to the conductor over `wire`. */
 async function startLoad(t: TestContext, awayMs: number, silentAfterMs = awayMs) {
   let wire = {} as CuttableLink;
   const routeTo = async (port: number) => {
@@ -29,7 +29,7 @@ describe('a broken connection', { concurrency: true }, () => {
     const { link, wire, eventLog } = await startLoad(t, 5000);
     wire.drop();
     const frozen = link.freeze([ORDER]);
-    // Longer than the reply time-out of a connected engine.
+    // Waits longer than the reply timeout of a connected engine.
     await new Promise((resolve) => setTimeout(resolve, 2100));
     wire.mend();
     const rows = await frozen;
@@ -86,7 +86,8 @@ describe('a broken connection', { concurrency: true }, () => {
   });
 
   it('a host that cannot reconnect ends, even while it reads the clock', async (t) => {
-    // A host is admitted after about ten messages, followed by one for each of 16 readings.
+    // Numbers of messages after which the link drops. A host is admitted after about ten messages, and 16 clock
+    // readings with one message each follow.
     const attempts = [10, 14, 18, 22].map(async (answers) => {
       const test = await startHub(t, 1);
       const wire = await CuttableLink.open(t, test.join.port);

@@ -1,4 +1,4 @@
-/** The commands of docs/guide/several-hosts.md that create a secret in advance. */
+/** Tests the commands of docs/guide/several-hosts.md that create a secret in advance. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { it } from 'node:test';

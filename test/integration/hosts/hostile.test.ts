@@ -1,4 +1,4 @@
-/** Invalid messages of hosts and conductors: the receiver ignores them and continues. */
+/** Tests invalid messages of hosts and conductors. The receiver ignores them and continues. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { request } from 'node:https';
@@ -19,7 +19,7 @@ import { eventually } from '../../helpers/poll.ts';
 const NEVER = new AbortController().signal;
 const INSECURE = { rejectUnauthorized: false } as const;
 
-/** Returns one message of each type; the last ones end the host's part. */
+/** Returns one message of each type. The last ones end the host's part. */
 function agentMessages(): AgentMessage[] {
   const clock = { offsetUs: 0, boundUs: 1 };
   const row = {
@@ -101,7 +101,7 @@ it('a conductor ignores invalid messages of a host, and the run continues with t
   await once(bad as never, 'connect');
   const write = (text: string) => (bad.io.engine as unknown as { write(packet: string): void }).write(text);
   let number = 0;
-  /** Resolves when the conductor has read everything written before. */
+  /** Resolves when the conductor has read all messages. */
   const read = async () => {
     const answered = Promise.withResolvers<void>();
     bad.io.engine.on('data', (data) => String(data).startsWith(`3${number}[`) && answered.resolve());
@@ -114,7 +114,7 @@ it('a conductor ignores invalid messages of a host, and the run continues with t
   const rows = agentMessages().flatMap((message) => [...mutants(message), JSON.stringify(message)]);
   for (const row of rows) {
     write(`2["message",${++number},${row}]`);
-    // Pauses, so that pongs get through, too.
+    // Pauses regularly, so that pongs also get through.
     if (number % 100 === 0) await read();
   }
   for (const odd of ['', ',null', ',1e400,{}', `,"${number}",{}`, ',{},{}', ',[],[]', ',1,{},{},{}']) {

@@ -1,4 +1,4 @@
-/** Conductor and hosts over real connections: admission, messages between them, and lost hosts. */
+/** Tests conductor and hosts over real connections: admission, messages, and lost hosts. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,4 +1,4 @@
-/** The folder of a conductor's secret: refused contents, and certificates signed by an authority. */
+/** Tests the folder of a conductor's secret: refused contents, and certificates that an authority signed. */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ const NEVER = new AbortController().signal;
 const DAY_MS = 86_400_000;
 const skip = missingTools('openssl');
 
-/** Creates a secret whose certificate is signed by an authority, followed by the authority's, as cert-manager does. */
+/** Creates a secret with a certificate chain of an authority, like cert-manager. */
 function signed(t: TestContext) {
   const folder = tempFolder(t);
   const openssl = (...args: string[]) => execFileSync('openssl', args, { cwd: folder, stdio: 'ignore' });

@@ -1,4 +1,7 @@
-/** All hosts of a run start their arrivals at the same time, despite different delays of the order and of Artillery. */
+/**
+ * Tests that all hosts of a run start their arrivals at the same time, despite different delays of the order and of
+ * Artillery.
+ */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
@@ -16,7 +19,10 @@ import { eventually } from '../../helpers/poll.ts';
 import { helpers } from '../../helpers/virtual-user.ts';
 
 const NEVER = new AbortController().signal;
-/** Delay of the start order to each host, and of Artillery there from the order to its first phase. */
+/**
+ * Delays in milliseconds: of the start order to each host, and of Artillery on the host from the order to its first
+ * phase.
+ */
 const HOSTS = [
   { host: 'a', orderMs: 0, phaseMs: 0 },
   { host: 'b', orderMs: 0, phaseMs: 150 },
@@ -72,7 +78,7 @@ it('all hosts start their arrivals at the same time', async (t) => {
   await eventually('all beginnings', () => times().every((atUs) => atUs !== undefined));
   const began = times().map(Number);
   stall.disable();
-  // All hosts use the clock of this process, read by round trips to it, so only a stall of the process can delay a host.
+  // All hosts use the clock of this process, so only a stall of the process can delay a host.
   const skewMs = (Math.max(...began) - Math.min(...began)) / 1000;
   const stallMs = stall.max / 1e6;
   assert.ok(skewMs <= Math.max(20, stallMs), `${skewMs} ms, with a stall of ${stallMs} ms`);

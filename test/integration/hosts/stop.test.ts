@@ -1,4 +1,4 @@
-/** A conductor that is stopped at any moment ends, and leaves nothing behind. */
+/** Tests that a conductor which is stopped at any time ends, and leaves no process or file. */
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -18,7 +18,7 @@ import { startProcess } from '../../helpers/process.ts';
 import { quickScript } from '../../helpers/run.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-/** A conductor in this process; hosts join only through `host`. */
+/** Starts a conductor in this process. Hosts join only through `host`. */
 function conductor(t: TestContext, hosts: number) {
   const printed: string[] = [];
   t.mock.method(console, 'log', (text: string) => printed.push(text));
@@ -40,7 +40,7 @@ function conductor(t: TestContext, hosts: number) {
       signal: stop.signal,
     });
   const joinToken = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
-  /** Starts a host that is admitted. */
+  /** Starts a host, which is admitted. */
   const host = async () => {
     const join = parseJoinToken((await eventually('the join token', joinToken)) ?? '') as Join;
     const inputs = inputsOf({ config: {} }, process.env);

@@ -1,4 +1,4 @@
-/** The live page in a real browser, with figures of a simulated run. */
+/** Tests the live page in a real browser, with figures of a simulated run. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
@@ -16,7 +16,7 @@ import { HOSTILE_REQUESTS, sendRequests } from '../../helpers/hostile.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-/** The test sets the number of connections. */
+/** Reader of live figures. The test sets the number of connections. */
 class FakeReader {
   connections = 0;
   closed = 0;
@@ -114,7 +114,7 @@ describe('the live page', { skip: noChromium }, () => {
 
   async function open(t: TestContext, url: string, colorScheme: 'light' | 'dark' = 'light') {
     browser ??= await launchBrowser();
-    // Waits for `load` only, because the event stream never ends.
+    // Waits only for `load`, because the event stream never ends.
     return openPage(t, browser, url, url, { colorScheme }, 'load');
   }
 

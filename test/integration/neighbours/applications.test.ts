@@ -1,7 +1,8 @@
 /**
- * Runs with the file that `init` writes, against applications that require a login or send to rooms. An independent count checks them:
- * connections and CPU from /proc, V8's memory by the application itself, and the copies that one socket.io-client receives. The options
- * of `init` are those of docs/guide/logins.md. With NEIGHBOURS_CONNECTIONS=400, this is the table in docs/method/applications.md.
+ * Tests runs with the file that `init` writes, for applications that require a login or send to rooms. Independent
+ * counts check the runs: connections and CPU from /proc, V8's memory by the application itself, and copies that a
+ * socket.io-client receives. The options of `init` are those in docs/guide/logins.md. NEIGHBOURS_CONNECTIONS=400 gives
+ * the table in docs/method/applications.md.
  */
 import assert from 'node:assert/strict';
 import { execFile, execFileSync } from 'node:child_process';
@@ -18,23 +19,26 @@ import { startRedis } from '../../helpers/redis.ts';
 import { goodResult, startRun } from '../../helpers/run.ts';
 import { tempStateDir } from '../../helpers/stack.ts';
 
-/** An application that requires a login, or sends to rooms. */
+/** An application that requires a login, or that sends to rooms. */
 interface Application extends Neighbour {
-  /** Options of `init` beside the URL; or the heading of its command in docs/guide/logins.md. */
+  /** Options of `init` beside the URL, or the heading of the command in docs/guide/logins.md. */
   init: string[] | string;
   event: string;
   /** Key of the id in the first argument of the event. */
   id: string;
-  /** Connects a logged-in user. */
+  /** Connects a user who is logged in. */
   connectUser(url: string): Promise<Socket>;
   connections?: number;
 }
 
-/** More than `init` writes, in the same time, so that their CPU exceeds the noise. */
+/** Number of broadcasts. It is higher than in the file that `init` writes, so that their CPU exceeds the noise. */
 const BROADCASTS = 100;
 const EVERY = 0.2;
 const CONNECTIONS = Number(process.env.NEIGHBOURS_CONNECTIONS ?? 40);
-/** With fewer connections, objects that V8 keeps for all of them are more than a tenth of its growth. */
+/**
+ * Minimum number of connections for a comparison of memory. With fewer, objects that V8 keeps for all connections are
+ * more than a tenth of the growth.
+ */
 const ENOUGH_FOR_MEMORY = 100;
 const CLI = fileURLToPath(new URL('../../../plugin/cli/main.ts', import.meta.url));
 const run = promisify(execFile);
@@ -68,7 +72,10 @@ async function withFormLogin(url: string): Promise<Socket> {
 
 const PAGE = readFileSync(fileURLToPath(new URL('../../../docs/guide/logins.md', import.meta.url)), 'utf8');
 
-/** @param heading of docs/guide/logins.md @returns the options of `init` below it, beside the URL */
+/**
+ * @param heading heading in docs/guide/logins.md
+ * @returns the options of `init` below the heading, without the URL
+ */
 function optionsOf(heading: string): string[] {
   const [, command = ''] =
     PAGE.split(`## ${heading}\n`)[1]?.match(/npx socketio-capacity init --url \S+([\s\S]*?)\n```/) ?? [];
@@ -104,7 +111,7 @@ const APPLICATIONS: Application[] = [
   },
   {
     ...{ name: PRIVATE, file: 'private.mjs', folder: 'express' },
-    // Each user learns its id, a message reaches one user, and all are notified of each new user.
+    // Each user receives its own id. A message goes to one user, and all users are notified of a new user.
     connections: CONNECTIONS / 4,
     init: [
       ...['--auth', '{"username": "{{ $uuid }}"}'],
@@ -169,7 +176,7 @@ async function writeScript(directory: string, options: string[]): Promise<string
   return readFileSync(out, 'utf8').replace('every: 1, count: 20', `every: ${EVERY}, count: ${BROADCASTS}`);
 }
 
-/** A run takes more than a minute. */
+/** These tests are skipped unless requested, because a run takes more than a minute. */
 const skip = process.env.CAPACITY_NEIGHBOURS === undefined && 'CAPACITY_NEIGHBOURS is not set';
 
 describe('applications', { concurrency: 1, skip }, () => {
@@ -189,7 +196,7 @@ describe('applications', { concurrency: 1, skip }, () => {
       t.after(() => beside.close());
       listener.on(event, (message) => beside.onMessage(message[id]));
       const { connections, delivery, memory, cpu } = await goodResult(
-        // `init` leaves passwords out of the file.
+        // Sets the passwords, because `init` does not write them to the file.
         startRun(t, { script, env: ENV }),
       );
       const minutes = (Date.now() - startedAt) / 60_000;
@@ -203,9 +210,9 @@ describe('applications', { concurrency: 1, skip }, () => {
       t.diagnostic(`${name} ${JSON.stringify({ minutes, init, counted, bytes, cpu: cpu.worker })}`);
       assert.equal(connections.peak, target);
       assert.deepEqual([delivery?.expected, delivery?.received], [copies, copies]);
-      // Private messages reach their addressee only.
+      // A private message reaches only its addressee.
       assert.equal(counted.messages, hasPrivateMessages ? 0 : BROADCASTS);
-      // Includes the listener and one publisher of the run.
+      // The run also has a reference receiver and a publisher.
       assert.equal(counted.connections, target + 2);
       if (workerKept && truth && target >= ENOUGH_FOR_MEMORY) {
         assert.ok(Math.abs(workerKept.slope / truth.inV8 - 1) < 0.1, JSON.stringify(bytes));

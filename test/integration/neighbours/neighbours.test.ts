@@ -1,6 +1,6 @@
 /**
- * The servers of docs/guide/own-server.md, each with ten real connections and every copy that it sends. Servers that are not installed are
- * skipped; test/fixtures/neighbours/prepare.sh installs them.
+ * Tests the servers of docs/guide/own-server.md, each with ten real connections and every copy that it sends. Servers
+ * that are not installed are skipped; test/fixtures/neighbours/prepare.sh installs them.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -24,7 +24,10 @@ async function assertEveryCopyReceived(url: string): Promise<void> {
   assert.equal(latency.from, 'publisher');
 }
 
-/** Connects ten clients, by polling first. @returns how many opened, and the errors of the rest */
+/**
+ * Connects ten clients that start with polling.
+ * @returns how many opened, and the errors of the others
+ */
 async function openTen(url: string, client: ClientKind) {
   const settings = fleetSettings(url, client);
   const transports: ConnectionOptions['transports'] = ['polling', 'websocket'];

@@ -1,6 +1,6 @@
 /**
- * Servers that close or stay silent between the handshake and the namespace: every attempt ends, and reports the
- * behaviour of the server.
+ * Tests servers that close the connection, or send nothing, between the handshake and the namespace. Every attempt
+ * ends, and reports the behaviour of the server.
  */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
@@ -19,7 +19,7 @@ import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const NEVER = new AbortController().signal;
 
-/** @param onOpen runs when the server has accepted a WebSocket */
+/** @param onOpen called when the server has accepted a WebSocket */
 async function startServer(t: TestContext, onOpen: (ws: WebSocket) => void): Promise<string> {
   const http = createServer((_request, response) => response.end(OPEN_PACKET));
   new WebSocketServer({ server: http }).on('connection', onOpen);
@@ -126,7 +126,7 @@ describe('a middleware that closes WebSockets', () => {
     it(`the command ${command} ends with a report and an exit code if a middleware closes WebSockets`, async (t) => {
       const { url } = await start(t);
       const args = command === 'init' ? ['init', '--url', url, '--out', 'capacity.yml'] : ['doctor', '--target', url];
-      // Runs in its own process: in this one, the server would keep it alive.
+      // Runs the command in its own process, because the server would keep it running in this process.
       const finished = await execa(process.execPath, [CLI, ...args], { cwd: tempFolder(t), reject: false, all: true });
       const { exitCode, all } = finished;
       assert.notEqual(exitCode, 13);

@@ -1,4 +1,4 @@
-/** A worker with a control port that ends during the run. */
+/** Tests a worker with a control port that ends during the run. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { startApp } from '../../helpers/app.ts';
@@ -26,7 +26,7 @@ it('a worker without a visible process counts as ended if its clients are discon
   const options = { control: app.control, warmUp: 0, hold: 5, broadcasts: { count: 0 } };
   const run = startInProcess(inProcessScript({ target: app.url }, options, {}, [{ hold: true }]));
   await run.reached('hold');
-  // The process continues, like one on another host that the run cannot see.
+  // The process continues, like a process on another host, which the run cannot see.
   await app.close();
   const { result, exitCode, output } = await run.ended;
   const [first] = findingsOfServer(result);

@@ -1,4 +1,6 @@
-/** A user's own command as the fault: the fault is over when the command exits, whatever it has started. */
+/**
+ * Tests a user's own command as the fault. The fault is over when the command exits, whatever processes it has started.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -43,7 +45,7 @@ describe('a command as the fault', () => {
   });
 });
 
-/** @returns a command that leaves a server running, and the number of its successful writes */
+/** @returns a command that leaves a server running, and the number of writes to the server that succeeded */
 function commandWithServer(t: TestContext): { script: string; written: () => number } {
   const base = join(tmpdir(), `capacity-fault-${process.pid}-${Date.now()}`);
   t.after(() => {

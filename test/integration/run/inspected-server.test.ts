@@ -1,4 +1,4 @@
-/** A server without `instrument(io)`: Node's inspector reads the memory of its connections. */
+/** Tests a server without `instrument(io)`. Node's inspector reads the memory of its connections. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { test } from 'node:test';
@@ -6,11 +6,11 @@ import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts
 import { startOrphan } from '../../helpers/process.ts';
 
 const KEPT_BYTES = 64 * 1024;
-/** Further memory that a connection keeps: sockets, and the first HTTP request. */
+/** Memory that a connection keeps in addition: sockets, and the first HTTP request. */
 const OWN_BYTES = { least: 8 * 1024, most: 20 * 1024 };
 const PAUSES = 3;
 
-/** Keeps an array of numbers for each connection. */
+/** Server that keeps an array of numbers for each connection. */
 const SERVER = `
   const http = require('node:http').createServer();
   const io = new (require(${JSON.stringify(createRequire(import.meta.url).resolve('socket.io'))}).Server)(http);

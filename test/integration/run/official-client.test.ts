@@ -1,4 +1,4 @@
-/** The run's own clients against faulty servers, and their findings before the load. */
+/** Tests the run's own clients with faulty servers, and their findings before the load. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { type TestContext, test } from 'node:test';
@@ -17,7 +17,7 @@ const OPEN = '0{"sid":"a","upgrades":[],"pingInterval":25000,"pingTimeout":20000
 const CONNECTED = '40{"sid":"s"}';
 const deep = '['.repeat(20_000) + ']'.repeat(20_000);
 
-/** Sends all packets to each WebSocket, and to each poll. */
+/** Sends all packets to each WebSocket, and in response to each poll. */
 async function startServer(t: TestContext, packets: string[]): Promise<string> {
   const http = createServer((_request, response) => response.end(packets.join('\x1e')));
   const sockets = new WebSocketServer({ server: http });

@@ -1,4 +1,4 @@
-/** The run's own clients and the doctor's log in one by one, close what they opened, and report refusals. */
+/** Tests that the run's own clients and the doctor log in one by one, close their connections, and report refusals. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http';
@@ -60,7 +60,7 @@ test('the run’s own clients log in for every handshake if a login is valid for
   assert.equal(refused, 0);
 });
 
-/** Artillery's agents close idle connections after 4 s, Node's server after 5 s. */
+/** Time in which idle connections stay open. Artillery's agents close them after 4 s, Node's server after 5 s. */
 const BEFORE_IDLE_CLOSE_MS = 3000;
 
 test('a logged-in client closes its HTTP connections, and keeps only the one of Socket.IO', async (t) => {

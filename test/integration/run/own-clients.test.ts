@@ -1,4 +1,7 @@
-/** The run's own clients at servers that admit only users: they follow the scenario's flow. */
+/**
+ * Tests the run's own clients with servers that accept only authenticated users. The clients follow the flow of the
+ * scenario.
+ */
 import assert from 'node:assert/strict';
 import { json } from 'node:stream/consumers';
 import { type TestContext, test } from 'node:test';
@@ -30,7 +33,7 @@ import { eventually } from '../../helpers/poll.ts';
 
 const { signal } = new AbortController();
 
-/** Connects a probe by the flow, and joins it. */
+/** Connects a probe with the flow of the scenario, and joins it to the room. */
 async function joinProbe(t: TestContext, clients: RunClients): Promise<Probe> {
   const probe = await Probe.connect(clients.next(), signal);
   t.after(() => probe.close());

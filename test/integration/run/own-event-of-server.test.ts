@@ -1,10 +1,13 @@
-/** Delivery of an event that a server sends by itself, with a real fleet, on servers without `instrument(io)`. */
+/**
+ * Tests delivery of an event that a server sends by itself, with real generator processes, on servers without
+ * `instrument(io)`.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server } from 'socket.io';
 import { assertOwn } from '../../helpers/own-event-run.ts';
 
-/** Sends periodically until the server is closed. */
+/** Sends an event periodically until the server is closed. */
 function sendPeriodically(send: (io: Server, n: number) => void, setUp: (io: Server) => void = () => {}, everyMs = 50) {
   return (io: Server) => {
     setUp(io);
@@ -62,7 +65,7 @@ describe('delivery of a server that sends by itself', { concurrency: 3 }, () => 
   it('expects no copy of the server’s event on connections that open after its first receipt', async (t) => {
     const welcomes = (io: Server) =>
       io.on('connection', (socket) => {
-        // New clients get the state; the existing ones already have it.
+        // A new client gets the state; the other clients already have it.
         socket.emit('tick', 'state');
         if (io.engine.clientsCount === 10) io.emit('tick', 'all');
       });

@@ -1,6 +1,6 @@
 /**
- * Servers without `instrument(io)` that send to rooms, to several namespaces, or several messages in one event: the
- * expected copies.
+ * Tests the expected number of copies on servers without `instrument(io)` that send to rooms, to several namespaces, or
+ * several messages in one event.
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
@@ -14,7 +14,7 @@ interface Edit {
   doc: string;
 }
 
-/** Documents that clients open; edits go to every client that has opened the document. */
+/** Returns a server with documents that clients open. An edit goes to every client that has opened the document. */
 const documents = (onEdit: (io: Server, edit: Edit) => void) => (io: Server) =>
   io.on('connection', (socket) => {
     socket.on('open', async ({ doc }: Edit, done: () => void) => {
@@ -31,7 +31,7 @@ const EDITED = {
   audience: { event: '$.0.doc', client: '$.0.doc' },
   publish: { emit: ['edit', { doc: '$room', id: '$id' }], every: 0.05, count: 8 },
 };
-/** Four documents, two for each of twelve connections: six connections each. */
+/** Each of twelve connections opens two of four documents, so each document has six connections. */
 const joins = (index: number) => [0, 1].map((nth) => [{ doc: `doc ${(index + nth) % 4}` }]);
 const TWELVE = { delivery: EDITED, connections: 12, processes: 2, joins };
 const EACH = { broadcasts: 8, expected: 48, received: 48, duplicates: 0 };
@@ -141,7 +141,10 @@ describe('delivery to rooms', { concurrency: 4 }, () => {
 });
 
 describe('delivery to rooms of one name in several namespaces', { concurrency: 4 }, () => {
-  /** Namespaces `/`, `/a` and `/b`, as one for each tenant. @param answers returns the acknowledgement of a join */
+  /**
+   * Returns a server with the namespaces `/`, `/a` and `/b`, like one for each tenant.
+   * @param answers returns the acknowledgement of a join
+   */
   const tenants = (answers: (doc: string) => unknown) => (io: Server) => {
     for (const tenant of ['/', '/a', '/b'].map((name) => io.of(name))) {
       tenant.on('connection', (socket) => {
@@ -155,8 +158,8 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
     }
   };
   /**
-   * Namespaces of twelve connections: 3 in `/a` only, 3 in `/b` only, 3 in both, and 3 in `/` only; the room `spare` is
-   * only in `/`.
+   * Namespaces of twelve connections: 3 only in `/a`, 3 only in `/b`, 3 in both, and 3 only in `/`. The room `spare`
+   * exists only in `/`.
    */
   const OF_EACH = [['/a'], ['/b'], ['/a', '/b'], ['/']];
   const docOf = (index: number) => (index % 4 === 3 ? 'spare' : 'doc');
@@ -167,7 +170,7 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
     rooms: [docOf(index)],
     overrides: { auth: { doc: docOf(index) } },
   });
-  /** Publishers are in the last namespace. */
+  /** Publishers are in the last namespace of the list. */
   const twelve = { connections: 12, processes: 2, namespaces: ['/', '/a', '/b'] };
   const { join: _, ...undeclared } = EDITED;
   const audience = (client: string) => ({ audience: { event: '$.0.doc', client } });
@@ -207,7 +210,7 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
 });
 
 describe('delivery of several messages in one event', { concurrency: 4 }, () => {
-  /** Sends four messages at a time. */
+  /** Returns a server that sends four messages in one event. */
   const batches = (io: Server) => {
     let waiting: Edit[] = [];
     io.on('connection', (socket) =>

@@ -1,4 +1,4 @@
-/** Delivery of a server's own event, with a real fleet, on servers without `instrument(io)`. */
+/** Tests delivery of a server's own event, with real generator processes, on servers without `instrument(io)`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';
@@ -14,7 +14,7 @@ const echoes = onSay((io, message) => io.emit('said', message));
 
 const publish = { emit: ['say', { id: '$id', at: '$sentAt', text: 'hello' }], every: 0.1, count: 5 };
 const SAID = { event: 'said', id: '$.0.id', publish };
-/** Figures of ten connections. */
+/** Expected figures of ten connections. */
 const ALL = { broadcasts: 5, expected: 50, received: 50, duplicates: 0, coverage: 1 };
 
 describe('delivery of published messages', { concurrency: 4 }, () => {
@@ -46,7 +46,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
       io.emit('said', message);
       setImmediate(() => socket.conn.close());
     });
-    // The trial found the event, so only the publishers fail.
+    // The trial before the load found the event, so only the publishers fail.
     const { measurements } = await assertOwn(t, closesNext, { delivery: SAID, trial: true }, { codes: [] });
     assert.equal(measurements.unsent.length, 5);
     assert.match(

@@ -1,4 +1,7 @@
-/** A server with `instrument(io, { profile: true })`: profiles through its control port attribute memory and CPU. */
+/**
+ * Tests a server with `instrument(io, { profile: true })`. Profiles through its control port attribute memory and CPU
+ * to functions.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { startInstrumented } from '../../helpers/chat-server.ts';

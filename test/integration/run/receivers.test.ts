@@ -1,4 +1,4 @@
-/** The probe and the reference receiver (`Sentinel`), and servers with invalid acknowledgements. */
+/** Tests the probe, the reference receiver (`Sentinel`), and servers with invalid acknowledgements. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -14,7 +14,7 @@ import { eventually } from '../../helpers/poll.ts';
 
 const NEVER = new AbortController().signal;
 
-/** Starts a server that acknowledges joins, and collects its sockets. */
+/** Starts a server that acknowledges joins and collects its sockets. */
 async function startServer(t: TestContext, answers = true) {
   const sockets: Socket[] = [];
   const server = await startChat(t, (io) =>

@@ -1,4 +1,7 @@
-/** Sources that refuse the run while it measures: they are absent from then on, and no failure of the deployment is reported. */
+/**
+ * Tests sources of figures that start to refuse the run during the measurement. Their figures are missing from then on,
+ * and no failure of the deployment is reported.
+ */
 import assert from 'node:assert/strict';
 import { createServer, request } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
@@ -8,7 +11,7 @@ import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts
 import { startPlainServer } from '../../helpers/plain-server.ts';
 import { listen } from '../../helpers/raw-listen.ts';
 
-/** Starts a proxy that can start to answer with a status, and then closes its forwarded connections. */
+/** Starts a proxy. The test can make it reply with a status and close its forwarded connections. */
 async function startGateway(t: TestContext, toUrl: string) {
   let status = 0;
   const open = new Set<{ destroy(): void }>();
@@ -84,7 +87,7 @@ describe('during a run', () => {
     it(`reports that a page of metrics ${cause} if it answers ${status} during the run`, async (t) => {
       let bytes = 5e7;
       const page = createServer((_, response) => {
-        // Constant memory would be excluded for that reason.
+        // Memory grows, because constant memory would be excluded.
         bytes += 4096;
         response.end(`process_resident_memory_bytes ${bytes}\n`);
       });

@@ -1,4 +1,6 @@
-/** A worker that blocks for longer than a request usually takes, or loses the control connection, while it is measured. */
+/**
+ * Tests a worker that blocks for longer than a usual request, or loses its control connection during the measurement.
+ */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { CONTROL_PORT } from '../../../plugin/run/measurements/absent-sources.ts';
@@ -11,7 +13,9 @@ import { startChat } from '../../helpers/chat-server.ts';
 import { inProcessScript, startInProcess } from '../../helpers/in-process-run.ts';
 import { startLeakyServer } from '../../helpers/plain-server.ts';
 
-/** Starts measuring a worker that closes the connection at the first request of each kind, and answers the second. */
+/**
+ * Starts to measure a worker that closes the connection at the first request of each kind, and replies to the second.
+ */
 async function startCutting(t: TestContext, isSilent = false) {
   const requests: string[] = [];
   const { url } = await startChat(t, (server) =>
@@ -80,7 +84,7 @@ describe('the control of a measuring run', () => {
   });
 });
 
-/** Longer than the deadline of the drain plus two requests of 5 s. */
+/** Time in milliseconds that exceeds the deadline of the drain plus two requests of 5 s. */
 const BLOCKED_MS = 15_000;
 
 it('reports a worker that blocks during the broadcasts, and counts every copy', async (t) => {

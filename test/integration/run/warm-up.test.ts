@@ -1,4 +1,4 @@
-/** Warm-up connections before the baseline: their number, their cleanup, and refusals. */
+/** Tests the warm-up connections before the baseline: their number, their cleanup, and refusals. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
@@ -19,7 +19,7 @@ import { fleetSettings } from '../../helpers/fleet.ts';
 import { ENGINE_1, NO_RECEIPTS } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-/** Starts an engine with a fleet, and the hook's link to it. */
+/** Starts an engine with generator processes, and the run's link to it. */
 async function startEngine(t: TestContext, url: string) {
   const fleet = await Fleet.start(fleetSettings(url), 2);
   t.after(() => fleet.close());

@@ -1,6 +1,6 @@
 /**
- * Messages about a target that is no Socket.IO server: the program that answered, and the setting to change. The doctor
- * reports the same.
+ * Tests messages about a target that is no Socket.IO server. They name the program that replied, and the setting to
+ * change. The doctor reports the same.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -41,7 +41,7 @@ const raw =
 const PAGE = '<html><title>My shop</title>';
 const OLD_HANDSHAKE = '96:0{"sid":"abc","upgrades":["websocket"],"pingInterval":25000,"pingTimeout":5000}2:40';
 
-/** A target, the message of the run about it, and the fix. */
+/** A target, the run's message about it, and the fix. */
 const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   [
     'a closed port',
@@ -162,7 +162,7 @@ test('a WebSocket that the server refuses with a message is quoted, with a fix f
 
 test('a run reports a proxy that removes the Upgrade header, with the name of the header', async (t) => {
   const { url, http: server } = await startChat(t, () => {});
-  // Without a listener, Node handles the request as one without that header.
+  // Removes the listener for upgrades. Node then handles the request like a request without that header.
   server.removeAllListeners('upgrade');
   const error = await refusalBy(url);
   assert.match(

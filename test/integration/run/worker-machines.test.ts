@@ -1,4 +1,4 @@
-/** Quotas and machines of workers, as the windows of a run record them from workers and exporters. */
+/** Tests quotas and machines of workers. The windows of a run record them from workers and exporters. */
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { hostname } from 'node:os';

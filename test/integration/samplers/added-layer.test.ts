@@ -1,4 +1,4 @@
-/** A layer that exists only as an entry of the table appears wherever layers are measured or shown. */
+/** Tests a layer that is only an entry in the table. It must appear wherever layers are measured or shown. */
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
@@ -89,7 +89,7 @@ describe('a layer that was added to the table', linux, () => {
 
   it('a layer that was added to the table has a metric', () => {
     const stats = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
-    // The slope of an idle process is only noise.
+    // Replaces the slope of an idle process, which is only noise.
     const { doubt: _, ...measured } = result.memory.perConnectionBytes.envoyPss as Slope;
     const envoyPss = { ...measured, slope: 1000, low95: 990, high95: 1010 };
     const perConnectionBytes = { ...result.memory.perConnectionBytes, envoyPss };

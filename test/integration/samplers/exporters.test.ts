@@ -1,5 +1,6 @@
 /**
- * Real exporters for nginx, Redis, HAProxy and this machine, if installed: they have the metrics that the run expects.
+ * Tests real exporters for nginx, Redis, HAProxy and this machine, if they are installed. They must have the metrics
+ * that the run expects.
  */
 
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** Memory of Go servers by their pprof, which an HTTP server stands in for. */
+/** Tests the memory of Go servers through pprof. An HTTP server simulates pprof. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { urlOf } from '../../helpers/raw-listen.ts';
 const RECORDED = readFileSync(new URL('../../fixtures/go-heap-profile.txt', import.meta.url), 'utf8');
 const TIMES = 256;
 
-/** A Go process: garbage is part of its heap until it collects. */
+/** A simulated Go process. Garbage is part of its heap until a collection. */
 class GoProcess {
   live = 1000;
   garbage = 500;

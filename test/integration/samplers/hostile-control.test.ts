@@ -1,4 +1,4 @@
-/** Invalid replies of a worker: each is an error of that worker, and none of its figures is used. */
+/** Tests invalid replies of a worker. Each is an error of that worker, and none of its figures is used. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
@@ -18,7 +18,7 @@ const REQUESTS: [request: string, args: unknown[], send: (control: ControlClient
   ['time', [], (control) => control.clock(0)],
 ];
 
-/** Starts a control port that answers with the text in `answer`. */
+/** Starts a control port that replies with the text in `answer`. */
 async function startLiar(t: TestContext) {
   const { io, url } = await startChat(t, () => {}, { pingInterval: 300_000 });
   const liar = { url, answer: '' };
@@ -31,13 +31,15 @@ async function startLiar(t: TestContext) {
   return liar;
 }
 
-/** Whether the value contains a number that is negative or not finite. A clock's offset may be negative. */
+/**
+ * Returns whether the value contains a number that is negative or not finite. The offset of a clock may be negative.
+ */
 function isBroken(value: unknown): boolean {
   if (typeof value === 'number') return !Number.isFinite(value) || value < 0;
   return typeof value === 'object' && value !== null && Object.values(value).some(isBroken);
 }
 
-/** Types of the properties; null counts as a number. */
+/** Returns the types of the properties. Null counts as a number. */
 const kindsOf = (value: unknown) =>
   Object.entries(value ?? {}).map(([key, property]) => `${key} ${property === null ? 'number' : typeof property}`);
 

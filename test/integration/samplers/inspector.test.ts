@@ -1,4 +1,4 @@
-/** Memory of uninstrumented processes through Node's inspector: opening, refusals and closing. */
+/** Tests memory of processes without `instrument(io)` through Node's inspector: opening, refusals and closing. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { appendFileSync, copyFileSync, writeFileSync } from 'node:fs';
@@ -14,17 +14,17 @@ import { tempFolder } from '../../helpers/temp-folder.ts';
 
 const linux = { skip: process.platform !== 'linux' && 'there is no /proc' };
 const MB = 1024 ** 2;
-/** A program of less than 64 KB. */
+/** Program of less than 64 KB. */
 const SLEEP = '/bin/sleep';
 
-/** Keeps an array of 8,000,000 bytes for every line of its input, and makes as much garbage. */
+/** Program that keeps an array of 8,000,000 bytes for every line of its input, and makes as much garbage. */
 const KEEPER = `
   const kept = [];
   const fill = () => Array.from({ length: 1e6 }, (_, index) => index);
   process.stdin.on('data', () => { kept.push(fill()); fill(); console.log('kept'); });
   console.log('ready');`;
 
-/** The end of the name of this program, which has the port or is the debugger. */
+/** End of the name of this program. This program has the port, or is the debugger. */
 const OWN_NAME = new RegExp(`node .*\\(pid ${process.pid}\\)`);
 
 async function freePort(): Promise<number> {

@@ -1,4 +1,4 @@
-/** Heaps of JVMs by their attach protocol, which needs no JDK. */
+/** Tests heaps of JVMs through their attach protocol, which needs no JDK. */
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,7 +13,7 @@ import { tempFolder } from '../../helpers/temp-folder.ts';
 const hasJava = process.platform === 'linux' && spawnSync('java', ['-version']).status === 0;
 const KEPT_BYTES = 8_000_000;
 
-/** Keeps an array for every byte of its input, and makes as much garbage. */
+/** Program that keeps an array for every byte of its input, and makes as much garbage. */
 const KEEPER = `
 import java.util.*;
 public class Keeper {

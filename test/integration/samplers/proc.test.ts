@@ -15,7 +15,7 @@ import { startProcess } from '../../helpers/process.ts';
 const MB = 1024 * 1024;
 const linux = { skip: process.platform !== 'linux' && 'only Linux has /proc' };
 
-/** Holds 64 MB, burns 200 ms of CPU, then prints a line. */
+/** Program that keeps 64 MB, uses 200 ms of CPU, and prints a line. */
 const PROGRAM = `
   const held = Buffer.alloc(64 * ${MB}, 1);
   const untilUs = 200_000;
@@ -47,7 +47,7 @@ test('readProcesses leaves out ended processes, pid 0 and impossible ids', async
 });
 
 test('a zombie process counts as ended, although its exit code has not been read', linux, async (t) => {
-  // The shell turns into a program that does not know the shell's child.
+  // The shell replaces itself with another program, which does not wait for the shell's child.
   const parent = startProcess(t, '/bin/sh', ['-c', 'sleep 0 & echo "child $!"; exec sleep 60']);
   const [, pid = ''] = await parent.said(/child (\d+)/);
   await eventually('it is a zombie', () => statOf(Number(pid))?.isZombie);
@@ -66,7 +66,7 @@ test('readings of processes by ps agree with /proc', linux, async (t) => {
   assert.ok(reading && viaProc);
   assert.equal(viaPs.size, 1);
   assert.ok(Math.abs(reading.rssBytes - viaProc.rssBytes) < 5 * MB);
-  // Linux' ps gives CPU time in whole seconds.
+  // `ps` on Linux reports CPU time in whole seconds.
   assert.ok(Math.abs(reading.cpuUs - viaProc.cpuUs) <= 1_000_000);
   assert.equal((await readByPs([short.pid as number])).size, 0);
 });
@@ -76,7 +76,7 @@ test('the memory figures of the kernel are read, or fail with a reason', () => {
     try {
       read();
     } catch (error) {
-      // slabinfo needs root, and other systems have no such files.
+      // Reading slabinfo needs root, and other systems have no such file.
       assert.match(
         (error as Error).message,
         /readable only by root|does not exist on this system|available on Linux only/,
@@ -95,9 +95,9 @@ test('reads memory, CPU and swap of the whole machine', linux, () => {
 });
 
 const skip = process.platform !== 'linux' && 'there is no /proc';
-/** 0.3 s of CPU time, thirty times the precision. */
+/** CPU time of 0.3 s, thirty times the precision. */
 const ENOUGH_US = 300_000;
-/** Name of the program's first thread, with characters that break naive parsers. */
+/** Name of the program's first thread. It contains characters that break naive parsers. */
 const ODD = 'h) S 1 (og';
 
 it('reports the CPU time of another busy program, and all shares add up to the busy time', {

@@ -1,4 +1,4 @@
-/** Processes of a layer that are stopped, and that end. */
+/** Tests processes of a layer that are stopped or end. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { test } from 'node:test';

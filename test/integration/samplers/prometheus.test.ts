@@ -1,4 +1,4 @@
-/** Metrics of a real prom-client, and pages in foreign formats. Real exporters are in exporters.test.ts. */
+/** Tests metrics of a real prom-client, and pages in foreign formats. exporters.test.ts tests real exporters. */
 
 import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
@@ -28,7 +28,7 @@ async function serve(t: TestContext, page: Page): Promise<string> {
 
 const open = (urls: string[], labels: Labels = {}) => PageTargets.open(urls.map((url) => ({ url, labels })));
 
-/** Opens all pages as one source. */
+/** Opens all pages as a single source. */
 async function serveAll(t: TestContext, ...pages: Page[]): Promise<PageTargets> {
   return open(await Promise.all(pages.map((page) => serve(t, page))));
 }
@@ -166,7 +166,7 @@ describe("a server's metrics", () => {
     let cpuMs = 0;
     let asked = 0;
     const pages = await serveAll(t, () => {
-      // Busy in the ramps, idle in the pauses between them.
+      // CPU time increases in the ramps, not in the pauses between them.
       cpuMs += asked++ % 2 === 0 ? 20_000 : 0;
       return `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuMs}\n`;
     });
@@ -247,7 +247,7 @@ describe('the page of an exporter', () => {
           'process_cpu_seconds_total 5e+6',
           `process_start_time_seconds ${Date.now() / 1000 - 60}`,
         ],
-        // Tolerates delays of a busy machine beyond the rounding of half a second.
+        // Allows for delays of a busy machine, in addition to the rounding to half a second.
         /5000000 s of CPU time in 1[2-9]\d s/,
       ],
     ];

@@ -88,7 +88,7 @@ test('reads the traffic of Redis without the reader’s own traffic', async (t) 
 
 const described = ({ name, absence }: RedisReader) => absence && describeAbsence(name, absence, 0);
 
-/** Addresses that are never readable, the message of the run, and its fix. */
+/** Addresses that can never be read, with the run's message and its fix. */
 const NEVER: [fault: string, url: (t: TestContext) => Promise<string> | string, cause: RegExp, fix: RegExp][] = [
   ['a closed port', async () => `redis://127.0.0.1:${await freePort()}`, /never answered: ECONNREFUSED/, /start Redis/],
   ['a missing password', (t) => startLocked(t, ''), /may not be read: NOAUTH/, /password/],
@@ -118,14 +118,17 @@ const NEVER: [fault: string, url: (t: TestContext) => Promise<string> | string, 
   ['a lost master', (t) => startFailing(t, 'MASTERDOWN Link is down'), /never answered: MASTERDOWN/, /master/],
 ];
 
-/** @param user in its URL @returns the URL of a Redis that requires a password */
+/**
+ * @param user user name in the URL
+ * @returns the URL of a Redis that requires a password
+ */
 async function startLocked(t: TestContext, user: string): Promise<string> {
   const redis = await startRedis(t);
   await (await connectedTo(t, redis)).sendCommand(['CONFIG', 'SET', 'requirepass', 'secret']);
   return redis.url.replace('//', `//${user}`);
 }
 
-/** @returns the URL of a Redis that answers every command after the handshake with this error */
+/** @returns the URL of a Redis that replies to every command after the handshake with this error */
 async function startFailing(t: TestContext, error: string): Promise<string> {
   const server = createServer((socket) => {
     socket.on('data', (data) => {
@@ -222,7 +225,10 @@ const bulk = (text: string) => `$${text.length}\r\n${text}\r\n`;
 const infoOf = (fields: Record<string, string>) =>
   bulk(Object.entries(fields).reduce((text, [key, value]) => `${text}${key}:${value}\r\n`, ''));
 
-/** Starts a fake Redis. @param info writes the answer to INFO */
+/**
+ * Starts a simulated Redis.
+ * @param info writes the reply to INFO
+ */
 async function startFakeRedis(t: TestContext, info: (socket: Socket) => void, subscribers = 'omem=1 tot-mem=2') {
   const server = createServer((socket) => {
     socket.on('data', (data) => {

@@ -13,7 +13,7 @@ import { workerResources } from '../../helpers/worker-resources.ts';
 const MB = 1024 * 1024;
 const linux = process.platform === 'linux';
 
-/** Starts a process that holds 32 MB and burns a core once it is up. */
+/** Starts a process that keeps 32 MB, and uses a core after its start. */
 async function startBurner(t: TestContext): Promise<StartedProcess> {
   const program = `const held = Buffer.alloc(32 * ${MB}, 1); process.stdout.write('up', () => { while (held); });`;
   const burner = startProcess(t, process.execPath, ['-e', program]);
@@ -30,7 +30,7 @@ function startSampler(t: TestContext, sources: Partial<SamplerSources>): Sampler
 const stats = (figures: Partial<WorkerStats>) =>
   ({ rssBytes: 0, heapUsedBytes: 0, externalBytes: 0, cpuUserUs: 0, cpuSystemUs: 0, ...figures }) as WorkerStats;
 
-/** Workers with fixed statistics. Without resources, `resources` rejects. */
+/** Workers with fixed statistics. If no resources are given, `resources` rejects. */
 const workersWith = (all: WorkerStats[], resources?: WorkerResources[]) => ({
   stats: async () => all,
   resources: async () => resources ?? Promise.reject(new Error('worker is gone')),
@@ -90,7 +90,7 @@ test('sample rows contain memory and CPU of the existing layers, connections, an
   const cpuPercents = rows.slice(1).map((row) => row.worker?.cpuPercent ?? 0);
   assert.ok(Math.max(...cpuPercents) > 20, `a process that burns a core used ${cpuPercents} %`);
   assert.ok(rows.some((row) => (row.worker?.pssBytes ?? 0) > 32 * MB));
-  // PSS is not read for every row, as that would take too long.
+  // PSS is not read for every row, because it would take too long.
   const pss = rows.map(({ worker }) => [worker?.pssBytes, worker?.derivedPssBytes]);
   assert.ok(pss.some(([read, derived]) => read === undefined && (derived ?? 0) > 32 * MB));
   assert.ok(pss.every(([read, derived]) => (read === undefined) !== (derived === undefined)));
@@ -107,7 +107,7 @@ test('sample rows follow an absolute schedule, and missed rows are counted', asy
   });
   sampler.start();
   await time.pass(400);
-  // The third row takes until 280 ms: rows due meanwhile are missed, and later rows are on time.
+  // The third row takes until 280 ms. Rows that are due in this time are missed, and later rows are on time.
   const rowTimesMs = sampler.samples.map(({ t }) => Math.round(t * 1000));
   assert.deepEqual(rowTimesMs, [0, 50, 100, 300, 350, 400]);
   const { missed, taken, longestGapMs, failures } = sampler.health();
@@ -164,7 +164,7 @@ test('the sampled CPU time rises while a process runs, and does not fall when it
     return (during.worker ?? 0) - (before.worker ?? 0) > 50_000;
   });
   const usedMs = ((during.worker ?? 0) - (before.worker ?? 0)) / 1000;
-  // The garbage collector has its own threads.
+  // The garbage collector has its own threads, so the CPU time can exceed the elapsed time.
   const mostMs = 2 * (performance.now() - startedMs) + 20;
   assert.ok(usedMs < mostMs, `${usedMs} ms of at most ${mostMs}`);
   assert.ok((during.system ?? 0) > (before.system ?? 0));

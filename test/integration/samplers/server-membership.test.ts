@@ -1,4 +1,4 @@
-/** Which of the processes found by a query belong to the server: its listeners, their children and restarts. */
+/** Tests which processes found by a query belong to the server: its listeners, their children and restarts. */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -25,7 +25,7 @@ const SUPERVISOR = `
   const start = () => spawn(process.execPath, [process.argv[2]], { stdio: ['ignore', 'inherit', 'inherit'] }).once('exit', start);
   start();`;
 
-/** Scripts in their own folder, so that a pattern matches no other process. */
+/** Creates scripts in a separate folder, so that a pattern matches no other process. */
 function scripts(t: TestContext) {
   const folder = tempFolder(t, 'membership-');
   const write = (name: string, text: string) => {

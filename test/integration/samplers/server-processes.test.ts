@@ -1,4 +1,7 @@
-/** Processes of a server in /proc by id, command line and control group, with their children; and the processes that use its port. */
+/**
+ * Tests finding the processes of a server in /proc by id, command line and control group, with their children, and the
+ * processes that use its port.
+ */
 
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -39,7 +42,7 @@ describe('the processes of a server', linux, () => {
   it('finds the processes of a server by command line, except the generator and its children', async (t) => {
     const name = `chat-${process.pid}`;
     const { parent, child } = await startServer(t, name);
-    // Its command line contains the name, too.
+    // Starts a process of the test whose command line also contains the name.
     const own = startProcess(t, process.execPath, ['-e', IDLE, name]);
     await once(own.child, 'spawn');
     const found = await new ServerProcesses({ match: `node.* ${name}$` }).pids();
@@ -203,7 +206,7 @@ const MB = 2 ** 20;
 const KEPT = 64 * MB;
 
 const CHILD = `const kept = Buffer.alloc(${KEPT}, 1); console.log('kept'); setInterval(() => kept, 1e6)`;
-/** Takes some tenths of a second. */
+/** Shell commands that take some tenths of a second of CPU. */
 const BURN = 'i=0; while [ $i -lt 500000 ]; do i=$((i+1)); done';
 const SERVER = `
   const { spawn, spawnSync } = require('node:child_process');

@@ -1,4 +1,7 @@
-/** Processes of another user: figures that may not be read are absent with a reason, and the processes have not ended. */
+/**
+ * Tests processes of another user. Figures that cannot be read are missing with a reason, and the processes do not
+ * count as ended.
+ */
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
@@ -7,14 +10,14 @@ import { execa } from 'execa';
 import { attempt } from '../../../protocol/base/attempt.ts';
 import { startProcess } from '../../helpers/process.ts';
 
-/** A private `/proc`, since the option of the mounted one would change for the whole machine. */
+/** Mounts a private `/proc`, because an option of the existing mount would change it for the whole machine. */
 const HIDING = 'mount -t proc -o hidepid=2 proc /proc';
 const canHide = attempt(() => execFileSync('unshare', ['-m', 'sh', '-c', HIDING], { stdio: 'ignore' })) !== undefined;
 const NOBODY = 65_534;
 
 const module = (name: string) => JSON.stringify(new URL(`../../../plugin/${name}`, import.meta.url).href);
 
-/** @returns what a run reads of the process, first as root, then as another user in the same mount namespace */
+/** @returns the run's readings of the process, first as root, then as another user in the same mount namespace */
 async function readAsOtherUser(pid: number, mount: string) {
   const script = `
     import { absencesOf, ProcessWatch, roleOf, Sampler, ServerProcesses, valuesOf } from ${module('samplers/index.ts')};

@@ -1,4 +1,4 @@
-/** Control ports of workers: their answers, TLS, and several workers behind one name. */
+/** Tests control ports of workers: their replies, TLS, and several workers behind one name. */
 
 import assert from 'node:assert/strict';
 import type { LookupAddress } from 'node:dns';
@@ -54,7 +54,7 @@ test('detects a worker that confirms a garbage collection without collecting', a
   const sampler = { reading: async () => readingsOf({ workerRss: 1 }) };
   const { layers, readings, uncollected } = await readAtRest(control, sampler);
   assert.deepEqual([layers, uncollected], [{ workerRss: 1 }, []]);
-  // A busy machine may have no time for all three.
+  // On a busy machine, not all three readings may be made.
   assert.ok(readings.length > 0 && readings.every(({ workerRss }) => workerRss === 1));
   const confirming = { gc: async () => {}, stats: () => control.stats() };
   assert.deepEqual((await readAtRest(confirming, sampler)).uncollected, ['w0', 'w0']);
@@ -99,7 +99,7 @@ test('a lost control connection fails the pending request, and is restored', asy
   const order = { room: 'r', bytes: 1, seq: 1 };
   await assert.rejects(control.broadcast(order, 0), { code: 'SOURCE_UNREACHABLE' });
   await reconnected;
-  // The server is connected a moment before the client is.
+  // The server sees the connection shortly before the client does, so the request is repeated.
   await eventually('the connection is restored', async () => {
     const sent = await control.broadcast(order, 0).catch(() => undefined);
     return sent?.expected === 3;

@@ -1,4 +1,4 @@
-/** Behaviour that every adapter of the table shares. */
+/** Tests the common behaviour of all adapters in the table. */
 import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -15,11 +15,11 @@ import { eventually } from '../../helpers/poll.ts';
 import { freePort, startRedis, startRedisCluster, type TestRedisCluster } from '../../helpers/redis.ts';
 
 interface Surroundings {
-  /** Environment that makes the workers a cluster of this test alone. */
+  /** Environment variables that connect the workers of this test, but no other workers. */
   environment: Record<string, string>;
-  /** Stops the adapter's backend. */
+  /** Stops the backend of the adapter. */
   breakDown?(): Promise<void>;
-  /** Replaces the backend by an empty one. */
+  /** Replaces the backend with an empty one. */
   replace?(): Promise<void>;
 }
 
@@ -35,7 +35,7 @@ const onRedis = async (t: TestContext): Promise<Surroundings> => {
   };
 };
 
-/** One cluster for all tests: its start takes seconds. */
+/** Cluster that all tests share, because its start takes seconds. */
 let cluster: Promise<TestRedisCluster> | undefined;
 let endCluster = () => {};
 after(() => endCluster());
@@ -74,7 +74,10 @@ async function connectMember({ url }: { url: string }) {
   return client;
 }
 
-/** One mode of the sharded adapter is enough: a cluster changes nothing between the three. */
+/**
+ * Adapters to test with a cluster. One mode of the sharded adapter is sufficient, because a cluster has the same effect
+ * on all three.
+ */
 const ON_CLUSTER = (['redis', 'redis-sharded-dynamic', 'redis-streams'] as const).map(
   (name) => [name, onCluster] as const,
 );
@@ -140,7 +143,8 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       const { here, there, control, replace } = await setUp(t);
       const receiver = await connectMember(there);
       const { id } = receiver;
-      // A pending subscription is lost when Redis stops: the dynamic adapters do not repeat it.
+      // Waits for a first broadcast. A pending subscription is lost when Redis stops, and the dynamic adapters do not
+      // repeat it.
       const subscribed = onceOf(receiver, 'broadcast');
       await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: 1 });
       await subscribed;
@@ -150,7 +154,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       received.then(() => (isDelivered = true));
       let seq = 1;
       await eventually('a broadcast crosses the workers', async () => {
-        // Rejected until the workers count each other's members again.
+        // Ignores rejections. They continue until the workers count each other's members again.
         await ask(control, 'broadcast', { room: 'blue', bytes: 10, seq: ++seq }).catch(() => {});
         return isDelivered;
       });
@@ -163,7 +167,8 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       const client = await connectMember(here);
       t.after(() => client.disconnect());
       const broadcast = (seq: number) => ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 10, seq });
-      // A client that has received nothing has no offset to recover from.
+      // Sends a first broadcast, because a client that has received nothing has no offset and cannot restore its
+      // session.
       const first = onceOf(client, 'broadcast');
       await Promise.all([first, broadcast(1)]);
       const dropped = onceOf(client, 'disconnect');
@@ -207,7 +212,7 @@ test('reports a Redis that refuses the user, with the missing permission', async
   const { url } = await startRedis(t);
   const admin = await createClient({ url }).connect();
   await admin.sendCommand(['ACL', 'SETUSER', 'app', 'on', '>right', '~*', '+@all', '-@pubsub']);
-  // Destroyed before Redis stops: a client that loses its server emits an error.
+  // Destroys the client before Redis stops. A client that loses its server emits an error.
   admin.destroy();
   const withUser = (password: string) => Object.assign(new URL(url), { username: 'app', password }).href;
   for (const [password, fix] of [

@@ -40,7 +40,7 @@ test('`resources` describes the worker’s process and machine', { skip: process
   await Promise.all(Array.from({ length: 20 }, () => connectClient(app.url)));
   const now = await ask<WorkerResources>(control, 'resources');
   const { openFiles, openFilesLimit, pssBytes, mallocBytes, usableCores, machine } = now;
-  // Both ends of the connections are in this process. Connections of the previous test may close meanwhile.
+  // Each connection has both ends in this process. Connections of the previous test may close during this test.
   assert.ok((openFiles ?? 0) >= (before.openFiles ?? 0) + 30, `${before.openFiles} and then ${openFiles} files`);
   assert.ok(openFilesLimit === null || openFilesLimit > (openFiles ?? 0));
   assert.ok((pssBytes ?? 0) > 10 * 2 ** 20 && (pssBytes ?? 0) <= process.memoryUsage.rss() * 1.1);

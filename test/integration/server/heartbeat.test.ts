@@ -4,7 +4,7 @@ import { type EventEmitter, on, once } from 'node:events';
 import { test } from 'node:test';
 import { connectClient, onceOf, startApp } from '../../helpers/app.ts';
 
-/** A server-side Engine.IO connection. */
+/** Connection of Engine.IO on the server side. */
 type Connection = EventEmitter & { id: string };
 
 test('one timer pings all connections, each once per interval, and forgets closed ones', async (t) => {

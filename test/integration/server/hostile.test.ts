@@ -1,4 +1,6 @@
-/** An instrumented server survives any client input, keeps answering, and keeps no memory of it. */
+/**
+ * Tests that an instrumented server survives any input of clients, keeps replying, and keeps no memory of the input.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
@@ -35,7 +37,7 @@ async function startWorker(t: TestContext, webSockets: string): Promise<Target> 
   return { port, controlPort };
 }
 
-/** Starts a user's server with `instrument(io)`, in its own process. */
+/** Starts a user's server with `instrument(io)` in its own process. */
 async function startInstrumented(t: TestContext): Promise<Target> {
   const { url, control } = await startLeakyServer(t, {});
   return { port: Number(new URL(url).port), controlPort: Number(new URL(control.urls[0] ?? '').port) };
@@ -64,7 +66,7 @@ const REQUESTS = {
 };
 
 const WITH_TOKEN = { authorization: `Bearer ${TOKEN}` };
-/** Opens a polling session on the control port, which outlives its connection. */
+/** Request that opens a polling session on the control port. The session outlives its connection. */
 const POLLING = 'GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: HOST\r\n';
 
 for (const [name, start] of Object.entries(SERVERS)) {
@@ -83,7 +85,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
         return heapUsedBytes + externalBytes;
       };
 
-      /** Kept open, so that memory held for them is counted. */
+      /** Clients that stay open, so that memory held for them is counted. */
       const heldClients: RawClient[] = [];
       t.after(() => Promise.all(heldClients.map((client) => client.close())));
       async function attack(large: boolean) {
@@ -108,7 +110,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
         }
         const nonReadingClient = await RawClient.connect(port);
         nonReadingClient.deafen();
-        // More than the kernel buffers hold.
+        // Sends more than the buffers of the kernel can hold.
         nonReadingClient.send(Array(large ? 50_000 : 1).fill(`421["join_room","capacity:${'x'.repeat(240)}"]`));
         await nonReadingClient.sent();
         heldClients.push(joins, nonReadingClient);
@@ -117,7 +119,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
           await (await RawClient.connect(controlPort, `40/capacity,${args[0] ?? ''}`, WITH_TOKEN)).close();
         }
         for (const [request, shape] of Object.entries(REQUESTS)) {
-          // A garbage collection takes long, so only few are requested.
+          // Requests only few garbage collections, because they take long.
           const lists = request === 'gc' ? [[], ['1e400']] : hostileArguments(shape);
           const client = await RawClient.connect(controlPort, '40/capacity,', WITH_TOKEN);
           client.send(hostilePackets(request, lists, '/capacity,'));
@@ -132,7 +134,7 @@ for (const [name, start] of Object.entries(SERVERS)) {
         assert.equal((await fetch(`http://127.0.0.1:${controlPort}/healthz`)).status, 200);
       }
 
-      // First calls compile code, which stays in memory.
+      // The first attack compiles code, which stays in memory, so memory is read after it.
       await attack(false);
       const before = await heapBytes();
       await attack(true);

@@ -7,7 +7,7 @@ import { type InstrumentOptions, instrument } from '../../../server/instrument.t
 import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 
-/** Event maps of the user's server: instrument() takes any. */
+/** Event map of the user's server. `instrument()` accepts any event map. */
 interface Incoming {
   subscribe: (topic: string, ack: (ok: boolean) => void) => void;
   join_room: (room: { clientKey: string }, ack?: (answer: string) => void) => void;
@@ -17,8 +17,8 @@ interface Incoming {
 const LOGIN = { path: '/realtime/', auth: { user: 'ada' } };
 
 /**
- * Starts a user's server: an HTTP handler, its own path, session middleware that refuses clients without login, dynamic namespaces, rooms
- * by subscription, and a `join_room` with rules.
+ * Starts a typical user's server: an HTTP handler, its own path, session middleware that refuses clients without a
+ * login, dynamic namespaces, rooms by subscription, and a `join_room` with its own rules.
  */
 async function startOwn(t: TestContext) {
   const rules = (io: Server<Incoming>) => {

@@ -6,7 +6,7 @@ import { connectClient, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startProcess, WORKER } from '../../helpers/process.ts';
 import { freePort } from '../../helpers/redis.ts';
 
-/** Starts a worker as PM2 does: a child process with an IPC channel. */
+/** Starts a worker like PM2: a child process with an IPC channel. */
 function startWorker(t: TestContext, environment: Record<string, string>) {
   const env = { PATH: process.env.PATH, ...environment };
   return startProcess(t, process.execPath, [WORKER], { env, stdio: ['ignore', 'pipe', 'pipe', 'ipc'] });
@@ -36,7 +36,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
 test('the server exits when its parent process has ended', async (t) => {
   const worker = startWorker(t, { CAPACITY_TOKEN: TOKEN });
   await untilReady(worker.child);
-  // A disconnected child never emits `close`.
+  // Waits for `exit`, because a disconnected child never emits `close`.
   const exited = once(worker.child, 'exit');
   worker.child.disconnect();
   assert.deepEqual(await exited, [0, null]);

@@ -1,4 +1,7 @@
-/** Limits of `join_room` and `broadcast_echo`: a client cannot reach the server's own rooms or events through them. */
+/**
+ * Tests the limits of `join_room` and `broadcast_echo`. A client cannot use them to reach the server's own rooms or
+ * events.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
@@ -16,7 +19,7 @@ import { connectionTo } from '../../helpers/connection.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-/** Starts a chat that puts every client into the room of its logged-in user. */
+/** Starts a chat that puts every client into the room of its user. */
 async function start(t: TestContext, options: InstrumentOptions = { token: TOKEN }) {
   const { io, url } = await startChat(t, (server) =>
     server.on('connection', (socket) => {
@@ -127,7 +130,7 @@ test('a refused join fails with its cause for a probe, and with a code for a vir
   const refused = new Promise<FleetError>((resolve) => connection.watch({ refused: resolve }));
   connection.emit('/', 'join_room', [{ clientKey: 'user:alice' }]);
   assert.equal((await refused).code, 'join_refused');
-  // The fleet process sends its counts periodically.
+  // Waits, because the generator process sends its counts periodically.
   await eventually('no join is pending', () => fleet.status().joining === 0);
   assert.equal(fleet.status().joined, 0);
 });

@@ -1,4 +1,4 @@
-/** Profiles of a worker through its control port. */
+/** Tests profiles of a worker through its control port. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';

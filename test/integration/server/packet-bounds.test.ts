@@ -1,4 +1,4 @@
-/** Limits on the content of one packet, and on the number of malformed messages. */
+/** Tests the limits on the content of a packet, and on the number of malformed messages. */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { describe, it, type TestContext } from 'node:test';
@@ -18,7 +18,7 @@ import { connectClient, connectControl, onceOf, startApp, TOKEN } from '../../he
 import { startChat } from '../../helpers/chat-server.ts';
 import { RawClient } from '../../helpers/hostile.ts';
 
-/** Enough arguments to overflow the stack in Socket.IO's own dispatch. */
+/** Number of arguments that overflows the stack when Socket.IO dispatches the packet. */
 const MANY = 100_000;
 const jsonArray = (count: number, first = '"x"') => `[${[first, ...Array(count - 1).fill(1)].join()}]`;
 

@@ -1,4 +1,4 @@
-/** The plain server, as Socket.IO clients and a run see it. */
+/** Tests the plain server with Socket.IO clients and with a run. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
@@ -51,7 +51,7 @@ test('a broadcast of the plain server reaches the members of its room, and is ec
 test('the plain server pings all clients once in an interval, so that they stay connected', async (t) => {
   const { url } = await setUp(t, { CAPACITY_PING_INTERVAL_MS: '300', CAPACITY_PING_TIMEOUT_MS: '300' });
   const clients = await Promise.all([connectClient(url), connectClient(url), connectClient(url)]);
-  // Two pings to each client: one that gets none disconnects after 600 ms.
+  // Waits for two pings to each client. A client without pings disconnects after 600 ms.
   for (let round = 0; round < 2; round++) await Promise.all(clients.map((client) => onceOf(client.io, 'ping')));
   for (const client of clients) assert.ok(client.connected);
   for (const client of clients) client.disconnect();

@@ -1,4 +1,7 @@
-/** An unauthenticated client cannot overload a process through its control port, nor lock out authenticated clients. */
+/**
+ * Tests that an unauthenticated client cannot overload a process through its control port, and cannot lock out
+ * authenticated clients.
+ */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';

@@ -1,6 +1,6 @@
 /**
- * Behaviour that every WebSocket server of the table shares. A server whose package is not installed for this Node version is skipped;
- * `CAPACITY_MODULES` is a folder with the packages.
+ * Tests the common behaviour of all WebSocket servers in the table. A server whose package is not installed for this
+ * version of Node is skipped. `CAPACITY_MODULES` is a folder with the packages.
  */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -15,7 +15,7 @@ import { ask, connectClient, connectControl, onceOf, startApp } from '../../help
 import { eventually } from '../../helpers/poll.ts';
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 
-/** Shorter than the time for which a WebSocket server itself waits for a client's close frame. */
+/** Time limit below the time for which a WebSocket server itself waits for a client's close frame. */
 const CLOSE_LIMIT = { timeout: 25_000 };
 const TRANSPORTS = [['websocket'], ['polling'], ['polling', 'websocket']];
 
@@ -35,7 +35,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       return { app, control: await connectControl(app.controlPort) };
     }
 
-    /** Resolves when the client uses the last of the given transports. */
+    /** Resolves when the client uses the last of these transports. */
     async function connectOver(url: string, transports: string[]): Promise<Socket> {
       const client = await connectClient(url, { transports });
       const { engine } = client.io;
@@ -105,7 +105,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
         const { socket } = await rawWebSocket(app.port);
         const unfinished = connect(app.port, '127.0.0.1').on('error', () => {});
         unfinished.write('POST /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: x\r\n');
-        // The server reads the unfinished request before this one.
+        // Makes another request. The server reads the unfinished request before it.
         await fetch(app.url);
         const ended = Promise.all([once(socket, 'close'), once(unfinished, 'close')]);
         await app.close();

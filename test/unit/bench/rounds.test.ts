@@ -40,11 +40,11 @@ test('the interval of a multiple uses the spread between rounds of all generator
   });
   const of = (variant: string, rounds: ReturnType<typeof round>[]) =>
     cells(rounds).find(([name]) => name === variant)?.[2];
-  // A deviation of 10 % of the mean in both: t of 4 degrees is 2.776, so ± 2.776 × 10 % / √3.
+  // Both deviate by 10 % of the mean. t of 4 degrees is 2.776, so the interval is ± 2.776 × 10 % / √3.
   const rounds = [round(180, 360), round(200, 400), round(220, 440)];
   assert.equal(of('ours', rounds), '2.00 (1.68–2.32)');
   assert.equal(of('theirs', rounds), '4.00 (3.36–4.64)');
-  // One round has no interval.
+  // A single round has no interval.
   assert.equal(of('ours', [round(200, 400)]), '2.00');
 });
 

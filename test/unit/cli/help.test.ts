@@ -7,7 +7,7 @@ import type { Command } from 'commander';
 import { createProgram } from '../../../plugin/cli/program.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
-/** All commands with their words. */
+/** Returns all commands, each with the words of its name. */
 function commandsIn(command: Command, words: string[] = []): [string[], Command][] {
   return [[words, command], ...command.commands.flatMap((inner) => commandsIn(inner, [...words, inner.name()]))];
 }

@@ -1,4 +1,4 @@
-/** Start of plugin, engine and command on a Node version that is too old. */
+/** Tests plugin, engine and command on a version of Node that is too old. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -9,7 +9,7 @@ import { execa } from 'execa';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
-/** Pretends to be Node 20; features of a newer Node are not under test. */
+/** Makes Node claim to be Node 20. Missing features of Node 20 are not tested. */
 const AS_NODE_20 =
   "data:text/javascript,Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '20.20.2' } })";
 

@@ -12,12 +12,12 @@ const TLS = ['off', 'on'];
 const PLAN = { scenario: '1k.yml', vary: { TLS }, repeat: 2 };
 const chat = { command: ['node', 'chat.mjs'], ready: 3000 };
 
-/** Problems of a study on a scenario with this text, as `path: message`. */
+/** Returns the problems of a study on a scenario with this text, as `path: message`. */
 function problemsOf(document: object, scenario?: string): string[] {
   return parsePlan(document, scenario).problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
-/** @param expected start of each problem, with the suggestion if it has one */
+/** @param expected beginning of each problem, with the suggestion if there is one */
 function assertProblems(document: object, expected: string[]): void {
   const found = problemsOf(document);
   for (const problem of expected) {

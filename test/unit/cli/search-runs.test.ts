@@ -1,4 +1,4 @@
-/** Runs of a search, with a stub instead of Artillery that breaks at a known number of connections, rate or size. */
+/** Tests the runs of a search. The stub of Artillery breaks at a known number of connections, rate or size. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -53,7 +53,7 @@ interface Behaviour {
 function begin(t: TestContext, phases?: Phase[]) {
   const { folder, artillery, write } = fakeArtillery(t, BREAKS);
   write('tiny.yml', quickScript(phases && { phases }));
-  /** @param highest limit of connections on the machine */
+  /** @param highest maximum number of connections that the machine allows */
   const run = async (behaviour: Behaviour, given: Partial<SearchOptions> = {}, highest: number | null = null) => {
     const options: SearchOptions = { vary: 'connections', rest: '0', ...given };
     write('behaviour.json', { ...behaviour, vary: options.vary });
@@ -119,7 +119,7 @@ it('a search resumes with the runs already made, even under new rules', async (t
   const { run } = begin(t);
   const first = await run({ limit: 61 });
   assert.equal(first.answer.end, 'found');
-  // Only missing runs are made.
+  // A finer search makes only the missing runs.
   const finer = await run({ limit: 61 }, { tolerance: '1', times: '1' });
   assert.deepEqual([finer.answer.held, finer.answer.broke], [61, 62]);
   const failures = await run({ limit: 61 }, { until: ['connections.failed > 1000'], to: '80', times: '1' });

@@ -1,4 +1,4 @@
-/** A scenario at any level, by the arrivals that Artillery makes of it. */
+/** Tests the scaling of a scenario to a level, by the arrivals that Artillery makes of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { scaleOf } from '../../../plugin/cli/search/scale.ts';
@@ -8,7 +8,7 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { Varied } from '../../../protocol/documents/search-schema.ts';
 import { quickScript } from '../../helpers/run.ts';
 
-/** Arrivals of Artillery's workers, with the share of each in the phase. */
+/** Returns the arrivals of Artillery's workers. Each gets its share of the phase. */
 function arrivalsOfWorkers({ duration = 0, arrivalRate = 0, rampTo = 0 }: Phase, workers: number): number[] {
   return Array.from({ length: duration }, (_, second) => {
     const share = (((rampTo - arrivalRate) / (duration - 1)) * second + arrivalRate) / workers;
@@ -21,7 +21,7 @@ const RAMP = { duration: 4, arrivalRate: 10, rampTo: 10 };
 const PHASES = [RAMP, { pause: 2 }, { duration: 4, arrivalRate: 30 }];
 const NONE = { count: 0 };
 
-/** @param options of the plugin */
+/** @param options options of the plugin */
 function scale(vary: Varied, options: object = {}, phases: Phase[] = PHASES, flow?: object[]) {
   const script = quickScript({ phases }, options, {}, flow);
   const { own, snap, overrides } = scaleOf(readSettings(script, STEPS, {}), vary);
@@ -70,7 +70,7 @@ describe('connections', () => {
   const delivery = { event: 'said', id: '$.0', publish: { emit: ['say', '$id'], users: 4 } };
   for (const [options, arrivals] of [
     [{}, 135],
-    // Probe and reference receiver.
+    // The number includes the probe and the reference receiver.
     [{ control }, 133],
     [{ delivery }, 131],
     [{ delivery, control }, 130],

@@ -1,4 +1,4 @@
-/** Mistakes that Artillery would ignore silently. */
+/** Tests mistakes that Artillery would ignore without a message. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { settingsOf } from '../../../plugin/cli/scenario-argument.ts';

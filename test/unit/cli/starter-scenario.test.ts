@@ -25,7 +25,7 @@ const INSTRUMENTED: Starter = {
 const OTHER: Starter = { ...INSTRUMENTED, flow: [{ emit: ['subscribe', 'news'] }], controlUrl: undefined };
 const DELIVERY = { event: 'said', id: ['0', 'message id'], sentAt: ['0', 'at'], unusableTime: undefined };
 
-/** @throws if a run would refuse it */
+/** @throws Error if a run would refuse the scenario */
 async function checked(t: TestContext, text: string) {
   const path = join(fileTree(t, { 'mine.yml': text }), 'mine.yml');
   process.env.CAPACITY_TOKEN = TOKEN;

@@ -1,4 +1,4 @@
-/** Thresholds of a run over several hosts, evaluated by Artillery's own plugin on the merged metrics. */
+/** Tests thresholds of a run over several hosts. Artillery's own plugin evaluates them on the merged metrics. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
@@ -11,7 +11,10 @@ import { perfectResult } from '../../helpers/results.ts';
 const MANIFEST = resolveArtillery('artillery/package.json');
 const { DDSketch } = createRequire(MANIFEST)('@artilleryio/sketches-js');
 
-/** Returns Artillery's metrics of a host. @param timesMs durations of its requests */
+/**
+ * Returns Artillery's metrics of a host.
+ * @param timesMs durations of its requests
+ */
 function hostWith(created: number, ...timesMs: number[]) {
   const sketch = new DDSketch({ relativeAccuracy: 0.01 });
   for (const ms of timesMs) sketch.accept(ms);

@@ -13,7 +13,7 @@ function hostsFile(t: TestContext, text: string): string {
   return `ssh:${file}`;
 }
 
-/** Puts a script named `ssh` first in PATH for the test. */
+/** Puts a script named `ssh` first in PATH during the test. */
 function standIn(t: TestContext, script: string): string {
   const folder = tempFolder(t);
   writeFileSync(join(folder, 'ssh'), `#!/bin/sh\ncd ${folder}\n${script}`);

@@ -19,7 +19,10 @@ const USED = {
   pressure,
 };
 
-/** Returns the stages of a run with two ramps. @param t start of each stage */
+/**
+ * Returns the stages of a run with two ramps.
+ * @param t start of each stage
+ */
 const stagesAt = (...t: number[]) =>
   t.map((at, index) => ({ name: ['ramp', 'plateau', 'ramp', 'hold', 'broadcasts'][index] as string, t: at }));
 
@@ -71,7 +74,7 @@ test('attributes no CPU to other programs on a machine shared with another host 
     hosts: [host('a', 'k'), host('b', 'k'), host('c', 'w'), host('d', 'own')],
     workerResources: [{ machine: { kernel: 'w' } } as never],
   });
-  // The window `messages` is left out, because the run sends no messages.
+  // The window `messages` is missing, because the run sends no messages.
   const found = generatorHosts(measured).map(({ others }) =>
     others.map(({ window, othersCores, stealCores }) => `${window}: ${othersCores}, ${stealCores}`),
   );

@@ -1,4 +1,4 @@
-/** A process limit that prevents the start: it gets a code with a fix, instead of a request to report a bug. */
+/** Tests a process limit that prevents the start. The error has a code and a fix, and does not ask for a bug report. */
 import assert from 'node:assert/strict';
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';

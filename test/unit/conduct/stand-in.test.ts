@@ -1,4 +1,4 @@
-/** Stand-ins for the engines of a host that has left. */
+/** Tests the stand-ins for the engines of a lost host. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { StandIn } from '../../../plugin/conduct/hosts/stand-in.ts';
@@ -10,7 +10,10 @@ const STATUS = {
   ...{ received: 0, reached: 0, joining: 0, upgrading: 0, away: 0, loopLateMs: 0 },
 };
 
-/** The last snapshot had 10 open and 3 pending connections. Columns: open in the newer status; then asked, failed and ended. */
+/**
+ * Cases after a snapshot with 10 open and 3 pending connections. Columns: open connections in the newer status, if any;
+ * then expected counts of asked, failed and ended connections.
+ */
 const CASES: [what: string, connected: number | undefined, ...accounts: number[]][] = [
   ['nothing changed since the snapshot', 10, 13, 3, 10],
   ['some pending connections opened', 12, 13, 1, 12],

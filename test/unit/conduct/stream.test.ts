@@ -4,7 +4,7 @@ import { it } from 'node:test';
 import { z } from 'zod';
 import { Stream, type StreamSocket } from '../../../plugin/conduct/hosts/stream.ts';
 
-/** Two ends of a connection that can break; messages on a broken connection are lost. */
+/** Two ends of a connection that can break. Messages on a broken connection are lost. */
 function connection() {
   const emitters = [new EventEmitter(), new EventEmitter()] as const;
   let isOpen = true;

@@ -28,7 +28,7 @@ for (const file of COMPOSE_FILES) {
       assert.ok(service.tmpfs?.some((mount) => mount.startsWith('/tmp')));
       for (const [path = ''] of (service.volumes ?? []).map((volume) => volume.split(':')))
         if (path.startsWith('.')) assert.ok(existsSync(join(DEPLOY, path)), path);
-      // The image of this project has its own user.
+      // Only this project's image sets its own user; other images need a user in the file.
       if (!service.build) return assert.match(service.user ?? '', /^[1-9]\d*:[1-9]\d*$/);
       assert.ok(existsSync(join(DEPLOY, service.build.context, service.build.dockerfile)));
       assert.equal(service.image, `socketio-capacity:${version}`);

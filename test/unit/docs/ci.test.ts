@@ -18,7 +18,7 @@ const TITLES: Record<number, string> = {
   [invalid]: 'INVALID',
 };
 
-/** Job whose run leaves files and ends with this code; a refused run leaves none. */
+/** Runs a job whose run leaves files and exits with this code. A refused run leaves no files. */
 async function job(t: TestContext, file: CiFile, code: number) {
   const cwd = fileTree(t, { 'run/settings': '' });
   const run = join(cwd, 'run');

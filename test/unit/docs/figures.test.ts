@@ -38,7 +38,7 @@ const invalid = ({ verdict }: Result) => {
   verdict.status = 'INVALID';
 };
 
-/** @returns text of the cells, by row */
+/** @returns the texts of the cells, by row */
 function cells(table: string): string[][] {
   return [...table.matchAll(/<tr>([\s\S]*?)<\/tr>/g)].map(([, row]) =>
     [...(row as string).matchAll(/<t[hd][^>]*>([\s\S]*?)<\/t[hd]>/g)].map(([, cell]) => cell as string),

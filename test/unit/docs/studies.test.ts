@@ -1,4 +1,4 @@
-/** Pages of the studies: answers contain only differences beyond noise. */
+/** Tests the pages of studies. Answers contain only differences that exceed the noise. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ import { measuredStudy } from '../../helpers/studies.ts';
 
 const PLAN = { scenario: '1k.yml', vary: { TRANSPORTS: ['websocket', 'polling'], HOLD: [3] }, repeat: 3 };
 
-/** @param times CPU of a copy with polling, relative to WebSocket */
+/** @param times CPU per copy with polling, as a multiple of WebSocket */
 function transports(times: number, runs = 3) {
   const all = ['websocket', 'polling'].flatMap((level) =>
     Array.from({ length: runs }, (_, index) => {

@@ -19,7 +19,7 @@ describe('load', () => {
     const limited = { duration: 4000, arrivalRate: 500, maxVusers: 50 };
     for (const [connections, ...phases] of [
       [50, limited],
-      // A later phase with a higher limit adds users; a phase without a limit adds all of its arrivals.
+      // A later phase with a higher limit adds users. A phase without a limit adds all of its arrivals.
       [80, limited, { pause: 1 }, { ...ramp, maxVusers: 80 }],
       [1050, limited, ramp],
       [1000, ramp, limited],
@@ -37,7 +37,7 @@ describe('load', () => {
       [{}, 1, 0],
       [bothTransports, 1, 2],
       [{ transports: ['polling'] }, 2, 0],
-      // The official client's requests ask the server to close their connections.
+      // The official client's requests ask the server to close their connections, so no port stays on the client.
       [{ ...bothTransports, client: 'official' }, 1, 0],
     ] as const) {
       assert.partialDeepStrictEqual(optionsOf(options), { sockets, socketsLeft });

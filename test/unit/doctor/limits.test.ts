@@ -17,9 +17,9 @@ const up = { kind: 'up' as const, workers: 2, plannedFor: 10_000, starts: { ngin
 const system = { systemFiles: { max: 101_000, used: 1000 } };
 const conntrack = { conntrack: { max: 20_000, used: 0 } };
 const localAddresses = ['10.0.0.1', '10.0.0.2'];
-/** Each connection leaves two ports in TIME_WAIT for 60 s, besides the one that it keeps. */
+/** Each connection leaves two ports in TIME_WAIT for 60 s, in addition to its own port. */
 const upgrading = { socketsLeft: 2, ratePerSec: 100, connections: 32_000 };
-/** 200 concurrent connections, and 6,000 per minute. */
+/** Load of 200 concurrent connections and 6,000 connections per minute. */
 const shortLived = { socketsLeft: 2, ratePerSec: 100, connections: 200, turnover: 50 };
 
 const few = { load: { connections: 5000 }, machine: narrow };
@@ -32,7 +32,10 @@ const official = { client: 'official' as const };
 const external = { client: 'external' as const };
 const rarelyPinged = { load: half, deployment: { ping: { intervalMs: 44_000, timeoutMs: 1 } } };
 
-/** Connections that a limit allows (null: as many as requested; undefined: does not apply), and how to raise it. */
+/**
+ * Row of a limit: title, situation, number of connections that the limit allows (null: any number; undefined: it does
+ * not apply), and how to raise it.
+ */
 type Row = [title: string, from: Situation, max: number | null | undefined, raise?: string | RegExp];
 
 const ROWS: Partial<Record<LimitName, Row[]>> = {
@@ -85,7 +88,7 @@ const ROWS: Partial<Record<LimitName, Row[]>> = {
     ['one entry', remote({ machine: conntrack }), 20_000],
     ['no tracking', situation(), undefined],
   ],
-  // 87 µs of a worker, 47 of nginx and 42 of the generator for each ping, every 25 s, on two cores.
+  // Each ping needs 87 µs of a worker, 47 of nginx and 42 of the generator, every 25 s, on two cores.
   pings: [
     ['the stack', situation(), 284_090],
     ['more cores', situation({ machine: { cores: 8 } }), 4 * 284_091 - 1],

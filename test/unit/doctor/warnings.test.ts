@@ -1,4 +1,4 @@
-/** Conditions that do not prevent connections but distort measurements. */
+/** Tests conditions that do not prevent connections but distort measurements. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { findWarnings } from '../../../plugin/doctor/warnings.ts';
@@ -20,7 +20,7 @@ const hundredThousand = { connections: 100_000, ratePerSec: 800, broadcasts: { b
 const fewBuffers = { tcpMemoryBytes: 100 * 2 ** 20 };
 const fast = { ratePerSec: 2500 };
 
-/** Situations, and the fixes of their warnings. */
+/** Situations with the fixes of their warnings. */
 const CASES: [title: string, changes: Parameters<typeof situation>[0], ...raise: string[]][] = [
   ['no warning at 32,000 and 500/s', {}],
   ['no warning at 100,000 and 800/s', { load: hundredThousand }],

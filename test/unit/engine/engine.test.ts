@@ -22,7 +22,7 @@ const HELD = [{ connect: true }, { hold: true }];
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 let runs = 0;
 
-/** Starts an engine as in an Artillery worker, with the run's side of its link. */
+/** Starts an engine as in an Artillery worker, with the run's end of its link. */
 function start(script: Partial<Script> & { flow?: unknown[]; options?: object; hook?: boolean; engine?: string }) {
   const { flow = HELD, options = {}, hook = false, engine: name = 'socketio-capacity' } = script;
   const fleet = new FakeFleet();
@@ -42,7 +42,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     },
     scenarios: [{ engine: name, flow }],
   };
-  // Settings as the plugin read them in the main thread; the worker's script can differ.
+  // Settings that the plugin has read in the main thread. The worker's script can differ.
   if (hook) handOver(readSettings({ ...full, scenarios: [{ engine: name, flow: HELD }] }, STEPS, {}));
   const engine = new CapacityEngine(full, events, helpers, {
     startFleet: async (settings, processes) => {
@@ -83,7 +83,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
   return { engine, fleet, started, aborted, warned, events, phases, send, messages, arrived, play };
 }
 
-/** Starts an engine with the plugin, and resolves when arrivals can begin. */
+/** Starts an engine with the plugin. Resolves when arrivals can begin. */
 async function startWithHook({ atUs, ...script }: Parameters<typeof start>[0] & { atUs?: number } = {}) {
   const started = start({ ...script, hook: true });
   const init = started.engine.init();
@@ -191,7 +191,7 @@ describe('an engine with the plugin', () => {
   it('the engine reports a failed start instead of ending the run itself', async () => {
     for (const [code, script, release] of [
       ['CONFIG_INVALID', { flow: [{ nonsense: 1 }] }],
-      // Settings of a plugin of another build.
+      // Settings from a plugin of another build.
       ['VERSIONS_DIFFER', {}, '0.0.9+other'],
     ] as const) {
       const { engine, arrived, aborted } = start({ hook: true, ...script } as Parameters<typeof start>[0]);

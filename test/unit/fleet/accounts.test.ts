@@ -44,7 +44,7 @@ test('the peak is the highest number of connections that were alive at the same 
   assert.deepEqual([alive, peak], [0, 2]);
 });
 
-/** Reports of one connection, and its counts afterwards. */
+/** Reports of a connection, and its expected counts. */
 const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
   [['begin'], { asked: 1, pending: 1 }],
   [['begin', 'failed'], { asked: 1, failed: { EMFILE: 1 } }],
@@ -54,7 +54,7 @@ const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
   [['begin', 'opened', 'dropped', 'returned', 'closed'], { asked: 1, ended: { closed: 1 }, returned: 1 }],
   // A reconnect and another namespace count as one return, in either order.
   [['begin', 'opened', 'dropped', 'opened', 'returned'], { asked: 1, alive: 1, returned: 1 }],
-  // Closed before it opens: pending until its opening is answered.
+  // A connection that is closed before it opens is pending until the attempt ends.
   [['begin', 'closed'], { asked: 1, pending: 1 }],
   [['begin', 'closed', 'failed'], { asked: 1, failed: { EMFILE: 1 } }],
   [['closed'], {}],

@@ -1,4 +1,7 @@
-/** Every frame with the counted event belongs to one column: from the light client to the counts of a fleet process. */
+/**
+ * Tests that every frame with the counted event belongs to one column. Covers the way from the light client to the
+ * counts of a generator process.
+ */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import type { FleetSettings } from '../../../plugin/fleet/fleet-messages.ts';
@@ -13,7 +16,7 @@ const WHOLE = '["said",{"id":"a"}]';
 const OWN = { event: 'said', id: ['0', 'id'], sentAt: undefined, bytes: WHOLE.length, join: undefined };
 const ORDERED = { broadcasts: { count: 3, bytes: 4 } };
 
-/** A member whose frames are counted by a fleet process. */
+/** Returns a member whose frames a generator process counts. */
 function member(t: TestContext, settings: Partial<FleetSettings>) {
   const fake = openConnection({}, settings.ownEvent);
   const process = new IdleProcess(t, settings, (_options, sink) => Object.assign(fake.connection, { sink }));

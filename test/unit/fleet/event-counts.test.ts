@@ -52,7 +52,7 @@ test('estimates missing copies against the connection with the most, allowing fo
 });
 
 test('counts messages that no connection received as missing if the number of sent messages is known', () => {
-  // Ten users with ten messages each.
+  // Returns counts of ten users with ten messages each.
   const sent = (...byCount: [number, number, number][]) => ({ event: 'price', sent: 100, byCount });
   const fromUsers = (counts: ReturnType<typeof sent>) => figuresOf({ counts: [counts], fromUsers: ['price'] });
   const missing = (figures: ReturnType<typeof fromUsers>) => [figures?.missingAtLeast, figures?.missingAtMost];

@@ -1,4 +1,7 @@
-/** Events for a later step stay in the fleet process until it starts, so a flood does not cross its channel. */
+/**
+ * Tests that events for a later step stay in the generator process until the step starts. A flood of events must not
+ * cross the process's channel.
+ */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { IdleProcess } from '../../helpers/idle-process.ts';
@@ -6,7 +9,7 @@ import { IdleProcess } from '../../helpers/idle-process.ts';
 const CAPACITY = 16;
 const ticks = (from: number, count: number) => Array.from({ length: count }, (_, index) => from + index);
 
-/** A connection that holds the event `tick`. */
+/** Returns a connection that holds the event `tick`. */
 function holding(t: TestContext) {
   const process = new IdleProcess(t);
   const connection = process.connection();

@@ -1,4 +1,4 @@
-/** Expected receivers of a broadcast: joins, drops and reconnects around its order and its send. */
+/** Tests the expected receivers of a broadcast, with joins, drops and reconnects around its order and its send. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
@@ -8,7 +8,7 @@ import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 test('connections that join, return or leave between order and send may be counted as members or not', () => {
   const ledger = ledgerOf(6);
   const { members } = ledger;
-  // Two left before and after the order; two returned before and after it.
+  // Two members left, one before and one after the order. Two returned, one before and one after it.
   members.left(0, 890);
   members.left(1, 910);
   for (const slot of [2, 3]) members.left(slot, 800);
@@ -42,8 +42,8 @@ test('the ledger has separate columns for uncertain members, lost copies and res
 test('a restored session counts as a member throughout, and the copies that it missed are counted', () => {
   const ledger = ledgerOf(4);
   for (let slot = 0; slot < 4; slot++) ledger.members.left(slot, 2000);
-  for (const slot of [0, 2]) ledger.members.left(slot, 2500); // A failed attempt to reconnect.
-  // Sent at 2100 while all were disconnected: two get it again when they reconnect.
+  for (const slot of [0, 2]) ledger.members.left(slot, 2500); // Simulates a failed attempt to reconnect.
+  // Broadcast 2 was sent at 2100 while all were disconnected. Two members receive it again when they reconnect.
   for (const slot of [0, 1]) ledger.receive(slot, 2, 2900);
   for (const slot of [0, 1, 2]) assert.equal(ledger.members.recovered(slot, 'w0', 3000), true);
   for (const slot of [0, 1, 2]) ledger.receive(slot, 3, 3200);
@@ -86,7 +86,7 @@ test('a copy is attributed to the worker that held the connection when it arrive
   assert.deepEqual(copies(5, 5900), [0, 1, undefined], 'with its end, it is of the one after');
 });
 
-/** Times of join, leave, return and receipt; the broadcast is ordered at 900 and sent at 1000. */
+/** Times of join, leave, return and receipt. The broadcast is ordered at 900 and sent at 1000. */
 interface Times {
   joined?: number;
   left?: number;

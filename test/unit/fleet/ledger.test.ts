@@ -25,7 +25,7 @@ test('the ledger reports no losses and exact latencies for a broadcast that reac
       latencyUs: undefined,
     },
   );
-  // w0 published: slots 0 and 2 are local to it.
+  // Worker w0 published the broadcast. Slots 0 and 2 are on w0.
   assert.equal(decodeHistogram(local).totalCount, 2);
   assert.equal(decodeHistogram(local).maxValue, 120);
   assert.equal(decodeHistogram(cross).maxValue, 130);
@@ -48,7 +48,7 @@ test('two broadcasts have equal receiver sets if they reached the same connectio
 interface Case {
   what: string;
   members: number;
-  /** Called before the first broadcast, sent at 1000, is frozen. */
+  /** Called before the first broadcast, which was sent at 1000, is finalized. */
   happens: (ledger: Ledger) => void;
   row: object;
   intendedAtUs?: number;
@@ -186,7 +186,7 @@ test('a broadcast that is still open has reached a connection only by a complete
   assert.equal(ledger.reachedBy(1), 0);
   for (let slot = 0; slot < 62; slot++) ledger.receive(slot, 1, 100, copy(4, 7));
   ledger.receive(62, 1, 100, copy(5, 7));
-  ledger.receive(62, 1, 100, copy(4, 8)); // The 64th copy.
+  ledger.receive(62, 1, 100, copy(4, 8)); // This is the 64th copy.
   ledger.receive(0, 1, 100, copy(4, 7));
   assert.deepEqual([ledger.reachedBy(1), ledger.totals().duplicates], [62, 1]);
   const { wrongSize, wrongContent, duplicates } = ledger.freeze(order(1, 50));
@@ -207,14 +207,14 @@ test('first receipts are numbered, and those before a given time are found even 
     Array.from({ length: 20 }, (_, index) => index + 1),
   );
   const before = [0, 165, 170, 171, 200, 201].map((atUs) => receipts.before(atUs));
-  // The newest start at the 17th; before them, the oldest known one is returned.
+  // The newest starts are at the 17th broadcast. For earlier ones, the oldest known start is returned.
   assert.deepEqual(before, [12, 16, 16, 17, 19, 20]);
 });
 
 test('counts for each connection the broadcasts that it lost while it was open', () => {
   const ledger = ledgerOf(100);
   for (let seq = 1; seq <= 4; seq++) {
-    // Slot 0 receives nothing, slot 1 misses one, slot 2 misses two, and slot 3 closes after the second.
+    // Slot 0 receives nothing, slot 1 misses one broadcast, slot 2 misses two, and slot 3 closes after the second.
     for (let slot = 4; slot < 100; slot++) ledger.receive(slot, seq, 1100 * seq);
     if (seq > 1) ledger.receive(1, seq, 1100 * seq);
     if (seq > 2) ledger.receive(2, seq, 1100 * seq);
@@ -226,7 +226,7 @@ test('counts for each connection the broadcasts that it lost while it was open',
   assert.deepEqual(counts, { members: 100, losers: 3, receivedNone: 1 });
   const recorded = [lost, expected].map((one) => recordedUs(decodeHistogram(one)));
   assert.deepEqual(recorded, [[1, 2].map((valueUs) => ({ valueUs, count: 1 })), [{ valueUs: 4, count: 3 }]]);
-  // Slots 1 and 2 received all broadcasts from the second and third on.
+  // Slot 1 received all broadcasts from the second on, and slot 2 from the third on.
   const started = [startedUs, unstartedUs].map((one) => decodeHistogram(one).totalCount);
   assert.deepEqual(started, [2, 1]);
 });

@@ -4,7 +4,7 @@ import type { ProcessSnapshot } from '../../../plugin/fleet/fleet-messages.ts';
 import { mergeSnapshots } from '../../../plugin/fleet/merge.ts';
 import { column } from '../../helpers/columns.ts';
 
-/** Snapshot of a process that holds this many copies of unfinalized broadcasts, and as many connections. */
+/** Returns the snapshot of a process that holds this many connections and copies of unfinalized broadcasts. */
 function open(copies: number): ProcessSnapshot {
   const { processes: _, receipts, ...none } = mergeSnapshots([]);
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: null };

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { Outbox } from '../../../plugin/fleet/outbox.ts';
 
-/** An outbox with a clock that the test moves. */
+/** Starts an outbox with a clock that the test sets. */
 function start(t: TestContext) {
   t.mock.timers.enable({ apis: ['setTimeout'] });
   const sent: string[][] = [];

@@ -6,7 +6,7 @@ import { RepeatedMessages } from '../../../plugin/fleet/process/messages/repeate
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { loneConnection } from '../../helpers/idle-process.ts';
 
-/** A process that sends each second, at a time that the test sets. */
+/** Starts a process that sends a message each second, at a time that the test sets. */
 function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedMessage> = {}) {
   mock.timers.enable({ apis: ['setTimeout'] });
   t.after(() => mock.timers.reset());
@@ -22,12 +22,12 @@ function sending(t: { after(end: () => void): void }, changes: Partial<RepeatedM
     messages.start(connection, 0);
     return connection;
   };
-  /** The process stalls: timers fire only at the end. */
+  /** Lets the process stall: timers fire only at the end. */
   const stall = (seconds: number) => {
     nowUs += seconds * 1e6;
     mock.timers.tick(seconds * 1000);
   };
-  /** Time passes in steps of timers. */
+  /** Lets time pass in small steps, so that timers fire on time. */
   const pass = (seconds: number) => {
     for (let ms = 0; ms < seconds * 1000; ms++) stall(0.001);
   };

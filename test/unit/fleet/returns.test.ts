@@ -9,7 +9,7 @@ const RETURNED = { op: 'returned', id: 1, lostBy: undefined, retries: 0 };
 class Bench extends IdleProcess {
   readonly time: VirtualTime;
 
-  /** An open connection with a restorable session, joined in some of its namespaces. */
+  /** Creates an open connection with a session that can be restored. It has joined in some of its namespaces. */
   constructor(t: TestContext, namespaces: string[], joined: string[] = []) {
     const time = new VirtualTime(t);
     super(t, { reconnection: { attempts: 3, delayMs: 1000, maxDelayMs: 2000, jitter: 0 } });
@@ -31,7 +31,7 @@ class Bench extends IdleProcess {
     this.client.sink.onFailed({ cause: 'ECONNREFUSED', message: 'no' });
   }
 
-  /** Drops the connection and starts its first attempt to return. */
+  /** Drops the connection, and starts its first reconnect attempt. */
   async dropAndDial(): Promise<void> {
     this.drop();
     await this.time.pass(1020);

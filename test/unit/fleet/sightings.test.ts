@@ -7,7 +7,7 @@ import { column, columns } from '../../helpers/columns.ts';
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
 const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10, otherIds: () => [] };
 
-/** A process with some members, whose copies the test delivers. */
+/** Returns a process with some members. The test delivers their copies. */
 function processWith(members: number) {
   const ledger = new Ledger(PLAN);
   const sightings = new Sightings(ledger);
@@ -50,7 +50,7 @@ test('a broadcast without receivers in this process is lost for its members, and
   receive(1, 'c', 30);
   ledger.members.left(1, 40);
   const { expected, lostConnected, lostDisconnected } = freeze('b', 15);
-  // The first had left by then, the second got a later one, the third is still there.
+  // The first member had left before, the second received a later broadcast, and the third is still a member.
   assert.deepEqual([expected, lostConnected, lostDisconnected], [3, 2, 1]);
   receive(2, 'b', 50);
   assert.equal(ledger.totals().late, 1);
@@ -108,7 +108,7 @@ test('a broadcast that never arrived is ordered by time among the finalized ones
   freeze('a', 5);
   freeze('c', 25);
   const { lostConnected, lostDisconnected } = freeze('b', 20);
-  // Only the second got a later one.
+  // Only the second member received a later broadcast.
   assert.deepEqual([lostConnected, lostDisconnected], [1, 1]);
 });
 

@@ -1,4 +1,4 @@
-/** Metrics for `ensure`. It replaces metric names in expressions textually, one after the other. */
+/** Tests the metrics for `ensure`. Its plugin replaces metric names in expressions one after the other, as text. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
@@ -35,7 +35,7 @@ it('no metric name is a prefix of a later one, in the order in which `ensure` re
   const all = [...Object.values(METRICS).map(({ name }) => name), ...Object.keys(counters), ...aggregations];
   const later = (name: string, index: number) => all.slice(index + 1).filter((other) => other.startsWith(name));
   const clashes = all.flatMap((name, index) => later(name, index).map((other) => `${name} in ${other}`));
-  // Artillery's own engines have these two, too, and scripts rely on them.
+  // Artillery's own engines have both metrics, and scripts use them.
   assert.deepEqual(clashes, ['socketio.emit in socketio.emit_rate']);
 });
 
@@ -89,7 +89,7 @@ it('sets no metric for figures that were not measured, or that no report shows',
   assert.deepEqual(namesOf({ ...result, absent: { memory: 'no control port' } }, 'memory.'), []);
   const { systemUsed, nginxPss } = result.memory.perConnectionBytes;
   assert.ok(systemUsed && nginxPss);
-  // Reports show neither slope: one interval includes negative values, the other is too wide.
+  // Reports quote neither slope. One interval includes negative values, and the other is too wide.
   systemUsed.low95 = -1;
   nginxPss.low95 = 1;
   const quoted = all.filter((name) => !/^memory\.(system|nginx)\./.test(name));

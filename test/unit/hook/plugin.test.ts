@@ -1,4 +1,7 @@
-/** The plugin where it does not conduct a run: on the user's machine of a remote platform, and in worker threads. */
+/**
+ * Tests the plugin in processes that do not conduct a run: on the user's machine of a remote platform, and in worker
+ * threads.
+ */
 import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
@@ -20,7 +23,7 @@ for (const platform of ['az:aci', 'aws:lambda']) {
     };
     t.after(() => delete world.artillery);
     const events = new EventEmitter();
-    // The settings are not read, so they need not be valid.
+    // The settings are not read, so they may be invalid.
     new Plugin({ config: { target: 'nowhere' }, scenarios: [] } as never, events as never, {});
     assert.deepEqual([extended, events.eventNames()], [[], []]);
     assert.match(logged.join(), new RegExp(`runs on ${platform}`));

@@ -7,7 +7,10 @@ import { ARTILLERY_LOG, divertReporter } from '../../../plugin/hook/reporter.ts'
 import { RunFiles } from '../../../plugin/run/folder/run-files.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
-/** Like Artillery: plugins receive `stats` and `done` just before its reporter prints, and phases just after. */
+/**
+ * Calls listeners in Artillery's order. Plugins receive `stats` and `done` before Artillery's reporter prints, and
+ * phases after it.
+ */
 function diverted(t: TestContext, files: Record<string, string> = {}) {
   const folder = fileTree(t, files);
   const globalEvents = new EventEmitter();

@@ -1,4 +1,4 @@
-/** The check that engine and plugin are of one build, with stub packages of engine and Artillery. */
+/** Tests the check that engine and plugin are of the same build. Packages of engine and Artillery are stubs. */
 import assert from 'node:assert/strict';
 import { symlinkSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -11,7 +11,10 @@ import { fileTree } from '../../helpers/file-tree.ts';
 const ENGINE = 'node_modules/artillery-engine-socketio-capacity';
 const [, ownBuild = ''] = ownRelease().split('+');
 
-/** @param files files of the engine's package @returns the folder of Artillery */
+/**
+ * @param files files of the engine's package
+ * @returns the folder of Artillery
+ */
 function project(t: TestContext, files: Record<string, string>): string {
   return join(fileTree(t, { 'node_modules/artillery/dist/lib/core/index.js': '', ...files }), 'node_modules/artillery');
 }

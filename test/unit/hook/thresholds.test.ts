@@ -1,4 +1,6 @@
-/** Artillery's plugin `ensure`: disabled on generator hosts; its checks as thresholds of the result. */
+/**
+ * Tests Artillery's plugin `ensure`: it is disabled on generator hosts, and its checks become thresholds of the result.
+ */
 import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { createRequire } from 'node:module';
@@ -10,7 +12,7 @@ import { thresholdsOf } from '../../../plugin/result/artillery-metrics.ts';
 const ARTILLERY = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 const ENSURE = join(ARTILLERY, 'dist/builtin-packages/artillery-plugin-ensure/dist/index.js');
 
-/** Returns Artillery's exit code after `ensure` has evaluated a report without this plugin's metrics. */
+/** Returns Artillery's exit code after `ensure` has evaluated a report without the metrics of this plugin. */
 async function exitCodeWithEnsure(t: TestContext): Promise<number> {
   const extended = new EventEmitter();
   const artillery = {
@@ -40,7 +42,7 @@ it('generator hosts do not evaluate thresholds, which their own metrics would mi
 const hash = `'${'ab12'.repeat(16)}'`;
 const max = 'max(a.b, a.c_d.e) < 3 and f.g > 1';
 const found = (metric: string, value: number, unit = '') => ({ found: [{ metric, value, unit }] });
-/** Checks as `ensure` reports them, and the expected thresholds. It replaces metrics that the run has by hashes. */
+/** Checks reported by `ensure`, and the expected thresholds. `ensure` replaces metrics of the run with hashes. */
 const CHECKS: [expression: string, met: boolean, hashed: string | undefined, expected: object][] = [
   ['vusers.failed < 1', true, `${hash} < 1`, found('vusers.failed', 0)],
   ['socketio.nosuch.p99 < 0.5', false, 'socketio.nosuch.p99 < 0.5', { unknown: ['socketio.nosuch.p99'] }],

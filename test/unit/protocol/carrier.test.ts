@@ -38,7 +38,7 @@ describe('a carrier between threads', () => {
     const peer = opened(t, randomUUID());
     one.carrier.send(1);
     other.carrier.send(2);
-    // A message of another run would arrive before the third member's message.
+    // Waits for the third member's message. A message of another run would have arrived before it.
     const own = randomUUID();
     const [a, b] = [opened(t, own), opened(t, own)];
     a.carrier.send('mine');
@@ -79,5 +79,5 @@ it('a carrier reaches another thread, and keeps no process running', async () =>
   await eventually('its answer', () => heard.length === 2);
   assert.deepEqual(heard, ['there', ['echo', 'hello']]);
   await worker.terminate();
-  // Left open: the test's process ends all the same.
+  // The carrier stays open. It must not keep the process of the test running.
 });

@@ -37,7 +37,7 @@ for (const [what, errorOf] of [
     const line = new ClockLine(false);
     const clock = new ConvertingClock(line);
     for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
-    // A disturbance in which one direction takes long.
+    // Simulates a disturbance in which one direction takes long.
     for (const seconds of [11, 14, 17]) line.add(reading(seconds, 34_000, 40_000));
     const errorUs = Math.abs(errorOf(clock));
     assert.ok(errorUs > 30_000, String(errorUs));

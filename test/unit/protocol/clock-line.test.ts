@@ -11,7 +11,7 @@ const reading = (seconds: number, offsetUs: number, uncertaintyUs: number) => {
   return { atUs: seconds * SECOND, offsetUs: AHEAD + offsetUs, uncertaintyUs };
 };
 
-/** @returns the line, with the readings added */
+/** @returns the line with the added readings */
 function add(
   line: ClockLine,
   ...readings: (readonly [seconds: number, offsetUs: number, uncertaintyUs?: number])[]
@@ -95,7 +95,8 @@ describe('the line of another clock', () => {
       const line = new ClockLine(false);
       for (const seconds of [1, 2, 3]) line.add(reading(seconds, 0, 50));
       for (const seconds of [4, 5, 6, 11, 12]) line.add(reading(seconds, byUs, 50));
-      // Upper bound: the errors of the readings on both sides, and a drift of 500 µs in the second between.
+      // Maximum of the jump: its size, the errors of the readings on both sides, and a drift of 500 µs in the second
+      // between them.
       const jumpUs = 80_000 + 50 + 50 + 500;
       for (const [seconds, offset] of [
         [1, 0],
@@ -106,10 +107,10 @@ describe('the line of another clock', () => {
       ] as const) {
         const theirUs = seconds * SECOND + AHEAD + offset;
         assert.equal(line.offsetAt(seconds * SECOND), AHEAD + offset);
-        // Times that the clock showed twice, or would show again, are doubtful.
+        // Times near the jump are doubtful, because the clock showed them twice or skipped them.
         const isNear = Math.abs(seconds - 3.5) <= 0.6;
         if (!isNear) assert.equal(line.toOurs(theirUs), seconds * SECOND);
-        // The line before the jump has one reading, at 1 s: from there on, it can have drifted.
+        // The line before the jump has a single reading at 1 s, so the clock can have drifted since then.
         const driftUs = seconds < 3.5 ? (seconds - 1) * 500 : 0;
         const boundUs = line.boundAt(seconds * SECOND);
         assert.ok(Math.abs(boundUs - (50 + driftUs + (isNear ? jumpUs : 0))) < 0.01, `${boundUs} us at ${seconds} s`);
@@ -132,7 +133,7 @@ describe('the line of another clock', () => {
   });
 
   for (const [what, second, at, isNear] of [
-    // It can have drifted by 500 us by then.
+    // The clock can have drifted by 500 µs since the last reading.
     ['a slow reading decides nothing', [2, 0, 50 + 500], 1.5, true],
     ['a reading that narrows from below decides', [2, 300, 300], 1.5, false],
     ['a reading that narrows from above decides', [2, -300, 300], 1.5, false],
@@ -217,7 +218,7 @@ describe('a clock that is read for ten minutes', () => {
       const random = () => draw(1_000_000) / 1_000_000;
       const line = new ClockLine(false);
       for (let seconds = 0; seconds < MINUTES * 60; seconds++) {
-        // Durations of both directions; the worker is busy at times.
+        // Durations of both directions in microseconds. The worker is sometimes busy.
         const waysUs = [random(), random()].map((share) => 60 + 40 * share + (random() < 0.3 ? 20_000 * random() : 0));
         const [thereUs, backUs] = waysUs as [number, number];
         const atUs = seconds * SECOND + (thereUs + backUs) / 2;
@@ -234,7 +235,7 @@ describe('a clock that is read for ten minutes', () => {
           errorUs <= line.boundAt(converted),
           `${errorUs} us off at ${seconds} s, ± ${line.boundAt(converted)}`,
         );
-        // The last reading before a jump may have been slow, without a quicker one after it.
+        // Ignores times near the jump. The last reading before it may have been slow, and no quicker reading follows.
         if (Math.abs(seconds - 300) > 10) errors.push(errorUs);
       }
       assert.ok(Math.max(...errors) < 150, `${Math.max(...errors)} us`);

@@ -11,7 +11,7 @@ import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 it('reads CLOCK_MONOTONIC in whole microseconds', () => {
   const us = () => Number(process.hrtime.bigint() / 1000n);
-  // The process can be paused in between, so the closest of several counts.
+  // Uses the closest of several readings, because the process can be paused between two readings.
   const offUs = Array.from({ length: 100 }, () => {
     const beforeUs = us();
     const nowUs = monotonicUs();

@@ -1,5 +1,6 @@
 /**
- * Namespace, room and id of a broadcast: a difference in any of them makes another key, even with escape characters.
+ * Tests the key of namespace, room and id of a broadcast. A difference in any of them makes another key, even with
+ * escape characters.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

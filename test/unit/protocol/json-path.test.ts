@@ -26,7 +26,7 @@ const MANY: [path: string, found: unknown[]][] = [
   ['$.2.*', []],
 ];
 
-/** The parsed path, which must survive printing and parsing. */
+/** Returns the parsed path. It must be the same after printing and parsing again. */
 function parsed(text: string) {
   const path = parseArgumentPath(text) ?? assert.fail(text);
   assert.deepEqual(parseArgumentPath(formatJsonPath(path)), path);

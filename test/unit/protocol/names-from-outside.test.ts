@@ -1,4 +1,7 @@
-/** Names of workers, rooms and causes come from outside, and may equal JavaScript's own properties. */
+/**
+ * Tests names of workers, rooms and causes. Other programs choose them, so they may be names of JavaScript's own
+ * properties.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { limits } from '../../../plugin/findings/checks/connections/limits-checks.ts';
@@ -16,7 +19,7 @@ import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 for (const name of ['constructor', 'toString', '__proto__']) {
-  /** `{name: count}`, also for `__proto__`, which an object literal would take for its prototype. */
+  /** Returns `{name: count}`, also for `__proto__`. An object literal would set the prototype. */
   const counted = (count: number): Record<string, number> => Object.fromEntries([[name, count]]);
   const assertCounted = (found: object, count: unknown) => assert.deepEqual(Object.entries(found), [[name, count]]);
 

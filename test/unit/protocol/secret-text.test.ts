@@ -56,7 +56,7 @@ test('masks values beside a secret name in text from outside, and keeps the rest
   const masked: Record<string, string> = {
     'invalid {"user":"ann","password":"x\\"y","n":1}': 'invalid {"user":"ann","password":"***","n":1}',
     'pin is {"pin": 1234}': 'pin is {"pin": ***}',
-    // Cut off in the middle of the value.
+    // The text ends within the value.
     '[{"accessToken":"eyJ0a2': '[{"accessToken":"***"',
     'token=abc rejected': 'token=*** rejected',
     'Bearer abc123def is expired': 'Bearer *** is expired',

@@ -19,7 +19,7 @@ const CASES: [what: Amount, sentence: string, cell: string][] = [
   [amount('milliseconds', 0.0123), '0.012 ms', '0.012'],
   [amount('milliseconds', 9.876), '9.88 ms', '9.88'],
   [amount('perSecond', 500), '500.0/s', '500.0'],
-  // Rounded down, as 100 % means all.
+  // The share is rounded down, because 100 % means all.
   [share(9_999_999, 10_000_000), '99.99 %', '99.99'],
   [share(3, 3), '100 %', '100'],
   [share(0, 0), 'not measured', '–'],

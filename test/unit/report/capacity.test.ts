@@ -14,13 +14,13 @@ import { workerResources } from '../../helpers/worker-resources.ts';
 
 const at = (...bytes: number[]) => bytes.map((workerRss, index) => ({ connections: index * 100, workerRss }));
 
-/** Memory at rest, before the collections, at the peak, and in service. */
+/** Cases: memory at rest, before the collections, at the peak, and the expected memory in service. */
 const CASES: [what: string, atRest: number[], before: number[], peak: number | undefined, inService: number[]][] = [
   ['equals the readings before the collections', [100, 150, 200], [110, 175, 240], undefined, [110, 175, 240]],
   ['equals the readings if the peak is lower', [100, 150, 200], [110, 175, 240], 190, [110, 175, 240]],
-  // 200 more at 200 connections are 100 more at 100.
+  // At 200 connections, the peak adds 200, so at 100 connections it adds 100.
   ['includes the additional memory of the peak, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
-  // At 100 connections, the reading before a collection exceeds the share of the peak.
+  // At 100 connections, the reading before the collection exceeds the share of the peak.
   ['uses the reading before the collections if it is higher', [100, 150, 200], [100, 260, 240], 400, [100, 260, 400]],
   ['is not scaled from a baseline alone', [100], [110], 400, [110]],
   ['is unknown without readings', [1, 2], [], undefined, []],
@@ -38,7 +38,8 @@ const GIB = 1024 ** 3;
 test('counts the connections that fit into the memory budget in service, and lists the lowest limit first', () => {
   const { memoryLimited, limits, lowest } = computeCapacity(perfectResult(), 2 * GIB);
   assert.ok(memoryLimited);
-  // 110 MB at no connections; 15,000 bytes each at rest, and 15 MB more in service at 5,000.
+  // Without connections, the workers use 110 MB. Each connection uses 15,000 bytes at rest, and 15 MB are added in
+  // service at 5,000 connections.
   const expected = (2 * GIB - 110 * 1024 * 1024) / 18_140;
   assert.ok(Math.abs(memoryLimited.connections - expected) / expected < 0.03, `${memoryLimited.connections}`);
   assert.deepEqual(limits.map(({ name }) => name).toSorted(), ['machineMemory', 'workerFileDescriptors']);
@@ -85,7 +86,7 @@ test('takes files, containers and machines of a remote deployment as limits if i
   assert.equal(lowest, 'workerFileDescriptors');
   const max = Object.fromEntries(limits.map((limit) => [limit.name, limit.max]));
   assert.equal(max.workerFileDescriptors, 2 * 8192);
-  // Two containers of 1 GiB; one machine of 16 GiB.
+  // The workers have two containers of 1 GiB on a machine of 16 GiB.
   assert.ok(Math.abs((max.workerMemory ?? 0) - (2 * GIB - 110 * 2 ** 20) / 18_140) < 5000, `${max.workerMemory}`);
   assert.ok((max.workerMachinesMemory ?? 0) > (max.workerMemory ?? 0) * 3, `${max.workerMachinesMemory}`);
   Object.assign(remote.workers[1] ?? {}, { container: null, memoryLimitBytes: null });
@@ -97,11 +98,11 @@ test('limits a remote deployment by the CPU for pings on the cores that its work
   const own = workerResources();
   const { run, workers, workerMachines } = remoteResult([own, { ...own, worker: 'w1', usableCores: 0.5 }]);
   const pings = computeCapacity({ ...resultWithPings(), run, workers, workerMachines }, GIB).pings?.connections ?? 0;
-  // A worker has one thread: 1.5 of the 8 cores, in place of 2.
+  // A worker has one thread, so the deployment can use 1.5 of 8 cores instead of 2.
   assert.ok(Math.abs(pings - all * 0.75) <= 1, `${pings} of ${all}`);
 });
 
-/** Copies the figures of one layer to another. */
+/** Copies the figures of a layer to another layer. */
 function copyFigure({ memory }: Result, from: string, to: string): void {
   const { perConnectionBytes, inService, plateaus, peakBytes } = memory;
   const all = [...plateaus, ...(inService?.plateaus ?? []), peakBytes, ...(inService ? [inService.peakBytes] : [])];
@@ -127,7 +128,7 @@ test("a container's memory limit limits connections, and its CPU quota counts as
 
 test('the CPU of workers and proxy for pings limits idle connections', () => {
   const { pings, limits } = computeCapacity(resultWithPings(), GIB);
-  // 2.1 and 0.4 % of a core for 5,000 connections, on two cores; 2.75 % at most, and 2.25 % at least.
+  // Idle CPU is 2.1 % plus 0.4 % of a core for 5,000 connections, on two cores. The interval is 2.25 % to 2.75 %.
   assert.deepEqual(pings, { intervalMs: 25_000, connections: 400_000, low95: 363_636, high95: 444_444 });
   assert.ok(limits.some(({ name, max }) => name === 'pings' && max === 400_000));
 });

@@ -27,7 +27,7 @@ function svgOf(chart: Chart | null): string {
   return chart ? draw(chart).wide : '';
 }
 
-/** Number of shapes with this colour. */
+/** Returns the number of shapes with this colour. */
 function marks(chart: Chart | null, color: string): number {
   return svgOf(chart).match(new RegExp(`(?:stroke|fill)="var\\(--${color}\\)"`, 'g'))?.length ?? 0;
 }
@@ -135,7 +135,7 @@ describe('charts of copies', () => {
   it('draws a curve by percentile only from a readable histogram', () => {
     assert.equal(oneWayPercentiles(measured)?.legend.length, 3);
     const { latency } = perfectResult();
-    // A valid histogram followed by so many bytes that unpacking them would exhaust memory.
+    // Appends so many zero bytes to a valid histogram that decompressing it would exhaust memory.
     const real = Buffer.from(measured.latency.histograms.oneWayLocal ?? '', 'base64');
     const [head, body] = [real.subarray(0, 8), real.subarray(8)];
     const bomb = deflateSync(Buffer.concat([inflateSync(body), Buffer.alloc(2 ** 21)]));

@@ -10,7 +10,10 @@ import { perfectResult } from '../../helpers/results.ts';
 
 type Case = Record<string, unknown>;
 
-/** Parses a suite like a CI server. @returns its cases, attributes, and counts: all, failed, in error, skipped */
+/**
+ * Parses a test suite like a CI server.
+ * @returns its cases, attributes, and counts: all, failed, in error, skipped
+ */
 function suiteOf(result: Result) {
   const parser = new XMLParser({ ignoreAttributes: false, attributeNamePrefix: '@', trimValues: false });
   const { testsuites } = parser.parse(renderJunit(result)) as { testsuites: { testsuite: Case } };

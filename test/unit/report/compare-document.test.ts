@@ -29,7 +29,7 @@ describe('the headline', () => {
     return { ...setOf(...runs(validRuns).results, ...invalid(runs(invalidRuns)).results), lost: missing };
   };
   const repeated = (result: Result) => setOf(result, result, result);
-  /** Runs that failed without a figure that shows the failure. */
+  /** Returns runs that failed without a figure that shows the failure. */
   const broken = (count: number) =>
     setOf(
       ...Array.from({ length: count }, () =>
@@ -131,7 +131,7 @@ describe('a comparison as a report', () => {
 });
 
 describe('runs disturbed by other programs', () => {
-  /** Runs with CPU used by other programs during the ramp, on two cores. */
+  /** Returns runs on two cores in which other programs used CPU during the ramp. */
   const disturbed = (othersCores: number, set: RunSet, busyCores = 1): RunSet => {
     const rest = { stealCores: 0, oursCores: 0.5, kernelCores: 0, busyCores, errorCores: 0.1 };
     const programs = [{ name: 'tsc', cores: othersCores }];

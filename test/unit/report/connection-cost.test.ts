@@ -10,7 +10,7 @@ import { perConnectionOf } from '../../../report/figures/per-connection.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-/** The fixture with sockets of 12,000 bytes per connection. */
+/** Returns the fixture with kernel sockets of 12,000 bytes per connection. */
 function withKernel(change: (slopes: Record<string, Slope>) => void = () => {}): Result {
   const result = perfectResult();
   const line = { slope: 12_000, low95: 11_900, high95: 12_100, r2: 1 };
@@ -20,7 +20,7 @@ function withKernel(change: (slopes: Record<string, Slope>) => void = () => {}):
   return result;
 }
 
-/** @param high95 upper end of the interval, which includes the doubt */
+/** @param high95 upper end of the interval; it includes the doubt */
 const doubt = (layer: string, reason: Slope['doubt'], high95: number) =>
   withKernel((slopes) => Object.assign(slopes[layer] as Slope, { doubt: reason, high95 }));
 
@@ -182,7 +182,7 @@ describe('the cost of a connection', () => {
       });
       return costOf(result).conclusiveRun;
     };
-    // 5,000 connections with ± 50,000 bytes; a quarter of 10 KB.
+    // The interval is ± 50,000 bytes at 5,000 connections, and the limit is a quarter of 10 KB.
     assert.equal(wide(0)?.connections, 100_000);
     assert.ok(Math.abs((wide(0)?.halfWidthBytes ?? 0) - 2500) < 1);
     assert.equal(wide(40_000)?.connections, 30_000);
@@ -190,7 +190,7 @@ describe('the cost of a connection', () => {
     for (const margin of [0, 100, 19_990]) assert.equal((wide(-20_000, margin)?.connections ?? 0.5) % 1, 0);
   });
 
-  /** V8's count, the other known layers, and the layer that represents the workers. */
+  /** Cases: V8's count, the other known layers, and the expected layer of the workers. */
   const heavy = { workerRss: { slope: 16_000, low95: 1_000, high95: 16_320, r2: 1, naive: 0 } };
   const child = (low95: number) => ({
     workerChildrenPss: { slope: 1500, low95, high95: 3000 - low95, r2: 1, naive: 0 },

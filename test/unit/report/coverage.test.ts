@@ -1,4 +1,4 @@
-/** Coverage of intervals: simulated figures with known truth. */
+/** Tests the coverage of intervals with simulated figures whose true value is known. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { cells } from '../../../bench/calibrate/comparison.ts';
@@ -7,7 +7,7 @@ import { type Cluster, clusterIntervals } from '../../../report/statistics/quant
 import { intervalOf, levelsApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
 import { normals, uniforms } from '../../helpers/random-source.ts';
 
-/** Copies of a broadcast that share one delay, `shift`. */
+/** Returns the copies of a broadcast, which share the delay `shift`. */
 function copies(shift: number, normal: () => number): Cluster {
   return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
 }
@@ -19,7 +19,7 @@ describe('intervals of clusters', () => {
     const cases = [
       { what: 'normal', clusters: 6, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
       { what: 'normal', clusters: 20, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
-      // Median and p99 of eight million simulated copies.
+      // True median and p99, from eight million simulated copies.
       { what: 'skewed', clusters: 8, quantile: 0.5, truth: 1.229, shift: (normal: number) => Math.exp(normal) },
       { what: 'skewed', clusters: 400, quantile: 0.99, truth: 10.4, shift: (normal: number) => Math.exp(normal) },
     ];

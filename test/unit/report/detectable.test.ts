@@ -12,7 +12,7 @@ const P99 = 'latency.oneWayMs.p99';
 const NOISE = 0.1;
 const SERIES = 20;
 
-/** A run with this figure only; nothing else is compared. */
+/** Returns a run that has only this figure, so that nothing else is compared. */
 function runOf(p99: number) {
   const result = perfectResult();
   if (result.latency.oneWayMs) result.latency.oneWayMs.p99 = p99;
@@ -44,7 +44,7 @@ describe('the detectable difference', () => {
   });
 });
 
-/** Mean detectable share of many comparisons. */
+/** Returns the mean detectable share of many comparisons. */
 function detectableShare(draw: (level: number) => RunSet): number {
   const shares = Array.from({ length: 30 }, () => {
     const found = detectableOf(compare([draw(100), draw(100)]), 1);
@@ -54,7 +54,7 @@ function detectableShare(draw: (level: number) => RunSet): number {
 }
 
 describe('runs that continue until a change of 20 % would be detected', () => {
-  /** @returns runs of each side until the end, and their answer */
+  /** @returns the number of runs per side until the end, and the answer */
   function made(normal: () => number, level: number): { runs: number; answer: string } {
     const sides = [side(), side()] as const;
     for (;;) {
@@ -79,7 +79,7 @@ describe('runs that continue until a change of 20 % would be detected', () => {
   it('a series stops waiting for a detectable difference that no number of runs would show', () => {
     const sets = [side(100, 101, 99, 100), side(99, 100, 101, 100)];
     for (const { connections } of sets.flatMap(({ results }) => results)) {
-      // Times are accurate to a millisecond.
+      // The accuracy of times is a millisecond.
       Object.assign(connections.connectMs ?? {}, { p99: 2 });
     }
     assert.equal(detectsShare(compare(sets), 1, 0.2), true);

@@ -1,4 +1,4 @@
-/** "No difference" against "inconclusive", with their exit codes. */
+/** Tests the answers "no difference" and "inconclusive", with their exit codes. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { studyDifferences } from '../../../bench/calibrate/study-differences.ts';

@@ -1,4 +1,4 @@
-/** Text of reports: whole reports of published runs, and the differences of other runs. */
+/** Tests texts of reports: whole reports of published runs, and the differences of changed runs. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
@@ -28,7 +28,7 @@ type Change = (result: Result) => unknown;
 
 const WHY = 'no control port';
 
-/** Run against a server without a control port. */
+/** Returns a run on a server without a control port. */
 function outside(): Result {
   const result = perfectResult();
   const { latency, memory, environment } = result;
@@ -149,7 +149,7 @@ const upgraded: Change = (result) => {
 };
 
 const NO_WINDOWS = { ramp: null, messages: null, broadcasts: null };
-/** Machines of the workers, with one worker on the first. */
+/** Returns a change that sets the machines of the workers. The first machine has one worker. */
 const onMachines =
   (usableCores: number, memoryLimitBytes: number | null, ...machines: Partial<Result['workerMachines'][number]>[]) =>
   (result: Result) => {
@@ -274,7 +274,7 @@ const CASES: Record<string, Change | Result> = {
   }),
 };
 
-/** Runs of other kinds, which their cases are compared with. */
+/** Runs of other kinds. Their cases are compared with them instead of a perfect run. */
 const KINDS = {
   'a fault is planned': stormy(),
   'connections come in waves': waves(),
@@ -285,13 +285,16 @@ const KINDS = {
 const isSameKind = (a: Result, b: Result) =>
   !a.fault === !b.fault && !a.messages === !b.messages && !a.memory.overTime === !b.memory.overTime;
 
-/** Lines of the ending, and of the whole output, without column padding. */
+/** Returns the lines of the ending and of the whole output, without column padding. */
 function linesOf(result: Result): [ending: string[], whole: string[]] {
   const lines = (text: string) => text.split('\n').map((line) => line.trimEnd().replace(/(?<=\S) {2,}/g, '  '));
   return [lines(endingText(result)), lines(fullText(result))];
 }
 
-/** Lines of the ending that a case lacks or adds, sections that it lacks, and lines of sections that it adds. */
+/**
+ * Returns the lines of the ending that a case lacks or adds, sections that it lacks, and lines of sections that it
+ * adds.
+ */
 function differences(result: Result, usual: Result): string[] {
   const [[usualEnding, usualWhole], [ending, whole]] = [linesOf(usual), linesOf(result)];
   const isSection = (line: string) => /^\S/.test(line) && !usualEnding.includes(line);

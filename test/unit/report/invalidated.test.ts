@@ -17,7 +17,7 @@ function withFinding(code: FindingCode | undefined, change: (result: Result) => 
   return code ? withFindings(result, finding(code)) : result;
 }
 
-/** Five runs with this p99; findings invalidate latency in `late` of them. */
+/** Returns five runs with this p99. Findings invalidate the latency in `late` of them. */
 function latencies(p99: number, late: number, code: FindingCode = 'GENERATOR_LATE'): RunSet {
   return setOf(
     ...Array.from({ length: 5 }, (_, index) =>

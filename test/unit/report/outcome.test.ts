@@ -19,7 +19,7 @@ function changed(change: Change): Result {
   const result = perfectResult();
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
   change(result, measured);
-  // These changes break sums on purpose.
+  // Ignores findings about sums, which these changes break on purpose.
   const findings = findAll(measured, result).filter(({ message }) => !/ is not .* = /.test(message));
   return withFindings(result, ...findings);
 }
@@ -39,7 +39,10 @@ const failedAndLost = set('connections', {
   lost: { 'transport close': 1 },
 });
 const lostNamespace = set('connections', { failed: 2, failures: { disconnected_io_server_disconnect: 2 } });
-/** Lost copies during a planned fault that explains 20, and dropped connections that do not return. */
+/**
+ * Returns a run with a planned fault that explains 20 lost copies. Further copies are lost, or dropped connections do
+ * not return.
+ */
 const stormy =
   (lostCopies: number, notBack = 0, lost = notBack) =>
   (result: Result) => {
@@ -47,7 +50,7 @@ const stormy =
     set('delivery', { received: 60_000 - lostCopies })(result);
     if (notBack > 0) set('connections', { lost: { 'transport close': lost } })(result);
   };
-/** Run with half of the copies delivered. */
+/** Returns a run in which half of the copies were delivered. */
 const withThreshold =
   (met: boolean, strict = true) =>
   (result: Result) => {
@@ -92,7 +95,7 @@ describe('the outcome', () => {
     assert.ok(!met(set('connections', { opened: 0 })).includes('no connection is lost'), 'none could be lost');
   });
 
-  /** Events of a VALID run and the details of the failure; a run without details passes. */
+  /** Changes of a VALID run, and details of the failure. A run without details passes. */
   const CASES: [what: string, change: Change, ...details: (string | number)[]][] = [
     ['half of the copies lost', halfDelivered, '50.00 %'],
     ['no broadcast sent', noneSent, '1 of 1'],
@@ -172,7 +175,7 @@ describe('the outcome of conditions given after the run', () => {
   const unmeasured = set('latency', { oneWayMs: null });
   const doubted = ({ memory }: Result) => Object.assign(memory.perConnectionBytes.workerPss ?? {}, { low95: -1 });
 
-  /** Change of the run, bound of a figure, and text of the failure; without a text the condition is met. */
+  /** Change of the run, limit of a figure, and text of the failure. Without a text, the condition is met. */
   const CASES: [what: string, change: (result: Result) => unknown, key: string, most: number, ...says: RegExp[]][] = [
     ['shows a value that is near its limit', measured, P99, 500, / is 500\.0000001, threshold <= 500$/],
     ['rounds a value that differs from the limit', measured, P99, 501],

@@ -5,9 +5,9 @@ import { fitLine } from '../../../report/statistics/statistics.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 /**
- * Values of statsmodels 0.15, for each ratio q of the variances:
- * m = UnobservedComponents(y, 'local level', exog=x[:, None], use_exact_diffuse=True, mle_regression=False)
- * r = m.smooth([1.0, q]); r.smoothed_state[1, -1], sqrt(r.smoothed_state_cov[1, 1, -1])
+ * Expected values of statsmodels 0.15, for each ratio q of the variances: m = UnobservedComponents(y, 'local level',
+ * exog=x[:, None], use_exact_diffuse=True, mle_regression=False) r = m.smooth([1.0, q]); r.smoothed_state[1, -1],
+ * sqrt(r.smoothed_state_cov[1, 1, -1])
  */
 it('finds the slope and error of a Kalman smoother if the variances are given', () => {
   const points = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7].map((y, i) => ({ x: 10 * i, y }));
@@ -29,7 +29,7 @@ function near(actual: number | null | undefined, expected: number): void {
   assert.ok(isNear, `${actual} is not ${expected}`);
 }
 
-/** Values of generalized least squares with the inverted covariance matrix of the differences. */
+/** Expected values are from generalized least squares with the inverted covariance matrix of the differences. */
 it('weights memory steps by their length, also of zero, and includes other influences on the figure', () => {
   const ys = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7];
   const influences = [0, 5, 9, 16, 20, 31, 36, 44, 50];
@@ -51,7 +51,10 @@ it('weights memory steps by their length, also of zero, and includes other influ
   }
 });
 
-/** Output of this program when simulations (`coverage.test.ts`) had shown that its intervals contain the slope. */
+/**
+ * Expected values are the output of this program at a time when simulations (`coverage.test.ts`) had shown that its
+ * intervals contain the slope.
+ */
 it('reproduces the interval of a known series of plateaus', () => {
   const ys = [100, 109.2, 121.5, 119.1, 137.3, 145.8, 163.9, 171.2, 182.7];
   for (const [variance, slope, low95, high95, intercept] of [

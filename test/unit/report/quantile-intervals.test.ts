@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 import { normals } from '../../helpers/random-source.ts';
 
-/** Copies of a broadcast that share one delay, `shift`. */
+/** Returns the copies of a broadcast, which share the delay `shift`. */
 function copies(shift: number, normal: () => number): Cluster {
   return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
 }
@@ -14,7 +14,7 @@ const of = (count: number) => Array.from({ length: count }, (_, index) => single
 describe('intervals of clusters', () => {
   it('intervals of clusters equal the intervals of order statistics if every cluster is one value', () => {
     const ranks = (count: number, quantile: number) => clusterIntervals(of(count), [quantile])[0];
-    // 96.9 %, 93.0 % (1 to 8: 99.2 %), 97.9 %, 94.3 % (40 to 61: 96.5 %), 96.1 %
+    // Probabilities of the ranks below: 96.9 %, 93.0 % (1 to 8: 99.2 %), 97.9 %, 94.3 % (40 to 61: 96.5 %), 96.1 %.
     assert.deepEqual(ranks(6, 0.5), { low: 1, high: 6 });
     assert.deepEqual(ranks(8, 0.5), { low: 2, high: 7 });
     assert.deepEqual(ranks(10, 0.5), { low: 2, high: 9 });
@@ -61,7 +61,7 @@ describe('intervals of clusters', () => {
   });
 
   it('intervals of clusters widen if few clusters show the variation', () => {
-    // Clusters of ten values from 1 to 60; `belows` has the number below the median in each.
+    // Clusters of ten values from 1 to 60. `belows` has the number of values below the median in each cluster.
     const intervalOf = (belows: number[]) => {
       let [low, high] = [1, 31];
       const clusters = belows.map((below) =>
@@ -69,9 +69,11 @@ describe('intervals of clusters', () => {
       );
       return clusterIntervals(clusters, [0.5])[0];
     };
-    // 6.25 × (6 − 1) independent values, less by t(1000)² ÷ t(5)²: 18, whose ranks 5 to 14 enclose the median.
+    // There are 6.25 × (6 − 1) independent values, reduced by t(1000)² ÷ t(5)² to 18. Ranks 5 to 14 enclose their
+    // median.
     assert.deepEqual(intervalOf([7, 3, 7, 3, 7, 3]), { low: 16, high: 45 });
-    // Two of six vary: 15 values, less by t(1000)² ÷ t(2)², are no more than the six clusters.
+    // Two of six clusters vary. The 15 values, reduced by t(1000)² ÷ t(2)², are fewer than the six clusters, so the
+    // clusters count.
     assert.deepEqual(intervalOf([10, 0, 5, 5, 5, 5]), { low: 7, high: 54 });
   });
 });

@@ -36,7 +36,7 @@ describe('readResult', () => {
   const endless = Object.fromEntries(Array.from({ length: 6000 }, (_, index) => [`e${index}`, 1]));
   const withSample = (x: string) => changed({ samples: ['@'] }).replace('"@"', `{"t":0,"connections":0,"x":${x}}`);
 
-  /** Text of the file, and details of its refusal. */
+  /** Text of a file, and details in the message that refuses it. */
   const CASES: [what: string, text: string | undefined, ...mentions: string[]][] = [
     ['a missing file', undefined],
     ['a truncated file', text.slice(0, text.length / 2), 'JSON'],

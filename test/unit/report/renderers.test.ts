@@ -38,9 +38,9 @@ describe('report.html', () => {
     assert.equal(markup.match(/<img/g), null);
     assert.equal(markup.match(/<script/g)?.length, 1);
     assert.equal(markup.match(/<\/style/g)?.length, 1);
-    // The text is present.
+    // The hostile text is present in escaped form.
     assert.ok((markup.match(/&lt;img src=x onerror=alert/g)?.length ?? 0) > 40);
-    // Every attribute is closed by the quote that opened it.
+    // Every attribute ends at the quote that opened it.
     assert.equal(markup.match(/="[^"]*onerror=alert[^"]*"[^\s>/?]/g), null);
   });
 
@@ -98,7 +98,7 @@ describe('terminal output', () => {
   it('terminal output keeps tables and sentences within its columns', () => {
     for (const width of [40, 80, 120]) {
       const text = renderRun(runDocument(resultWithMessages()), { width, color: false, verbose: true });
-      // A word, or the first two columns of a table, are never broken.
+      // A single word, or the first two columns of a table, may exceed the width.
       const long = text.split('\n').filter((line) => line.length > width && line.trim().split(/\s+/).length > 8);
       assert.deepEqual(long, []);
     }

@@ -59,7 +59,7 @@ function onTwoHosts(made: SearchedRun[]): SearchedRun[] {
   return made.map((one) => ({ ...one, result: { ...perfectResult(), generators: Array(2).fill({}) } }));
 }
 
-/** End of a search, its runs, and its varied level. */
+/** Ends of a search, with its runs and the varied setting. */
 const ENDS: [end: SearchEnd, tried: SearchedRun[], plan?: Partial<SearchPlan>][] = [
   ['found', runs([41_000, 'holds'], [41_000, 'holds'], [44_000, 'breaks', SLOW], [44_000, 'breaks', SLOW])],
   [

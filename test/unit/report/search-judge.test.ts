@@ -13,7 +13,7 @@ import { perfectResult } from '../../helpers/results.ts';
 
 const DEFAULT = { until: [], vary: 'connections' as const };
 
-/** Varied level with its end condition, the run, the party whose limit it met, and the reason. */
+/** Case: condition of the search, result of the run, owner of the limit that was reached, and the reason. */
 type Case = [plan: typeof DEFAULT | ReturnType<typeof until>, result: Result, blame: string | null, first?: RegExp];
 
 const P99 = 'latency.oneWayMs.p99';
@@ -23,7 +23,7 @@ const FAILED = 'connections.failed > 10';
 const [LATE, FULL, RATE] = ['GENERATOR_LATE', 'MACHINE_SATURATED', 'RATE_NOT_REACHED'] as const;
 const [CHANGED, REFUSED] = ['DEPLOYMENT_CHANGED', 'CONNECTIONS_FAILED'] as const;
 
-/** Verdict for a server that was running before the run. */
+/** Returns a result with failures on a server that the run did not start. */
 const elsewhere = (target: string, cause: string, ...codes: FindingCode[]) =>
   withReasons([REFUSED, ...codes], (result) => {
     failing(cause)(result);
@@ -45,11 +45,11 @@ const dropped = (timeouts: number, closed: number, ...codes: FindingCode[]) =>
 const curved = withReasons([], ({ memory }) =>
   Object.assign(memory.perConnectionBytes.workerPss as object, { doubt: 'curved' }),
 );
-/** Rate that the generator itself missed, according to the findings. */
+/** Result whose rate the generator itself missed, according to the findings. */
 const byGenerator = withReasons([], (result) => {
   result.findings = [finding(RATE, 'of 100', { about: 'generator', invalidates: ['connections'] })];
 });
-/** Delay that causes timeouts: at least a tenth of the shortest timeout. */
+/** Returns a result with a delay that explains timeouts: at least a tenth of the shortest timeout. */
 const delayed = (cause: string, delayMaxMs: number, ...codes: FindingCode[]) =>
   withReasons([REFUSED, ...codes], (result) => {
     failing(cause)(result);
@@ -69,7 +69,7 @@ const full = withReasons([REFUSED, FULL], (result) => {
   failing('timeout_open')(result);
   Object.assign(result.environment.limits, { serverOpenFiles: 300, serverOpenFilesLimit: 300 });
 });
-/** Missing copies with any cause. */
+/** Returns a result with missing copies and these findings. */
 const missed = (...codes: FindingCode[]) =>
   withReasons(codes, ({ delivery }) => Object.assign(delivery ?? {}, { coverage: 0.9 }));
 const COPIES = until('delivery.coverage < 1');

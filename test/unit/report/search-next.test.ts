@@ -1,4 +1,4 @@
-/** Levels that a search tries, against simulated deployments. */
+/** Tests the levels that a search tries, with simulated deployments. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { DEPLOYMENTS, RULES, summarize } from '../../../bench/bench-search.ts';
@@ -18,7 +18,7 @@ interface Simulated {
   before?: Tried[];
 }
 
-/** Searches until the end, or for at most `most` runs. */
+/** Searches until the end, or for at most `maxRuns` runs. */
 function search({ deployment, rules, snap = whole, ceiling = NO_CEILING, before = [] }: Simulated, maxRuns = 100) {
   const runs = [...before];
   for (let fresh = 0; fresh < maxRuns; fresh++) {
@@ -74,7 +74,7 @@ describe('a search', () => {
   });
 
   it('a search lowers its answer if confirmations break', () => {
-    // Between 40,000 and 42,000, only the first run holds.
+    // Between 40,000 and 42,000, only the first run at a level holds.
     const noisy = search({
       deployment: (level, tries) => (level >= 42_000 || (level > 40_000 && tries > 0) ? 'breaks' : 'holds'),
     });
@@ -130,7 +130,7 @@ describe('a search', () => {
     assert.equal(search({ deployment: () => 'holds', rules: { to: 4100 } }).held, 4100, 'however near');
     const machine = search({ deployment: () => 'holds', ceiling: 5000 });
     assert.deepEqual([machine.end, machine.held], ['doctor', 5000]);
-    // Just above the held level, an estimate is not worth a run.
+    // A ceiling that is only slightly above the held level is not tried, because it is an estimate.
     assert.equal(search({ deployment: () => 'holds', ceiling: 4100 }).held, 4000);
     assert.deepEqual(search({ deployment: () => 'holds', ceiling: 600 }).levels, [600, 600, 600]);
     const minimal = search({ deployment: () => 'holds', ceiling: 600, snap: (level) => Math.max(700, level) });
@@ -138,7 +138,7 @@ describe('a search', () => {
   });
 
   it('a search ends if there is no level in between, or none above', () => {
-    // Rates of 100 arrivals in whole seconds, at least two.
+    // Possible rates: 100 arrivals in a whole number of seconds, at least two.
     const snap = (rate: number) => 100 / Math.max(2, Math.ceil(100 / rate - 1e-9));
     const coarse = search({ deployment: breaksAbove(30), rules: { from: 5 }, snap });
     assert.deepEqual([coarse.end, coarse.held, coarse.broke], ['found', 25, 100 / 3]);
@@ -171,12 +171,12 @@ describe('a search', () => {
       assert.deepEqual([end, held > 7800 && held <= 8000], ['found', true], `${at}: ${held}`);
       assert.ok(runs.some(({ level, purpose }) => level === at && purpose === 'again'));
     }
-    // Only a bad start: the level is tried again once another one has held.
+    // Only the first run of the search fails. The level is tried again after another level has held.
     assert.deepEqual(once(1000).levels.slice(0, 4), [1000, 500, 1000, 1000]);
   });
 
   it('a search rests after each run that broke, and longer until the held level holds again', () => {
-    // For two runs after a break of another level, nothing holds.
+    // After a break of another level, no level holds for two runs.
     const recovering = search({
       deployment: (level, _, runs) => {
         const broken = runs.findLastIndex((run) => run.level > 1500 && run.outcome === 'breaks');
@@ -234,8 +234,8 @@ describe('a search', () => {
 
   it('a search reports the maximum number of remaining runs', () => {
     const deployment = breaksAbove(41_000);
-    // 1000 holds twice and 2000 breaks twice: six halvings of 1000 to less than 25, three controls, and a confirmation
-    // of each.
+    // Level 1000 holds twice and 2000 breaks twice. Six halvings of 1000 give less than 25; three controls and a
+    // confirmation of each level are added.
     const first = search({ deployment: breaksAbove(1000) }, 4).runs;
     const open = { level: 1500, purpose: 'bisect', outcome: 'breaks', blame: 'deployment' } as const;
     const lefts = [first, [...first, open], [open, open]].map((made) => runsLeft(made, RULES));

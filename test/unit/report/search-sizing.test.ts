@@ -8,7 +8,7 @@ const MB = 1024 ** 2;
 
 type Change = (result: ReturnType<typeof resultWithPings>) => unknown;
 
-/** Sizing for a level that broke, after a change of its result. */
+/** Returns the sizing for a level that broke, after a change of its result. */
 function sized(change: Change = () => {}, broke = true) {
   const result = resultWithPings();
   change(result);
@@ -20,13 +20,13 @@ it('sizes machines by connections held, memory and CPU, each with headroom, and 
   assert.ok(sizing);
   const [held, memory, cpu] = sizing.walls;
   assert.deepEqual([held?.max, held?.assumption], [5000, '5,000 connections were held']);
-  // About 110 MB of workers and 9 MB of nginx, plus the headline for each connection.
+  // The memory is about 110 MB of workers and 9 MB of nginx, plus the headline for each connection.
   const { bytes, inService } = resultWithPings().memory.perConnection ?? assert.fail('no headline');
   assert.ok(bytes && inService);
   assert.ok(Math.abs((memory?.max ?? 0) / (((8192 - 119) * MB) / inService) - 1) < 0.03, String(memory?.max));
   const [needs, keeps] = [inService, bytes].map((size) => (size / 1024).toFixed(1).replace('.', '\\.'));
   assert.match(memory?.assumption ?? '', new RegExp(`${needs} KB .*${keeps} KB\\).* 1\\d\\d\\.\\d MB;`));
-  // 2.1 + 0.4 % of a core for 5,000 connections.
+  // The CPU is 2.1 % plus 0.4 % of a core for 5,000 connections.
   assert.ok(Math.abs((cpu?.max ?? 0) - 400_000) <= 1);
   assert.match(cpu?.assumption ?? '', /take 0\.005 cores per 1,000 with a ping every 25 s, and 1,000 connects/);
   assert.deepEqual(columns(sizing.rows, 'users', 'machines'), {
@@ -35,14 +35,14 @@ it('sizes machines by connections held, memory and CPU, each with headroom, and 
   });
   const [first] = sizing.rows;
   assert.ok(Math.abs((first?.idleCores ?? 0) - 0.000005 * 3334) < 1e-9);
-  // 0.74 s per 1,000 connects, with 1.4 cores less those of idle connections.
+  // The CPU is 0.74 s per 1,000 connects. Of 1.4 cores, the CPU of idle connections is subtracted.
   assert.ok(Math.abs((first?.reconnectSeconds ?? 0) - (0.74 * 3.334) / (1.4 - 0.01667)) < 1e-3);
 });
 
 it('sizing has no limits of an unseen machine, or of missing figures', () => {
   const remote: Change = ({ run, workers }) => {
     Object.assign(run, { profile: 'remote', target: 'https://staging.example.com' });
-    // Report themselves, but not their machine.
+    // The workers report themselves, but not their machine.
     workers.push({} as never);
   };
   assertEach(sized(remote)?.walls, ({ max, assumption }) => [max, /runs elsewhere/.test(assumption)], [
@@ -61,7 +61,7 @@ it('sizing has no limits of an unseen machine, or of missing figures', () => {
   assert.equal(noisy?.walls[2]?.max, null);
 });
 
-/** Memory of all connections on one machine, in bytes. */
+/** Returns the memory of all connections on a single machine, in bytes. */
 const bytesOf = (change?: Change) => sized(change)?.rows[0]?.memoryBytes ?? Number.NaN;
 
 /** Memory of nginx without connections. */
@@ -78,7 +78,7 @@ const nginxAtZero =
 it('sizing includes all memory of the deployment: each connection by the headline', () => {
   const whole = bytesOf();
   const needed = resultWithPings().memory.perConnection?.inService ?? 0;
-  // 3,334 connections on each of three machines, within the noise of the fitted plateaus.
+  // Each of three machines has 3,334 connections. The tolerance is the noise of the fitted plateaus.
   assert.ok(Math.abs(whole / (119 * MB + 3334 * needed) - 1) < 0.05, `${whole}`);
   const CASES: Record<string, [change: Change, moreBytes: number]> = {
     'no memory of the generator': [nginx({ belongsTo: 'generator' }), -NGINX_BYTES],
@@ -113,10 +113,10 @@ it('sizing follows the lowest limit, and is empty if no connection fits', () => 
     [() => {}, true, 'held', 3500, false],
     [() => {}, false, 'held', 3500, true],
     [({ connections }) => Object.assign(connections, { held: null, peak: 1000 }), true, 'held', 700, false],
-    // 140 MB, less 119 MB without connections, at 21,140 bytes each.
+    // The memory is 140 MB, minus 119 MB without connections, at 21,140 bytes per connection.
     [memory(200 * MB), true, 'memory', 1041, false],
     [limits({ containerMemoryBytes: 200 * MB }), true, 'memory', 1041, false],
-    // 5e-6 cores for each connection.
+    // Each connection needs 5e-6 cores.
     [limits({ cpuQuotaCores: 0.01 }), true, 'cpu', 1400, false],
     [limits({ cpuQuotaCores: 0.01 }), false, 'cpu', 1400, false],
   ];

@@ -1,4 +1,4 @@
-/** Numbers worked by hand, with Student's t from its printed table. */
+/** Tests statistics with numbers that were calculated by hand, with Student's t from its printed table. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
 import { holm, rankSumP } from '../../../report/statistics/rank-sum.ts';
@@ -46,7 +46,7 @@ test('the confidence interval of a line equals that of R: lm(y ~ x), confint()',
   assert.ok(fit);
   near(fit.slope, 1.99, 1e-9);
   near(fit.intercept, 0.05, 1e-9);
-  // Residual standard error 0.1888562 with 3 degrees of freedom; slope's standard error 0.0597216.
+  // The standard error of the residuals is 0.1888562 with 3 degrees of freedom, and that of the slope is 0.0597216.
   near(fit.low95, 1.99 - 3.182446 * 0.0597216, 1e-4);
   near(fit.high95, 1.99 + 3.182446 * 0.0597216, 1e-4);
   near(fit.r2, 0.9973, 1e-4);
@@ -101,7 +101,7 @@ describe('spreadOf', () => {
   it('spreadOf has mean, deviation and interval of three runs', () => {
     const { runs, mean, min, max, deviation, low95, high95 } = spread(10, 12, 14);
     assert.deepEqual({ runs, mean, min, max, deviation }, { runs: 3, mean: 12, min: 10, max: 14, deviation: 2 });
-    // t(0.95, 2) = 4.303; 4.303 × 2 ÷ √3 = 4.969
+    // t(0.95, 2) = 4.303, and 4.303 × 2 ÷ √3 = 4.969.
     near(low95, 12 - 4.969);
     near(high95, 12 + 4.969);
   });
@@ -121,7 +121,8 @@ describe('spreadOf', () => {
 
 describe('meansApart', () => {
   it('meansApart uses Welch’s test, each side with its own deviation', () => {
-    // Variances 4 and 16 of 3 and 4 runs: 4/3 and 4. √(5.333) = 2.309; 5.333² ÷ (1.333²/2 + 4²/3) = 28.444 ÷ 6.222 = 4.571
+    // Variances are 4 and 16, of 3 and 4 runs: 4/3 and 4. √(5.333) = 2.309; 5.333² ÷ (1.333²/2 + 4²/3) = 28.444 ÷ 6.222
+    // = 4.571.
     const a = spread(10, 12, 14);
     const b = { ...spread(20), runs: 4, deviation: 4 };
     const estimate = meansApart(a, b);
@@ -131,7 +132,7 @@ describe('meansApart', () => {
   });
 
   it('meansApart gives a single run the spread of the repeats on the other side', () => {
-    // 2 × √(1/3 + 1) = 2.309, with the repeats' 2 degrees
+    // The error is 2 × √(1/3 + 1) = 2.309, with the 2 degrees of freedom of the repeats.
     const estimate = meansApart(spread(10, 12, 14), spread(20));
     near(estimate?.value, 8);
     near(estimate?.error, 2.309);
@@ -140,7 +141,7 @@ describe('meansApart', () => {
   });
 
   it('meansApart uses the own error of a single run if that is larger', () => {
-    // √(2²/3 + 5²) = 5.132
+    // The error is √(2²/3 + 5²) = 5.132.
     near(meansApart(spread(10, 12, 14), spread(20), 5)?.error, 5.132);
     near(meansApart(spread(10, 12, 14), spread(20), 1)?.error, 2.309);
   });
@@ -158,7 +159,7 @@ describe('meansApart', () => {
 
 describe('pooled noise', () => {
   it('pooled noise is the relative deviation of equal runs, over all combinations with several runs', () => {
-    // Shares of √2 ÷ 10 and 10 ÷ 200: √((0.02 + 2 × 0.0025) ÷ 3) = 9.129 %
+    // The relative deviations are √2 ÷ 10 and 10 ÷ 200: √((0.02 + 2 × 0.0025) ÷ 3) = 9.129 %.
     const noise = pooledNoise([spread(9, 11), spread(190, 200, 210), spread(7), spread(0, 0)]);
     near(noise?.share, 0.09129, 0.00001);
     assert.equal(noise?.degrees, 3);
@@ -170,7 +171,7 @@ describe('pooled noise', () => {
       { share: 0.05, degrees: 9 },
       { share: 0.1, degrees: 8 },
     ];
-    // 1 and 2, of two runs each: √(1/2 + 4/2) = 1.581
+    // The deviations are 1 and 2, of two runs each: √(1/2 + 4/2) = 1.581.
     const difference = levelsApart(spread(10, 10), spread(20, 20), noises, noises);
     near(difference?.estimate.error, 1.581);
     assert.deepEqual(
@@ -178,7 +179,7 @@ describe('pooled noise', () => {
       [10, 8],
       'both share the runs of a level',
     );
-    // 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236
+    // The runs 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236.
     near(levelsApart(spread(10), spread(18, 22), noises, noises)?.estimate.error, 2.236);
     const own = levelsApart(spread(9, 10, 11, 10), spread(20, 20, 21, 19), noises, noises);
     assert.equal(own?.isPooled, false, 'four runs show their own');
@@ -203,7 +204,7 @@ describe('rankSumP', () => {
   });
 
   it('rankSumP is Fisher’s exact test for values of zero or one', () => {
-    // 1 of 5 against 4 of 5: 2 × (C(5,1) C(5,4) + 1) ÷ C(10,5) = 52 ÷ 252
+    // The counts are 1 of 5 and 4 of 5: 2 × (C(5,1) C(5,4) + 1) ÷ C(10,5) = 52 ÷ 252.
     near(rankSumP([0, 0, 0, 0, 1], [0, 1, 1, 1, 1]), 52 / 252, 1e-9);
     assert.equal(rankSumP([0, 0, 1], [1, 0, 0]), 1);
   });
@@ -212,7 +213,7 @@ describe('rankSumP', () => {
 it('a smaller difference needs more runs to be detected, and a zero difference needs infinitely many', () => {
   const estimate = { value: 0, error: 10, degrees: 8 };
   const runs = [100, 20, 10].map((margin) => runsNeeded(estimate, 5, 0.99, margin) ?? 0);
-  // Four times the runs halve the error: (2.6 + 0.85) × 10 × √(5 ÷ n) = 10
+  // Four times as many runs halve the error: (2.6 + 0.85) × 10 × √(5 ÷ n) = 10.
   assert.ok(
     runs[0] === 6 && (runs[1] as number) > 14 && (runs[2] as number) > 55 && (runs[2] as number) < 66,
     `${runs}`,
@@ -222,7 +223,7 @@ it('a smaller difference needs more runs to be detected, and a zero difference n
 
 describe('intervalOf', () => {
   it('intervalOf uses Student’s t, with fractions of a degree rounded down', () => {
-    // t(0.95, 4) = 2.776
+    // The quantile is t(0.95, 4) = 2.776.
     const { low, high } = intervalOf({ value: 8, error: 2.309, degrees: 4.571 }, 0.95);
     near(low, 8 - 6.41, 0.01);
     near(high, 8 + 6.41, 0.01);
@@ -235,16 +236,16 @@ describe('estimatesApart', () => {
       { value: 100, error: 3, degrees: 3 },
       { value: 110, error: 4, degrees: 3 },
     );
-    // 25² ÷ (81/3 + 256/3) = 625 ÷ 112.333
+    // The degrees of freedom are 25² ÷ (81/3 + 256/3) = 625 ÷ 112.333.
     assert.deepEqual([value, error], [10, 5]);
     near(degrees, 5.564);
   });
 });
 
 it('the detectable difference is found in four of five comparisons, with degrees rounded down', () => {
-  // t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376
+  // The quantiles are t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376.
   near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
   near(detectableBy({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));
-  // Below the threshold of a difference, nothing is detectable.
+  // A difference below the threshold is not detectable.
   near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 20), 20 + 2 * 0.941);
 });

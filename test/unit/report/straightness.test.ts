@@ -7,7 +7,7 @@ const MB = 1024 * 1024;
 /** Fixed errors in MB that look random. */
 const NOISE = [0.4, -0.7, 0.2, 0.6, -0.5];
 
-/** Memory in MB at 0, 250, … 1,000 connections, from 100 MB. */
+/** Returns memory at 0, 250, … 1,000 connections. It starts at 100 MB. */
 function series(mbAt: (share: number) => number, noise = 0): Point[] {
   return NOISE.map((error, index) => ({ x: index * 250, y: (100 + mbAt(index / 4) + noise * error) * MB }));
 }
@@ -41,7 +41,7 @@ describe('a curve of memory', () => {
     assert.ok(!isCurved(series((share) => 10 * (0.92 * share + 0.08 * share ** 2))));
     const noisy = series((share) => 10 * (0.8 * share + 0.2 * share ** 2), 0.25);
     const bend = bendOf(noisy);
-    // From the covariance matrix of the parabola's coefficients; t(0.99, 2) = 9.925
+    // The expected values are from the covariance matrix of the parabola's coefficients; t(0.99, 2) = 9.925.
     const [share, halfWidth] = [bend?.share ?? 0, bend?.halfWidth ?? 0];
     assert.ok(Math.abs(share - 0.3733) < 1e-4 && Math.abs(halfWidth - 1.6908) < 1e-4, `${share} ± ${halfWidth}`);
     assert.ok(!isCurved(noisy));
@@ -50,7 +50,7 @@ describe('a curve of memory', () => {
 
 describe('the bend', () => {
   it('the bend is the change of the cost from the first connection to the last, as a share of the average', () => {
-    // 10 · (0.5 s + 0.5 s²) costs from 5 to 15.
+    // The curve is 10 · (0.5 s + 0.5 s²), so the cost rises from 5 to 15.
     const bend = bendOf(series((share) => 10 * (0.5 * share + 0.5 * share ** 2)));
     assert.ok(bend && Math.abs(bend.share - 1) < 1e-6 && bend.halfWidth < 1e-6);
     const later = series((share) => 10 * (0.5 * share + 0.5 * share ** 2)).map(({ x, y }) => ({ x: x + 5000, y }));

@@ -1,4 +1,7 @@
-/** Results, scenarios and errors with hostile names: printing them controls neither a terminal nor a CI system. */
+/**
+ * Tests results, scenarios and errors with hostile names. Printing them must control neither a terminal nor a CI
+ * system.
+ */
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +31,7 @@ function assertHarmless(text: string): void {
   assert.doesNotMatch(text, COMMAND);
 }
 
-/** A result with hostile text in every field and figure name. */
+/** Returns a result with hostile text in every field and in every name of a figure. */
 function untrustedResult(): Result {
   const result = perfectResult();
   Object.assign(result.run, { id: EVIL, scenario: EVIL, target: EVIL });

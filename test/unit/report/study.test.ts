@@ -34,7 +34,7 @@ function resultOf(tls: keyof typeof TLS, workers: number, noise: number): Result
   return result;
 }
 
-/** One run for each noise, of each combination. */
+/** Returns one run of each combination for each noise. */
 function runsOf(...noises: number[]): { levels: Record<string, Level>; result: Result }[] {
   const combinations = (['off', 'on'] as const).flatMap((tls) => [1, 2].map((workers) => ({ tls, workers })));
   return combinations.flatMap(({ tls, workers }) =>
@@ -42,7 +42,10 @@ function runsOf(...noises: number[]): { levels: Record<string, Level>; result: R
   );
 }
 
-/** Twelve runs; the runs of `on` with two workers were refused, INVALID, and never made. */
+/**
+ * Returns a study of twelve runs. For `on` with two workers, one run was refused, one is INVALID, and one was never
+ * made.
+ */
 function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
   const runs: MeasuredRun[] = runsOf(-20, 0, 20).slice(0, 11);
   runs[9] = { levels: { TLS: 'on', workers: 2 }, result: undefined };
@@ -76,7 +79,7 @@ describe('a study with holes', () => {
   });
 
   it('a study doubts a name whose levels leave no trace in the results, and conditions that changed', () => {
-    // TLS is invisible in these results; the workers are in their settings.
+    // The results do not show TLS, but their settings show the workers.
     assert.deepEqual(doubtsOf(runs.slice(0, 9), questionsOf(PLAN, runs.slice(0, 9))), []);
     const whole = studyWithHoles().runs.map((run, index) => ({
       ...run,

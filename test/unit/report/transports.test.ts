@@ -26,7 +26,7 @@ external.run.engine = 'socketio-v3';
 const notKnown = perfectResult();
 notKnown.connections.compression = null;
 
-/** Older results have only the options. */
+/** Results of older versions have only the options of the clients. */
 const CLIENTS: [what: string, result: Result, clients: RegExp | null][] = [
   ['clients of older results', resultOf(null), /^WebSocket-only clients$/],
   ['polling clients of older results', resultOf(null, { transports: ['polling'] }), /^polling-only clients$/],

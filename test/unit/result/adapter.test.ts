@@ -1,4 +1,4 @@
-/** Detection of a missing adapter: connections of two processes get separate broadcasts. */
+/** Tests the detection of a missing adapter: connections of two processes receive different broadcasts. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
@@ -23,15 +23,15 @@ const ONE = [part(3, 77), part(3, 77), part(3, 77)];
 
 interface Known {
   losses?: LossTotals;
-  /** Connections of each process, as the kernel lists them. */
+  /** Connections of each process, from the kernel's list. */
   held?: number[];
   change?: (measured: Measurements) => void;
   receipts?: Partial<ReceiptTotals>;
-  /** Channels and patterns of Redis. */
+  /** Numbers of channels and patterns in Redis. */
   subscribed?: object;
 }
 
-/** @param processes of the server that hold connections */
+/** @param processes number of server processes with connections */
 function judged(
   rows: Partial<FrozenBroadcast>[],
   processes: number,
@@ -64,7 +64,10 @@ const histogramOf = (values: number[]) => {
   return encodeHistogram(histogram);
 };
 
-/** Losses of five connections over three broadcasts. @param others copies lost by each loser that received some */
+/**
+ * Returns losses of five connections over three broadcasts.
+ * @param others lost copies of each connection that received some copies
+ */
 function spread(losers: number, receivedNone: number, others: number[]): LossTotals {
   const [lost, expected] = [others, Array(losers).fill(3)].map(histogramOf) as [string, string];
   return { ...NO_LOSSES, members: 5, losers, receivedNone, lost, expected };

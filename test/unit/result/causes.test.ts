@@ -1,4 +1,4 @@
-/** The run's own counts can refute that one finding causes another. */
+/** Tests that the run's counts can refute a cause of a finding. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { conclude } from '../../../plugin/findings/conclude.ts';
@@ -36,7 +36,7 @@ const lost =
   (causes: Record<string, number>): Change =>
   ({ connections }) =>
     Object.assign(connections, { lost: causes });
-/** Time on the run's clock, which the samples share. */
+/** Returns a process that ends at this time of the run. Samples use the same clock. */
 const ends =
   (seconds: number, layer = 'worker'): Change =>
   (_, measured) => {
@@ -61,7 +61,7 @@ const changed =
     const parts = names.map((name) => ({ name, layer: LAYERS[name] ?? 'worker' }));
     observations.note('partsChanged', { when: WHEN, parts, since });
   };
-/** Broadcast 6 was sent at 91.2 s. */
+/** Returns a run whose broadcast 6, sent at 91.2 s, has missing copies. */
 const missing =
   (open: number, closed = 0): Change =>
   ({ delivery }) => {
@@ -71,7 +71,7 @@ const missing =
     Object.assign(batch, losses, { received: batch.expected - open - closed });
     Object.assign(delivery, losses, { received: delivery.expected - open - closed });
   };
-/** 5,000 connections, 2,500 on each worker. */
+/** Returns a run of 5,000 connections, 2,500 on each worker. The given number of them lost copies. */
 const lostBy = (losers: number): Change =>
   set('delivery', {
     losses: { members: 5000, losers, receivedNone: 0, ...{ fewest: 1, median: 1, most: 1, broadcasts: 12 } },
@@ -83,7 +83,7 @@ const silentHost: Change = (_, { observations }) => observations.note('hostLost'
 const redisSilent: Change = (_, { observations }) =>
   observations.note('redisSilent', { when: WHEN, name: 'Redis', failure: 'gone' });
 
-/** Ten connections wait six seconds for a free slot on a saturated machine. */
+/** Returns a run on a saturated machine in which ten connections wait six seconds for a free slot. */
 const limited =
   (slowestMs: number, others: number): Change =>
   (result, measured) => {
@@ -98,7 +98,7 @@ const limited =
     Object.assign(result.connections, { overTime: { ...overTime, ...quiet, slowestMs: slowest } });
     Object.assign(result.connections, { achievedRatePerSec: 4, configuredRatePerSec: 7 });
   };
-/** Server-side times of the handshake and of the namespace connect. */
+/** Changes the times of the server in the handshake and in the namespace connect. */
 const stages = (upgrade: number, namespace: number) =>
   set('connections', { stagesMs: { upgrade: summaryOf(60, upgrade), namespace: summaryOf(60, namespace) } });
 const machineFull: Change = ({ machine, generator }) => {
@@ -111,7 +111,7 @@ const unpublished =
     measured.unsent = [{ seq: 1, message: 'its publisher had ended', publisherEnd }];
   };
 
-/** Some connections time out while others succeed within 100 ms. */
+/** Returns a run in which some connections time out while others succeed within 100 ms. */
 const timedOut =
   (cause: string, delayMaxMs = 10): Change =>
   (result, measured) => {
@@ -123,12 +123,12 @@ const redisWaits =
   (t: number): Change =>
   ({ samples }) =>
     void samples.push({ t, connections: 0, redisServer: { outputBufferBytes: 1e8 } });
-/** Full ledgers dropped some broadcasts as a whole. */
+/** Run with full ledgers that dropped some broadcasts completely. */
 const ledgerFull: Change = (_, measured) => {
   measured.ownEvent = { ...newOwnEvent('said', '$.0', 'server', false), published: 20, seen: 20, skipped: 3 };
 };
 
-/** Ten connections failed after the server had refused the run's own clients. */
+/** Returns a run with ten failed connections, after the server had refused the run's own clients. */
 const refusedWith =
   (cause: string, words: string): Change =>
   ({ connections }, { observations }) => {
@@ -141,7 +141,7 @@ const mostFailed: Change = (result, measured) => {
   measured.observations.note('plateauMoved', { from: 2000, to: 1999 });
 };
 
-/** The server stalled until all copies arrived together; one broadcast was never confirmed. */
+/** Returns a run whose server stalled, so that all copies arrived together. One broadcast was never confirmed. */
 const stalledFor =
   (seconds: number): Change =>
   ({ delivery }, measured) => {
@@ -154,7 +154,7 @@ const stalledFor =
     measured.unknown.push({ ...order, seq: 6, message: 'no confirmation within 15.0 s' });
     measured.samplesBeganAtUs = 0;
   };
-/** The application closed all 60 connections with a code before any broadcast. */
+/** Returns a run whose application closed all 60 connections with a code before the broadcasts. */
 const nobodyLeft =
   (count: number): Change =>
   (result, measured) => {

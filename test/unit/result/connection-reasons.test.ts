@@ -23,7 +23,7 @@ const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } a
 describe('lost connections', () => {
   const samples = [0, 600, 598, 310, 294, 0].map((connections, t) => ({ t, connections }));
   const stages = Object.entries({ ramp: 0, hold: 3, disconnect: 4.5 }).map(([name, t]) => ({ name, t }));
-  /** @param notReturned dropped connections that did not return, by cause */
+  /** @param notReturned number of dropped connections that did not return, by cause */
   const faulty = (notReturned: Record<string, number>, returned: number) => {
     const curve = [{ ms: 100, connected: 500 + returned, attempts: 0, returns: 0 }];
     return idleAnd({ fault: plannedFault({ notBack: notReturned, back: returned, curve }) });
@@ -39,7 +39,7 @@ describe('lost connections', () => {
     measured: { peakConnections: 590 },
   };
   const DROPPED = 'CONNECTIONS_DROPPED';
-  /** @param rampSeconds length of the ramp */
+  /** @param rampSeconds length of the ramp in seconds */
   const aged = (rampSeconds: number, ...seconds: number[]): Changes => {
     const ages = seconds.flatMap((one) =>
       Array.from({ length: 20 }, (): EndKind['samples'][number] => [one * 1000, 0, 0, 0]),
@@ -189,7 +189,7 @@ describe('lost connections', () => {
 
   describe('a common cause of lost connections', () => {
     const BY_SERVER = 'io server disconnect';
-    /** @param kind of closes, one second apart, each with its number of messages */
+    /** @param kind kind of the closes; they occur one second apart, each after the given number of messages */
     const common = (kind: Partial<EndKind>, sent: number[], endedInterval: number[] = []): Changes => {
       const ends = [
         endKind({ count: 600, samples: sent.map((count, index) => [4000 + 1000 * index, count, 0, 9]), ...kind }),

@@ -55,7 +55,7 @@ describe('connections of several engines', () => {
   });
 });
 
-/** Connections that a process opened, in tenths of a second. */
+/** Returns the connections that a process opened in each tenth of a second. */
 const openings = (counts: number[], startedAtUs = 0) => ({
   openings: { startedAtUs, intervalUs: 100_000, counts },
 });
@@ -88,7 +88,7 @@ describe('the achieved rate', () => {
       10,
     ],
     ['the achieved rate excludes connections that failed while they waited', REFUSED, [ramp(10, 500)], 42, 10],
-    // 101 connections, the last one 6 s after the first, plus the time of one connection.
+    // The rate is that of 101 connections: the last opened 6 s after the first, plus the time of one connection.
     [
       'the achieved rate is lower where a freeze held up the end of the ramp',
       HELD_UP,
@@ -104,7 +104,7 @@ describe('the achieved rate', () => {
       2,
     ],
     ['the achieved rate excludes pauses and reconnects after the last ramp', TWO_RAMPS, two, 100, 2],
-    // 40 connections from 1.0 s to 1.6 s, plus the time of one.
+    // The rate is that of 40 connections from 1.0 s to 1.6 s, plus the time of one connection.
     [
       'the achieved rate adds up processes that started at different times',
       [early, late],

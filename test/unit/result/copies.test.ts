@@ -10,7 +10,7 @@ import { assertNames, type Change, deliveryReasons, testCases, WORKER } from '..
 
 type Case = [what: string, Partial<FrozenBroadcast>, Partial<ReceiptTotals>, code?: string, ...details: string[]];
 
-/** Findings of a run with one broadcast to two members. */
+/** Returns the findings of a run with one broadcast to two members. */
 function reasons(row: Partial<FrozenBroadcast>, receipts: Partial<ReceiptTotals>, uncertaintyUs = 0) {
   const measured = measurements({
     sent: [sent(1, 3)],
@@ -73,7 +73,7 @@ describe('copies of a broadcast', () => {
   });
 });
 
-/** The last `late` broadcasts are sent `lateMs` after their planned time. */
+/** Returns broadcasts. The last `late` of them are sent `lateMs` after their planned time. */
 function broadcasts(count: number, late: number, lateMs: number, intervalMs = 50): SentBroadcast[] {
   return Array.from({ length: count }, (_, index) => {
     const intendedAtUs = index * intervalMs * 1000;

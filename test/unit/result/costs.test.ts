@@ -19,7 +19,7 @@ const plateaus = [0, 100, 200].map((connections) => ({
   },
 }));
 
-/** @param samples the layers of each second */
+/** @param samples layers in each second */
 function figures(changes: Partial<Measurements> = {}, ...samples: Record<string, LayerSample>[]) {
   const rows = samples.map((layers, t): SampleRow => Object.assign({ t, connections: 200 }, layers));
   return memoryFigures(measurements({ plateaus, peakConnections: 200, ...changes }), { layers: LAYERS, samples: rows });
@@ -88,14 +88,14 @@ for (const [what, changes, follows] of [
 const MB = 1024 * 1024;
 const STAGES = Object.entries({ baseline: 0, ramp: 1, hold: 10, broadcasts: 20, drain: 30, disconnect: 35 });
 
-/** 10 KB at rest for each connection, plus as much garbage before each collection. */
+/** Each connection uses 10 KB at rest, and as much garbage before a collection. */
 const busy = [0, 1000, 2000, 3000, 4000].map((connections) => ({
   connections,
   layers: { workerPss: 100 * MB + connections * 10_240 },
   inService: { workerPss: 100 * MB + connections * 20_480 },
 }));
 
-/** @param pssMb of the workers, by second */
+/** @param pssMb PSS of the workers, by second */
 function inSeconds(pssMb: Record<number, object>) {
   const samples = Object.entries(pssMb).map(([t, worker]) => ({ t: Number(t), connections: 4000, worker }));
   const stages = STAGES.map(([name, t]) => ({ name, t }));
@@ -108,7 +108,7 @@ describe('memory in service', () => {
     const { perConnectionBytes, inService } = inSeconds({});
     assert.equal(Math.round(perConnectionBytes.workerPss?.slope ?? 0), 10_240);
     const { slope, low95, high95 } = inService?.perConnectionBytes.workerPss ?? {};
-    // The peak is one observation.
+    // The peak is a single observation, so there is no interval.
     assert.deepEqual([Math.round(slope ?? 0), low95, high95], [20_480, null, null]);
     assert.deepEqual(inService?.plateaus[1], { connections: 1000, workerPss: 100 * MB + 20_480_000 });
   });

@@ -6,15 +6,15 @@ import { cpuLines } from '../../../report/answer/cpu-line.ts';
 import { parts, ramp, type Windows, window, workerOf } from '../../helpers/cpu-windows.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-/** No CPU before the first connection, and a tenth of a core in the hold. */
+/** CPU windows: none before the first connection, and a tenth of a core in the hold. */
 const STEADY = { unloaded: parts(0, ...Array<number>(10).fill(0)), idle: parts(0, ...Array<number>(10).fill(100_000)) };
 
-/** Simulated application, in milliseconds of CPU. */
+/** A simulated application. CPU times are in milliseconds. */
 interface App {
   connectMs: number;
   /** CPU of each idle connection per second. */
   heldMs?: number;
-  /** Timer that blocks for `ms` every `everyMs`; `phase` is its offset as a part of the period. */
+  /** Timer that blocks for `ms` every `everyMs`. `phase` is its offset as a share of the period. */
   timer?: { ms: number; everyMs: number; phase: number };
   /** Share of the connections that stay open. */
   keeps?: number;
@@ -23,7 +23,7 @@ interface App {
   rampSeconds?: number;
 }
 
-/** CPU readings: before the first connection, in two ramps of ten connects per second, and in the hold. */
+/** Returns CPU readings: before the first connection, in two ramps of ten connects per second, and in the hold. */
 function runOf({
   connectMs,
   heldMs = 0,
@@ -46,7 +46,7 @@ function runOf({
     held += joined;
     usedMs += connects * connectMs + mean * heldMs * seconds;
     const before = readUs;
-    // The kernel counts in ticks.
+    // The kernel counts CPU time in ticks of 10 ms.
     readUs = Math.floor((usedMs + timerMs(atMs)) / 10) * 10_000;
     return window(seconds, connects, readUs - before, mean);
   };
@@ -100,7 +100,7 @@ describe('the interval of CPU per connect', () => {
           0,
         ) ?? 0;
       const { high95 = 0 } = workerOf(run).intervals?.rampSecondsPerThousandConnects ?? {};
-      // 60 connects, with the resolution of the kernel.
+      // The run has 60 connects, and the resolution is that of the kernel.
       assert.ok(high95 <= (usedMs / 1000 + 20) / 60, `${high95}`);
     }
   });

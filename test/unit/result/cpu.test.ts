@@ -10,12 +10,12 @@ import { parts, ramp, type Windows, window, workerOf } from '../../helpers/cpu-w
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
-/** A tenth of a core. */
+/** CPU use of a tenth of a core. */
 const STEADY = parts(0, ...Array<number>(10).fill(100_000));
-/** A tenth of a core on average, alternating between nothing and a fifth. */
+/** CPU use of a tenth of a core on average, alternating between nothing and a fifth. */
 const RESTLESS = parts(0, ...STEADY.map((_, index) => (index % 2 === 0 ? 0 : 200_000)));
 const NOTHING = parts(0, ...Array<number>(10).fill(0));
-/** A tenth of a core, plus 25 µs for each message. */
+/** CPU use of a tenth of a core, plus 25 µs for each message. */
 const BROADCASTS = parts(2000, ...Array<number>(5).fill(150_000));
 
 const FIGURES = {
@@ -26,7 +26,7 @@ const FIGURES = {
   message: 'clientMicrosecondsPerMessage',
 } as const;
 
-/** A figure and its margin of error; null: the figure or its interval is unknown. */
+/** Expected figure and margin of error. Null means that the figure or its interval is unknown. */
 type Case = [what: string, cpu: Windows, value: number | null, margin?: number | null];
 
 function check(figure: keyof typeof FIGURES, cases: Case[]): void {
@@ -49,7 +49,7 @@ const ALL = { unloaded: NOTHING, ramps: [ramp(125_000)], idle: STEADY, broadcast
 
 check('connect', [
   ['excludes the background, in a ramp half of it', ALL, 0.3],
-  // 1,000 of 2,000 connections: 500 wait in the first ramp, 1,500 in the second.
+  // On average, 1,000 of 2,000 connections were open: 500 in the first ramp, and 1,500 in the second.
   [
     'excludes CPU that earlier ramps caused',
     { ...ALL, ramps: [ramp(100_000), ramp(150_000, 1000)], idle: STEADY.map((one) => ({ ...one, held: 2000 })) },
@@ -67,9 +67,9 @@ it('CPU by connect has no lower bound if the background CPU is unknown', () => {
 
 check('idle', [
   ['has an interval of one tick if it is steady', ALL, 10, 0.1],
-  // t(9) = 2.262, deviation 10.54 %, over the root of ten.
+  // t(9) = 2.262, times the deviation of 10.54 %, divided by the root of ten.
   ['has an interval from the spread of its parts', { idle: RESTLESS }, 10, 7.541],
-  // t(3) = 3.182, deviation 0.8165 %, over the root of four; a tick in eight seconds is 0.125 %.
+  // t(3) = 3.182, times the deviation of 0.8165 %, divided by the root of four. A tick in eight seconds is 0.125 %.
   ['has an interval from few parts', { idle: [180, 200, 220, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 1.305],
   ['has an interval of one tick over all of it', { idle: [200, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 0.25],
   ['has no interval if it is a single part', { idle: parts(0, 100_000) }, 10, null],
@@ -80,7 +80,7 @@ check('idle', [
 
 const before = (us: number) => Array.from({ length: 10 }, () => window(0.5, 0, us));
 check('connections', [
-  // 10 % less 4 %; a tick in 10 s, and one in 5 s.
+  // The figure is 10 % minus 4 %. The margin combines a tick in 10 s and a tick in 5 s.
   ['is the excess over the time before', { unloaded: before(20_000), idle: STEADY }, 6, Math.hypot(0.1, 0.2)],
   ['is absent if the noise is as large', { unloaded: before(20_000), idle: RESTLESS }, null],
   ['is absent if it does not exceed the time before', { unloaded: before(50_000), idle: STEADY }, null],
@@ -90,12 +90,15 @@ check('connections', [
 const FOUR = parts(1000, 8e4, 1e5, 1e5, 12e4);
 const LATE = [800, 1000, 1200, 1000, 1000].map((units) => window(1, units, units * 100));
 check('copy', [
-  // 250,000 µs of 10,000 messages: one tick for them, and one for the mean of the background.
+  // The messages used 250,000 µs, for 10,000 messages. The margin is a tick for the messages and a tick for the mean of
+  // the background.
   ['excludes the background', ALL, 25, Math.SQRT2],
   ['excludes the messages of clients, which go on', { messages: parts(1000, 1e5, 1e5), broadcasts: BROADCASTS }, 25],
-  // Student's t of four degrees, 2.776, times the deviation, 15.81 µs, over the root of five; and a tick of 10 ms.
+  // The margin is Student's t of four degrees, 2.776, times the deviation of 15.81 µs, divided by the root of five, and
+  // a tick of 10 ms.
   ['has an interval from the spread of its parts', { broadcasts: parts(1000, 8e4, 9e4, 1e5, 11e4, 12e4) }, 100, 19.734],
-  // t(9) = 2.262 times the deviation, 105.4 ms, over the root of ten, for five seconds: 377 ms; and ticks.
+  // The margin is t(9) = 2.262 times the deviation of 105.4 ms, divided by the root of ten, for five seconds: 377 ms,
+  // and ticks.
   ["includes the background's", { idle: RESTLESS, broadcasts: parts(1000, 1e6, 1e6, 1e6, 1e6, 1e6) }, 900, 75.4583],
   ['does not count a copy as missing if it arrives in the next part', { broadcasts: LATE }, 100, 2],
   ['has no interval for four broadcasts', { broadcasts: FOUR }, 100, null],
@@ -110,10 +113,10 @@ check('copy', [
 const TIMED = parts(1000, ...Array<number>(5).fill(150_000));
 const ONLY_TIMER = Array<number>(5).fill(100_000);
 check('message', [
-  // All CPU of the hold: t(3) = 3.182, deviation 8.165 µs.
+  // The figure is all CPU of the hold. t(3) = 3.182, and the deviation is 8.165 µs.
   ['has an interval from the spread of its parts', { messages: parts(1000, 9e4, 1e5, 11e4, 1e5) }, 100, 13.2306],
   ['is absent if clients send no messages', ALL, null],
-  // A timer takes 100 of 150 ms a second. All parts are equal, so t(4) does not matter.
+  // A timer takes 100 of 150 ms each second. All parts are equal, so the interval has no spread.
   ['excludes a timer that runs while no messages are sent', { messages: TIMED, idle: STEADY }, 50],
   ['excludes a timer that runs before the first connection', { messages: TIMED, unloaded: STEADY }, 50],
   ['is absent if a timer of the server does the work', { messages: parts(1000, ...ONLY_TIMER), idle: STEADY }, null],
@@ -125,7 +128,7 @@ check('idle', [
 ]);
 
 it('subtracts the background CPU from each part in proportion to its length', () => {
-  // The last part includes the drain: nine seconds of a tenth of a core.
+  // The last part includes the drain: nine seconds with a tenth of a core.
   const broadcasts = [...BROADCASTS, window(10, 2000, 1_050_000)];
   const { broadcastMicrosecondsPerMessage, intervals } = workerOf({ idle: STEADY, broadcasts });
   assert.equal(broadcastMicrosecondsPerMessage, 25);

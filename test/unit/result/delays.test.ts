@@ -9,7 +9,10 @@ import { assertNames, type Change, verdictOf } from '../../helpers/verdict.ts';
 
 const EVERY_SECONDS = 0.3;
 
-/** @param timesMs from each broadcast to its first and last of four receivers @param servers processes of the server */
+/**
+ * @param timesMs times from each broadcast to its first and last of four receivers
+ * @param servers number of server processes
+ */
 function judged(timesMs: [first: number, last: number][], servers = 1, change: Change = () => {}) {
   const { findings } = verdictOf((result: Result, measured: Measurements) => {
     if (!result.delivery) return;

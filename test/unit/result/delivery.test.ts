@@ -24,11 +24,11 @@ function deliveryOf(changes: Changes, options: object = {}) {
   return deliveryFigures(measured, batchRows(measured), hookConfig(options));
 }
 
-/** Lost by two members. */
+/** Row of a broadcast that two members lost. */
 const LOST = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
 
 test('distinguishes broadcasts that missed the same connections from lost copies', () => {
-  /** Receiver sets in two processes, and the number of their ten members that missed each broadcast. */
+  /** Checksums of receivers in two processes, and the number of ten members that missed each broadcast. */
   const found = (...all: [receivers: number, missed: number][]) => {
     const frozen = all.flatMap(([receivers, missed], index) => [
       frozenBroadcast(index + 1, Array(10).fill(1000), { receivers: 5 }),
@@ -193,13 +193,14 @@ test('a broadcast to one of many rooms is expected at the members of that room',
 });
 
 describe('the reference receiver', () => {
-  /** Reference receiver on w0; it gets each broadcast 5 ms after it was sent. */
+  /** Returns a reference receiver on w0 that gets each broadcast 5 ms after its send. */
   const receiverOf = (seqs: number[], changes: object = {}) => ({
     ...{ worker: 'w0', joinedAtUs: 1, leftAtUs: undefined },
     receivedAtUs: new Map(seqs.map((seq) => [seq, sent(seq, 0).sentAtUs + 5000])),
     ...changes,
   });
-  // 1 by its own worker: p99 of the other receivers is 3 ms later. 2 by another worker. 3 by its own: it is the last.
+  // Broadcast 1 was published by the receiver's worker, and the p99 of other receivers is 3 ms later. Broadcast 2 was
+  // published by another worker. Broadcast 3 was published by the receiver's worker, and the receiver is the last.
   const broadcasts = {
     sent: [sent(1, 4), { ...sent(2, 4), worker: 'w1' }, sent(3, 4)],
     frozen: [frozenBroadcast(1, [2000, 8000]), frozenBroadcast(2, [9000, 9000]), frozenBroadcast(3, [1000, 2000])],

@@ -14,18 +14,18 @@ const SIMULATIONS = 60;
 interface Server {
   perConnection?: number;
   perSecond?: number;
-  /** Size in MB of a cache that fills within the first three waves. */
+  /** Size in MB of a cache that is filled within the first three waves. */
   cacheMb?: number;
-  /** Fragmentation in MB after one wave. */
+  /** Fragmentation in MB after one of the waves. */
   fragmentedMb?: number;
-  /** Bytes per connection of a wave that are freed only after the next wave. */
+  /** Bytes per connection that are freed only after the next wave. */
   lateBytes?: number;
   /** Standard deviation in MB: of each reading, and of the growth from wave to wave. */
   readingMb: number;
   stayingMb: number;
 }
 
-/** Waves of scenarios/waves.yml. */
+/** Waves of scenarios/waves.yml: number of connections, and seconds. */
 const UNEVEN = [...'LSSLLSSL'].map((size): [number, number] => (size === 'L' ? [10_000, 55] : [2500, 100]));
 const EVEN = UNEVEN.map((): [number, number] => [10_000, 60]);
 
@@ -52,7 +52,7 @@ function readings(normal: () => number, server: Server, waves: [number, number][
   });
 }
 
-/** @returns percentages over all simulations: intervals that contain the truth, and causes that they show */
+/** @returns percentages over all simulations: intervals that contain the true value, and confirmed causes */
 function simulated(server: Server, waves = UNEVEN) {
   const normal = normals(11);
   const drifts = Array.from({ length: SIMULATIONS }, () => driftOf(readings(normal, server, waves), 'waves'));
@@ -88,7 +88,7 @@ describe('waves of different sizes and rests', () => {
         const { perConnection = 0, perSecond = 0 } = server;
         const found = simulated({ ...server, ...deviations });
         const shownText = JSON.stringify(found);
-        // 95 %, less the deviation of 60 simulations.
+        // The minimum is 95 %, minus the deviation of 60 simulations.
         assert.ok(found.perConnection >= 90 && found.perSecond >= 90, shownText);
         const named = (percent: number, truth: number) => (truth > 0 ? percent >= 90 : percent <= 7);
         assert.ok(named(found.namesConnections, perConnection) && named(found.namesTime, perSecond), shownText);
@@ -167,7 +167,10 @@ describe('a leak is ruled out only with a bound below the cost of one connection
     assert.deepEqual(leaks(after(connections, false)), [true, true], `${connections}`);
   });
 
-  /** Six waves of `size`; each connection takes `costBytes` of the heap, which moves by 30 KB after the waves. */
+  /**
+   * Returns the figures of six waves of `size` connections. Each connection takes `costBytes` of the heap, and the heap
+   * varies by 30 KB after the waves.
+   */
   function figuresOf(size: number, costBytes: number, inspectors?: Measurements['inspectors']) {
     const closedAfter = (wave: number) => size * (wave + 1);
     const moments = Array.from({ length: 6 }, (_, wave) => ({
@@ -193,7 +196,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
   }
 
   it('a leak is judged against the cost of a connection in that run', () => {
-    // The smallest heap growth that counts, 512 KB, is 2.1 KB for each of 250 connections.
+    // The smallest heap growth that counts is 512 KB, which is 2.1 KB for each of 250 connections.
     const [large, small] = [figuresOf(50, 40_000), figuresOf(50, 1500)];
     assert.equal(large.workerHeapUsed?.leaks, false);
     assert.equal(small.workerHeapUsed?.leaks, null);

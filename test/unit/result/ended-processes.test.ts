@@ -20,7 +20,7 @@ const END: Omit<Result['connections']['ends'][number], 'reason' | 'cause' | 'cou
   ...{ ageSeconds: RANGE, sent: RANGE, received: RANGE, largestSentBytes: RANGE },
 };
 
-/** @param failures and losses by cause */
+/** @param failures failures and losses by cause */
 function judged(
   ended: EndedProcess[],
   lost: Record<string, number>,

@@ -20,7 +20,7 @@ const BEFORE = [{ worker: 'w0', pid: 1, instance: 'a' }, W1];
 const AFTER = [{ worker: 'w0', pid: 9, instance: 'c' }, W1];
 const LATER = [{ worker: 'w0', pid: 10, instance: 'd' }, W1];
 
-/** Ten connections: six dropped, and five returned after 1, 2, 3, 4 and 5 s. */
+/** Returns the counts of ten connections. Six dropped, and five of them returned after 1, 2, 3, 4 and 5 s. */
 function counts(changes: Partial<FaultCounts> = {}): FaultCounts {
   const series = (at: number[]) => {
     const intervals = Array<number>(510).fill(0);
@@ -50,7 +50,7 @@ function row(t: number, cpu: Record<string, number>): SampleRow {
   return { t, connections: 1, ...Object.fromEntries(layers) } as SampleRow;
 }
 
-/** Broadcasts 1 and 2 are before the fault, 3 to 6 during it (4 was not sent), 7 is after it. */
+/** Returns a run with a fault. Broadcasts 1 and 2 are before it, 3 to 6 during it (4 was not sent), and 7 after it. */
 function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {}) {
   const measured: Measurements = measurements({
     fault: { ...FAULT, ...fault },
@@ -77,7 +77,7 @@ describe('a planned fault', () => {
   it('a planned fault counts stayed, dropped and returned connections with their times', () => {
     const { connections, stayed, dropped, back, notBack, backMs, overMs, backoff } = run().figures;
     assert.deepEqual([connections, stayed, dropped, back, notBack], [10, 4, 6, 5, { 'gave up': 1 }]);
-    // Half of the six dropped connections returned within 3 s; the sixth never returned.
+    // Half of the six dropped connections returned within 3 s. The sixth never returned.
     assert.ok(Math.abs((backMs.p50 ?? 0) - 3000) < 10, String(backMs.p50));
     assert.deepEqual([backMs.p99, backMs.all, overMs], [null, null, 3.5]);
     assert.deepEqual(backoff, { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 });
@@ -86,7 +86,7 @@ describe('a planned fault', () => {
   it('a planned fault has the peaks of its window, and a curve that ends at the open connections', () => {
     const { peakAttemptsPerSec, peakReturnsPerSec, peakCpuPercent, attempts, drops, returns, curve } = run().figures;
     assert.deepEqual([attempts, drops, returns], [7, 6, 5]);
-    // Attempts at 1, 1.5 and 1.9 s; the next at 2.01 s is more than a second after the first.
+    // Attempts are at 1, 1.5 and 1.9 s. The next attempt, at 2.01 s, is more than a second after the first.
     assert.deepEqual([peakAttemptsPerSec, peakReturnsPerSec], [3, 1]);
     assert.deepEqual(peakCpuPercent, { worker: 60, system: 70 });
     assert.deepEqual(curve[0], { ms: 100, connected: 4, attempts: 0, returns: 0 });
@@ -95,7 +95,8 @@ describe('a planned fault', () => {
   });
 
   it('counts the receivers that missed broadcasts during a planned fault', () => {
-    // Broadcast 3: four of ten received it, one member lost it. 5: six, and one that was joining. 6: eight.
+    // Broadcast 3 was received by four of ten, and one member lost it. Broadcast 5 was received by six, and by one that
+    // was joining. Broadcast 6 was received by eight.
     assert.deepEqual(run().figures.broadcasts, {
       ...{ sent: 3, notSent: 1, unknown: 0, due: 30, received: 19, resent: 0 },
       ...{ lost: 1, absent: 10, missed: 11 },

@@ -6,7 +6,7 @@ import { measurements } from '../../helpers/measurements.ts';
 
 const KB = 1024;
 const MB = KB * KB;
-/** Bytes that each connection of the measured server keeps, by forced collections. */
+/** True bytes per connection of the measured server, from forced collections. */
 const TRUE_BYTES = 13.1 * KB;
 
 const line = (low: number, high: number) => ({

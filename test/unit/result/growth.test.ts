@@ -10,12 +10,13 @@ const STAGES = Object.entries({ baseline: 0, ramp: 5, hold: 40, broadcasts: 50, 
 
 const GO = { size: 1, longestPauseMs: 1, runtime: 'go' } as const;
 
-/** Steady growth by 0.5 MB a second, 20 MB until the hold. */
+/** Steady growth by 0.5 MB a second, which is 20 MB until the hold. */
 const STEADY = (seconds: number) => 0.5 * seconds;
 
 /**
- * Workers that cost `costMb` until the hold. @param mbAt growth of idle memory by seconds; @param leftMb growth after a
- * collection
+ * Returns workers that use `costMb` until the hold.
+ * @param mbAt growth of idle memory by seconds
+ * @param leftMb growth after a collection
  */
 function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, costMb = 40, changes = {}) {
   const samples = Array.from({ length: 65 }, (_, t) => ({
@@ -39,7 +40,7 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, 
 }
 
 describe('memory growth at unchanged connections', () => {
-  /** Growth in MB by seconds of the hold, growth after a collection, and MB that the connections cost. */
+  /** Growth in MB by seconds of the hold, growth after a collection, and MB that the connections use. */
   const CASES: [what: string, mbAt: (seconds: number) => number, leftMb?: number, costMb?: number][] = [
     ['memory growth at unchanged connections is noise if it is small', (seconds) => 0.1 * seconds, 0.9, 0.5],
     ['memory growth at unchanged connections is garbage if a collection frees it', (seconds) => 3 * seconds, 1],
@@ -81,7 +82,7 @@ describe('memory growth at unchanged connections', () => {
   });
 });
 
-/** MB in V8's heap and outside it, at rest; the process has 60 MB more. */
+/** Returns memory at rest: MB in V8's heap and outside it. The process has 60 MB more. */
 function layers(heap: number, external: number, unreturned = 0) {
   const workerRss = (60 + heap + external + unreturned) * MB;
   return {
@@ -135,7 +136,7 @@ describe('memory that connections take only later', () => {
 });
 
 describe('the interval of doubtful memory per connection', () => {
-  // 200 connections: 20 MB, 100 KB each.
+  // The run has 200 connections with 100 KB each, 20 MB in total.
   const KB = 1024;
   const plateaus = plateausOf(layers(10, 0), layers(20, 0), layers(30, 0));
   const line = { slope: 100 * KB, low95: 95 * KB, high95: 105 * KB, r2: 1 };

@@ -15,7 +15,7 @@ import { testCases } from '../../helpers/verdict.ts';
 const MB = 1024 ** 2;
 const CONNECTIONS = [0, 200, 400, 600, 800];
 
-/** A Node server of 80 MB whose connections take 13 KB of its heap each. The memory of a collection varies by some KB. */
+/** Node server of 80 MB. Each connection uses 13 KB of its heap. The memory after a collection varies by some KB. */
 const honest = (n: number): LayerBytes => ({
   workerRss: 80 * MB + 14_000 * n + (n % 7) * 4096,
   workerPss: 70 * MB + 14_000 * n + (n % 7) * 4096,

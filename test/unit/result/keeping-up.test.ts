@@ -12,7 +12,7 @@ import { measurements } from '../../helpers/measurements.ts';
 import { perfectMessages, summaryOf } from '../../helpers/message-figures.ts';
 import { perfectBatch, perfectResult } from '../../helpers/results.ts';
 
-/** Findings of these checks, in addition to given ones. */
+/** Returns the findings of these checks, in addition to the given findings. */
 function findingsOf(result: Result, ...codes: FindingCode[]): Finding[] {
   const details = detailsBy([...saturation, ...keepingUp], result, measurements());
   const found = details.map(({ code, message, ...detail }) => finding(code, message, detail));
@@ -25,7 +25,7 @@ const outcome = (result: Result) => (queue(result) ? 'breaks' : 'holds');
 const texts = (result: Result) => column(detailsBy(saturation, result, measurements()), 'message');
 
 describe('a deployment that keeps up', () => {
-  /** Broadcasts that take the server `servedMs` each, sent at `perSec` for `seconds`. */
+  /** Returns a run with broadcasts that take the server `servedMs` each, sent at `perSec` for `seconds`. */
   function broadcastsAt(perSec: number, seconds: number, servedMs: number, jitterMs = 0): Result {
     const result = perfectResult();
     const count = perSec * seconds;
@@ -53,7 +53,7 @@ describe('a deployment that keeps up', () => {
     assert.equal(fails, 'the deployment keeps up with the load');
   });
 
-  /** Delay of each broadcast in milliseconds, by its share of the window. */
+  /** Delay of each broadcast in milliseconds, by its position in the window from 0 to 1. */
   const LATE: [what: string, each: (share: number) => number, expected: string][] = [
     ['constantly late', () => 3000, 'holds'],
     ['a cold start', (share) => (share < 0.2 ? 3000 : 20), 'holds'],
@@ -75,7 +75,7 @@ describe('a deployment that keeps up', () => {
   }
 
   it('a deployment that keeps up delivers as many broadcasts as were due, whatever its own ids and times show', () => {
-    // Each counts from its first copy: only their pace shows that 80 were due in each second.
+    // Latency is counted from the first copy, so only the pace of the broadcasts shows that 80 were due in each second.
     const paced = (perSec?: number) => {
       const result = broadcastsAt(80, 10, 20);
       for (const [index, batch] of (result.delivery?.batches ?? []).entries())
@@ -123,7 +123,7 @@ describe('a deployment that keeps up', () => {
       Object.assign(result.messages.window ?? {}, { seconds, sentPerSec: 60, queued: points });
       return queue(result)?.message ?? 'holds';
     };
-    // A server that acknowledges 20 of 60 messages per second.
+    // Server that acknowledges 20 of 60 messages per second.
     const late = within(8.07, (step) => 246 + 33 * step);
     assert.equal(late, 'acknowledgements fell behind: within 6.86 s, they were 4.68 s later');
     assert.match(
@@ -148,7 +148,7 @@ describe('a deployment that keeps up', () => {
       result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
       return queue(result, code)?.fails !== null;
     };
-    // Copies were 4.5 s late at the end.
+    // At the end, copies were 4.5 s late.
     assert.deepEqual(
       [60, 1000, 2000].map((ms) => failsWith(ms, 'GENERATOR_LATE')),
       [true, true, false],

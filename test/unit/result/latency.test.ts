@@ -10,7 +10,7 @@ import { assertEach } from '../../helpers/columns.ts';
 import { loneConnection } from '../../helpers/idle-process.ts';
 import { frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 
-/** Broadcasts to ten receivers; `lastMs` is the time to the last receiver of each. */
+/** Returns the figures of broadcasts to ten receivers. `lastMs` is the time to the last receiver of each broadcast. */
 function figures(lastMs: number[]) {
   const frozen = lastMs.map((last, index) =>
     frozenBroadcast(
@@ -56,20 +56,20 @@ it('a hundred broadcasts support p99, but no interval of it', () => {
   assert.ok(low95 > 55 && low95 < 69 && high95 > 70 && high95 < 84, `${low95} to ${high95}`);
 });
 
-/** Two connections with these join answers, and a broadcast of w0 that reaches both. */
+/** Returns the row of a broadcast by w0 to two connections with these acknowledgements of the join. */
 function joined(...answers: unknown[]) {
   const ledger = new Ledger();
   const counts = new Counts();
   const acknowledgements = new Acknowledgements({ ledger: true }, { ledger, counts, answer: () => {} });
   for (const [slot, answer] of answers.entries()) {
-    // Session id of a server without `instrument(io)`.
+    // Connection with a session id of a server without `instrument(io)`.
     const connection = loneConnection({ slot, open: true, worker: 'k3jf' });
     const join = { op: 'emit', id: slot, namespace: '/', event: 'join_room', args: ['capacity'] } as const;
     const ackId = acknowledgements.request(connection, { ...join, args: [...join.args] }) as number;
     acknowledgements.received(connection, ackId, [answer]);
     ledger.receive(slot, 1, 2_000_000 + slot * 1000);
   }
-  // After the joins, whose times are the current time.
+  // Send time that is after the joins, whose times are the current time.
   const sentAtUs = Number.MAX_SAFE_INTEGER;
   const row = {
     ...ledger.freeze({ seq: 1, room: 'capacity', worker: 'w0', sentAtUs, intendedAtUs: sentAtUs }),

@@ -17,7 +17,7 @@ const interval = (bytesPerConnection: number, low95: number, high95: number): Dr
 });
 const unseen: Drift = { ...drift(10, 83_558), leaks: null, conclusiveRun: { connections: 280, bytes: 11_937 } };
 
-/** Each of 400 connections leaves `each`. */
+/** Returns a count of objects. Each of 400 connections leaves `each` of them. */
 const counted = (id: string, each: number, isKept = each > 0): CountOverTime => ({
   ...{ id, title: `counted ${id}`, first: 3, last: 3 + 400 * each },
   ...{ perConnection: each, low95: each, high95: each, isKept },

@@ -16,7 +16,7 @@ type Extra = (connections: number) => { layers?: LayerBytes; holders?: Holder[] 
 
 const process = (pid: number, mb: number): Holder => ({ id: `${pid}`, pid, name: `cache ${pid}`, bytes: mb * MB });
 
-/** @param noiseMb fluctuation of other programs */
+/** @param noiseMb fluctuation of other programs in MB */
 function moment(connections: number, index: number, extra: Extra, noiseMb = 0.1) {
   const noise = [0, 0.9, -0.6, 1, 0.3][index % 5] ?? 0;
   const { layers = {}, holders = [] } = extra(connections);
@@ -33,9 +33,9 @@ function moment(connections: number, index: number, extra: Extra, noiseMb = 0.1)
 
 interface Changes {
   noiseMb?: number;
-  /** Moment one second before the end of each plateau; a ramp takes nine seconds. */
+  /** Memory one second before the end of each plateau. A ramp takes nine seconds. */
   earlier?: Extra;
-  /** Moment one second after the last plateau. */
+  /** Memory one second after the last plateau. */
   later?: Extra;
 }
 

@@ -28,7 +28,7 @@ describe('a container', () => {
 });
 
 describe('the machine', () => {
-  /** Idle CPU in ramp and broadcasts, and the share of time that a thread waited in each (all but one). */
+  /** Returns idle CPU in ramp and broadcasts, and the share of time that a thread waited in each of them. */
   const busy =
     (ramp: number | null, broadcasts: number | null, waits: [number, number] | null = [0.5, 0.5]): Change =>
     ({ machine, generator }) => {
@@ -37,7 +37,7 @@ describe('the machine', () => {
       const last = generator.findLast(({ window }) => window === 'broadcasts');
       if (waits) Object.assign(last ?? {}, { cpuWaitShare: 0 });
     };
-  /** Windows on two cores, during the broadcasts. */
+  /** Returns windows on two cores during the broadcasts. */
   const windows = (othersCores: number, stealCores: number, busyCores = 2, memory = 0) => {
     const pressure = { cpu: 0.5, memory, io: 0.5 };
     const rest = { seconds: 10, cores: 2, busyCores, errorCores: 0.1, oursCores: 0.3, kernelCores: 0, pressure };
@@ -53,7 +53,9 @@ describe('the machine', () => {
       busy(ramp, broadcasts)(result, measured);
       Object.assign(result.machine ?? {}, { others: { windows: windows(othersCores, stealCores) } });
     };
-  /** Late broadcasts on two cores: CPU of other programs, of the hypervisor, and in total. */
+  /**
+   * Returns a run with late broadcasts on two cores, with the CPU of other programs, of the hypervisor, and in total.
+   */
   const lateBeside =
     (othersCores: number, stealCores: number, busyCores: number): Change =>
     (result, measured) => {

@@ -1,4 +1,6 @@
-/** Allowed difference between the server's count of members and the ledger's, to the last connection. */
+/**
+ * Tests the allowed difference between the server's count of members and the ledger's count, exactly to a connection.
+ */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Batch } from '../../../protocol/result/delivery-schema.ts';
@@ -9,7 +11,10 @@ interface Ends {
   dropped?: number;
 }
 
-/** Ten members are expected, and all match unless given otherwise. @returns as in `1 of 2` broadcasts */
+/**
+ * Returns how many broadcasts disagree, such as `1 of 2`. Ten members are expected, and counts agree unless given
+ * otherwise.
+ */
 function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 }: Ends): string | undefined {
   const { findings } = verdictOf(({ delivery, connections }) => {
     const [normal] = delivery?.batches ?? [];
@@ -25,7 +30,7 @@ function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 
   return problem?.message.match(/\d+ of \d+/)?.[0];
 }
 
-/** `disagree`: broadcasts that disagree; undefined for none. */
+/** Case of a disagreement. `disagree` is the number of broadcasts that disagree; undefined for none. */
 type Case = [what: string, batches: Partial<Batch>[], disagree?: string, ends?: Ends];
 
 function testCases(cases: Case[]): void {

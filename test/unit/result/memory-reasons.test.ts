@@ -2,7 +2,7 @@ import { describe } from 'node:test';
 import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
 
-/** Connections cost three times as much at the end as at the beginning. */
+/** Makes connections cost three times as much at the end as at the start. */
 const bendWorkers: Change = ({ memory }) => {
   for (const layer of ['workerPss', 'workerRss']) {
     for (const plateau of memory.plateaus) plateau[layer] = 1e8 + plateau.connections * (5000 + plateau.connections);
@@ -10,7 +10,7 @@ const bendWorkers: Change = ({ memory }) => {
   }
 };
 
-/** Costs that nearly cancel out: the average is small compared with the bend. */
+/** Makes costs nearly cancel out, so that the average is small compared with the bend. */
 const bendAroundNothing: Change = (r, f) => {
   bendWorkers(r, f);
   for (const plateau of r.memory.plateaus) plateau.workerRss = 1e8 + plateau.connections * (plateau.connections - 6000);
@@ -33,7 +33,7 @@ const bendInService: Change = (r, f) => {
   for (const slope of Object.values(perConnectionBytes)) Object.assign(slope, { doubt: null });
 };
 
-/** Its headline is the memory that the heap keeps. */
+/** Returns a run whose headline is the memory that the heap keeps. */
 const ofRuntime =
   (runtime: 'jvm' | 'v8', change: Change): Change =>
   (r, f) => {
@@ -48,7 +48,7 @@ const bendDown: Change = (r, f) => {
     plateau.workerRss = 1e8 + plateau.connections * (15_000 - plateau.connections);
 };
 
-/** Total cost of a connection. */
+/** Returns a run with this total cost of a connection. */
 const costing =
   (bytes: number, more: Change): Change =>
   (r, f) => [Object.assign(r.memory.perConnection ?? {}, { bytes }), more(r, f)];
@@ -64,7 +64,7 @@ const doubted =
   ({ memory }) =>
     Object.assign(memory.perConnectionBytes.workerPss ?? {}, { doubt });
 
-/** Plateaus of a run with optional extra stages. */
+/** Returns a run with these plateaus, and further stages if given. */
 const plateausAt =
   (numbers: number[], more: object = {}): Change =>
   (_, measured) => {

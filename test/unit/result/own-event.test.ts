@@ -8,7 +8,7 @@ import type { FrozenBroadcast, ReceiptTotals } from '../../../protocol/link/ledg
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, sent, snapshot } from '../../helpers/measurements.ts';
 import { assertNames, deliveryReasons } from '../../helpers/verdict.ts';
 
-/** Two broadcasts that three connections received. */
+/** Returns a run with two broadcasts that three connections received. */
 function ofOwnEvent(
   found: Partial<OwnEventMeasured> = {},
   receipts: Partial<ReceiptTotals> = {},

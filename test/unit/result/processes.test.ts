@@ -16,7 +16,7 @@ function found(...measured: Row[]): MeasuredProcesses {
   return { port: 3000, unseen: null, measured, omitted: 0, notCounted: [] };
 }
 
-/** @param grewMb growth of the second process; the first one grows by 20 MB */
+/** @param grewMb growth of the second process in MB; the first process grows by 20 MB */
 const charged =
   (grewMb: number, second: Partial<Row>): Change =>
   (result) => {

@@ -18,7 +18,7 @@ describe('a limit behind failures', () => {
     };
   const filesUsedUp: Change = ({ environment }) =>
     Object.assign(environment.limits, { serverOpenFiles: 299, serverOpenFilesLimit: 300 });
-  /** Connections that open and that time out, by interval. */
+  /** Returns a run with connections that open and connections that time out, by interval. */
   const waiting = (opened: number[], failed: number[], slowestMs = 12, cause = 'timeout_upgrade'): Change =>
     failing({ [cause]: 100 }, ({ connections }) => {
       const none = opened.map(() => null);

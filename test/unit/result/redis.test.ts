@@ -22,7 +22,7 @@ const to = (...workers: (number | undefined)[]) =>
     ...sent(index + 1, 10),
     ...(otherWorkers !== undefined && { otherWorkers }),
   }));
-/** @returns the cells of the row with that name */
+/** @returns the cells of the row with this name */
 const rowOf = (redis: Result['redis'], name: string) =>
   delivery({ ...perfectResult(), redis })
     ?.blocks.flatMap((table) => (table.kind === 'table' && table.title === 'Redis' ? textCells(table) : []))

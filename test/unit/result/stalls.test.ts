@@ -9,7 +9,7 @@ import { assertNames, type Change, set, testCases, verdictOf } from '../../helpe
 
 const FEW = { p90: null, p95: null, p99: null, p999: null };
 
-/** Loops of one kind. */
+/** Changes the event loops of one kind. */
 function loops({ generator }: Result, window: string, part: string, changes: object): void {
   for (const loop of generator) if (loop.window === window && loop.part === part) Object.assign(loop, changes);
 }
@@ -28,7 +28,7 @@ describe('a lag behind a reference receiver that is served after 200 ms', () => 
     (result) =>
       loops(result, window, part, { delayMaxMs });
 
-  /** Lag with a p99 of four times the median. */
+  /** Returns a run whose lag has a p99 of four times the median. */
   const byMedian = (medianMs: number, sentinelMs: number, delayMaxMs: number) =>
     lag(0, (result, measured) => {
       const times = { sentinelMs: summaryOf(20, sentinelMs), behindSentinelMs: summaryOf(6, medianMs) };
@@ -69,7 +69,7 @@ describe('a lag behind a reference receiver that is served after 200 ms', () => 
 });
 
 describe('a single stall of a fleet process', () => {
-  /** A process that stalls; all other loops stay at their median. */
+  /** Returns a run in which a process stalls. All other event loops stay at their median. */
   const stall =
     (window: string, delayMaxMs: number, times: object, part = 'fleet'): Change =>
     (result) => {
@@ -107,7 +107,7 @@ describe('a single stall of a fleet process', () => {
     ],
     ['stall in a ramp', stall('ramp', 800, { p99: 8, max: 790 }), 'GENERATOR_LATE', '790 ms', 'ramp'],
     ['stall of one process of several, on its host', onHost, 'GENERATOR_LATE', 'fleet process 7 on b', '400 ms'],
-    // Published results: 32,000 connections with TLS, 100,800, and 1,000 by polling.
+    // Published results: 32,000 connections with TLS, 100,800 connections, and 1,000 connections with polling.
     ['stall below half of the times in one process', stall('broadcasts', 323, { p50: 848, p99: 1230, max: 1238 })],
     ['stall below half of the times in another process', stall('broadcasts', 663, { p50: 3580, max: 4583 })],
     ['stall with times hardly above their median', stall('broadcasts', 61, { p50: 81, p99: 118, max: 151 })],
@@ -135,7 +135,9 @@ describe('a single stall of a fleet process', () => {
 
 describe('a stalled worker', () => {
   const stages = Object.entries({ ramp: 10, plateau: 14, hold: 20, broadcasts: 30 }).map(([name, t]) => ({ name, t }));
-  /** The second of two workers stalls until second `t`; `max` has the longest time of each kind. */
+  /**
+   * Returns a run in which the second of two workers stalls until second `t`. `max` has the longest time of each kind.
+   */
   const stalled = (ms: number, t: number, max: { connect?: number; last?: number }) => {
     const result = perfectResult();
     const loop = (worker: string, delayMaxMs: number[]) => ({
@@ -203,7 +205,10 @@ describe('a stalled worker', () => {
 });
 
 describe('stalls of a server', () => {
-  /** Broadcasts every 0.4 s; `firstMs` is the time to the first copy of each, the last one follows soon. */
+  /**
+   * Returns a run with a broadcast every 0.4 s. `firstMs` is the time to the first copy of each; the last copy follows
+   * soon.
+   */
   const delays =
     (...firstMs: number[]): Change =>
     ({ delivery, generator }) => {
@@ -238,7 +243,10 @@ describe('stalls of a server', () => {
 });
 
 describe('a ramp without a new connection for a while', () => {
-  /** Ten connections a second; the server stalls for three seconds, and the waiting ones open afterwards. */
+  /**
+   * Returns a run with ten connections a second. The server stalls for three seconds, and the waiting connections open
+   * afterwards.
+   */
   const still =
     (change: Change = () => {}, cpuPercent = 196): Change =>
     (result, measured) => {

@@ -26,7 +26,7 @@ const clock = (changes: object) => ({
   ...changes,
 });
 
-/** Host that carried the whole load. */
+/** Returns the host that generated the whole load. */
 function ownHost({ connections }: Result, boundMs: number): Result['generators'][number] {
   const { opened, held } = connections;
   return { ...generatorHost('a', { share: 1, boundMs }), connections: opened, held: held ?? 0 };
@@ -166,7 +166,7 @@ describe('clocks', () => {
   };
   const worst = ['w1', '5.00 ms', '4.00 ms', 'host a', '1.50 ms', '6.50 ms'];
 
-  // The median of this result is 12.5 ms.
+  // The median latency of this result is 12.5 ms.
   testCases([
     ['clock that is far away and well known', known({ uncertaintyUs: 900 })],
     ['clock with an uncertainty of a tenth of the latencies', known({ uncertaintyUs: 1200 })],
@@ -275,7 +275,7 @@ describe('broadcasts', () => {
   };
   const unconfirmed: Change = (r, f) => {
     r.latency.clocks = [{ worker: 'w0', offsetUs: 0, uncertaintyUs: 0, driftUs: 0, jumpUs: 0 }];
-    // A busy run ordered it late.
+    // The time of the order is later than the send, because a busy run noted it late.
     const times = { sentAtUs: 9e9, orderedAtUs: 9.5e9 };
     const late = { ...sent(2, 5), unconfirmed: true as const, expected: null, ...times };
     f.sent.push(sent(1, 5), late, { ...late, seq: 3 }, sent(4, 5));

@@ -8,7 +8,7 @@ import { assertWarned, fromTheStart } from '../../helpers/conducted-run.ts';
 import { readingsOf } from '../../helpers/readings.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** Three readings, one after the other. */
+/** Makes three readings, one after the other. */
 async function read(t: TestContext, readings: Record<string, number>[]) {
   const time = new VirtualTime(t);
   const asked: string[] = [];
@@ -42,7 +42,7 @@ describe('the reading of memory', () => {
   });
   const falling = (ms: number) => ({ workerRss: 200 * MB, redisRss: 900 * MB - ms * 10_000 });
 
-  /** Bytes by milliseconds, the expected time of the reading, and the layers that are still falling then. */
+  /** Bytes by milliseconds, the expected time of the reading, and the layers that still fall at that time. */
   const CASES: [what: string, bytesAt: (ms: number) => Record<string, number>, fromMs: number, to: number, string[]][] =
     [
       [
@@ -89,7 +89,7 @@ describe('the reading of memory', () => {
 const MB = 1024 ** 2;
 
 describe('a collection that a worker confirms without making it', () => {
-  /** Worker w1 collects until the run has that many connections. */
+  /** Returns a run whose worker w1 collects garbage until the run has this number of connections. */
   const lying = (t: TestContext, from: number) =>
     fromTheStart(t, {}, (run) => {
       const { control, sampler } = run.context;
@@ -123,7 +123,10 @@ describe('a collection that a worker confirms without making it', () => {
 });
 
 describe('memory that is freed late', () => {
-  /** @param moreBytes memory of the workers beyond their connections, by run time and by time since the disconnect */
+  /**
+   * @param moreBytes memory of the workers beyond their connections, by the time of the run and by the time since the
+   * disconnect
+   */
   const freed = (t: TestContext, moreBytes: (ms: number, goneMs: number) => number) =>
     fromTheStart(t, {}, ({ context, status }, { time }) => {
       const { link, sampler } = context;

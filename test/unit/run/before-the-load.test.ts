@@ -40,7 +40,7 @@ describe('the baseline', () => {
 });
 
 describe('the warm-up', () => {
-  /** @param goneAfterMs time until its connections are closed on the server */
+  /** @param goneAfterMs milliseconds until the server has closed the warm-up connections */
   const leaving = (goneAfterMs: number) => (run: FakeRun) => {
     run.context.link.warmUp = async () => {
       run.others = 5;
@@ -113,7 +113,7 @@ describe('single round trips', () => {
   type Trip = [what: string, happens: Happens, us: number[], impossible?: number];
   const TRIPS: Trip[] = [
     ['take the time that the server acknowledges', () => {}, [2000, 2000]],
-    // The probe is on w0, which answers; w0 publishes the first broadcast, w1 the second.
+    // The probe is connected to w0. Worker w0 publishes the first broadcast, and w1 the second.
     ['allow for two clocks if another worker publishes', separateClocks([700, 1000], 1), [2000, 2300]],
     ['allow for the error of a remote clock', answering(6000, separateClocks([0, 0], 5000)), [6000, 6000]],
     ...[0, -2000, 400, 4000, Number.NaN].map((us): Trip => [`cannot be ${us} µs`, answering(us), [], 2]),

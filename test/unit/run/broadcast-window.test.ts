@@ -11,7 +11,10 @@ import { assertNames } from '../../helpers/verdict.ts';
 
 type Broadcast = RunContext['control']['broadcast'];
 
-/** Broadcasts with a changed way of sending. @param change wraps the `broadcast` of the workers */
+/**
+ * Returns a window of broadcasts that are sent in another way.
+ * @param change wraps the `broadcast` function of the workers
+ */
 function windowWith(t: TestContext, change: (broadcast: Broadcast, window: BroadcastWindow) => Broadcast) {
   const window = new BroadcastWindow(t);
   const { control } = window.context;
@@ -106,7 +109,7 @@ describe('broadcasts', () => {
     const { control, link } = window.context;
     control.broadcast = async ({ seq, room, atUs = 0 }, via) => {
       window.run.status.reached += 5;
-      // Five connections of the load, and the probe in the first room.
+      // The first room contains five connections of the load and the probe.
       return { seq, sentAtUs: atUs, worker: `w${via}`, expected: room === 'capacity:0' ? 6 : 5 };
     };
     let frozen: FreezeOrder[] = [];
@@ -143,7 +146,7 @@ describe('the window', () => {
     const { cpu, sent } = await window.measure();
     assert.equal(sent.length, 25);
     assert.deepEqual(column(cpu.broadcasts, 'units'), [...Array<number>(11).fill(20), 30]);
-    // The first part includes the wait before it; the last one a broadcast more, and the drain.
+    // The first part includes the wait before it. The last part includes one more broadcast and the drain.
     for (const { seconds } of cpu.broadcasts.slice(1, -1)) assert.ok(Math.abs(seconds - 2) < 0.05, `${seconds} s`);
     for (const { seconds, cpuUs } of cpu.broadcasts) assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
   });

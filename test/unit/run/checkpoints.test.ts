@@ -66,7 +66,8 @@ describe('workers and kernel count', () => {
       10,
     ],
     ['workers count more than a socket for each connection', openFiles((held) => 30 + held * 2)],
-    // One connection to a page of metrics, one of the probe, and as many of other programs as of the run.
+    // The port has one connection to a page of metrics, one of the probe, and as many connections of other programs as
+    // of the run.
     [
       "other programs connect to the server's port as often as the run",
       toPort((held) => 2 + 2 * held),
@@ -153,7 +154,7 @@ describe('at full target', () => {
 });
 
 describe('counts of different origins', () => {
-  /** @param read reads a count; the next ramp starts meanwhile, and the run learns of it a little later */
+  /** @param read reads a count; the next ramp starts during the reading, and the run learns of it a little later */
   const duringRamp = async (t: TestContext, change: (run: FakeRun, extra: () => number) => void) => {
     const { run, time } = new ConductedRun(t);
     let extra = 0;
@@ -163,7 +164,7 @@ describe('counts of different origins', () => {
     run.arrive(10);
     await time.until(checkpoints.check({ at: 'plateau', count: 10 }));
     assert.deepEqual(run.codes, []);
-    // The server has ten more, which the run learns after half a second.
+    // The server gets ten more connections. The run learns of them after half a second.
     extra = 10;
     setTimeout(() => {
       run.arrive(10);
@@ -260,7 +261,7 @@ describe("a standstill at which the workers' counts", () => {
     if (run.status.connected === 0) run.arrive(1);
     else run.leave(1);
   };
-  /** Other connections by seconds, the warnings, and the time of the check. */
+  /** Number of other connections by seconds, the warnings, and the time of the check. */
   const CASES: [
     what: string,
     count: (run: FakeRun, s: number) => unknown,
@@ -302,7 +303,7 @@ describe("a standstill at which the workers' counts", () => {
 it('workers disagree if joins report the wrong worker, although the sum is right', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
-  // The probe and 4 connections on w0, 16 on w1.
+  // Worker w0 has the probe and 4 connections, w1 has 16.
   counting((_, index) => ({ connections: index === 0 ? 5 : 16 }))(run);
   const { snapshots } = run.context.link;
   const named = async (perWorker: Record<string, number>) => {

@@ -10,7 +10,7 @@ const ofEvent = (event: string): MessagesMeasured => {
   return { steps: [step], seconds: 0, unanswered: [], skippedByServer: [], workers: [] };
 };
 
-/** Each look at the run finds five more messages. */
+/** Returns a run in which each query finds five more messages. */
 function sending(run: FakeRun): FakeRun {
   let sent = 0;
   run.messages = () => {
@@ -36,7 +36,11 @@ test('measures the hold in ten parts, and keeps other work of the run outside', 
   assert.deepEqual([...new Set(generator.map(({ window }) => window))], ['messages']);
 });
 
-/** A run at its end. @param unanswered number of pending acknowledgements; @returns number of queries */
+/**
+ * Ends a run.
+ * @param unanswered returns the number of pending acknowledgements
+ * @returns the number of queries
+ */
 async function ended(deadline: number, unanswered: () => number, isStopped = false): Promise<number> {
   const run = new FakeRun({ drain: { quiet: 0, deadline } });
   run.messages = () => ({ sent: 10, unanswered: unanswered(), skippedByServer: 0 });

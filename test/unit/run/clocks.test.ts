@@ -11,7 +11,7 @@ import { perfectResult } from '../../helpers/results.ts';
 import { assertNames } from '../../helpers/verdict.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** Workers with these clock offsets; `asked` collects each query. */
+/** Returns workers with these clock offsets. `asked` collects each query. */
 function control(offsetsUs: number[], asked: number[]) {
   return {
     clock: async (via: number) => {
@@ -21,7 +21,7 @@ function control(offsetsUs: number[], asked: number[]) {
   };
 }
 
-/** Reads the clocks of workers with these offsets, on this host or elsewhere. */
+/** Reads the clocks of workers with these offsets, on this host or on other hosts. */
 async function read(t: TestContext, offsetsUs: number[], here: boolean[]) {
   const asked: number[] = [];
   const asks = control(offsetsUs, asked);
@@ -69,8 +69,8 @@ it('keeps the last clock readings of a silent worker, and fails only if it never
 });
 
 /**
- * Both workers are an hour ahead, plus `moreUs` of the window's time.
- * @returns what sends the broadcasts, and their times on the run's clock
+ * Moves both workers to hosts whose clocks are an hour ahead, plus `moreUs` of the window's time.
+ * @returns a function that sends the broadcasts, and their times on the run's clock
  */
 function ahead(window: BroadcastWindow, moreUs: (ms: number) => number) {
   const { run, context } = window;
@@ -97,7 +97,7 @@ function ahead(window: BroadcastWindow, moreUs: (ms: number) => number) {
 describe('broadcasts', () => {
   it("send times of broadcasts are on the run's clock, however the worker's clock drifts", async (t) => {
     const window = new BroadcastWindow(t, { broadcasts: { count: 40, interval: 1 } });
-    // Drift of up to 50 millionths in both directions.
+    // The clocks drift by up to 50 millionths in both directions.
     const { measure, sentUs } = ahead(window, (ms) => 800 * Math.sin(ms / 16_000));
     const measured = await measure();
     const errorsUs = measured.sent.map(({ sentAtUs }, index) => sentAtUs - (sentUs[index] ?? 0));
@@ -120,7 +120,7 @@ describe('broadcasts', () => {
       const latency = latencyFigures(measured);
       assert.ok(errorsUs.filter((us) => us > 10).length <= 1, `${errorsUs}`);
       for (const { uncertaintyUs, jumpUs } of latency.clocks) {
-        // Intervals of the line end every ten seconds since boot: the clock may drift until the next reading.
+        // Intervals of the line end every ten seconds since boot, so the clock may drift until the next reading.
         assert.ok(uncertaintyUs >= jumpUs + 10 && uncertaintyUs < jumpUs + 10 + 5000, `${uncertaintyUs} us`);
         assert.ok(jumpUs >= 1_000_000 && jumpUs < 1_001_000, `${jumpUs} us`);
         assert.ok(errorsUs.every((us) => us <= uncertaintyUs));

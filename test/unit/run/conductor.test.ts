@@ -131,7 +131,7 @@ describe('phases', () => {
     assert.equal(conducted.run.measurements.plateaus.length, 1, 'the baseline');
   });
 
-  /** Runs until `arrived` of the ten arrivals of the first ramp have connected. */
+  /** Runs until `arrived` of the ten virtual users in the first ramp have connected. */
   const ramped = async (t: TestContext, arrived: number) => {
     const conducted = new ConductedRun(t);
     await conducted.prepare();
@@ -217,6 +217,6 @@ it('waits for users that may be skipped, from the first phase with `maxVusers` o
     return settled(arrivals, ...rest);
   };
   await conducted.whole();
-  // The last one belongs to the finale.
+  // The last entry is the wait before the final measurements.
   assert.deepEqual(mayBeSkipped, [false, true, true, true]);
 });

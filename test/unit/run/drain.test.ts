@@ -9,10 +9,10 @@ import { column } from '../../helpers/columns.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
 import { frozenBroadcast, measurements, sent } from '../../helpers/measurements.ts';
 
-/** A delay in ms, and the event after it. */
+/** A delay in ms, and the action after it. */
 type Later = [ms: number, happens: () => void];
 
-/** Events when the last broadcast has been sent, and later ones. */
+/** Actions when the last broadcast has been sent, and later actions. */
 type Drain = (run: FakeRun) => Later[];
 
 const trickle =
@@ -20,7 +20,7 @@ const trickle =
   ({ status }) =>
     Array.from({ length: count }, (_, index) => [(index + 1) * 800, () => status.received++]);
 
-/** All but `missing` first copies have arrived; `late` more arrive after 3.5 s. */
+/** Returns a drain in which all but `missing` first copies have arrived. `late` more copies arrive after 3.5 s. */
 const outstanding =
   (missing: number, late: number): Drain =>
   ({ status }) => {
@@ -34,8 +34,8 @@ const outstanding =
   };
 
 /**
- * A host with four members is lost after 2 s; `known` of its 16 copies were counted, and `late` copies of other hosts
- * follow.
+ * Returns a drain in which a host with four members is lost after 2 s. Of its 16 copies, `known` were counted, and
+ * `late` copies of other hosts follow.
  */
 const lostHost =
   (known: number, late = 0): Drain =>
@@ -46,7 +46,7 @@ const duplicate: Drain = ({ status }) => {
   return [[500, () => status.received++]];
 };
 
-/** Seconds from the last broadcast until one quiet second, or until the deadline of five. */
+/** Expected seconds from the last broadcast until one quiet second, or until the deadline of five seconds. */
 const DRAINS: [what: string, drain: Drain, seconds: number][] = [
   ['ends when no copy has arrived for a while', trickle(3), 2.4 + 1],
   ['ends at its deadline while receipts still arrive', trickle(20), 5],
@@ -147,8 +147,8 @@ interface Left {
 }
 
 /**
- * A broadcast is ordered at 100 and sent at 300; the reference receiver gets it at 301.
- * Expected: how many own receivers the server may have counted, or not counted.
+ * A broadcast is ordered at 100, sent at 300, and received by the reference receiver at 301. Expected: how many own
+ * receivers the server may have counted, or not counted.
  */
 const OWN: [what: string, left: Left, before: number, after: number][] = [
   ['stay', {}, 0, 0],
@@ -181,11 +181,11 @@ for (const [what, left, before, after] of OWN) {
 }
 
 const here = (seq: number) => frozenBroadcast(seq, [10, 20, 30]);
-/** Row of a lost host with `connections` connections. */
+/** Returns the row of a lost host with `connections` connections. */
 const lostRow = (seq: number, connections: number) =>
   frozenBroadcast(seq, [], { expected: connections, lostDisconnected: connections, assumed: true });
 
-/** Rows, the server's member count of each broadcast, and the expected receivers in each row. */
+/** Rows, the server's member count for each broadcast, and the expected receivers in each row. */
 const LOST: [what: string, rows: ReturnType<typeof here>[], counted: (number | null)[], expected: number[]][] = [
   ['left before a broadcast: none', [here(1), lostRow(1, 5), here(2), lostRow(2, 5)], [8, 3], [3, 5, 3, 0]],
   ['are in several rooms: a part', [here(1), lostRow(1, 50)], [13], [3, 10]],
@@ -195,7 +195,7 @@ const LOST: [what: string, rows: ReturnType<typeof here>[], counted: (number | n
 ];
 for (const [what, rows, counted, expected] of LOST) {
   test(`expects copies at connections of a lost host that ${what}`, () => {
-    // The probe is a member as well.
+    // Adds one to the count, because the probe is also a member.
     const broadcasts = counted.map((count, index) => ({ ...sent(index + 1, 0), expected: count && count + 1 }));
     const bounded = withLostMembers(rows, measurements({ sent: broadcasts, receiversRoom: 'capacity' }));
     assert.deepEqual(column(bounded, 'expected'), expected);

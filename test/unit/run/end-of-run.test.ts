@@ -8,7 +8,9 @@ import { assertNames } from '../../helpers/verdict.ts';
 
 const LONG = { hold: 60, broadcasts: { count: 60 }, drain: { quiet: 60, deadline: 60 } };
 
-/** Stage of the stop, an obstacle that the stage would otherwise wait for, and the stages that follow. */
+/**
+ * Stage in which the run is stopped, an obstacle for which the stage would otherwise wait, and the stages that follow.
+ */
 const STOPS: [Stage, (run: FakeRun) => void, Stage[]][] = [
   ['baseline', ({ context }) => (context.probe.onRoundTrip = () => {}), []],
   ['ramp', () => {}, []],
@@ -97,7 +99,7 @@ it('a stop after the broadcasts does not report a silent Redis as lost', async (
 });
 
 describe('a search for the part that ended', () => {
-  /** @param w0 answer of w0 to the nth query, if any */
+  /** @param w0 returns the reply of w0 to each query, if there is one */
   const stopped = async (t: TestContext, w0: (asked: number) => object | undefined, changes = {}) => {
     let asked = 0;
     const { conductor, run, time } = await prepared(t, {}, ({ context: { control }, measurements }) => {

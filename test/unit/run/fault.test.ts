@@ -10,7 +10,7 @@ import type { StackState } from '../../../server/stack/stack.ts';
 import { FakeRun, workerStats } from '../../helpers/fake-run.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** A stack with two workers, nginx and Redis. */
+/** State of a stack with two workers, nginx and Redis. */
 const state = { workers: [{ id: 'w0' }, { id: 'w1' }], nginxPid: 7, redisNodes: [{ pid: 8 }] } as StackState;
 
 class Deployment {
@@ -26,7 +26,7 @@ class Deployment {
 
 type Happens = (deployment: Deployment, run: FakeRun) => void;
 
-/** @param happens effect of the fault, 5 s after the start */
+/** @param happens effect of the fault, 5 s after its start */
 async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   const time = new VirtualTime(t);
   const run = new FakeRun();
@@ -92,7 +92,7 @@ const restartMore: Happens = (one) => {
   one.parts.nginx = '8';
 };
 
-/** Effect of the fault, parts replaced as planned, workers that restarted unplanned, and the warning. */
+/** Effect of the fault, parts that were replaced as planned, workers that restarted unexpectedly, and the warning. */
 const CASES: [what: string, StackFault, Happens, replaced: string[], restarted: string[], codes: string[]][] = [
   ['replaces the planned part', 'kill-worker', (one) => one.restart('w0'), ['w0'], [], []],
   ['replaces Redis', 'restart-redis', ({ parts }) => Object.assign(parts, { Redis: 'run-2' }), ['Redis'], [], []],

@@ -1,4 +1,4 @@
-/** Many more broadcasts than the ledgers have room for, on a virtual clock. */
+/** Tests far more broadcasts than the ledgers have room for, with simulated time. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
@@ -14,10 +14,10 @@ import { snapshot } from '../../helpers/measurements.ts';
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
 const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10, otherIds: () => [] };
 const SECOND_US = 1e6;
-/** Rows of 4,000 bytes, each with room for 1,000 connections. */
+/** Number of ledger rows in the memory. A row has 4,000 bytes, for 1,000 connections. */
 const ROWS = 40;
 
-/** Two processes of two connections each, with room for 40 broadcasts. */
+/** Creates two processes with two connections each. Each process has room for 40 broadcasts. */
 function load(givesIds: boolean) {
   const processes = [0, 1].map((index) => {
     const ledger = new Ledger(PLAN);
@@ -51,7 +51,7 @@ function load(givesIds: boolean) {
   const all = (id: string) => {
     for (const connection of [0, 1, 2, 3]) receive(connection, id);
   };
-  /** @param connection 0 to 3 */
+  /** @param connection index of the connection, 0 to 3 */
   const receive = (connection: number, id: string) => {
     const { ledger, sightings } = processes[connection >> 1] as (typeof processes)[number];
     const number = sightings.numberOf(id, nowUs, COPY);
@@ -79,7 +79,7 @@ function load(givesIds: boolean) {
     },
     now: () => nowUs,
     mostOpen: () => mostOpen,
-    /** Number of finalized broadcasts so far. */
+    /** Returns the number of finalized broadcasts so far. */
     orders: () => orders,
   };
 }
@@ -94,10 +94,10 @@ test('finalizing 500 broadcasts in room for 40 keeps all sums, and late copies s
     const times = { emittedAtUs: now(), intendedAtUs: now(), sentAt: 0 };
     finalizer.addPublished({ seq, id, room: AUDIENCE, countedAs: id, ...times });
     pass(1000);
-    // Every tenth broadcast misses a connection, and every hundredth reaches none.
+    // Every tenth broadcast misses a connection, and every hundredth broadcast reaches none.
     if (seq % 100 > 0)
       for (const connection of [0, 1, 2, 3]) if (connection < 3 || seq % 10 > 0) receive(connection, id);
-    // Broadcast of another program, whose rows would fill the room as well.
+    // Receives a broadcast of another program. Its rows use memory as well.
     receive(0, `theirs-${seq}`);
     if (seq > 100 && seq % 50 === 25) receive(3, `run-${seq - 100}`);
     pass(SECOND_US - 1000);
@@ -168,6 +168,6 @@ test('finalizes a complete broadcast when no copy has arrived for the quiet time
     await finalizer.poll();
     found.push(orders());
   }
-  // 10 of 20 in room for 40: those above a quarter of it.
+  // The room has 40 rows for 20 broadcasts. The 10 that exceed a quarter of the room are finalized.
   assert.deepEqual(found, [0, 0, 10]);
 });

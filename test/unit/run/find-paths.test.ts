@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { findPaths, type Message } from '../../../plugin/run/broadcasts/find-paths.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
-/** @param make arguments of the nth message, by its time of arrival (Unix time in ms) */
+/** @param make returns the arguments of a message, by its index and its time of arrival (Unix time in ms) */
 function messages(event: string, count: number, make: (index: number, nowMs: number) => unknown[]): Message[] {
   const [epochMs, startUs] = [Date.now(), monotonicUs()];
   return Array.from({ length: count }, (_, index) => ({
@@ -15,7 +15,7 @@ function messages(event: string, count: number, make: (index: number, nowMs: num
 
 const TOKENS = ['f3a9c1d2e4', 'b71e09aa55', '0c5d8871fe'];
 const token = (index: number) => TOKENS[index];
-/** Paths of broadcasts that two connections receive alike. */
+/** Returns the paths of ids in broadcasts that two connections receive in the same way. */
 const pathsOf = (heard: Message[], published?: Set<string>) => findPaths([heard, heard], published);
 
 type Make = (index: number, nowMs: number) => unknown;
@@ -87,7 +87,7 @@ describe('a time', () => {
   });
 });
 
-/** View of each player in the same millisecond, and the id if the views are broadcasts. */
+/** Views of players in the same millisecond, and the path of the id if the views are broadcasts. */
 const VIEWS: [what: string, view: (player: string, tick: number) => object, id?: string][] = [
   ['a different view for each player', (me, tick) => ({ me, x: tick * 7.5 })],
   ['the same view for all players', (_, tick) => ({ players: [{ x: tick * 7.5 }] }), 't'],

@@ -14,7 +14,7 @@ const STATUS: FleetStatus = {
   ...{ received: 7, reached: 7, loopLateMs: 3 },
 };
 
-/** Engine of an Artillery worker at the other end of the link. */
+/** Simulated engine of an Artillery worker at the other end of the link. */
 class FakeEngine {
   readonly heard: RunMessage[] = [];
   readonly #carrier: Carrier<EngineMessage, RunMessage>;
@@ -24,7 +24,7 @@ class FakeEngine {
     this.#from = from;
     this.#carrier = openThreadCarrier(runId);
     this.#carrier.onMessage = (message) => {
-      if ('from' in message) return; // Message for another engine.
+      if ('from' in message) return; // Ignores a message for another engine.
       this.heard.push(message);
       const reply = answer(message);
       if (reply) this.send(reply);
@@ -36,7 +36,7 @@ class FakeEngine {
     this.#carrier.send({ from: this.#from, ...report });
   }
 
-  /** Starts beside other engines of its host, and reports. */
+  /** Reports as ready, together with other engines of its host. */
   ready(engines = 1, status: Partial<FleetStatus> = {}): void {
     this.send({ type: 'ready', engines });
     this.send({ type: 'status', status: { ...STATUS, ...status } });
@@ -54,7 +54,7 @@ function answering(message: RunMessage): EngineReport | undefined {
 
 const never = new AbortController().signal;
 
-/** @param engineOf makes an engine of the link's run */
+/** @param engineOf creates an engine of the link's run */
 function linked(t: TestContext, options: ConstructorParameters<typeof EngineLink>[1] = {}) {
   const runId = randomUUID();
   const link = new EngineLink(openThreadCarrier(runId), options);

@@ -5,7 +5,7 @@ import type { PagesReading } from '../../../plugin/samplers/prometheus/page.ts';
 import type { PageFigure } from '../../../plugin/samplers/prometheus/page-figures.ts';
 import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';
 
-/** Pages of w0, w1, … */
+/** Pages of the workers w0, w1, … */
 type Pages = () => PagesReading['figures'][];
 
 const showing =
@@ -20,7 +20,7 @@ const showing =
   };
 
 let count = 0;
-/** A new number each time. */
+/** Returns another number in each call. */
 const next = () => ++count;
 const [W0, W1] = ['http://w0/metrics', 'http://w1/metrics'];
 
@@ -48,7 +48,7 @@ describe('metrics of a server', () => {
 });
 
 let reads = 0;
-/** Page with memory that changes each time. */
+/** Returns a page whose memory figure changes in each call. */
 const page = (figures: Partial<Record<PageFigure, number>>, url = 'http://w0/metrics') => ({
   url,
   reading: { identity: '', figures: { rssBytes: ++reads, ...figures } },

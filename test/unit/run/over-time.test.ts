@@ -15,7 +15,7 @@ const RAMP = { duration: 2, arrivalRate: 50 };
 const WAVE = [RAMP, { pause: 20 }];
 const COMES_AND_GOES = { scenarios: [{ engine: 'socketio-capacity', flow: [{ think: 5 }] }] };
 
-/** Run in which each connection leaks `leakBytes`, and 3 MB more stay after the first wave. */
+/** Plays a run in which each connection leaks `leakBytes`. Another 3 MB remain after the first wave. */
 async function conducted(t: TestContext, overTime: object, phases: object[], leakBytes = 20_000) {
   const time = new VirtualTime(t);
   const run = new FakeRun({ warmUp: 0, singleRoundTrips: 0, overTime }, { phases }, COMES_AND_GOES);
@@ -135,7 +135,7 @@ it('a run of half a day keeps few readings, and still finds a leak', async (t) =
   const run = new FakeRun();
   run.arrive(500);
   run.context.sampler.reading = async () => {
-    // Ten connections opened and closed for each second.
+    // Ten connections open and close each second.
     const left = Math.round(time.nowMs / 100);
     run.status.ended = { [OWN_DISCONNECT]: left };
     return readingsOf({ workerHeapUsed: 20e6 + left * 200 });

@@ -14,10 +14,13 @@ import { FakeRun } from '../../helpers/fake-run.ts';
 import { frozenBroadcast, hookConfig, measurements } from '../../helpers/measurements.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
-/** Events of the server or the publishers from the start of the window. */
+/** Events that the server or the publishers send from the start of the window. */
 type Happens = (run: FakeRun, time: VirtualTime) => RunContext['publishers'];
 
-/** A room of ten members. @returns units and seconds of each part */
+/**
+ * Measures with a room of ten members.
+ * @returns units and seconds of each part
+ */
 async function partsOf(t: TestContext, happens: Happens, delivery: object, drain = { quiet: 1, deadline: 2 }) {
   const time = new VirtualTime(t);
   const run = new FakeRun({ drain });
@@ -51,14 +54,14 @@ it('parts of the window begin with a broadcast of the publishers', async (t) => 
     },
   });
   const parts = await partsOf(t, publishing, { publish: { count: 5 }, seconds: 10 });
-  // The first part includes the wait before it, the last one the drain.
+  // The first part includes the wait before it, and the last part includes the drain.
   assertEach(parts, (part) => part, [[10, 4], ...Array(4).fill([10, 2])]);
 });
 
-/** @returns number of copies by time; the tenth arrives at `lastMs` */
+/** @returns the number of copies by time; the tenth copy arrives at `lastMs` */
 const lastAt = (lastMs: number) => (ms: number) => (ms < lastMs ? 9 : 10);
 
-/** Copies of one broadcast of the server, by milliseconds after the window, and the length of the drain. */
+/** Copies of a broadcast by the server, by milliseconds after the window, and the expected length of the drain. */
 const DRAINS: [what: string, reachedAt: (ms: number) => number, drainSeconds: number][] = [
   ['quiet time after the last copy, if all have arrived', lastAt(0), 3],
   ['quiet time after a late last copy', lastAt(4000), 7],
@@ -85,7 +88,10 @@ for (const [what, reachedAt, drainSeconds] of DRAINS) {
   });
 }
 
-/** Broadcast n reaches two connections of one process after n and n + 1 ms, and none of the other process. */
+/**
+ * Broadcast n reaches two connections of one process after n and n + 1 ms. It reaches no connection of the other
+ * process.
+ */
 function pages(seq: number) {
   const lost = { process: 1, expected: 1, received: 0, lostConnected: 1, firstUs: 0, lastUs: 0 };
   return [frozenBroadcast(seq, [seq * 1000, seq * 1000 + 1000]), frozenBroadcast(seq, [], lost)];

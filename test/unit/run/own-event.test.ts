@@ -6,7 +6,7 @@ import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { columns } from '../../helpers/columns.ts';
 
 const AT_US = Date.UTC(2026, 10, 22, 12, 0, 0) * 1000;
-/** Written value, microseconds after noon that it represents, and its resolution. */
+/** Written value, the microseconds after noon for which it stands, and its resolution. */
 const TIMES: [written: unknown, us: number, resolutionUs: number][] = [
   [AT_US / 1e6, 0, 1e6],
   [AT_US / 1e6 + 0.25, 250_000, 1],
@@ -76,7 +76,7 @@ test('merges the ids of several processes by their first receipt', () => {
   });
 });
 
-/** Two broadcasts, with ids of the run if the payload has the time of the publisher. */
+/** Returns two broadcasts. They have ids of the run if the payload has the time of the publisher. */
 function broadcasts(sentAt: (seq: number) => string | number | undefined, own?: number) {
   return [1, 2].map((seq) => ({
     ...{ seq, id: `p${seq}`, membersAtUs: seq * 1000 + 5, intendedAtUs: seq * 1000 },
@@ -95,7 +95,8 @@ test('finalizes a published broadcast without any receiver', () => {
 const NOW_US = monotonicUs();
 const agoMs = (us: number) => (measureEpochOffsetUs() + NOW_US - us) / 1000;
 /**
- * Times in two broadcasts emitted 30 ms ago, time of the publisher, start of the latency, and the reason if unusable.
+ * Times in two broadcasts that were emitted 30 ms ago, time of the publisher, expected start of the latency, and the
+ * reason if it is unusable.
  */
 const BASES: [what: string, sentAt: (seq: number) => string | number, own: number | undefined, string, RegExp?][] = [
   ["the publisher's time, in any format of the server", (seq) => String(1.7e12 + seq), 1.7e12, 'publisher'],
@@ -128,7 +129,7 @@ test('the clock offset is right even if the process was off the CPU around a tic
     const [stoppedAt, beforeIt] = [stopped >> 1, stopped % 2 === 0];
     let us = 0;
     let readings = 0;
-    // Every reading takes 10 us; one takes 8 ms more, before it or after it.
+    // Every reading takes 10 µs. One of them takes 8 ms more, before or after it.
     const read = <T>(value: () => T) => {
       const stands = readings++ === stoppedAt;
       us += stands && beforeIt ? 8005 : 5;

@@ -11,11 +11,11 @@ const all = (count: number) => ({ count, mayBeSkipped: false });
 const some = (count: number) => ({ count, mayBeSkipped: true });
 
 describe('counts of the fleets', () => {
-  /** Ten arrivals, one of them failed. */
+  /** Counts of ten arrivals, one of them failed. */
   const QUIET: FleetStatus = { ...NO_STATUS, started: 10, connected: 9, joined: 9, holding: 9, failed: 1 };
   const SKIPPED = { started: 4, connected: 4, holding: 4, failed: 0 };
 
-  /** Differing counts, counts after some time, and seconds until the connections are settled, if ever. */
+  /** Differing counts, later counts, and seconds until the connections count as settled, if they do. */
   const CASES: [
     what: string,
     now: Partial<FleetStatus>,
@@ -28,7 +28,7 @@ describe('counts of the fleets', () => {
     ['one connection opens', { connecting: 1 }, [0, {}]],
     ['one connection joins', { joining: 1 }, [0, {}]],
     ['one connection upgrades', { upgrading: 1 }, [0, {}]],
-    // A second of quiet follows.
+    // A quiet second follows the last change.
     ['a flow has no `hold`', { holding: 0, joining: 1 }, [3000, { joining: 0 }], 4],
     ['processes report later than the engine', { connected: 8, joining: 1 }, [3000, { joining: 0 }], 4],
     ['arrivals may be skipped', SKIPPED, [900, { started: 6, connected: 6, holding: 6 }], 2],
@@ -78,7 +78,7 @@ describe('counts of the workers', () => {
     };
     const population = new ServerPopulation({ stats });
     t.after(() => population.close());
-    /** @param now count of each worker; empty if none answers */
+    /** @param now count of each worker; empty if no worker replies */
     const count = async (...now: number[]) => {
       counts = now.length > 0 ? now : undefined;
       await time.pass(600);

@@ -86,7 +86,7 @@ test('reports a full disk, and leaves no partial file', {
   skip: process.platform !== 'linux',
 }, async (t) => {
   const { results } = open(t);
-  // A file size limit of 1 KB looks like a full disk: the first part of a file is written, and then no more.
+  // A limit of 1 KB for files simulates a full disk. The first part of a file is written, and nothing more.
   const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
   const script = `
     import { execFileSync } from 'node:child_process';
@@ -110,7 +110,7 @@ test('reports a full disk, and leaves no partial file', {
   assert.deepEqual([others, fs.existsSync(join(results, 'latest'))], [[], false]);
 });
 
-/** Error as the user reads it, with cause and fix. */
+/** Returns a check for an error in the form that users read, with cause and fix. */
 function unwritable(cause: string): (error: unknown) => boolean {
   return (error) => new RegExp(`^FILE_UNWRITABLE: .*\\n {2}cause: ${cause}.*\\n {2}fix: `).test(describeError(error));
 }

@@ -24,7 +24,7 @@ for (const [what, workers, pids] of [
   ['in a container with a separate PID namespace are not read', [worker(1, { ...here, pidNamespace: 'pid:[1]' })], []],
 ] as const) {
   test(`processes of workers ${what}`, async () => {
-    // Addresses of a tunnel hide the machine behind it.
+    // The addresses of a tunnel hide the machine behind it.
     const target = await open(controlled(workers.map((_, index) => `http://127.0.0.1:${4000 + index}`)));
     assert.deepEqual((await target.pids([...workers])).worker, pids);
   });

@@ -36,7 +36,7 @@ it('windows have no gap between them, even if the next one ends while the last i
   let readings = 0;
   context.sampler.cpu = async () => {
     const worker = 10 ** readings++;
-    // Each reading takes less time than the one before.
+    // Each reading takes less time than the previous one.
     for (let wait = 5; wait > readings; wait--) await undefined;
     return { worker };
   };
@@ -61,12 +61,12 @@ function withQuota(worker: string, one: CpuQuota): WorkerResources {
 
 interface Readings {
   workers?: (WorkerResources[] | Error)[];
-  /** Quotas of the generator. */
+  /** CPU quotas of the generator. */
   own?: CpuQuota[];
   machine?: MachineTotals[];
 }
 
-/** @returns quotas noted at the first reading, and at the end of each window */
+/** @returns the quotas that were noted at the first reading, and at the end of each window */
 async function noted(windows: ('ramp' | 'broadcasts')[], { workers = [], own = [], machine = [] }: Readings) {
   const measured = measurements();
   const ofWorkers = async () => {

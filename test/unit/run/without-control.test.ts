@@ -1,4 +1,4 @@
-/** A run against a server without a control port measures the fleet's counts, and claims nothing else. */
+/** Tests that a run on a server without a control port measures the generator's counts, and reports nothing else. */
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { FleetPopulation } from '../../../plugin/run/population.ts';

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
 import { isGoUrl, memStatsIn } from '../../../plugin/samplers/inspector/go.ts';
 
-/** Recorded from a Socket.IO server in Go with 400 connections; one of its 97 allocation places is kept. */
+/** Heap profile of a Socket.IO server in Go with 400 connections. One of its 97 allocation places is kept. */
 const RECORDED = readFileSync(new URL('../../fixtures/go-heap-profile.txt', import.meta.url), 'utf8');
 
 describe('the heap profile of a Go server', () => {

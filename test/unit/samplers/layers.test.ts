@@ -1,4 +1,4 @@
-/** Keys that users script against: they never change or disappear. */
+/** Tests keys that users use in scripts. They never change or disappear. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LAYERS, layersFor } from '../../../plugin/samplers/layers/index.ts';
@@ -8,7 +8,9 @@ import { familyOf } from '../../../report/figures/layers.ts';
 const figures = LAYERS.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure })));
 const described = describeLayers(LAYERS);
 
-/** Keys in the result document by layer, with the metrics for thresholds. A plus marks figures in the sum. */
+/**
+ * Keys in the result document by layer, with the metrics for thresholds. A plus marks figures that are part of the sum.
+ */
 const FIGURES: [belongsTo: string, keys: string][] = [
   ['deployment', 'workerPss+ = worker_pss, workerRss = worker, workerKept, workerChildrenPss'],
   ['deployment', 'workerHeapUsed = worker_heap, workerExternal, workerWorkingSet = worker_container'],
@@ -30,7 +32,7 @@ describe('the table of layers', () => {
       ({ id, layer, inSum, metric }) =>
         `${layer.belongsTo}: ${id}${inSum ? '+' : ''}${metric === undefined ? '' : ` = ${metric}`}`,
     );
-    // Figures may be added, but never changed or removed.
+    // New figures may be added, but existing ones must not change or disappear.
     assert.deepEqual(
       found.filter((one) => expected.includes(one)),
       expected,

@@ -15,7 +15,7 @@ const runProcesses = (own: number, more: Partial<Fake> = {}): Record<number, Fak
   [GENERATOR]: { name: 'node', own, ...more },
 });
 
-/** Ticks of each category since the first reading. */
+/** Returns the ticks of each category since the first reading. */
 async function ticks(reading: Promise<MachineTotals>) {
   const { processes } = await reading;
   assert.ok(processes);

@@ -1,4 +1,6 @@
-/** Scripts that are too large, too deep or could change prototypes are refused before any other code reads them. */
+/**
+ * Tests that scripts which are too large, too deep or could change prototypes are refused before other code reads them.
+ */
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';

@@ -114,7 +114,7 @@ describe('the share of an Artillery worker', () => {
       // A fraction of a rate is rounded up.
       [hold, [{ ...ramp, worker: 1, totalWorkers: 2 }, { pause: 60 }], 5000, 5010],
       [hold, [{ ...ramp, maxVusers: 40 }], 40, 40],
-      // Concurrent connections only, unless the flow has an unknown length.
+      // Only concurrent connections count, unless the length of the flow is unknown.
       [[{ think: 5 }], [soak], 1500, 2000],
       [[{ think: '{{ t }}' }], [soak], 360_000, 360_000],
       [[{ loop: [{ think: 1 }] }], [soak], 360_000, 360_000],
@@ -141,7 +141,7 @@ describe('the share of an Artillery worker', () => {
       [19_000, 20_000, 'light', 1],
       [100_000, 20_000, 'light', 6],
       [100_000, Number.POSITIVE_INFINITY, 'light', 1],
-      // The heap of one process is too small; in the last row, the limit of open files is lower.
+      // The heap of one process is too small. In the last row, the limit of open files is lower.
       [100_000, 1_048_576, 'official', 2],
       [100_000, 1024, 'official', 64],
     ] as const) {

@@ -7,14 +7,14 @@ import { ENGINE } from '../../../plugin/script/script.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { column } from '../../helpers/columns.ts';
 
-/** Seconds allowed for all steps that do not wait. */
+/** Seconds that all steps without a wait may take. */
 const OTHER_STEPS = 10;
 
 function flowOf(flow: unknown[], steps: StepTable = STEPS): Flow {
   return readScenarios({ config: {}, scenarios: [{ flow }] }, steps).flows[0] as Flow;
 }
 
-/** Flows, and the seconds for which their virtual users stay. */
+/** Flows, and the seconds for which their virtual users stay connected. */
 const STAYS: [seconds: number, ...flow: unknown[]][] = [
   [2.5, { think: 2 }, { think: '500ms' }],
   [Infinity, { think: '{{ t }}' }],
@@ -34,7 +34,7 @@ it('estimates from the flow how long a virtual user stays', () => {
     assert.equal(flowOf(flow).staySeconds, seconds + OTHER_STEPS, JSON.stringify(flow));
 });
 
-/** A step with a template, the value of the variable, and the step that runs. */
+/** Step with a template, the value of the variable, and the step that runs. */
 const FILLED: [step: object, value: string, filled: object][] = [
   [{ every: { emit: ['a'], seconds: '{{ $env.X }}' } }, '0.5', { every: { emit: ['a'], seconds: 0.5 } }],
   [

@@ -1,4 +1,7 @@
-/** Names of other engines, guessed names, and templates without a value: refused before the load, with what to write. */
+/**
+ * Tests names of other engines, guessed names, and templates without a value. They are refused before the load, with a
+ * suggestion.
+ */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { readSettings } from '../../../plugin/script/settings.ts';
@@ -6,7 +9,7 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
 const ENGINE = 'socketio-capacity';
 
-/** Returns the problems as `path: message`, with the path below the flow where it is in there. */
+/** Returns the problems as `path: message`. Paths in the flow are relative to the flow. */
 function refusals(flow: unknown[], { config = {}, scenario = {}, env = {}, ...script } = {} as Record<string, object>) {
   try {
     const own = { target: 'http://127.0.0.1:1', engines: { [ENGINE]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] };

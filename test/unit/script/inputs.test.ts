@@ -1,4 +1,4 @@
-/** Inputs of a scenario, as read by the conductor of several hosts and by Artillery on each host. */
+/** Tests the inputs of a scenario in the conductor of several hosts, and in Artillery on each host. */
 import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';

@@ -22,9 +22,9 @@ describe('arrivals', () => {
     [PAUSE, 0],
     [{ duration: 5, arrivalRate: 0 }, 0],
     [{ duration: 1, arrivalRate: 1, rampTo: 4 }, 3],
-    // Artillery rounds each second: 0, 1.67, 3.33, 5.
+    // Artillery rounds the rate of each second: 0, 1.67, 3.33, 5.
     [{ duration: 4, rampTo: 5 }, 10],
-    // 1, 1.5, 2 become 1, 2, 2.
+    // The rates 1, 1.5, 2 are rounded to 1, 2, 2.
     [{ duration: 3, arrivalRate: 1, rampTo: 2 }, 5],
   ] as [Phase, number][]) {
     it(`the phase ${JSON.stringify(phase)} has ${arrivals} arrivals`, () => assert.equal(arrivalsOf(phase), arrivals));
@@ -38,7 +38,7 @@ describe('phases of a scenario', () => {
   });
 
   for (const [phase, ...place] of [
-    // Artillery skips phases without arrivals, which shifts the indices of later phases.
+    // Artillery skips phases without arrivals, so the indices of later phases change.
     [{ duration: 2, arrivalRate: 0 }],
     [{ duration: 2, arrivalCount: 0 }],
     [{ duration: 2, arrivalRate: 0, rampTo: 0 }],

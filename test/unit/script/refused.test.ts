@@ -1,4 +1,4 @@
-/** Settings that are refused before a run, with their paths: invalid ones, and invalid combinations. */
+/** Tests settings that are refused before a run, with their paths: invalid settings, and invalid combinations. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -15,7 +15,7 @@ const FAULT = { kind: 'kill-worker', at: 5 };
 const RAMP = { duration: 20, arrivalRate: 5 };
 const leaving = { scenarios: [{ engine: ENGINE, flow: [{ think: 1 }] }] };
 
-/** Paths below the options of the plugin, or, with a slash, from the root. */
+/** Paths of mistakes: below the options of the plugin or, with a slash, from the root. */
 type Case = [places: string, options?: object, env?: NodeJS.ProcessEnv, config?: object, changes?: object];
 
 const CASES: Case[] = [
@@ -24,7 +24,7 @@ const CASES: Case[] = [
   ['/TLS', { control: CONTROL }, { TLS: 'on' }],
   ['/TLS', {}, { TLS: 'on', PROFILE: 'embedded' }],
   ['/TLS', {}, { TLS: 'on', TARGET: 'http://10.0.0.1' }],
-  // Only for the bundled deployment
+  // Settings that only the bundled deployment supports.
   ['/STACK_PORT', {}, { STACK_PORT: '9000', TARGET: 'http://127.0.0.1:9000' }],
   ['/STACK_PORT', {}, { STACK_PORT: '0' }],
   ['/PROFILE', {}, { PROFILE: 'embedded', TARGET: 'http://10.0.0.1' }],
@@ -41,14 +41,14 @@ const CASES: Case[] = [
   ['/COMPRESSION', {}, { COMPRESSION: 'gzip' }],
   ['/COMPRESSION', {}, { COMPRESSION: 'on' }, {}, OTHER],
   ['/config.socketio-capacity', {}, {}, { 'socketio-capacity': { transport: 'websocket' } }],
-  // Control and layers
+  // Settings of control ports and layers.
   ['control.tls.ca', { control: { ...CONTROL, tls: { ca: 'missing.pem' } } }],
   ['control.tls.caa', { control: { ...CONTROL, tls: { caa: '' } } }],
   ['/CAPACITY_TOKEN', { control: { urls: CONTROL.urls } }],
   ['layers.apache', { layers: { apache: { match: 'a' } } }],
   ['layers.nginx', { layers: { nginx: {} } }],
   ['layers.nginx', { layers: { nginx: { pids: [1], match: 'a' } } }],
-  // A server without a control port
+  // Settings of a server without a control port.
   ['workers.prometheus[0].url', { workers: { prometheus: [{ url: 'nonsense' }] } }],
   ['workers.prometheus.url', { workers: { prometheus: { url: 'nonsense' } } }],
   ['workers.json', { workers: { json: 'http://127.0.0.1/health' } }],
@@ -58,20 +58,20 @@ const CASES: Case[] = [
   ['workers', { workers: {} }],
   ['workers.profile', { workers: { profile: true } }, { TARGET: 'http://10.0.0.1' }],
   ['workers.profile', { workers: { profile: true, match: 'node' } }],
-  // The engine of a run
+  // Settings of the run's engine.
   ['/scenarios[1].engine', {}, {}, {}, { scenarios: [OURS, { ...HTTP, engine: 'socketio' }] }],
   ['/scenarios[1].engine', {}, {}, {}, { scenarios: [HTTP, OTHER.scenarios[0]] }],
   ['clients', { clients: 'web' }, {}, {}, { scenarios: [{ ...HTTP, name: 'web' }, OURS] }],
   ['/scenarios[0].socketio.qeury', {}, {}, {}, { scenarios: [{ ...OURS, socketio: { qeury: 'a=1' } }] }],
   ['clients', { clients: 'nobody' }],
   ['/config.engines', {}, {}, { engines: {} }, { before: { flow: [{ get: { url: '/', capture: {} } }] } }],
-  // Rooms and broadcasts
+  // Settings of rooms and broadcasts.
   ['rooms.perConnection', { rooms: { perConnection: 2 } }],
   ['rooms', { delivery: SAID }, { ROOMS: '3' }],
   ['rooms', {}, { ROOMS: '3' }, {}, { scenarios: [{ engine: 'socketio', flow: [] }] }],
   ['rooms.cuont', { rooms: { cuont: 3 } }],
   ['live.prot', { live: { prot: 1 } }],
-  // An event of the user's server
+  // Settings of an event of the user's server.
   [
     'delivery.event delivery.id delivery.publish.emit delivery.publish.evry delivery.sentAt',
     { delivery: { event: '', id: 'id', sentAt: '$.at', publish: { emit: [{ id: 1 }], evry: 1 } } },
@@ -80,7 +80,7 @@ const CASES: Case[] = [
   ['delivery.audience.client', { delivery: { ...SAID, join: 'open', audience: { event: '$.0.doc', client: 'doc' } } }],
   ['delivery.audience.client', { delivery: { ...SAID, audience: { event: '$.0.doc', client: '{{ doc }}' } } }],
   ['delivery', { delivery: SAID }, {}, {}, OTHER],
-  // A planned fault
+  // Settings of a planned fault.
   ['fault', { fault: FAULT }],
   ['fault', { fault: {} }, {}, RECONNECTING],
   ['fault', { fault: FAULT }, {}, RECONNECTING, leaving],
@@ -92,7 +92,7 @@ const CASES: Case[] = [
   ['fault.kind', { fault: { kind: 'reboot' } }, {}, RECONNECTING],
   ['fault.at', { fault: FAULT }, { BROADCASTS: '5' }, RECONNECTING],
   ['fault.att', { fault: { kind: 'kill-worker', att: 3 } }, {}, RECONNECTING],
-  // Memory over time
+  // Settings of memory over time.
   ['/COLLECT', {}, { COLLECT: 'off' }],
   ['overTime.every', { overTime: { every: 1 } }, {}, {}, leaving],
   ['overTime', { overTime: {} }, {}, { phases: [RAMP] }, leaving],

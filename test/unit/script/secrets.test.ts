@@ -1,4 +1,4 @@
-/** Puts a text into every path of a scenario's schemas, so that new options are covered without a change here. */
+/** Puts a text into every path of a scenario's schemas. New options are therefore tested without a change here. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import { maskedSettings, secretsIn } from '../../../protocol/base/secrets/masked
 const CANARY = 'canary-7f3a9';
 
 const PATHS = ['rss', 'heapUsed', 'external', 'cpuMicroseconds', 'pid'];
-/** Options that are shown: names, paths and expressions, which describe the run. */
+/** Options that are displayed: names, paths and expressions, which describe the run. */
 const SHOWN = [
   // Options of the plugin.
   ...['room', 'clients', 'counts.0', 'results', 'delivery.event', 'delivery.id', 'delivery.sentAt', 'delivery.join'],
@@ -26,13 +26,13 @@ const SHOWN = [
   ...['engine.path', 'engine.parser', 'engine.timeout', 'engine.connectTimeout', 'engine.localAddresses.0'],
   ...['engine.reconnection.delay', 'engine.reconnection.maxDelay', 'engine.retry.delay', 'engine.retry.maxDelay'],
 ];
-/** Paths in steps that are shown, by their last keys. */
+/** Paths in steps that are displayed, by their last keys. */
 const SHOWN_IN_STEPS =
   /(^|\.)(namespace|path|connect|event|waitFor|on|channel|url|uri|function|whileTrue|beforeRequest(\.0)?|as|group|flags|json|timeout|think(\.\w+)?|count|over|loopValue|loopElement|emit\.0|emit)$/;
 
 type Def = Record<string, unknown> & { type: string };
 
-/** Returns the paths in a schema that accept free text, as keys with dots. */
+/** Returns the paths in a schema that accept any text, as keys with dots. */
 function placesIn(schema: z.ZodType, at: string[] = []): string[] {
   const def = schema.def as unknown as Def;
   const into = (inner: unknown, ...keys: string[]) =>
@@ -86,7 +86,7 @@ for (const place of new Set(STEP_PLACES)) {
   });
 }
 
-/** Keys of Artillery's HTTP engine, and an unknown one. */
+/** Keys of Artillery's HTTP engine, and an unknown key. */
 for (const key of ['json', 'form', 'formData', 'body', 'qs', 'headers', 'cookie', 'auth', 'ifTrue', 'gzip', 'other']) {
   test(`the flow in a result does not show ${key} of an HTTP request`, () => {
     for (const value of [CANARY, { pass: CANARY, x: [CANARY] }]) {

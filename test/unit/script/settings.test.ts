@@ -1,4 +1,4 @@
-/** Settings from options, environment and flow. Refused settings are in refused.test.ts. */
+/** Tests settings from options, environment and flow. refused.test.ts tests refused settings. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { sourcesByLayer } from '../../../plugin/script/options/worker-sources.ts';

@@ -30,7 +30,7 @@ it("the user's server answers before the run, and is stopped after it with all p
   const { start, port, log } = await prepareServer(t);
   const server = await start(`http://127.0.0.1:${port}/`);
   t.after(() => server.close());
-  // The output passes through this process, so it can be later than the first answer.
+  // Waits for the log, because the output passes through this process and can be later than the first response.
   const child = await eventually('its log', () => /^child (\d+) hello$/m.exec(readFileSync(log, 'utf8'))?.[1]);
   assert.ok(processRef(server.pid) && processRef(Number(child)));
   await assert.rejects(start(), { code: 'PORT_UNAVAILABLE' });

@@ -1,4 +1,4 @@
-/** The runner of a series, with a stub instead of Artillery and a minimal kind of series. */
+/** Tests the runner of a series, with a stub of Artillery and a minimal kind of series. */
 import assert from 'node:assert/strict';
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -180,7 +180,7 @@ it('a stopped series ends its current run, and resumes after it', async (t) => {
   assert.deepEqual([...new Set(earlierCounts)], [2]);
   assert.equal(resumed.document.startedAt, stopped.document.startedAt);
   assert.deepEqual(columns(resumed.document.runs, 'number', 'exitCode'), { number: [1, 2, 3], exitCode: [0, 130, 0] });
-  // A run whose result is missing does not count, and its number is not reused.
+  // A run whose result is missing does not count, and its number is not used again.
   rmSync(join(folder, resumed.document.runs[0]?.result ?? ''));
   const restarted = await run(list('a', 'b', 'VALID'));
   assert.deepEqual(column(restarted.document.runs, 'number'), [2, 3, 4]);
@@ -196,7 +196,7 @@ it('a complete series starts anew, and moves the earlier runs to another folder'
   assert.ok(existsSync(join(aside, document.runs[0]?.result ?? '')));
   assert.deepEqual([anew.runs.length, existsSync(join(folder, anew.runs[0]?.result ?? ''))], [1, true]);
   assert.notEqual(anew.startedAt, document.startedAt);
-  // A different end of the same runs changes the document, so the series is not complete.
+  // Another end of the same runs changes the document, so the series is not complete.
   const other = await run((runs, earlier) => (earlier === 1 ? { end: 'otherwise' } : list('VALID')(runs)));
   assert.deepEqual([other.document.end, other.document.startedAt], ['otherwise', anew.startedAt]);
 });

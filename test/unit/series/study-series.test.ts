@@ -62,7 +62,7 @@ function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partia
 }
 
 describe('the runs of a plan', () => {
-  /** Refuses runs at 30/s while the file contains true. */
+  /** Code that refuses runs at 30/s while the file contains true. */
   const REFUSES = `if (process.env.RATE === '30' && read('refuses.json')) process.exit(2); else leave();`;
   const vary = { RATE: [10, 20, 30], hold: [1] };
 
@@ -103,7 +103,7 @@ describe('the runs of a plan', () => {
 
 describe('runs that other programs disturbed', () => {
   const vary = { RATE: [10, 20] };
-  /** Code for stubs: `run` is the number of the run, from 1; `disturb` marks a result as disturbed. */
+  /** Code for stubs. `run` is the number of the run, from 1. `disturb` marks a result as disturbed. */
   const DISTURB = `
     const file = join(__dirname, 'count');
     const run = existsSync(file) ? Number(readFileSync(file)) + 1 : 1;

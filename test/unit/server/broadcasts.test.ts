@@ -7,9 +7,9 @@ import { Departures } from '../../../server/contract/departures.ts';
 
 it('broadcasts are sent in the order of their times, even by a late event loop', async () => {
   const departures = new Departures();
-  // Nothing is due before all are requested, even if the process pauses meanwhile.
+  // The start is 300 ms ahead, so that nothing is due before all are requested, even if the process pauses.
   const startUs = monotonicUs() + 300_000;
-  // Several in each millisecond, requested in another order.
+  // Several broadcasts are due in each millisecond, and they are requested in another order.
   const times = Array.from({ length: 40 }, (_, index) => startUs + ((index * 7) % 40) * 300);
   const left: number[] = [];
   const all = times.map(async (atUs) => {
@@ -17,7 +17,7 @@ it('broadcasts are sent in the order of their times, even by a late event loop',
     assert.ok(monotonicUs() >= atUs, 'not before its time');
     left.push(atUs);
   });
-  while (monotonicUs() < startUs + 15_000); // All of them are due when the event loop continues.
+  while (monotonicUs() < startUs + 15_000); // Blocks the event loop until all broadcasts are due.
   await Promise.all(all);
   const inOrder = times.toSorted((a, b) => a - b);
   assert.deepEqual(left, inOrder);

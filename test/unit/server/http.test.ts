@@ -8,7 +8,7 @@ import { tokenCheck } from '../../../server/unauthenticated.ts';
 
 const TOKEN = 'token-of-the-tests';
 
-/** @returns status of a request for the metrics */
+/** @returns the status of a request for the metrics */
 async function ask(localAddress: string, headers: Record<string, string>): Promise<number> {
   let answered = 200;
   const response = {
@@ -45,7 +45,7 @@ test('/metrics on a loopback address requires a local Host header or the token',
   for (const address of ['127.0.0.1', '::ffff:127.0.0.1', '::1']) {
     for (const host of ['localhost:3200', 'LOCALHOST', '127.0.0.1:3200', '[::1]:3200'])
       assert.equal(await ask(address, { host }), 200, host);
-    // A web page can point a domain of its own to this address.
+    // A web page can point its own domain to this address.
     for (const host of ['attacker.example', '127.attacker.example', 'localhost.attacker.example:3200'])
       assert.equal(await ask(address, { host }), 421, host);
     assert.equal(await ask(address, {}), 421);

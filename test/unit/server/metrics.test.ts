@@ -20,7 +20,7 @@ it('the metric names of the server follow the conventions of Prometheus', () => 
     assert.match(name, /^capacity_[a-z\d_]+$/);
     assert.equal(name.endsWith('_total'), kind === 'counter', name);
     if (unit === 'seconds' || unit === 'bytes') assert.ok(name.endsWith(`_${unit}`), name);
-    // Reserved for summaries and histograms.
+    // These labels are reserved for summaries and histograms.
     for (const label of labels) assert.ok(!['quantile', 'le'].includes(label), name);
   }
 });

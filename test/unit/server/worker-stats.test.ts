@@ -18,7 +18,7 @@ test('worker statistics count a forced garbage collection, and none without one'
 test('event loop statistics include a blocked event loop, in the window of the block only', async (t) => {
   const window = new EventLoopWindow();
   t.after(() => window.close());
-  // The monitor sees blocks between two of its own turns.
+  // Repeats the block, because the monitor sees only blocks between two of its own turns.
   await eventually('a block that was seen', () => {
     if (window.read().delayMaxMs > 100) return true;
     const until = performance.now() + 150;

@@ -8,7 +8,7 @@ import { fileTree } from '../../helpers/file-tree.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../ecosystem.config.js');
 
-/** @returns apps of the ecosystem file with these variables */
+/** @returns the apps of the ecosystem file with these environment variables */
 async function appsWith(env: Record<string, string>): Promise<Record<string, string>[]> {
   const print = `import(${JSON.stringify(CONFIG)}).then(({ apps }) => console.log(JSON.stringify(apps)))`;
   return JSON.parse((await execa(process.execPath, ['-e', print], { extendEnv: false, env })).stdout);

@@ -14,7 +14,7 @@ const POLICY = 'policy-rc.d';
 const TOOL = 'exit 0';
 const BOTH = { nginx: TOOL, 'redis-server': TOOL };
 
-/** Records its call and whether services may start, then "installs" the requested packages. */
+/** Stub of apt-get that records its call and whether services may start, then "installs" the requested packages. */
 const APT_GET = `
 cd "$(dirname "$0")"
 ./${POLICY} 2>/dev/null; echo "$1 $([ $? = 101 ] && echo quiet || echo free) $*" >> calls
@@ -23,7 +23,7 @@ for name in nginx redis-server; do
   case "$*" in *$name*) printf '#!/bin/sh\\n${TOOL}\\n' > $name; chmod +x $name;; esac
 done`;
 
-/** @param programs shell scripts by name; by default, a stub of apt-get */
+/** @param programs shell scripts by name; default: a stub of apt-get */
 function system(t: TestContext, programs: Record<string, string> = {}, isRoot = true) {
   const scripts = Object.entries({ 'apt-get': APT_GET, ...programs });
   const dir = fileTree(t, Object.fromEntries(scripts.map(([name, script]) => [name, `#!/bin/sh\n${script}\n`])));

@@ -74,7 +74,7 @@ suite('the state', () => {
     ...{ pm2Home: '/tmp/x/pm2', redisNodes: [], nginxWorkerPids: [], logDir: '/tmp/x/logs' },
     ...{ startedAt: '2026-01-01T00:00:00.000Z', startTimes: {} },
   });
-  /** Only the first state is there, and no drafts. */
+  /** Asserts that the folder contains only the first state, and no drafts. */
   const assertFirst = (dir: string) => {
     assert.deepEqual(readState(dir), someState('first'));
     assert.deepEqual(readdirSync(dir), ['state.json']);

@@ -1,4 +1,4 @@
-/** Share of the CPUs used by other programs during a test file, which decides on its second attempt. */
+/** Tests the share of the CPUs that other programs used during a test file. The share decides on a second attempt. */
 import assert from 'node:assert/strict';
 import { it, type TestContext } from 'node:test';
 import { MachineTime } from '../../../plugin/samplers/machine/machine-time.ts';
@@ -6,7 +6,7 @@ import { type Fake, FakeMachine } from '../../helpers/fake-machine.ts';
 import { OtherWork } from '../../helpers/other-work.ts';
 
 const TESTS = 10;
-/** Ticks of 10 ms, on two CPUs. */
+/** A second in ticks of 10 ms, on two CPUs. */
 const SECOND = { ticks: 100, ms: 1000 };
 
 type Use = Partial<Record<'tests' | 'daemon' | 'others' | 'kernel' | 'steal', number>>;
@@ -16,7 +16,7 @@ async function shares(t: TestContext, ...uses: Use[]): Promise<(from: number, to
   const machine = new FakeMachine(t);
   let second = 0;
   const time = new MachineTime(machine.root);
-  // Clock of the fake machine.
+  // Replaces the clock by that of the simulated machine.
   const work = new OtherWork(TESTS, {
     read: async (roots) => ({ ...(await time.read(roots)), atMs: second * SECOND.ms }),
   });
@@ -28,7 +28,7 @@ async function shares(t: TestContext, ...uses: Use[]): Promise<(from: number, to
       2: { name: 'kthreadd', parent: 0, own: 0 },
       3: { name: 'kworker/0:1', parent: 2, own: kernel },
       [TESTS]: { name: 'node', own: tests },
-      // Its parent ended after the first second.
+      // The parent of the process ended after the first second.
       11: { name: 'pm2', parent: second === 0 ? TESTS : 1, own: daemon },
       30: { name: 'chrome', own: others },
     };

@@ -1,4 +1,4 @@
-/** The part of a flow that the run's own clients play. */
+/** Tests the part of a flow that the run's own clients play. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { arrivalOf } from '../../../plugin/virtual-user/arrival.ts';

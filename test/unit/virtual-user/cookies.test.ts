@@ -1,11 +1,11 @@
-/** Cookies from an HTTP step of the flow are sent with the handshake, by a browser's rules. */
+/** Tests that cookies from an HTTP step of the flow are sent in the handshake, by the rules of browsers. */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { loadHttpEngine } from '../../../plugin/virtual-user/artillery-types.ts';
 import { listen } from '../../helpers/listen.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-/** Virtual user that logs in at a server with these cookies, and plays the rest of the flow. */
+/** Plays a virtual user that logs in at a server with these cookies, and plays the rest of the flow. */
 async function loggedIn(
   t: TestContext,
   cookies: string[],

@@ -1,4 +1,4 @@
-/** A test for each row of the table in docs/guide/writing-scenarios.md: differences from other engines. */
+/** Tests each row of the table in docs/guide/writing-scenarios.md on differences from other engines. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
@@ -7,7 +7,7 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-/** A server that answers `ask` with these events. */
+/** Returns a server that replies to `ask` with these events. */
 function asking(...events: unknown[][]) {
   const bench = new Bench({ timeout: 0.05 });
   bench.fleet.onEmit = (connection, namespace, event) => {
@@ -16,7 +16,7 @@ function asking(...events: unknown[][]) {
   return bench;
 }
 
-/** @param hint text of the refusal */
+/** @param hint text in the message of the refusal */
 function refusal(step: unknown, hint: string): Promise<void> {
   return assert.rejects(
     async () => new Bench({}, { look, take }).play([step]),
@@ -30,7 +30,7 @@ const namespace = '/chat?a=1';
 const CONDITION = 'only HTTP requests have conditions';
 const QUERY = 'write connect: {namespace: /chat, query: "…"}';
 
-/** Refused steps, by the row of the table. */
+/** Refused steps, by row of the table. */
 const REFUSED: [row: string, hint: string, ...steps: object[]][] = [
   ['response inside emit', 'beside `emit`', { emit: { channel: 'ask', response: { channel: 'answer' } } }],
   ['capture or match beside emit', 'write it in `response`', { emit: ['a'], capture: { json: '$', as: 'b' } }],
@@ -159,7 +159,7 @@ test('a number as an event', async () => {
   assert.deepEqual(bench.fleet.only.sent, [['/', '7', 'x']]);
 });
 
-/** @returns options that socket.io-client declares in one of its files */
+/** @returns the options that socket.io-client declares in one of its files */
 function declaredOptions(file: string, name: string): string[] {
   const text = readFileSync(new URL(`../../../node_modules/${file}`, import.meta.url), 'utf8');
   const [, body = ''] = text.split(`interface ${name} `);

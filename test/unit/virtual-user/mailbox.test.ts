@@ -15,7 +15,7 @@ it('the mailbox keeps each awaited event separately, and only its own events for
   });
   const connect = ['/', '/chat', '/'].map((namespace) => ({ connect: namespace }));
   const vars = await bench.passes([...connect, wait('b'), wait('a'), wait('a', '/chat')]);
-  // Newer events displaced all but the newest two of each namespace.
+  // Newer events displaced all but the newest two events of each namespace.
   assert.deepEqual([vars['/a'], vars['/b'], vars['/chata']], ['2 of 3', 'b of 3', '2 of 2']);
   assert.equal(bench.counters['socketio.events_dropped'], 3 * 2);
 });

@@ -8,7 +8,7 @@ import { listen } from '../../helpers/listen.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench, type Outcome } from '../../helpers/virtual-user.ts';
 
-/** A virtual user in virtual time, on a connection that the test drops. */
+/** Plays a virtual user in simulated time, on a connection that the test drops. */
 class Play extends Bench {
   readonly time: VirtualTime;
 
@@ -17,7 +17,10 @@ class Play extends Bench {
     this.time = new VirtualTime(t);
   }
 
-  /** @param ms from now @param returns whether it reconnects, with all its namespaces */
+  /**
+   * @param ms delay from now in milliseconds
+   * @param returns whether the connection returns, with all its namespaces
+   */
   dropAfter(ms: number, returns = false, reason = 'transport close'): void {
     setTimeout(() => this.fleet.only.drop(reason, undefined, returns), ms);
   }
@@ -48,7 +51,8 @@ describe('a dropped connection', () => {
 
   it('a virtual user fails if its connection drops directly after it opened', async () => {
     const bench = new Bench();
-    // Both are in one message: the drop is reported before the promise of the opening is handled.
+    // The drop and the opening arrive in one message. The drop is reported before the promise of the opening is
+    // handled.
     bench.fleet.onOpen = (connection) => connection.drop('transport close');
     assert.equal(await bench.codeOf({ connect: true }, { emit: ['never'] }), 'disconnected_transport_close');
     const { losses, failures } = bench.engine.tally;
@@ -168,7 +172,7 @@ describe('connect time', () => {
       fleet.connection = () => {
         const made = connection();
         const open = made.open.bind(made);
-        // Each attempt waits 50 ms for its turn, and takes 200 ms.
+        // Each attempt waits 50 ms for its turn and takes 200 ms.
         made.open = async (...args) => {
           await new Promise((resolve) => setTimeout(resolve, 250));
           const { openedAtUs } = await open(...args);

@@ -3,10 +3,10 @@ import { describe, it } from 'node:test';
 import { assertEach } from '../../helpers/columns.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-/** Target with a path, which is put before namespaces as in socket.io-client. */
+/** Target with a path. Namespaces are prefixed with it, as in socket.io-client. */
 const TENANT = 'http://127.0.0.1:1/tenant';
 
-/** @returns namespaces in the order of their opening */
+/** @returns the namespaces in the order in which they opened */
 function opened(bench: Bench): string[] {
   const namespaces: string[] = [];
   bench.fleet.onOpen = (_, namespace) => namespaces.push(namespace);

@@ -1,6 +1,6 @@
 /**
- * Values that the light client reads from copies of the counted event: the broadcast of the wire contract, or an event
- * of the user's server.
+ * Tests the values that the light client reads from copies of the counted event: the broadcast of the wire contract, or
+ * an event of the user's server.
  */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
@@ -15,11 +15,11 @@ import { assertEach, column } from '../../../helpers/columns.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
 
 const CHAT: EventPlan = { event: 'chat', id: ['0', 'id'], sentAt: ['0', 'at'] };
-/** Counted id of a broadcast to a whole namespace. */
+/** Returns the counted id of a broadcast to a whole namespace. */
 const idIn = (namespace: string, id: string) => countedAs({ namespace, room: '', id });
 const FAR = 'x'.repeat(300);
 
-/** Client that records copies: id, time, whether the payload has four characters, its checksum. */
+/** Returns a client that records copies: id, time, whether the payload has four characters, and its checksum. */
 function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
   const fake = openConnection(options, plan);
   const copies: unknown[][] = [];
@@ -31,7 +31,7 @@ function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
   return { ...fake, copies, send, ids: () => copies.map(([id]) => id) };
 }
 
-/** Runs the test with copies that are decoded once, and with copies that are read in place because the rate of decoding is used up. */
+/** Runs a test twice: copies are decoded once, then read in place because the limit of decoded copies is used up. */
 function testBoth(name: string, run: (make: typeof noting) => void): void {
   test(name, () => run(noting));
   test(`${name}, also above the rate of decoding`, (t) => {
@@ -60,7 +60,7 @@ test('the JSON locator finds the same value as a parser, anywhere in the message
   const paths = ['$.0.id', '$.1.id', '$.0', '$.0.nested.id', '$.0.c[1].id', '$.0[2]', '$.1.id.deep'];
   const locate = (value: unknown[], path: string[], space?: number) => {
     const json = JSON.stringify(value, undefined, space);
-    // Older messages lie behind the end.
+    // Bytes of older messages follow the end.
     const bytes = Buffer.from(`  ${json}"],"}{[`);
     const locator = new JsonLocator([String(Number(path[0]) + 1), ...path.slice(1)]);
     if (!locator.find(bytes, 2, 2 + Buffer.byteLength(json))) return undefined;
@@ -85,7 +85,7 @@ test('the JSON locator reads nothing beyond the end of a truncated message', () 
 
 test('the id of a broadcast is a string, or a number that JavaScript represents exactly', () => {
   assert.deepEqual([idOf('a'), idOf(7), idOf(-1.5), idOf(2 ** 53 - 1)], ['a', '7', '-1.5', '9007199254740991']);
-  // JavaScript reads both as 9007199254741228.
+  // JavaScript reads both numbers as 9007199254741228.
   const none = [JSON.parse('9007199254741228'), JSON.parse('9007199254741229'), true, null, {}, 'x'.repeat(201)];
   for (const value of none) assert.equal(idOf(value), undefined);
 });
@@ -103,7 +103,7 @@ const OWN: [packet: string, id: string, sentAt?: unknown][] = [
   ['2["chat",{"\\u0069d":"escaped","at":6}]', 'escaped', 6],
   ['2["\\u0063hat",{"id":"name"}]', 'name'],
   ['2["chat",{"text":"x","id":"a"}]', 'a'],
-  // Copies that are equal up to the id, or after it.
+  // Copies that are equal up to the id, or after the id.
   [`2["chat",{"data":"${FAR}","id":1,"at":1}]`, '1', 1],
   [`2["chat",{"data":"${FAR}","id":1,"at":2}]`, '1', 2],
   [`2["chat",{"data":"${FAR}","id":12}]`, '12'],
@@ -138,7 +138,7 @@ testBoth('finds the number and payload of a broadcast in any namespace, order an
   const crc = crc32('abcd');
   const packets: [packet: string, ...copy: unknown[]][] = [
     ...['', '/chat,', '17', '/chat,17'].map((head): [string, ...unknown[]] => [head + broadcast(42), 42, true, crc]),
-    // Equal up to their numbers, in turns, and after a shorter one.
+    // Copies that are equal up to their numbers, in turns, and after a shorter number.
     ...[1, 12, 1, 123, 12].map((seq): [string, ...unknown[]] => [broadcast(seq), seq, true, crc]),
     [broadcast(1, 'abc'), 1, false, crc32('abc')],
     [broadcast(1, 'abcd', ',"more":[1]'), 1, true, crc],
@@ -221,14 +221,14 @@ test('finds event names and requested acknowledgements without decoding the pack
 testBoth('counts the same event and id in another namespace as another broadcast', (noting) => {
   const { send, ids } = noting(CHAT);
   for (const head of ['', '/a,', '', '/a,', '/b,', '/ab,', '/a,7', '/a,']) send(`2${head}["chat",{"id":"x"}]`);
-  // Escapes, which the decoder reads.
+  // Sends names with escapes, which only the decoder reads.
   send('2/a,["\\u0063hat",{"id":"x"}]', '2["\\u0063hat",{"id":"x"}]');
   const namespaces = ['/', '/a', '/', '/a', '/b', '/ab', '/a', '/a', '/a', '/'];
   const expected = namespaces.map((one) => idIn(one, 'x'));
   assert.deepEqual(ids(), expected);
   send(`2/${'n'.repeat(5000)},["chat",{"id":"x"}]`);
   assert.ok(String(ids().at(-1)).length < 500);
-  // The run's own broadcasts count in its room, with the namespace of the flow.
+  // The run's own broadcasts count in its room, in the namespace of the flow.
   const own = noting();
   own.send(`2/a,${broadcast(3)}`, `2${broadcast(3)}`);
   assert.deepEqual(own.ids(), [3, 3]);

@@ -70,7 +70,7 @@ for (const [name, bytes] of violations) {
   });
 }
 
-/** Memory held for incomplete frames. */
+/** Memory that is held for incomplete frames. */
 const HELD: Record<string, [frames: Buffer[], atLeast: number, atMost: number, discarded?: true]> = {
   'received bytes rather than the announced length': [[header64(64 * MAX_BYTES)], 10, MAX_BYTES],
   'the beginning of a frame': [[serverFrame(TEXT, 'one').subarray(0, 4)], 4, 14],

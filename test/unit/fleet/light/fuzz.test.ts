@@ -1,4 +1,7 @@
-/** Any input from a server, over a WebSocket or in polling answers, closes a connection once at most, and cleanly. */
+/**
+ * Tests that any input of a server, over a WebSocket or in polling responses, closes a connection at most once and
+ * without an exception.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LightClients } from '../../../../plugin/fleet/light/clients.ts';
@@ -28,7 +31,7 @@ const endsOf = (sink: RecordingSink) => [
   ...sink.all('closed').filter(({ namespace }) => namespace === undefined),
 ];
 
-/** The connection is either open and sound, or has reported one close and released its wire. */
+/** Asserts that the connection is open and works, or has reported a single close and released its socket. */
 function assertClean({ sink, wire, connection }: wire.FakeConnection, label: string): void {
   const ends = endsOf(sink);
   assert.ok(ends.length <= 1, `${label}: ${ends.length} ends`);

@@ -42,10 +42,10 @@ test('a Host header of the user replaces the default one; an invalid header is r
   assert.throws(() => request({ headers: { 'X-Id': 'a\r\nX-Evil: 1' } }), { code: 'ERR_INVALID_CHAR' });
 });
 
-/** Answer of the server to the upgrade. */
+/** Returns the response of the server to the upgrade. */
 type Answer = (upgrade: string) => string;
 
-/** @param pieceBytes size of the chunks of the answer */
+/** @param pieceBytes size of the chunks of the response */
 function failure(answer: Answer, pieceBytes = 1e6) {
   const { upgrade, sink, wire, feed } = fakeConnection();
   const bytes = Buffer.from(answer(upgrade.toString()));
@@ -65,7 +65,7 @@ for (const [answer, cause, quoted] of [
   ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n', 'http_502', 'Bad Gateway'],
   ['HTTP/1.1 200 OK\r\n\r\nhello', 'http_200', 'OK, hello'],
   ['HTTP/1.0 301\r\n\r\nmoved', 'http_301', 'moved'],
-  // The page of a proxy repeats its status only.
+  // A page of a proxy that only repeats its status has no further text.
   ['HTTP/1.1 503 Busy\r\n\r\n<html>\n<head><title>503 Busy</title></head>', 'http_503', 'Busy'],
   ['HTTP/1.1 204 No Content\r\n\r\n', 'http_204', 'No Content'],
 ] as const) {
@@ -92,7 +92,7 @@ test('refuses an HTTP answer that is no WebSocket handshake', () => {
   ];
   const right: Answer = (upgrade) => upgrade;
   for (const answer of answers) {
-    // An answer that resembles the valid one before it is checked as closely.
+    // A response that resembles the previous valid one is checked as strictly.
     assert.equal(failure(right), undefined);
     assert.equal(failure(answer)?.cause, 'not_websocket', String(answer));
   }

@@ -1,4 +1,4 @@
-/** A server that tries to crash or fill the process only closes its own connection, with a cause. */
+/** Tests that a server which tries to crash or fill the process closes only its own connection, with a cause. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
@@ -44,7 +44,7 @@ test('closes the connection to a server that does not read', async () => {
   assert.equal(wire.state, 'destroyed');
 });
 
-/** Bytes that the other connections of the process already hold. */
+/** Bytes that other connections of the process already hold. */
 const OTHER_BYTES = BUFFERED_BYTES - 1000;
 
 test('the buffers of all connections together are bounded, and released when the connections close', () => {

@@ -13,14 +13,14 @@ const UNTIL_CLOSE = `HTTP/1.0 200 OK\r\n\r\n${BODY}`;
 
 const newReader = () => new AnswerReader(POLLING_ANSWER, new BufferBudget());
 
-/** @returns status, body and whether the connection is kept, for chunks of any size */
+/** @returns status, body and whether the connection is kept, for chunks of this size */
 function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
   const bytes = Buffer.from(answer);
   const summaryOf = (read: ReturnType<AnswerReader['read']>) =>
     read && [read.head.status, read.body.toString('utf8', read.start, read.end), read.head.keepsAlive];
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = bytes.subarray(at, at + pieceBytes);
-    // Older bytes follow, as in the shared read buffer.
+    // Older bytes follow the piece, like in the shared read buffer.
     const whole = reader.read(Buffer.concat([piece, Buffer.from('\x1eold\r\n\r\n')]), 0, piece.length, MAX_BYTES);
     if (whole) return summaryOf(whole);
   }

@@ -34,7 +34,7 @@ test('a polling request holds as many packets as the server allows, and at least
   const four = ['4aaaa', '4aaaa', Buffer.alloc(3), '4a'];
   assert.equal(countFitting(four, 0), 4);
   assert.equal(countFitting(four, 1), 1);
-  // 1 + 4, then 2 + 4 for each further one; three bytes count as 3.99, rounded up.
+  // The first packet needs 1 + 4 bytes, each further packet 2 + 4. Three bytes count as 3.99, rounded up.
   assertEach([10, 11, 16, 17, 19, 20], (max) => countFitting(four, max), [1, 2, 2, 3, 3, 4]);
   assert.equal(countFitting([], 5), 0);
 });

@@ -1,4 +1,6 @@
-/** Compressed messages under every grant of the server, whose part is played by zlib's own streams. */
+/**
+ * Tests compressed messages with every compression option that a server can accept. zlib's own streams play the server.
+ */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
@@ -24,7 +26,10 @@ const NOTHING: DeflateGrant = {
   clientMaxWindowBits: 15,
 };
 
-/** Compressor of a server: each message with the earlier ones as its dictionary, or independently. */
+/**
+ * Returns the compressor of a server. Each message uses the earlier ones as its dictionary, or is compressed
+ * independently.
+ */
 function serverSide({ serverNoContextTakeover, serverMaxWindowBits: windowBits }: DeflateGrant) {
   let before = Buffer.alloc(0);
   return (message: Buffer): Buffer => {
@@ -35,7 +40,7 @@ function serverSide({ serverNoContextTakeover, serverMaxWindowBits: windowBits }
   };
 }
 
-/** Decompressor of a server. */
+/** Returns the decompressor of a server. */
 function clientMessages({ clientNoContextTakeover }: DeflateGrant) {
   let before = Buffer.alloc(0);
   return (payload: Buffer): Buffer => {
@@ -129,7 +134,7 @@ test('a server can decompress sent messages under every grant; short messages ar
 
 test('reads a compressed stream that ends inside the message, as RFC 7692 allows', () => {
   const { feed, messages } = decoderOf(NOTHING);
-  // Section 7.2.3.4 of the RFC.
+  // Example of section 7.2.3.4 of RFC 7692.
   const hello = Buffer.from('f348cdc9c9070000', 'hex');
   feed(serverFrame(RSV1 | TEXT, hello));
   feed(serverFrame(RSV1 | TEXT, hello));

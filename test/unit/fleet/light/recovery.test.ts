@@ -1,10 +1,10 @@
-/** Restore request of a light connection, which equals that of socket.io-client. */
+/** Tests the request of a light connection to restore its session. It must be equal to that of socket.io-client. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { SocketIoConnection } from '../../../../plugin/fleet/light/socket-io/socket-io.ts';
 import { clientFrames, fakeConnection, OPEN_PACKET, text } from '../../../helpers/fake-wire.ts';
 
-/** A connection that has sent its CONNECT packets, with the sessions of `before`. */
+/** Returns a connection that has sent its CONNECT packets, with the sessions of the connection `before`. */
 function connected(namespaces: string[], before?: SocketIoConnection, keepsSessions = true) {
   const options = { keepsSessions, auth: { token: 1 } };
   const fake = fakeConnection(namespaces, options, before && { sessions: before.sessions });

@@ -35,7 +35,7 @@ const NO_HANDSHAKE = [
 ];
 const opened = text(OPEN_PACKET);
 const nested = (levels: number) => '['.repeat(levels) + ']'.repeat(levels);
-/** Objects that cannot be converted to a number or a text. */
+/** JSON of objects that cannot be converted to a number or a text. */
 const OBJECTS = '{"valueOf":1,"toString":1}';
 const MAX_PAYLOAD_BYTES = 20_000;
 const STOPS: [cause: string, ...frames: Buffer[]][] = [
@@ -99,7 +99,7 @@ const ENDS: [reason: string, bytes: Buffer, closeCode?: number][] = [
   ['transport error', text('')],
   ...['4x', '42{"not":"an array"}', '42["connect"]'].map((packet): [string, Buffer] => ['parse error', text(packet)]),
   ['transport error', serverFrame(1, Buffer.from([0x34, 0x33, 0x31, 0xff]))],
-  // Nested too deep to copy.
+  // The arguments are nested too deep to copy.
   ['parse error', text(`42["wanted",${nested(100_000)}]`)],
 ];
 for (const [reason, bytes, code] of ENDS) {

@@ -18,14 +18,14 @@ import {
 const BROADCAST = `42["broadcast",{"seq":7,"sentAtUs":123456789012,"worker":"w1","data":"${'x'.repeat(150)}"}]`;
 const GREETING = Buffer.from('42["greeting","grüße 🎉"]');
 
-/** One packet of every kind that a server sends. */
+/** Stream with one packet of every kind that a server sends. */
 const STREAM = Buffer.concat([
   text(OPEN_PACKET),
   text(CONNECT_PACKET),
   text('40/chat,{"sid":"s2"}'),
   text(BROADCAST),
   text('2'),
-  // A message in fragments, cut inside a character, with control frames in between.
+  // Fragments of a message that is split within a character, with control frames between the fragments.
   serverFrame(TEXT, GREETING.subarray(0, 17), false),
   serverFrame(PING, 'are you there'),
   serverFrame(0, '', false),
@@ -47,7 +47,7 @@ function play(chunks: (stream: Buffer) => Buffer[]) {
   return { reports, frames: clientFrames(fake.sent.slice(1)), wire: fake.wire.state };
 }
 
-/** Overwrites the chunk like the shared read buffer: data that was not copied is lost. */
+/** Feeds a chunk and overwrites it, like the shared read buffer. Data that was not copied is then wrong. */
 function feedAndOverwrite(fake: FakeConnection, chunk: Buffer): void {
   const shared = Buffer.alloc(chunk.length + 20, '1');
   shared.set(chunk, 10);
