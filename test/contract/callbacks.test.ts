@@ -54,7 +54,7 @@ it('no callback of an emitter or a timer returns a promise', () => {
   assert.deepEqual(sourceFiles('{ts,js}').flatMap(read), []);
 });
 
-it('finds dropped promises in every form', () => {
+it('the promise check finds dropped promises in every form of callback', () => {
   const text = `
     emitter.on('a', async () => {});
     async function named() {}

@@ -81,7 +81,7 @@ describe('a key of a schema', () => {
     ]);
   });
 
-  it('finds the keys inside of lists, records and unions of a schema, once', () => {
+  it('the reference lists keys inside lists, records and unions of a schema once', () => {
     const schemas = {
       list: z.array(inner),
       record: z.record(z.string(), inner),

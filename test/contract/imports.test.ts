@@ -48,18 +48,18 @@ const crossing = imports
   .map(({ from, to }) => ({ from: roomOf(from), to: roomOf(to), line: `${from} imports ${to}` }))
   .filter(({ from, to }) => from !== to);
 
-test('every room of the import map has sources', () => {
+test('every folder of the import map contains sources', () => {
   const rooms = new Set(sourceFiles('ts').map(roomOf));
   assert.deepEqual([...rooms].sort(), [...MAP.keys()].sort());
 });
 
-test('no room imports a room that the import map does not allow', () => {
+test('no folder imports a folder that the import map does not allow', () => {
   assert.ok(crossing.length > 0);
   const violations = crossing.filter(({ from, to }) => !MAP.get(from)?.includes(to));
   assert.deepEqual(violations, []);
 });
 
-test('CONTRIBUTING.md lists every room, and its arrows show exactly the allowed imports', () => {
+test('CONTRIBUTING.md lists every folder, and its arrows show exactly the allowed imports', () => {
   const contributing = page('CONTRIBUTING.md');
   assert.deepEqual(firstColumn(section(contributing, 'Rooms')), [...MAP.keys()]);
   const [, picture = ''] = /```mermaid\n([\s\S]*?)```/.exec(contributing) ?? [];
@@ -86,7 +86,7 @@ test('CONTRIBUTING.md lists every room, and its arrows show exactly the allowed 
   }
 });
 
-test('imports between rooms, and between files, have no cycle, type-only imports included', () => {
+test('imports between folders and between files have no cycle, including type-only imports', () => {
   assert.deepEqual(inCycles(crossing), []);
   assert.deepEqual(inCycles(imports), []);
 });

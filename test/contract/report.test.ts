@@ -146,7 +146,7 @@ describe('a contradiction', () => {
     'a percentile of too few broadcasts': ({ delivery }) => Object.assign(delivery ?? {}, { broadcasts: 20 }),
   };
   for (const [name, change] of Object.entries(results)) {
-    it(`finds a contradiction in a report, which no real report has: ${name}`, () => {
+    it(`the contradiction check finds in a changed report: ${name}`, () => {
       const changed = structuredClone(original);
       change(changed);
       changed.memory.perConnection = perConnectionOf(changed);
@@ -166,14 +166,14 @@ describe('a contradiction', () => {
     ['two costs of a connection', '26.7 KB per connection'],
   ];
   for (const [contradiction, text] of SENTENCES) {
-    it(`finds a contradiction in the sentence: ${text}`, () => {
+    it(`the contradiction check finds the contradiction in the sentence: ${text}`, () => {
       const document = runDocument(original);
       document.sections[0]?.blocks.push(lines('text', [text]));
       assert.ok(contradictionsIn(document, original, false).includes(contradiction));
     });
   }
 
-  it('finds a memory budget among the limits of a report', () => {
+  it('the contradiction check finds a memory budget among the limits of a report', () => {
     const large = readResult(`${ROOT}/docs/reports/250k/result.json`);
     const document = runDocument(large);
     const [limits] = document.sections.find(({ id }) => id === 'capacity')?.blocks ?? [];

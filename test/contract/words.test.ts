@@ -56,7 +56,7 @@ const found = Object.groupBy(
 
 describe('comments and titles', () => {
   for (const folder of new Set(files.map(topOf))) {
-    it(`comments and titles break no rule of words in ${folder}`, () => {
+    it(`comments and test titles in ${folder} follow the rules of words`, () => {
       assert.deepEqual(found[folder] ?? [], []);
     });
   }

@@ -133,7 +133,7 @@ describe('the deployment under test, rendered', { skip: missingTools('helm') }, 
     assert.ok(byKind(all, 'Service', worker.spec.serviceName));
   });
 
-  it('the chart of the deployment gives nginx places for both sides of each connection, and a quarter more', () => {
+  it('the chart of the deployment gives nginx room for both ends of each connection, plus a quarter', () => {
     const all = render('deployment-under-test', '--set', 'nginx.connections=1000000', '--set', 'nginx.workers=16');
     assert.match(byKind(all, 'ConfigMap').data['nginx.conf'], /worker_connections 156506;/);
   });

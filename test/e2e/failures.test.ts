@@ -82,7 +82,7 @@ async function assertFirstFinding(t: TestContext, failure: Failure, disturbed = 
 
 describe('failures that people report', { concurrency: 3 }, () => {
   for (const failure of Object.values(SECTIONS).flat()) {
-    it(`a run names the cause first of "${failure.symptom}": ${failure.situation}`, async (t) => {
+    it(`the first finding of a run names the cause of "${failure.symptom}": ${failure.situation}`, async (t) => {
       quotes.set(failure, await assertFirstFinding(t, failure));
     });
   }

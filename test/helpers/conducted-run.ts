@@ -119,7 +119,8 @@ export type Warned = [situation: string, change: Change, code?: FindingCode, ...
 
 export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
   for (const [situation, change, code, ...details] of cases) {
-    it(`${situation}: ${code ?? 'nothing'}`, async (t) => assertWarned(await conduct(t, {}, change), code, ...details));
+    it(`${situation}: ${code === undefined ? 'no warning' : `warning ${code}`}`, async (t) =>
+      assertWarned(await conduct(t, {}, change), code, ...details));
   }
 }
 

@@ -66,7 +66,7 @@ scenarios:
   assert.deepEqual([settings.usersLeave, settings.load.connections], [false, 200]);
 });
 
-it('adopt lets users stay by default, unless that multiplies the load, or the user decides otherwise', async (t) => {
+it('adopt keeps users connected by default, unless this multiplies the load or the user decides otherwise', async (t) => {
   const scenario = (duration: number, flow: object[]) => ({
     config: { ...V3, phases: [{ duration, arrivalRate: 20 }] },
     scenarios: [{ engine: 'socketio-v3', flow }],
@@ -102,7 +102,7 @@ it('adopt turns frames of Socket.IO’s protocol into steps', async (t) => {
   assert.match(said, /left out \{"send":"hello"\}/);
 });
 
-it('adopt does not let users stay after an endless loop', async (t) => {
+it('adopt does not keep users connected after an endless loop', async (t) => {
   const scenarios = [{ engine: 'socketio-v3', flow: [{ loop: [{ emit: ['move'] }, { think: 1 }] }] }];
   const { said, script } = await adopt(t, { config: V3, scenarios }, '--hold');
   assert.match(said, /its last step never ends: write a `count`/);

@@ -241,7 +241,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(`${idle?.status}: ${idle?.found}`, /^skipped: stopped after [\d.]+ s$/);
   });
 
-  it('the doctor finds that a server limits connections of one address; the other checks pass', async (t) => {
+  it('the doctor finds that a server limits connections of one address, and the other checks pass', async (t) => {
     const limit = 5;
     const burstWith = async (connected: (io: Server, all: Socket[]) => void) => {
       const all: Socket[] = [];

@@ -40,7 +40,7 @@ it('reports why an HTTP step of a flow failed, and counts the failure once', asy
   assert.equal(counters['http.codes.404'], 1);
 });
 
-it('reads certificates and parsers of the engine from files beside the scenario', async (t) => {
+it('the engine reads certificates and parsers from files in the folder of the scenario', async (t) => {
   const parser = fileURLToPath(new URL('../../fixtures/lines-parser.cjs', import.meta.url));
   const { port } = await startChat(
     t,

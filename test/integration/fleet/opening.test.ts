@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startApp } from '../../helpers/app.ts';
 import { fleetSettings, startFleet } from '../../helpers/fleet.ts';
 
-test('connections opened together are distributed in groups; single ones go to the emptiest fleet process', async (t) => {
+test('connections opened together are distributed in groups, and a single one goes to the emptiest fleet process', async (t) => {
   const app = await startApp(t);
   const pair = await startFleet(t, fleetSettings(app.url), 2);
   const together = Array.from({ length: 40 }, () => {

@@ -118,7 +118,7 @@ describe('a broken connection', { concurrency: true }, () => {
   });
 });
 
-it('the conductor refuses hosts of an earlier run with the same secret, and these end', async (t) => {
+it('the conductor refuses hosts of an earlier run with the same secret, and makes them end', async (t) => {
   const [died, next] = [await startHub(t, 1), await startHub(t, 1)];
   const wire = await CuttableLink.open(t, died.join.port);
   const old = newAgent(t, { ...died.join, port: wire.port }, { host: 'old' });

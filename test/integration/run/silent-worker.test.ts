@@ -42,7 +42,7 @@ async function startMeasuring(t: TestContext, url: string, deadline = 15) {
 }
 
 describe('the control of a measuring run', () => {
-  it('the run repeats a control request over the next connection when one is lost', async (t) => {
+  it('the run repeats a control request over the next connection if the connection is lost', async (t) => {
     const { control, requests, absentSources } = await startCutting(t);
     await control.clock(0);
     assert.equal(await control.members('r', 0), 3);

@@ -110,7 +110,7 @@ describe('the memory of a Go server', () => {
     assert.equal((await inspectors.stats())[0]?.collections, 0);
   });
 
-  it('refuses the heap profile of a Go server if several processes answer in turn', async (t) => {
+  it('refuses the heap profile of a Go server if several processes reply alternately', async (t) => {
     const all = [new GoProcess(1000), new GoProcess(2000)];
     for (const one of all) one.collections = 1;
     let requests = 0;

@@ -94,7 +94,7 @@ describe("a server's metrics", () => {
     }
   });
 
-  it('rejects metrics if several processes answer in turn, recognized by start times or CPU times', async (t) => {
+  it('rejects metrics if several processes reply alternately, recognized by start times or CPU times', async (t) => {
     const starts = [1000, 2000];
     const [first, second] = [0.5, 3.5];
     for (const started of [true, false]) {
@@ -373,7 +373,7 @@ describe('a JSON page of the server', () => {
     await assert.rejects(openJson(MEMORY, large), { code: 'SOURCE_UNREACHABLE', message: /more than 1 MB/ });
   });
 
-  it('finds restarts, and processes that answer in turn, by the process id or uptime of a JSON page', async (t) => {
+  it('detects restarts and alternating processes by the process id or uptime of a JSON page', async (t) => {
     const processes = [{ pid: 1 }, { pid: 2 }];
     let [turn, alternates] = [0, false];
     const url = await serve(t, () =>

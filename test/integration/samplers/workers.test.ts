@@ -176,7 +176,7 @@ test('each address of a host name is a worker, and address changes are detected'
   assert.match(failing[1]?.url ?? '', /app-headless:\d+ \(127\.0\.0\.4\)/);
 });
 
-test('an IPv4 and an IPv6 address count as one host; literal addresses and unknown names stay unchanged', async () => {
+test('IPv4 and IPv6 addresses of a name count as one host, and literal addresses and unknown names stay unchanged', async () => {
   const addressesFor = (...found: LookupAddress[]) => addressesOf('http://h:1', async () => found);
   assert.equal((await addressesFor(four('10.0.0.1'), six('fd00::1'))).length, 1);
   assert.deepEqual(await addressesFor(six('fd00::2'), six('fd00::1')), [six('fd00::1'), six('fd00::2')]);

@@ -7,7 +7,7 @@ import { connectClient, onceOf, startApp } from '../../helpers/app.ts';
 /** Connection of Engine.IO on the server side. */
 type Connection = EventEmitter & { id: string };
 
-test('one timer pings all connections, each once per interval, and forgets closed ones', async (t) => {
+test('one timer pings all connections, each once per interval, and forgets closed connections', async (t) => {
   const app = await startApp(t, { CAPACITY_PING_INTERVAL_MS: '200' });
   const startMs = performance.now();
   const pings: { id: string; by: number }[] = [];

@@ -92,7 +92,7 @@ test('instrument(io) does not change the server’s own behaviour', async (t) =>
   assert.equal(tenant.connected, true);
 });
 
-test('a user’s metric that fails causes a 500 and one log line, and the rest continues', async (t) => {
+test('a user’s metric that fails causes a status 500 and one log line, and the server continues', async (t) => {
   const { instrumentation, control } = await setUp(t);
   const lines = t.mock.method(console, 'error', () => {}).mock;
   const fail = () => {

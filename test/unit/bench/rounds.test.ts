@@ -67,7 +67,7 @@ test('a bench replaces only its own section of the page', () => {
   assert.throws(() => withSection('# Benchmarks\n', 'client', 'new'));
 });
 
-test('the check of a bench names the rows that are more than a tenth above the published ones', () => {
+test('the check of a bench lists the rows that exceed the published figures by more than a tenth', () => {
   const published = '|-|× floor|\n|ours|1.20 (1.10–1.30)|5|\n|theirs|2.00|5|\n';
   const rows = (ours: string) => [
     ['ours', ours],

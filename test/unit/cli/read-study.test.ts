@@ -151,7 +151,7 @@ it('a study reads levels of variables as text, and levels of options also as num
   );
 });
 
-it('a study varies scenarios like settings, each with a text of its own', async (t) => {
+it('a study can vary scenarios like settings, each with its own text', async (t) => {
   const folder = fileTree(t, {
     'a.yml': '{}',
     'b.yml': '{}',
@@ -170,7 +170,7 @@ it('a study varies scenarios like settings, each with a text of its own', async 
   await assert.rejects(readStudy(join(folder, 'wrong.yml')), /vary\.scenario\[1\]: there is no file .*c\.yml/);
 });
 
-it("a run starts its server in the folder of the study's file; the study continues after a failed run", async () => {
+it('a study starts its server in the folder of its file, and continues after a failed run', async () => {
   const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
   const file: AskedStudy = { name: 'tls', title: '', plan, cwd: '/f', scenarioHash: 'abc' };
   const { commandOf, next } = seriesOf(file, 'results');

@@ -33,7 +33,7 @@ function scale(vary: Varied, options: object = {}, phases: Phase[] = PHASES, flo
   };
 }
 
-it('makes any number of arrivals exactly, with one, two or seven workers', () => {
+it('scaling makes exactly the requested number of arrivals, with one, two or seven workers', () => {
   for (const rate of [1, 7, 40, 500]) {
     for (const arrivals of [2, 3, 10, 59, 60, 61, 499, 500, 501, 999, 4321]) {
       const ramp = exactRamp(arrivals, rate);

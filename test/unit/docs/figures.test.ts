@@ -94,7 +94,7 @@ describe('growth over the reports', () => {
   });
 });
 
-it('the cost of TLS shows each report beside the one without TLS', () => {
+it('the table of the cost of TLS shows each report with TLS and its counterpart without TLS', () => {
   const secure = report(5000, ({ run }) => {
     run.target = 'https://127.0.0.1:8443';
   });
@@ -148,7 +148,7 @@ describe('published studies', () => {
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 
-  it('published studies list runs that send batches beside Raccoon’s, and nowhere else', () => {
+  it('published studies compare runs that send batches only with Raccoon', () => {
     const sending = describeReport('10k', resultWithMessages());
     const page = publishedStudies([report(5000), sending], []);
     const [head, , ...own] = cells(page.raccoon).map((row) => row.at(-1));

@@ -66,7 +66,7 @@ describe('the answer of a study', () => {
     );
   });
 
-  it('the answer of a study uses the word of a level, or its setting', () => {
+  it('the answer of a study names a level by its word, or by its setting and value', () => {
     assert.equal(levelName('CAPACITY_ADAPTER', 'redis'), 'redis');
     assert.deepEqual([levelName('TLS', 'on'), levelName('broadcasts.binary', true)], ['TLS=on', 'binary=true']);
     assert.equal(levelName('scenario', '../raccoon-50k.yml'), 'raccoon-50k');

@@ -31,7 +31,7 @@ describe('load', () => {
   const optionsOf = (options: object, config: object = {}) =>
     loadOf({ ...config, engines: { 'socketio-capacity': options } });
 
-  it('the doctor counts TCP connections per Socket.IO connection, and those left in TIME_WAIT', () => {
+  it('the doctor counts TCP connections per Socket.IO connection, and source ports left in TIME_WAIT', () => {
     const bothTransports = { transports: ['polling', 'websocket'] };
     for (const [options, sockets, socketsLeft] of [
       [{}, 1, 0],

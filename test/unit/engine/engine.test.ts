@@ -114,7 +114,7 @@ describe('an engine without the plugin', () => {
 });
 
 describe('an engine with the plugin', () => {
-  it('the engine lets Artillery initialize all workers; only the last one waits for the start', async () => {
+  it('the engine lets Artillery initialize all workers, and only the last worker waits for the start', async () => {
     const phases = (worker: number) => [{ duration: 1, arrivalCount: 3, worker, totalWorkers: 2 }];
     const [first, second] = [1, 2].map((worker) => start({ hook: true, config: { phases: phases(worker) } }));
     assert.ok(first && second);

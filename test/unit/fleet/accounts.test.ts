@@ -70,7 +70,7 @@ for (const [reports, left] of CASES) {
   });
 }
 
-test('openings and closes count as changes of connections; attempts and failures do not', () => {
+test('openings and closes count as changes of connections, but attempts and failures do not', () => {
   const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
   const changes = (['begin', 'failed', 'begin', 'opened', 'dropped', 'returned', 'closed'] as const).map((report) => {
     REPORTS[report](accounts, one);

@@ -115,7 +115,7 @@ const CASES: Case[] = [
 ];
 
 for (const { what, members, happens, row, intendedAtUs } of CASES) {
-  test(`the ledger: ${what}`, () => {
+  test(`the ledger of a broadcast: ${what}`, () => {
     const ledger = ledgerOf(members);
     happens(ledger);
     assert.partialDeepStrictEqual(ledger.freeze(order(1, 1000, intendedAtUs)), row);
@@ -171,7 +171,7 @@ const copy = (size: number, checksum: number) => ({
   ...{ sentAt: () => undefined, bytes: () => size, otherIds: () => [] },
 });
 
-test('a copy is whole if its content equals the first one, and always if the content varies', () => {
+test('a copy is complete if its content equals that of the first copy, and always if the content varies', () => {
   for (const contentVaries of [false, true]) {
     const ledger = new Ledger({ count: 1, bytes: undefined, contentVaries });
     for (let slot = 0; slot < 128; slot++) ledger.receive(slot, 1, 100, copy(4, contentVaries ? slot : 7));
@@ -199,7 +199,7 @@ test('a broadcast that is still open has reached a connection only by a complete
   assert.equal(ledger.totals().unknownBroadcast, 2);
 });
 
-test('first receipts are numbered, and those before a given time are found even after some were dropped', () => {
+test('first receipts are numbered, and receipts before a given time are found even after some were dropped', () => {
   const receipts = new FirstReceipts(4);
   const numbers = Array.from({ length: 20 }, (_, index) => receipts.add(10 * (index + 1)));
   assert.deepEqual(

@@ -22,7 +22,7 @@ test('messages between processes that can wait are sent together after a delay',
   assert.deepEqual(sent, [['a', 'b']], 'and nothing when there is nothing');
 });
 
-test('an urgent message is sent after this turn of the event loop, with all earlier ones in order', async (t) => {
+test('an urgent message is sent after this turn of the event loop, with all earlier messages in order', async (t) => {
   const { outbox, sent, tick } = start(t);
   outbox.add('a', true);
   outbox.add('b', false);

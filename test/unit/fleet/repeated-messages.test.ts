@@ -153,7 +153,7 @@ test('sends no message after the stop, and still accepts acknowledgements of mes
   assert.equal(totals().due, 2);
 });
 
-test('counts messages as skipped while newer ones of their connection are acknowledged, or while none are', (t) => {
+test('counts messages as skipped while newer messages of their connection, or none, are acknowledged', (t) => {
   const { messages, start, pass, totals } = sending(t);
   const [behind, silent] = [start(), start()];
   pass(6);

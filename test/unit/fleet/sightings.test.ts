@@ -85,7 +85,7 @@ test('the number of ledger rows is bounded, and ids beyond it are remembered as 
   assert.equal(sightings.report().ids.at(-1)?.counted, true);
 });
 
-test('a dropped id does not count, nor do its later copies; the id of a finalized broadcast stays known', () => {
+test('a dropped id and its later copies do not count, and the id of a finalized broadcast stays known', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   for (const id of ['ours', 'theirs']) receive(0, id, 10);

@@ -21,7 +21,7 @@ function add(
 }
 
 describe('the line of another clock', () => {
-  it('a clock line keeps the quickest reading of every ten seconds, and is straight in between and beyond', () => {
+  it('a clock line keeps the quickest reading of every ten seconds, and interpolates and extrapolates linearly', () => {
     const line = add(new ClockLine(false), [1, 900, 900], [5, 100, 50], [8, 700, 700], [15, 300, 40]);
     assert.equal(line.offsetAt(5 * SECOND), AHEAD + 100);
     assert.equal(line.offsetAt(10 * SECOND), AHEAD + 200);

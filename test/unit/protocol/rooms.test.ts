@@ -7,12 +7,12 @@ const plan = (changes: Partial<RoomPlan> = {}): RoomPlan => ({
   ...changes,
 });
 
-test('a single room has the plan’s name; several rooms have numbers', () => {
+test('a single room has the plan’s name, and several rooms have numbers', () => {
   assert.equal(roomName(plan({ count: 1 }), 0), 'capacity');
   assert.equal(roomName(plan(), 3), 'capacity:3');
 });
 
-test('connections are spread evenly over rooms, each over different ones', () => {
+test('connections are spread evenly over rooms, and a connection joins no room twice', () => {
   for (const [count = 0, perConnection = 0] of [
     [1, 1],
     [10, 1],
@@ -28,7 +28,7 @@ test('connections are spread evenly over rooms, each over different ones', () =>
   }
 });
 
-test('each connection has a room of its own if there are as many rooms as connections', () => {
+test('each connection has a separate room if there are as many rooms as connections', () => {
   const rooms = Array.from({ length: 500 }, (_, connection) => roomsOf(plan({ count: 500 }), connection)[0]);
   assert.equal(new Set(rooms).size, 500);
 });

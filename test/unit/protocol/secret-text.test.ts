@@ -52,7 +52,7 @@ test('masks user info and query values of URLs, private keys and JSON web tokens
   }
 });
 
-test('masks values beside a secret name in text from outside, and keeps the rest', () => {
+test('masks values next to a secret name in text from other programs, and nothing else', () => {
   const masked: Record<string, string> = {
     'invalid {"user":"ann","password":"x\\"y","n":1}': 'invalid {"user":"ann","password":"***","n":1}',
     'pin is {"pin": 1234}': 'pin is {"pin": ***}',
@@ -96,7 +96,7 @@ test('masks a long hostile text in linear time', () => {
   }
 });
 
-test('masks a secret of a megabyte, which no pattern can hold as a whole', () => {
+test('masks a secret of a megabyte, although patterns are limited in size', () => {
   const value = 'x7(k'.repeat(300_000);
   knowSecrets({ credentials: [], values: [value] });
   assert.equal(withoutSecrets(`the server said ${value.slice(0, 5000)}`), 'the server said ***');

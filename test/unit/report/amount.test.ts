@@ -28,7 +28,7 @@ const CASES: [what: Amount, sentence: string, cell: string][] = [
 ];
 
 for (const [what, sentence, cell] of CASES) {
-  it(`prints a figure the same everywhere: ${sentence}`, () => {
+  it(`prints a figure in the same form everywhere: ${sentence}`, () => {
     assert.equal(amountText(what), sentence);
     assert.equal(cellText(what, true), cell);
   });

@@ -166,7 +166,7 @@ describe('runs disturbed by other programs', () => {
     assert.match(textOf(compare([quiet, some])), /times, rates and CPU of 1 do not count/);
   });
 
-  it('disturbed runs do not affect other runs of their series; slightly disturbed runs count', () => {
+  it('disturbed runs do not affect other runs of their series, and slightly disturbed runs count', () => {
     const slow = latencies(20, 20.1, 19.9);
     const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
     assert.equal(answer(quiet, mixed, ONE_WAY), 'worse');

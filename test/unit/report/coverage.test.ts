@@ -43,7 +43,7 @@ describe('the interval of a slope', () => {
 
   for (const row of rows) {
     const [what, , measured] = cells(row);
-    it(`the interval of a slope is as announced: ${what}`, () => assert.ok(row.ok, measured));
+    it(`the interval of a slope has the stated coverage: ${what}`, () => assert.ok(row.ok, measured));
   }
 
   it('the interval of a slope shrinks with more plateaus, and with more readings that show the noise', () => {
@@ -55,7 +55,7 @@ describe('the interval of a slope', () => {
 });
 
 describe('pooled noise', () => {
-  it('pooled noise misses as seldom as announced, with two runs of each of eight combinations', () => {
+  it('intervals from pooled noise have the stated coverage, with two runs of each of eight combinations', () => {
     const random = normals(1);
     const runs = (mean: number) => spread(mean * (1 + 0.05 * random()), mean * (1 + 0.05 * random()));
     const studies = 1000;

@@ -13,7 +13,7 @@ describe('the layers of a result', () => {
     assert.deepEqual(inOrder(result, ['other', 'workerPss', 'nginxPss']), ['nginxPss', 'workerPss', 'other']);
   });
 
-  it('the layers of a result exclude minor ones, and include one for each process', () => {
+  it('the layers of a result exclude minor layers, and include one layer for each process', () => {
     assert.deepEqual(oneOfEach(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
     const main = mainLayers(perfectResult());
     assert.deepEqual([main.includes('nginxPss'), main.includes('nginxRss')], [true, false]);

@@ -30,7 +30,7 @@ describe('memory per connection from V8 and RSS', () => {
     assert.deepEqual(combined(line(11.6, 11.5, 11.7), line(17.2, 17, 17.4), 4000), [17.2, 15.5, 17.4, 5.6]);
   });
 
-  it('memory per connection is V8’s count if the noise of RSS hides the rest, with an interval over both', () => {
+  it('memory per connection is V8’s count if noise hides the rise of RSS, with an interval that includes both', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(14, 8, 20)), [12.3, 12.2, 20, 0]);
   });
 

@@ -30,7 +30,7 @@ function near(actual: number | null | undefined, expected: number): void {
 }
 
 /** Expected values are from generalized least squares with the inverted covariance matrix of the differences. */
-it('weights memory steps by their length, also of zero, and includes other influences on the figure', () => {
+it('weights memory steps by their length, including zero, and removes the effect of another variable', () => {
   const ys = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7];
   const influences = [0, 5, 9, 16, 20, 31, 36, 44, 50];
   const withoutInfluence = UNEVEN.map((x, index) => ({ x, y: ys[index] as number }));

@@ -17,13 +17,13 @@ function written(text: string): string {
 }
 
 describe('readResult', () => {
-  it('refuses a link to an endless file', { skip: process.platform === 'win32' }, () => {
+  it('readResult refuses a link to an endless file', { skip: process.platform === 'win32' }, () => {
     const link = join(folder, 'endless.json');
     symlinkSync('/dev/zero', link);
     assert.throws(() => readResult(link), { code: 'FILE_UNREADABLE' });
   });
 
-  it('reads a result file, and the folder of a run', () => {
+  it('readResult reads a result file, and the folder of a run', () => {
     const result = perfectResult();
     written(JSON.stringify(result));
     assert.deepEqual(readResult(file), result);
@@ -52,7 +52,7 @@ describe('readResult', () => {
     ['a file with a newer key', changed({ run: { ...run, moon: 'full' } }), 'run.moon'],
   ];
   for (const [what, content, ...mentions] of CASES) {
-    it(`refuses ${what}`, () => {
+    it(`readResult refuses ${what}`, () => {
       const path = content === undefined ? join(folder, 'none.json') : written(content);
       assert.throws(
         () => readResult(path),
@@ -64,7 +64,7 @@ describe('readResult', () => {
     });
   }
 
-  it('refuses a file that is too large to come from a run', () => {
+  it('readResult refuses a file that is too large to come from a run', () => {
     truncateSync(written(''), 2 ** 40);
     const isTooLarge = ({ code, cause }: CapacityError) => code === 'FILE_UNREADABLE' && /MB/.test(String(cause));
     assert.throws(() => readResult(file), isTooLarge);

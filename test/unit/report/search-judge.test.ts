@@ -212,7 +212,7 @@ describe('a condition', () => {
     assert.ok(!met('memory.leaks != 0'));
   });
 
-  it('refuses a condition with an unknown key and suggests the nearest one; reports all problems together', () => {
+  it('refuses a condition with an unknown key, suggests the nearest key, and reports all problems together', () => {
     const { conditions, problems } = parseConditions([
       'latency.oneWay.p99 > 500',
       'coverage < 1',

@@ -39,7 +39,7 @@ function untrustedResult(): Result {
   return withFindings(result, finding('GENERATOR_LATE', EVIL, { fix: EVIL }));
 }
 
-it('prints an untrusted result without control sequences, as a run and compared', () => {
+it('prints an untrusted result without control sequences, as a run and in a comparison', () => {
   const result = untrustedResult();
   for (const width of [20, 80, 500]) {
     const options = { color: false, width };

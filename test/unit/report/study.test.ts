@@ -59,7 +59,7 @@ function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
 describe('a study with holes', () => {
   const { study, runs } = studyWithHoles();
 
-  it('a study with holes prints as Markdown with answers, tables, and the combinations that lack runs', (t) => {
+  it('a study with missing runs is printed as Markdown with answers, tables, and the combinations that lack runs', (t) => {
     assertGolden(t, 'study.md', markdownOf(study, runs));
     const stopped = study.runs.map((run, index) => (index === 10 ? { ...run, exitCode: 130 } : run));
     assert.match(markdownOf({ ...study, runs: stopped }, runs), /10 of 12 runs are done/);
@@ -78,7 +78,7 @@ describe('a study with holes', () => {
     assert.throws(() => studySchema.parse({ ...study, unknown: 1 }));
   });
 
-  it('a study doubts a name whose levels leave no trace in the results, and conditions that changed', () => {
+  it('a study reports settings whose levels do not show in the results, and conditions that changed', () => {
     // The results do not show TLS, but their settings show the workers.
     assert.deepEqual(doubtsOf(runs.slice(0, 9), questionsOf(PLAN, runs.slice(0, 9))), []);
     const whole = studyWithHoles().runs.map((run, index) => ({

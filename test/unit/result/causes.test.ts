@@ -403,7 +403,7 @@ describe('a worker on another host', () => {
       measured.silentWorkers = [{ worker: 'w1', isRefused, connections: 10 }];
     };
 
-  it('a worker on another host restarted if its counters reset; the finding has the time and its connections', () => {
+  it('a worker on another host restarted if its counters reset, and the finding has the time and its connections', () => {
     const [first] = found(restarts(70, 20), lost(CUT));
     assert.deepEqual([first?.code, first?.subject], ['PROCESS_ENDED', 'w1']);
     assertNames(first?.message, ['w1 restarted at 70.0 s', '20 connections', 'process 11 became 12']);

@@ -178,7 +178,7 @@ describe('lost connections', () => {
     ],
   ]);
 
-  it('connections lost with a process have no time of their own beside that of the process', () => {
+  it('reports no separate time for connections that were lost with a process', () => {
     const process = { pid: 9, layer: 'worker', command: 'node app.mjs', atUs: 2.2e6, openFiles: 5, limit: 1024 };
     const measured = { samplesBeganAtUs: 0, endedProcesses: () => [process] };
     const { findings } = run({ ...idleAnd({ samples, stages }), measured });

@@ -44,7 +44,7 @@ describe('connections of several engines', () => {
     assert.deepEqual([Object.keys(stagesMs), stagesMs.tcp?.count], [['tcp'], 1]);
   });
 
-  it('reports the achieved rate beside the configured one', () => {
+  it('reports the achieved rate and the configured rate', () => {
     const { achievedRatePerSec, rampSeconds, configuredRatePerSec, peak } = figures;
     assert.deepEqual([achievedRatePerSec, rampSeconds, configuredRatePerSec, peak], [100, 0.3, 100, 3]);
   });
@@ -162,7 +162,7 @@ describe('connects over time', () => {
     });
   });
 
-  it('connects over time share one grid of intervals, also if only drops go on for long', () => {
+  it('series of connects over time share one grid of intervals, even if only drops continue for long', () => {
     const series = new Connecting(0);
     series.opened(TIMINGS, 10.5 * SECOND, 1000);
     series.overTime.ended.record(300.5 * SECOND);

@@ -64,7 +64,7 @@ describe('copies of a broadcast', () => {
     assert.equal(duplicated?.fix, undefined, 'that of the catalogue: a room of its own');
   });
 
-  it('copies arrive before they were sent only within the clock uncertainty', () => {
+  it('copies may arrive before their send time only within the clock uncertainty', () => {
     const codes = (earlyByUs: number, uncertaintyUs = 0) =>
       reasons({ early: 1, earlyByUs }, {}, uncertaintyUs).map(({ code }) => code);
     assert.deepEqual(codes(900), []);

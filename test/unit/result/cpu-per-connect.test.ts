@@ -91,7 +91,7 @@ describe('the interval of CPU per connect', () => {
     assert.ok((interval(40)?.low95 ?? 1) < (interval(0)?.low95 ?? 0) - 0.01);
   });
 
-  it('the interval of CPU per connect never exceeds the CPU used meanwhile', () => {
+  it('the interval of CPU per connect never exceeds the CPU used in the ramp', () => {
     for (const timer of blocks) {
       const run = runOf({ connectMs: 1.5, timer, holdSeconds: 2 });
       const usedMs =

@@ -99,7 +99,12 @@ check('copy', [
   ['has an interval from the spread of its parts', { broadcasts: parts(1000, 8e4, 9e4, 1e5, 11e4, 12e4) }, 100, 19.734],
   // The margin is t(9) = 2.262 times the deviation of 105.4 ms, divided by the root of ten, for five seconds: 377 ms,
   // and ticks.
-  ["includes the background's", { idle: RESTLESS, broadcasts: parts(1000, 1e6, 1e6, 1e6, 1e6, 1e6) }, 900, 75.4583],
+  [
+    'has an interval that includes the noise of the background',
+    { idle: RESTLESS, broadcasts: parts(1000, 1e6, 1e6, 1e6, 1e6, 1e6) },
+    900,
+    75.4583,
+  ],
   ['does not count a copy as missing if it arrives in the next part', { broadcasts: LATE }, 100, 2],
   ['has no interval for four broadcasts', { broadcasts: FOUR }, 100, null],
   ['has no interval for five broadcasts, one without copies', { broadcasts: [window(1, 0, 0), ...FOUR] }, 100, null],
@@ -156,7 +161,7 @@ for (const [what, windows, known] of [
   });
 }
 
-it('CPU of the whole machine is absent if the workers run on another one', () => {
+it('CPU of the whole machine is absent if the workers run on another machine', () => {
   const ramps = [{ ...ramp(0), cpuUs: { worker: 500_000, system: 900_000 } }];
   const cpu = { unloaded: [], ramps, idle: [], messages: [], broadcasts: [] };
   const layers = (sharedHost: boolean) => Object.keys(cpuFigures(measurements({ cpu, sharedHost }), LAYERS)).sort();
@@ -192,7 +197,7 @@ describe('CPU beyond what the machine has', () => {
       },
     });
 
-  it('omits CPU beyond what the machine has, with the reason; cores of two workers on one machine count once', () => {
+  it("omits CPU beyond what the machine has, with the reason, and counts the cores of two workers' machine once", () => {
     const wrong = of(1_193e6);
     assert.deepEqual(cpuFigures(wrong, LAYERS), {});
     const [found] = impossibleCpu(wrong);

@@ -67,7 +67,7 @@ test('lists the workers whose broadcasts never reached another worker', () => {
 describe('a broadcast', () => {
   const batchOf = (changes: Changes) => batchRows(measurements(changes))[0];
 
-  it('times of a broadcast come from receivers of all processes; percentiles only if enough receivers support them', () => {
+  it('times of a broadcast come from receivers of all processes, with percentiles only for enough receivers', () => {
     const frozen = [frozenBroadcast(1, [1000, 2000, 3000]), frozenBroadcast(1, [500, 9000])];
     const { firstMs, p50Ms, p99Ms, lastMs, sendDelayMs } = batchOf({ sent: [sent(1, 6)], frozen }) ?? {};
     assert.deepEqual([firstMs, Math.round(p50Ms ?? 0), p99Ms, lastMs, sendDelayMs], [0.5, 2, null, 9, 0.005]);

@@ -69,7 +69,7 @@ describe('after waves, each layer has a finding of its own', () => {
       '11.0 KB',
     ],
     [
-      'heap and external memory show nearly the whole leak of the process, more exactly',
+      'heap and external memory show nearly all of the leak of the process, more exactly',
       leaving({ workerRss: interval(3870, 1931, 5848), workerKept: interval(2370, 1458, 3285) }),
       'WORKERS_LEAK',
       'Workers',
@@ -132,7 +132,7 @@ describe('after waves, each layer has a finding of its own', () => {
     ['the whole machine grows, which other programs may cause', leaving({ systemUsed: drift(4 * KB, 300) })],
   ]);
 
-  it('a leak in a layer has values with an interval, and the layer as its subject; the run stays VALID', () => {
+  it('a leak in a layer has values with an interval, and the layer as its subject, and the run stays VALID', () => {
     const { findings, status } = verdictOf(leaving({ redisUsedMemory: drift(4345, 123) }));
     assert.equal(status, 'VALID');
     const [{ subject, values, about } = {} as never] = findings;
@@ -152,7 +152,7 @@ describe('if only pages of the workers grow', () => {
       /heap and external memory do not/,
     ],
     [
-      'pages of workers grow; heap and external memory are too coarse, and more connections would help',
+      'pages of workers grow, heap and external memory are too coarse, and more connections would help',
       { ...drift(2817, 4774), leaks: false },
       /heap and external memory cannot tell below 7.4 KB, .*waves of 24,000 connections would show 1.6 KB/,
     ],

@@ -46,10 +46,10 @@ describe('a server that notices drops before the clients do', () => {
 
   testCases([
     ['excludes all connections that are lost', [{ ...drop, lostDisconnected: 4, serverMembers: 6 }]],
-    ['counts one less than the connected ones', [{ ...drop, lostDisconnected: 4, serverMembers: 5 }], '1 of 1'],
+    ['counts one connection less than are connected', [{ ...drop, lostDisconnected: 4, serverMembers: 5 }], '1 of 1'],
     ['lacks one connection that was connected', [{ ...drop, lostConnected: 4, serverMembers: 9 }], '1 of 1'],
     ['excludes members that get the copy when they reconnect', [{ missed: 4, resent: 4, serverMembers: 6 }]],
-    ['lacks one member more than the reconnecting ones', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
+    ['lacks one member more than reconnect', [{ missed: 4, resent: 4, serverMembers: 5 }], '1 of 1'],
     ['includes each member that was away once, with or without its copy', [{ ...reconnected, serverMembers: 6 }]],
     ['lacks one of the members that were away', [{ ...reconnected, serverMembers: 5 }], '1 of 1'],
     ['lacks the joins in flight', [{ unexpected: 2, serverMembers: 8 }]],
@@ -70,9 +70,9 @@ describe('a server that counts some time before it sends', () => {
     ['includes one member more than left', [leaving, fourteen], '1 of 2'],
     ['includes one member that it noticed late', [{}, fourteen, {}], undefined, { dropped: 4 }],
     ['includes some members whose drop it never noticed', [leaving, { serverMembers: 13 }], '1 of 2', { dropped: 3 }],
-    ['lacks members that joined and left in turn', [{ ...turns, serverMembers: 7 }]],
-    ['includes half of the members that joined and left in turn', [{ ...turns, serverMembers: 10 }]],
-    ['counts members that joined and left in turn twice', [{ ...turns, serverMembers: 13 }]],
+    ['lacks members that joined and left alternately', [{ ...turns, serverMembers: 7 }]],
+    ['includes half of the members that joined and left alternately', [{ ...turns, serverMembers: 10 }]],
+    ['counts members twice that joined and left alternately', [{ ...turns, serverMembers: 13 }]],
   ]);
 });
 

@@ -50,7 +50,7 @@ describe('messages of clients', () => {
     assert.equal(answered, 8 / 14);
   });
 
-  it('separates the times of client messages in the hold from all others', () => {
+  it('separates the times of client messages in the hold from the times of all other client messages', () => {
     const { ackMs, sendDelayMs, outsideAckMs, window } = figures();
     assert.deepEqual([ackMs?.count, ackMs?.max.toFixed(1), outsideAckMs?.max.toFixed(0)], [6, '3.0', '9']);
     assert.equal(sendDelayMs?.count, 8);

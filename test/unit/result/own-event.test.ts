@@ -60,7 +60,7 @@ test('delivery columns that the run does not check are null, in the sum and in e
   assert.equal(ofOwnEvent({ latencyFrom: 'first receipt' }).delivery.early, null);
 });
 
-test('reports publishes without an acknowledgement if the server acknowledges the rest, or should acknowledge', () => {
+test('reports publishes without an acknowledgement if the server acknowledges other publishes, or should', () => {
   const found = (missing: number, isExpected: boolean) =>
     ofOwnEvent({ unacknowledged: { asked: 41, missing, isExpected } }).reasons.map(({ code, message }) => [
       code,

@@ -141,13 +141,19 @@ describe('workers', () => {
   testCases([
     ['worker with a new process', workersAt([WORKER], [restarted]), 'PROCESS_ENDED', 'w0 restarted'],
     ['worker that is new at the end', workersAt([WORKER], [WORKER, w7]), 'PROCESS_ENDED', 'w7'],
-    ['workers that answer in turn', workersAt([WORKER, w1], [w1, WORKER]), 'WORKER_URLS_WRONG', 'w0 to w1', 'w1 to w0'],
+    [
+      'workers that reply alternately',
+      workersAt([WORKER, w1], [w1, WORKER]),
+      'WORKER_URLS_WRONG',
+      'w0 to w1',
+      'w1 to w0',
+    ],
     ['worker unknown to the control URLs', named({ w0: 3, w9: 2 }), 'WORKER_URLS_WRONG', 'w9 2'],
     ['worker known to the control URLs', named({ w0: 3 })],
     ['workers that are all unknown to control', named({ w9: 2 }, workersAt([], []))],
     ['worker that answers for two', workersAt([WORKER, w1], [WORKER, WORKER]), 'WORKER_URLS_WRONG', 'w1 to w0'],
     [
-      'workers that answer in turn and restart',
+      'workers that reply alternately and restart',
       workersAt([WORKER, w1], [w1, { ...w1, instance: 'd' }]),
       ['WORKER_URLS_WRONG', 'PROCESS_ENDED'],
     ],

@@ -23,7 +23,7 @@ function windowWith(t: TestContext, change: (broadcast: Broadcast, window: Broad
 }
 
 describe('broadcasts', () => {
-  it('sends broadcasts on schedule, by the workers in turn', async (t) => {
+  it('sends broadcasts on schedule, by each worker in turn', async (t) => {
     const { sent, unsent } = await new BroadcastWindow(t).measure();
     const byWorkers = { seq: [1, 2, 3, 4], via: [0, 1, 0, 1], worker: ['w0', 'w1', 'w0', 'w1'] };
     assert.deepEqual(columns(sent, 'seq', 'via', 'worker', 'expected'), { ...byWorkers, expected: [11, 11, 11, 11] });

@@ -112,7 +112,7 @@ describe('broadcasts', () => {
   });
 
   for (const byUs of [1_000_000, -1_000_000]) {
-    it(`broadcast times are correct if a clock jumps by ${byUs / 1000} ms; times near the jump are doubtful`, async (t) => {
+    it(`broadcast times are correct if a clock jumps by ${byUs / 1000} ms, and times near the jump are doubtful`, async (t) => {
       const window = new BroadcastWindow(t, { broadcasts: { count: 10, interval: 1 } });
       const { measure, sentUs } = ahead(window, (ms) => (ms < 5001 ? 0 : byUs));
       const measured = await measure();

@@ -105,7 +105,7 @@ describe('a whole run', () => {
   });
 });
 
-it('a whole run makes a result in which all sums agree', async (t) => {
+it('a complete run makes a result in which all sums agree', async (t) => {
   const conducted = new ConductedRun(t);
   await conducted.whole();
   const { result } = conducted;
@@ -152,7 +152,7 @@ describe('phases', () => {
     assert.deepEqual(run.asked.slice(asked), ['snapshots', 'gc', 'gc', 'gc'], 'the ramp ends, then memory is read');
   });
 
-  it('warns of arrivals that do not settle in time, and takes a plateau of the settled ones', async (t) => {
+  it('warns of arrivals that do not settle in time, and takes a plateau of the settled arrivals', async (t) => {
     const conducted = await ramped(t, 9);
     const { time, run } = conducted;
     const beganMs = time.nowMs;

@@ -93,7 +93,7 @@ test('the link waits for all engines of all hosts', async (t) => {
   await waited;
 });
 
-test('the link asks all engines, and counts the one that times out; other answers stay', async (t) => {
+test('the link queries all engines, counts the engine that times out, and keeps the other replies', async (t) => {
   const { link, engineOf, connected } = linked(t, { replyTimeoutMs: 100 });
   for (const id of ['1', '2']) engineOf(id).ready();
   await connected(10);

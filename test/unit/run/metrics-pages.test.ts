@@ -43,7 +43,13 @@ describe('metrics of a server', () => {
 
   const page = () => ({ rssBytes: next() });
   testWarnings(afterTheBaseline, [
-    ['metrics pages of processes that answer in turn', showing(() => [page()], true), 'WORKER_URLS_WRONG', 'at 10', W0],
+    [
+      'metrics pages of processes that reply alternately',
+      showing(() => [page()], true),
+      'WORKER_URLS_WRONG',
+      'at 10',
+      W0,
+    ],
   ]);
 });
 

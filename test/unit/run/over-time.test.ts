@@ -50,7 +50,7 @@ async function conducted(t: TestContext, overTime: object, phases: object[], lea
 }
 
 describe('waves', () => {
-  it('waves are read at their peak and after the disconnect; the line begins after the first wave', async (t) => {
+  it('waves are read at their peak and after the disconnect, and the fitted line begins after the first wave', async (t) => {
     const { time, run, conductor, wave } = await conducted(t, {}, [...WAVE, ...WAVE, ...WAVE, ...WAVE]);
     for (let index = 0; index < 4; index++) await wave(index, 100);
     await time.until(conductor.finale());

@@ -22,7 +22,7 @@ test('writes a result as a whole, and links `latest` to it', (t) => {
   assert.deepEqual(readResult(join(results, 'latest')), perfectResult());
 });
 
-test('reports an impossible figure by its key, and keeps the rest of the result', (t) => {
+test('reports an impossible figure by its key, and keeps all other figures of the result', (t) => {
   const { runFolder, results } = open(t);
   const result = perfectResult();
   result.connections.peak = Number.NaN;
@@ -32,7 +32,7 @@ test('reports an impossible figure by its key, and keeps the rest of the result'
   assert.deepEqual([kept.connections.peak, kept.delivery], [null, perfectResult().delivery]);
 });
 
-test('two runs of one second have folders and ids of their own', (t) => {
+test('two runs of one second have separate folders and ids', (t) => {
   const { runFolder, results } = open(t);
   const [second, third] = [new RunFolder(results, 'run'), new RunFolder(results, 'run')];
   assert.deepEqual([runFolder.id, second.id, third.id], ['run', 'run-2', 'run-3']);

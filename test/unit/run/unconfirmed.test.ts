@@ -26,7 +26,7 @@ describe('a server that needs longer for a broadcast than the interval', () => {
     assert.ok(window.drainSeconds > 7, `${window.drainSeconds} s`);
   });
 
-  it('a slow server gets ten deadlines at most; then the tail is cut, and missing copies are not lost', async (t) => {
+  it('a slow server gets at most ten deadlines, after which unconfirmed broadcasts are cut off', async (t) => {
     const options = { ...TOO_FAST, drain: { quiet: 0.5, deadline: 1 } };
     const { window, measured } = await measure(t, options, { needsMs: 400 });
     assert.ok(window.drainSeconds > 10 && window.drainSeconds < 11, `${window.drainSeconds} s`);

@@ -29,7 +29,7 @@ async function refusal(settings: ReturnType<typeof stackAt>, found: Parameters<t
 
 const foreign = (t: TestContext, host?: string) => listen(t, createServer(), host);
 
-test('a run at a free port starts no stack; the option `stack` starts one', async () => {
+test('a run at a free port starts no stack, but the option `stack` starts one', async () => {
   const port = await freePort();
   const target = `http://127.0.0.1:${port}`;
   assert.deepEqual(await whichDeployment(hookConfig({}, { target }), DOWN), { kind: 'own' });
@@ -51,7 +51,7 @@ test('refuses a port that another program uses, with its name and pid, and sugge
   assert.deepEqual(await whichDeployment(ownTarget, DOWN), { kind: 'own' });
 });
 
-test('a listener on all addresses takes the port; one on ::1 alone leaves it free', async (t) => {
+test('a listener on all addresses occupies the port, but a listener on ::1 alone leaves it free', async (t) => {
   assert.match(await refusal(stackAt(await foreign(t, '::'))), new RegExp(`pid ${process.pid}`));
   const port = await foreign(t, '::1');
   assert.equal((await whichDeployment(stackAt(port), DOWN)).kind, 'planned');

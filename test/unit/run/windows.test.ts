@@ -105,7 +105,7 @@ describe('in the windows of a run', () => {
     assert.deepEqual([broadcasts?.periods, broadcasts?.throttledPeriods], [10, 0]);
   });
 
-  it('throttled workers have names; silent ones and ones in the generator’s group are left out', async () => {
+  it('reports throttled workers by name, except silent workers and workers in the generator’s group', async () => {
     const at = (times: number) => [
       withQuota('w0', quota('/g', 100 * times, 90 * times)),
       withQuota('w1', quota('/w1', 100 * times, 20 * times)),

@@ -12,7 +12,7 @@ import { assertEach } from '../../helpers/columns.ts';
 const STAT_TAIL =
   '1 42 42 0 -1 4194560 100 0 0 0 250 50 3 4 20 0 11 0 123456 1000000 2048 18446744073709551615 1 1 0 0 0 0 0 0 0 0 0 0 17 3';
 
-test('reads CPU, RSS and start time from /proc/<pid>/stat with any command name; a torn line is no reading', () => {
+test('reads CPU, RSS and start time from /proc/<pid>/stat with any command name, and nothing from a torn line', () => {
   for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
     assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
       ...{ pid: 42, parent: 1, name, lastCpu: 3, isZombie: false, rssBytes: 2048 * kernel.PAGE_SIZE_BYTES },
@@ -23,7 +23,7 @@ test('reads CPU, RSS and start time from /proc/<pid>/stat with any command name;
   for (const torn of ['42 (node) S 1 42', '']) assert.equal(parseStat(torn), undefined);
 });
 
-test('reads kB from smaps_rollup as bytes; an empty file is no reading', () => {
+test('reads kB from smaps_rollup as bytes, and nothing from an empty file', () => {
   const text = '5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:     1688 kB\nPss:      411 kB\nPss_Dirty:   116 kB\n';
   assert.deepEqual(kernel.parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
   const parts = kernel.parseSmapsRollup(`${text}Pss_Anon:  300 kB\nPss_Shmem:  10 kB\n`);

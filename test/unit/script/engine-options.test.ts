@@ -19,7 +19,7 @@ it('every engine option has a default', () => {
   assert.deepEqual([connection.transports, connection.compression, baseNamespace], [['websocket'], false, '']);
 });
 
-it('reads the option keys of older scripts; the engine’s own options take precedence', () => {
+it('reads the option keys of older scripts, but the engine’s own options take precedence', () => {
   const config = parse({
     timeout: 3,
     tls: { rejectUnauthorized: false },

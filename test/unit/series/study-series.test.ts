@@ -66,7 +66,7 @@ describe('the runs of a plan', () => {
   const REFUSES = `if (process.env.RATE === '30' && read('refuses.json')) process.exit(2); else leave();`;
   const vary = { RATE: [10, 20, 30], hold: [1] };
 
-  it('a study makes all runs of its plan; the next start repeats refused runs', async (t) => {
+  it('a study makes all runs of its plan, and the next start repeats refused runs', async (t) => {
     const { plan, run, write } = begin(t, REFUSES, vary);
     write('refuses.json', true);
     const study = await run();
@@ -133,7 +133,7 @@ describe('runs that other programs disturbed', () => {
     ]);
   });
 
-  it('repeats a disturbed run once at most; the less disturbed run counts', async (t) => {
+  it('repeats a disturbed run at most once, and the less disturbed run counts', async (t) => {
     const body = 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6)); process.exitCode = run % 2 === 1 ? 3 : 4;';
     const { runs, said, exitCode, combinations } = await disturbed(t, body);
     assert.match(said, /Excluded and repeated: 4 runs/);

@@ -95,7 +95,7 @@ describe('a connection that its process reopens', () => {
     assert.deepEqual([error?.code, losses, failures], ['ack_timeout', { ack_timeout: 1 }, {}]);
   });
 
-  it('a reconnect restores all namespaces, and messages sent meanwhile wait for it', async (t) => {
+  it('a reconnect restores all namespaces, and messages sent during it wait for it', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     setTimeout(() => play.fleet.only.comeBack('/', 1), 1000);
@@ -188,7 +188,7 @@ describe('connect time', () => {
   }
 });
 
-it('a disconnect step closes the connection; a later step opens a new one', async () => {
+it('a disconnect step closes the connection, and a later step opens a new connection', async () => {
   const bench = new Bench();
   await bench.passes([{ emit: ['a'] }, { disconnect: true }, { emit: ['b'] }]);
   assert.deepEqual(columns(bench.fleet.connections, 'closed', 'sent'), {

@@ -28,7 +28,7 @@ describe('connect', () => {
     ]);
   });
 
-  it('a connect step opens its namespace on a connection of its own', async () => {
+  it('a connect step opens its namespace on a separate connection', async () => {
     const bench = new Bench();
     const namespaces = opened(bench);
     await bench.passes([{ connect: true }, { connect: '/chat' }, { connect: { namespace: 'chat' } }]);

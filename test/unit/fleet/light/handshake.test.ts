@@ -36,7 +36,7 @@ test('the handshake request carries path, query and headers', () => {
   assert.ok(text.endsWith('\r\n\r\n'));
 });
 
-test('a Host header of the user replaces the default one; an invalid header is refused', () => {
+test('a Host header of the user replaces the default header, and an invalid header is refused', () => {
   const text = request({ headers: { host: 'virtual.example' } });
   assert.equal(text.match(/^host:/gim)?.length, 1);
   assert.throws(() => request({ headers: { 'X-Id': 'a\r\nX-Evil: 1' } }), { code: 'ERR_INVALID_CHAR' });

@@ -20,7 +20,7 @@ function decoded(payload: string, stopAfter = Number.POSITIVE_INFINITY): EngineI
   return packets;
 }
 
-test('a polling payload holds text packets, and binary ones in base64', () => {
+test('a polling payload contains text packets as text, and binary packets in base64', () => {
   const packets = ['42["ü"]', Buffer.from([0, 1, 255]), '3'];
   const payload = encodePayload(packets);
   assert.equal(payload, '42["ü"]\x1ebAAH/\x1e3');
@@ -39,7 +39,7 @@ test('a polling request holds as many packets as the server allows, and at least
   assert.equal(countFitting([], 5), 0);
 });
 
-test('cookies of the server are sent beside the user’s own, until they expire', () => {
+test('cookies of the server are sent together with the user’s own cookies, until they expire', () => {
   const jar = new CookieJar('own=1');
   assert.equal(jar.line, '\r\nCookie: own=1');
   jar.keep(['route=a; Path=/; HttpOnly', 'x=1', 'nonsense']);

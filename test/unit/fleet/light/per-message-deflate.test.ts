@@ -113,7 +113,7 @@ test('decompresses messages of a server under every grant, in fragments and in p
   }
 });
 
-test('a server can decompress sent messages under every grant; short messages are not compressed', () => {
+test('a server can decompress sent messages under every grant, and short messages are not compressed', () => {
   const random = randomSource(2);
   for (const grant of GRANTS) {
     const deflate = new PerMessageDeflate(grant);

@@ -143,7 +143,7 @@ test('closes the TCP connection to a server that does not answer the close frame
   assert.equal(sink.all('closed')[0]?.reason, 'io client disconnect');
 });
 
-test('a ping moves the deadline for the next one; packets for other transports change nothing', () => {
+test('a ping moves the deadline for the next ping, and packets for other transports change nothing', () => {
   const { connection, sink, sent, feed } = openConnection();
   const before = connection.pingDeadlineMs;
   connection.pingDeadlineMs = 1;
@@ -175,7 +175,7 @@ test('a client reports only events that a step waits for', () => {
   assert.deepEqual(column(sink.reports, 'on'), ['event', 'copy', 'event']);
 });
 
-test('text that is not UTF-8 closes the connection; a replacement character does not', () => {
+test('text that is not UTF-8 closes the connection, but a replacement character does not', () => {
   const { connection, sink, feed } = openConnection();
   connection.interest = new Set(['wanted']);
   feed(text('42["wanted","\ufffd ü"]'));
