@@ -7,7 +7,7 @@ import { memoryPlaces } from '../../plugin/result/places/memory-places.ts';
 import { readAtRest } from '../../plugin/run/memory/readings.ts';
 import { cpuUsOf } from '../../test/helpers/beside.ts';
 import { join, type Setup, samplerOf, warmUp, withSetup } from './calibration-setup.ts';
-import { type Bound, type Comparison, known, near, type Section } from './comparison.ts';
+import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
 
 interface PlacesSize {
   connections: number;
@@ -17,6 +17,8 @@ interface PlacesSize {
   cpuBound: Bound;
 }
 
+/** Bytes of an array beside its elements. */
+const HEADER_BYTES = 16;
 /** A function that V8 inlines counts for its caller. */
 const NOT_INLINED = ['--max-inlined-bytecode-size=0', '--max-maglev-inlined-bytecode-size=0'];
 /** Memory kept by each function, in KB. */
@@ -47,9 +49,17 @@ async function memoryRows(setup: Setup, { connections, bound }: PlacesSize): Pro
   await join(fleet, connections);
   const last = await read(connections);
   const found = memoryPlaces({ heapProfiles: await control.takeProfiles(), plateaus: [first, last] });
-  const kept = Object.entries(KEPT).map(([name, kilobytes]) => {
+  const kept = Object.entries(KEPT).flatMap(([name, kilobytes]) => {
     const row = found?.functions.find((candidate) => candidate.name === name);
-    return near(`a function that keeps ${kilobytes} KB`, 'bytes', kilobytes * 1024, known(row?.bytes), bound);
+    const [what, bytes, halfWidth] = [
+      `a function that keeps ${kilobytes} KB`,
+      known(row?.bytes),
+      row?.halfWidth95 ?? 0,
+    ];
+    return [
+      near(what, 'bytes', kilobytes * 1024, bytes, bound),
+      interval(`${what}, 95 % interval`, kilobytes * 1024 + HEADER_BYTES, bytes - halfWidth, bytes + halfWidth),
+    ];
   });
   const sum = known(found?.growthBytes) - known(found?.unattributedBytes);
   return [...kept, near('sum of all places', 'bytes', known(found?.growthBytes), sum, bound)];

@@ -117,11 +117,12 @@ export function profileProcess(
     if (began.kind === 'heap') {
       post(session, 'HeapProfiler.collectGarbage');
       const { head } = post(session, 'HeapProfiler.getSamplingProfile').profile;
-      return flat(
+      const nodes = flat(
         head,
         (node) => node.children,
         (node) => node.selfSize,
       );
+      return { kind: began.kind, ...nodes };
     }
     const { nodes, samples, timeDeltas, startTime, endTime } = post(session, 'Profiler.stop').profile;
     // biome-ignore lint/suspicious/noExplicitAny: as above
@@ -141,7 +142,7 @@ export function profileProcess(
     for (const { id, us, isIdle } of sampled)
       usById.set(id, (usById.get(id) ?? 0) + (isIdle ? us : Math.min(us, longestUs)));
     const children = (node: { children?: number[] }) => (node.children ?? []).map((id) => byId.get(id));
-    return { ...flat(nodes[0], children, (node) => usById.get(node.id) ?? 0), cpu };
+    return { kind: began.kind, ...flat(nodes[0], children, (node) => usById.get(node.id) ?? 0), cpu };
   }
 
   /**
@@ -160,7 +161,7 @@ export function profileProcess(
 
   /** Flattens the call tree. Callers come before callees. Nodes beyond the limits are omitted. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Profile {
+  function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Omit<Profile, 'kind'> {
     const cut = (text: unknown) => String(text).slice(0, limits.text);
     const nodes: Profile['nodes'] = [];
     let text = 0;
@@ -173,7 +174,7 @@ export function profileProcess(
       for (const child of childrenOf(node)) open.push([child, nodes.length]);
       nodes.push(found);
     }
-    return { kind, folder: cut(process.cwd()), nodes };
+    return { folder: cut(process.cwd()), nodes };
   }
 
   // Deno 2.9.6 crashes if a process opens an inspector session to itself.

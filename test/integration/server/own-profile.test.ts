@@ -42,6 +42,7 @@ describe('the profile of a worker', () => {
     const bytes =
       heap?.nodes.filter(({ name }) => name === 'allocateKept').reduce((sum, { self }) => sum + self, 0) ?? 0;
     assert.ok(bytes > 0.9 * KEPT_BYTES && bytes < 1.1 * KEPT_BYTES, `${bytes} bytes of ${kept.length} numbers`);
+    assert.equal(heap?.kind, 'heap');
     await clients.startProfiles('cpu');
     useCpu();
     const [cpu] = await clients.takeProfiles();
