@@ -26,12 +26,12 @@ export function addAdopt(program: Command): void {
   const command = program
     .command('adopt')
     .description(
-      'Writes a scenario that is measured, from one for artillery-engine-socketio-v3 or Artillery’s own engines, also frames such as 42["join"], and explains each change.',
+      'Writes a scenario that is measured, from one of another Socket.IO engine, also frames such as 42["join"], and explains each change.',
     )
     .argument('<scenario>', 'an Artillery scenario, as YAML or JSON')
     .option('--out <file>', 'the file to write (default: chat.capacity.yml beside chat.yml)')
-    .option('--hold', 'all users stay until everything is measured (default, unless that is many times the load)')
-    .option('--leave', 'the users come and go as before: memory per connection then has only an upper bound')
+    .option('--hold', 'users stay until everything is measured (default, unless that is many times the load)')
+    .option('--leave', 'the users come and go as before')
     .option('--force', 'overwrites an existing file')
     .action(adopt);
   addHelp(withJson(command), {

@@ -53,11 +53,11 @@ export function addCompare(program: Command): void {
       'compare results/latest --against capacity-baseline.json': 'in CI, after the run',
     },
     exitCodes: {
-      0: 'no difference, or better: each figure that decides is within the margin, or better; or saved',
-      1: 'worse: a figure is worse, or most runs failed or are unusable, unlike those of the reference',
+      0: 'no difference, or better; or saved',
+      1: 'worse: a figure, or the share of runs that failed or are unusable',
       2: 'refused: a result cannot be read or saved, or the baseline had another load or machine',
       4: 'INVALID: a side has no usable run',
-      5: 'inconclusive: noise, too few runs, or findings of the runs leave a figure that decides open',
+      5: 'inconclusive: noise, too few runs, or findings leave a figure open',
     },
   });
 }

@@ -26,7 +26,7 @@ interface Options {
 export function addDoctor(program: Command): void {
   const command = program
     .command('doctor')
-    .description('Reports how many connections this machine, this stack and this target allow, before any load.')
+    .description('Reports how many connections this machine, stack and target allow.')
     .argument('[scenario]', 'an Artillery scenario, as YAML')
     .option('--target <where>', 'a URL, or the scenario: tries everything between this machine and that server')
     .option('--burst <n>', 'with --target: also opens that many connections at once', parseBurst)

@@ -35,10 +35,7 @@ export function addInit(program: Command): void {
     .command('init')
     .description('Writes a first scenario for your own server. On a terminal, it asks for missing options.')
     .option('--url <url>', 'URL of the server, or of the proxy in front of it')
-    .option(
-      '--har <file>',
-      'a browser’s recording of one user, from the login to a message: Network, “Save all as HAR (with sensitive data)”',
-    )
+    .option('--har <file>', 'a browser’s recording of one user (“Save all as HAR”)')
     .option('--connections <n>', 'number of connections (default: 1000)')
     .option('--instrumented', 'the server calls instrument(io), so all figures can be measured')
     .option('--path <path>', 'Engine.IO path (default: /socket.io/)')
@@ -50,14 +47,10 @@ export function addInit(program: Command): void {
       `step before connecting, whose \`capture\` the other options can use: \`${LOGIN}\``,
       joined,
     )
-    .option(
-      '--emit <json>',
-      'what clients emit to log in, or to join if the server is not instrumented: `["<event>", <argument>, …]`',
-      joined,
-    )
+    .option('--emit <json>', 'what clients emit to log in or to join: `["<event>", <argument>, …]`', joined)
     .option(
       '--publish <json>',
-      'what makes the server send to every connection; "$id" stands for an id of the run, "$room" for one user or room to send to instead',
+      'what makes the server send; "$id" stands for an id of the run, "$room" for a user or room to send to',
     )
     .option('--listen <seconds>', 'how long to watch what the server sends; 0: do not connect (default: 6)')
     .option('--out <file>', 'the file to write', 'capacity.yml')

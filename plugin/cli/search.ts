@@ -45,10 +45,10 @@ export function addSearch(program: Command): void {
       'search scenarios/32k.yml --vary connections \\\n    --hosts 4 --on ssh:hosts.txt': 'with load from four hosts',
     },
     exitCodes: {
-      0: 'the search has an answer, or the highest level asked for held',
+      0: 'an answer, or the highest level held',
       1: 'no level held, or what held before did not hold again',
       2: 'the search was refused, or one of its runs',
-      3: 'the generator, its machine or the measurement was the limit',
+      3: 'the generator or its machine was the limit',
       11: 'Artillery crashed in one of the runs',
       130: 'stopped by Ctrl-C; the same command resumes the search',
     },

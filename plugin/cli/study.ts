@@ -58,7 +58,7 @@ export function addStudy(program: Command): void {
       'study scenarios/studies/tls.yml': 'a study of the pack',
     },
     exitCodes: {
-      0: 'all runs are VALID; no level is worse than the first, and no figure that decides is inconclusive',
+      0: 'all runs are VALID; no level is worse, and no figure that decides is inconclusive',
       1: 'a run missed a threshold, or a level is worse than the first',
       2: 'refused, or one of the runs was',
       3: 'a run is SUSPECT',

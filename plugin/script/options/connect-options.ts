@@ -26,10 +26,7 @@ export const connectionShape = {
   extraHeaders: texts.optional().describe('HTTP headers of the handshake; the option’s name in `socket.io-client`'),
   headers: texts.optional().describe('the same as `extraHeaders`, and takes precedence'),
   path: z.string().optional().describe('Engine.IO path; default: `/socket.io/`'),
-  addTrailingSlash: z
-    .boolean()
-    .optional()
-    .describe('`false`: the path has no slash at its end, as behind Next.js, which redirects such paths'),
+  addTrailingSlash: z.boolean().optional().describe('`false`: no slash at the path’s end, as behind Next.js'),
   transports: z
     .array(z.enum(['websocket', 'polling']), {
       error: 'expected a list: [websocket], [polling, websocket] or [polling]',

@@ -32,7 +32,7 @@ const roomsOfClient = z
 export const deliverySchema = z.strictObject({
   event: z.string().min(1).describe('event of the server whose copies are counted'),
   id: jsonPath.describe(
-    'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id` for several broadcasts in one event (a key `*` cannot be addressed)',
+    'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id` for several in one event',
   ),
   sentAt: jsonPath.optional().describe('path of the time at which the server sent it'),
   bytes: z.number().int().positive().optional().describe('bytes of the event’s JSON, if all copies have the same'),
@@ -40,25 +40,22 @@ export const deliverySchema = z.strictObject({
     .string()
     .min(1)
     .optional()
-    .describe('event whose acknowledgement makes a connection a receiver; default: all connections are receivers'),
+    .describe('event whose acknowledgement makes a connection a receiver; default: all are'),
   audience: z
     .strictObject({
       event: jsonPath.describe('path of the room in `event`'),
       client: roomsOfClient.describe(
-        'rooms of a connection: a variable with one room or a list, or a path into the arguments of its `join` or into the acknowledgement',
+        'rooms of a connection: a variable with one or a list, or a path into its `join` or the acknowledgement',
       ),
     })
     .optional()
-    .describe('rooms, such as documents or users: only a room’s connections are expected to receive its broadcasts'),
+    .describe('rooms, such as documents or users, whose connections alone must receive a broadcast'),
   publish: z
     .strictObject({
       emit: emissionSchema.describe(
         '`[event, ...arguments]`; the broadcast’s values replace `$id`, `$sentAt` and `$room`',
       ),
-      acknowledge: z
-        .boolean()
-        .optional()
-        .describe('requests an acknowledgement; default: as the flow does for this event, else true'),
+      acknowledge: z.boolean().optional().describe('requests an acknowledgement; default: as in the flow, else true'),
       every: z.number().positive().default(1).describe('seconds between two intended send times'),
       count: z.number().int().nonnegative().default(20).describe('number of broadcasts'),
       users: z.number().int().positive().default(1).describe('publishers, which take turns'),

@@ -53,13 +53,8 @@ export const optionsSchema = z.strictObject({
   client: z
     .enum(['light', 'official'])
     .default('light')
-    .describe(
-      '`light`: a client of its own, a few KB per connection; `official`: `socket.io-client`, which costs several times as much',
-    ),
-  parser: z
-    .string()
-    .optional()
-    .describe('for servers with another parser: `socket.io-msgpack-parser` (or `msgpack`), another module, or a file'),
+    .describe('`official`: `socket.io-client`, which costs several times as much'),
+  parser: z.string().optional().describe('`socket.io-msgpack-parser` (or `msgpack`), another module, or a file'),
   acknowledge: z
     .union([z.literal(false), z.array(z.unknown())], {
       error: 'expected false, or a list: the arguments of the answer',
@@ -82,12 +77,12 @@ export const optionsSchema = z.strictObject({
   reconnection: z
     .union([z.boolean(), backoffSchema])
     .default(false)
-    .describe('reconnects dropped connections; sends each `join_room` again, unless the server restored the session'),
+    .describe('reconnects dropped connections, and sends `join_room` again unless the session was restored'),
   retry: z.union([z.boolean(), backoffSchema]).default(false).describe('repeats a failed first attempt to connect'),
   localAddresses: z
     .array(z.union([z.ipv4(), z.ipv6()], { error: 'expected an IP address' }))
     .default([])
-    .describe('source addresses, used in turn; on loopback, the engine adds addresses itself above 10,000 connections'),
+    .describe('source addresses, used in turn; on loopback, added automatically above 10,000 connections'),
   disconnectRate: z.number().positive().default(1000).describe('disconnects per second when held connections close'),
 });
 

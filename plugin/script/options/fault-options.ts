@@ -4,16 +4,12 @@ import { FAULT_KINDS } from '../../../protocol/wire/fault-kinds.ts';
 
 export const faultSchema = z.strictObject({
   kind: z.enum(FAULT_KINDS).default('command').describe('kind of fault; the first four need the bundled deployment'),
-  command: z
-    .array(z.string())
-    .min(1)
-    .optional()
-    .describe('for `command`: program and arguments; stopped if it has not ended after five minutes'),
+  command: z.array(z.string()).min(1).optional().describe('program and arguments; stopped after five minutes'),
   at: z
     .number()
     .nonnegative()
     .default(10.5)
-    .describe('seconds after the first broadcast, or after the hold if there are no broadcasts'),
+    .describe('seconds after the first broadcast, or after the hold without broadcasts'),
 });
 
 export type FaultOptions = z.infer<typeof faultSchema>;

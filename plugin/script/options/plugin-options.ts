@@ -61,13 +61,11 @@ export const optionsSchema = z.strictObject({
         z
           .strictObject({
             event: name.describe('its name'),
-            from: name
-              .optional()
-              .describe('event of the users’ step `every` or `emit` that the server sends on as one copy for each'),
+            from: name.optional().describe('event of the users that the server sends on, one copy for each'),
             counter: name
               .optional()
               .describe(
-                'or a counter of such messages: a metric on the pages `workers.prometheus`, added up over all labels, or a path such as `$.sent.ticks` into the pages `workers.json`',
+                'or a counter of such messages: a metric of `workers.prometheus`, summed over labels, or a path into `workers.json`, such as `$.sent.ticks`',
               ),
           })
           .refine(({ from, counter }) => !(from && counter), 'give `from` or `counter`'),
@@ -76,9 +74,7 @@ export const optionsSchema = z.strictObject({
     .min(1)
     .max(8)
     .optional()
-    .describe(
-      'events without ids whose [copies are counted](../method/delivery.md#counts) per connection, such as prices or cursors',
-    ),
+    .describe('events without ids whose [copies are counted](../method/delivery.md#counts)'),
   clients: z
     .string()
     .optional()
@@ -95,23 +91,17 @@ export const optionsSchema = z.strictObject({
   fault: faultSchema
     .optional()
     .describe('a planned fault during the broadcasts; needs `reconnection` and `hold: true`'),
-  hold: seconds
-    .default(10)
-    .describe('seconds with all connected, to measure idle connections or the messages of `every`'),
+  hold: seconds.default(10).describe('seconds with all connected, for idle CPU or the messages of `every`'),
   warmUp: whole
     .default(1000)
     .describe(
-      'short connections before the baseline: per worker with `instrument(io)`, else at most as many as the load has; 0 if they have side effects',
+      'short connections before the baseline: per worker with `instrument(io)`, else at most as many as the load has',
     ),
   singleRoundTrips: whole.default(20).describe('round trips without other connections'),
   drain: z
     .strictObject({
       quiet: seconds.default(1).describe('seconds without a receipt, once no receipt is missing'),
-      deadline: z
-        .number()
-        .positive()
-        .default(15)
-        .describe('seconds without progress while receipts are missing; at most ten times as long in all'),
+      deadline: z.number().positive().default(15).describe('seconds without progress while receipts are missing'),
     })
     .prefault({})
     .describe('when the run closes the ledger of the broadcasts'),
@@ -135,17 +125,15 @@ export const optionsSchema = z.strictObject({
     .describe('the control ports of [your own server](../guide/own-server.md)'),
   profile: profile
     .optional()
-    .describe(
-      'bundled deployment: nginx, PM2 and Redis, or a single worker. Default: `full`, or `embedded` if nginx or Redis is not installed',
-    ),
+    .describe('nginx, PM2 and Redis, or a single worker; default: `full`, or `embedded` if one is not installed'),
   workers: z
     .union([positive, workerSourcesSchema])
     .optional()
-    .describe('number of workers of the bundled deployment, or sources of memory and CPU of your own server'),
+    .describe('workers of the bundled deployment, or sources of memory and CPU of your own'),
   layers: layersSchema
     .optional()
     .describe(`the same for parts of your own deployment: ${LAYER_NAMES.map((name) => `\`${name}\``).join(', ')}`),
-  memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory for which the capacity is computed'),
+  memoryBudgetBytes: positive.default(2 * 1024 ** 3).describe('worker memory of the computed capacity'),
   live: z
     .union([z.boolean(), z.strictObject({ port: whole.max(MAX_PORT).default(0).describe('0: a free port') })])
     .default(false)
@@ -180,7 +168,7 @@ export const environmentSchema = z.object({
   REDIS_URL: z
     .url({ protocol: /^rediss?$/ })
     .optional()
-    .describe('a Redis in place of the stack’s; with a remote target, the Redis whose memory is read'),
+    .describe('a Redis in place of the stack’s; of a remote target, the one to read'),
   REDIS_NODES: envInteger
     .refine((count) => count === 1 || (count >= 3 && count <= 16), 'expected 1, or 3 to 16 nodes of a Redis Cluster')
     .optional()

@@ -54,28 +54,24 @@ const pidsSchema = z.union([
 const PROCESSES = ['pids', 'match', 'cgroup'] as const;
 
 const processSources = z.strictObject({
-  pids: pidsSchema.optional().describe('process ids on this machine, one or a list; children are included'),
+  pids: pidsSchema.optional().describe('process ids on this machine; children are included'),
   match: z
     .string()
     .min(1)
     .refine((text) => attempt(() => new RegExp(text)), 'expected a regular expression')
     .optional()
     .describe('or a regular expression for command lines'),
-  cgroup: z
-    .string()
-    .min(1)
-    .optional()
-    .describe('or the control group of a container or systemd unit, below `/sys/fs/cgroup` or as a whole path'),
+  cgroup: z.string().min(1).optional().describe('or a control group, below `/sys/fs/cgroup` or as a whole path'),
   prometheus: z
     .union([metricsSchema.transform((page) => [page]), z.array(metricsSchema).min(1)])
     .optional()
-    .describe('pages of metrics in Prometheus’ format, one or a list; alone, or with one of the above'),
+    .describe('Prometheus pages; alone, or with one of the above'),
   json: z
     .union([jsonPageSchema.transform((single) => [single]), z.array(jsonPageSchema).min(1)], {
       error: 'expected {url: http://…, rss: $.memory.rss}',
     })
     .optional()
-    .describe('or JSON pages of the server, one or a list'),
+    .describe('or JSON pages of the server'),
 });
 
 const inspectorUrl = z
@@ -97,14 +93,12 @@ export const workerSourcesSchema = processSources
       .union([z.boolean(), z.array(inspectorUrl).min(1)])
       .optional()
       .describe(
-        'memory at rest of an unchanged server: `true` opens the inspector of Node and Deno on loopback for each reading, asks a JVM by its attach protocol, or finds the pprof of a Go process; or URLs of open inspectors and of Go’s pprof',
+        '[memory at rest](../guide/own-server.md#memory-without-instrument-io) of Node, Deno, JVM and Go; or URLs of inspectors and pprof',
       ),
     profile: z
       .boolean()
       .optional()
-      .describe(
-        'records which functions allocate the memory that connections keep, and which use CPU: with `inspect`, `instrument(io, { profile: true })` or the bundled deployment; Node only; connecting takes about a quarter more CPU',
-      ),
+      .describe('[which functions](../method/memory.md#by-place) allocate memory and use CPU'),
   })
   .refine(oneQuery, ONE_QUERY)
   .refine((sources) => sources.inspect !== true || isNamed(sources), {

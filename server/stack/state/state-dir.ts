@@ -28,9 +28,7 @@ export const environmentSchema = z.object({
   SOCKETIO_CAPACITY_HOME: z
     .string()
     .optional()
-    .describe(
-      'folder of the stack’s state and logs, which only you can write; default: `~/.local/state/socketio-capacity`',
-    ),
+    .describe('folder of the stack’s state and logs; default: `~/.local/state/socketio-capacity`'),
 });
 
 /**
