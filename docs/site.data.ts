@@ -69,7 +69,10 @@ const GROWTH: SideBySide['rows'] = [
   ['Workers', [], ({ connections }) => integer(Object.keys(connections.perWorker).length)],
 ];
 
-/** The costs of a connection and a message, from the reports that differ only in size, with the exponent of each cost. */
+/**
+ * Returns a table with the costs of a connection and a message, for reports that differ only in size. Each cost has its
+ * exponent.
+ */
 export function growth(reports: Report[]): string {
   const results = bySize(reports).map(({ result }) => result);
   const usable = results.filter(isUsable);
@@ -80,8 +83,8 @@ export function growth(reports: Report[]): string {
 }
 
 /**
- * Returns the exponent e of total cost ~ connections^e with its 95 % interval, fitted to logarithms of the cost of one
- * connection or copy. 1 means that size does not change the cost of one.
+ * Returns the exponent e of total cost ~ connections^e with its 95 % interval. It is fitted to logarithms of the cost
+ * per connection or copy. If e is 1, the size does not change this cost.
  */
 function exponent(results: Result[], path: string): string {
   const points = results.flatMap((result) => {

@@ -35,7 +35,7 @@ interface Failure {
 
 type Others = Pick<OtherWork, 'read' | 'share'>;
 
-/** Folders by the generated file that imports their tests. */
+/** Names of folders, by the generated file that imports the tests of the folder. */
 const folders = new Map<string, string>();
 
 /**

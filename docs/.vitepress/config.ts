@@ -10,7 +10,7 @@ import { runDocument } from '../../report/sections/run-document.ts';
 import { fullReport, readReports } from '../reports/reports.ts';
 import { readMeasuredStudies, studySummary } from '../studies/page.ts';
 
-/** Lets the site be served below a path. */
+/** Base path of the site, so that it can be served below a path. */
 const BASE = process.env.DOCS_BASE ?? '/';
 const REPOSITORY = repositoryUrl();
 

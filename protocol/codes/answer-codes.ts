@@ -16,7 +16,7 @@ export interface Definition extends Code {
 }
 
 export const ANSWER_FINDINGS = {
-  // Broadcasts and messages
+  // Findings about broadcasts and messages.
   ACKS_CARRY_ERRORS: {
     meaning: 'acknowledgements contain an error object, and count as acknowledged',
     remedy: 'let the flow send what the server requires: see the text of the error, and the log of the server',

@@ -93,7 +93,8 @@ export function profileProcess(
       post(session, 'Profiler.setSamplingInterval', { interval });
       post(session, 'Profiler.start');
     }
-    // Reading the process's time makes the kernel update its count of the thread, which is otherwise up to 4 ms old.
+    // Reading the CPU time of the process makes the kernel update its count for the thread. Otherwise, that count is up
+    // to 4 ms old.
     running.processUs = processUs();
     running.threadUs = threadUs();
   }
@@ -146,8 +147,8 @@ export function profileProcess(
   }
 
   /**
-   * Returns the length to which samples are cut so that they add up to the time in which the thread had a core. The longest samples are
-   * those during which it waited for one, because a waiting thread is not sampled.
+   * Returns the length to which samples are cut, so that all samples add up to the time in which the thread had a core.
+   * A waiting thread is not sampled, so the longest samples are those in which it waited.
    */
   function longestOnCpu(samplesUs: number[], onCpuUs: number): number {
     let leftUs = onCpuUs;

@@ -91,8 +91,8 @@ for (const figure of FIGURES) {
 }
 
 /**
- * Returns the figure at the path, with the name that the path has instead of `<name>` or in addition, such as a layer
- * or percentile.
+ * Returns the figure at a key. `name` is the part of the key that matches `<name>` or follows the figure, such as a
+ * layer or a percentile.
  */
 export function figureAt(path: string): { figure: Figure; name: string } | undefined {
   return figureBelow(TREE, path.split('.'), '');

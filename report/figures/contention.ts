@@ -23,7 +23,7 @@ export interface Contention {
   share: number;
   /** Idle share of the machine's CPUs in the same window. */
   idleShare: number;
-  /** `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)` */
+  /** Text of the line: `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)`. */
   text: string;
   /** Values that `text` contains. */
   values: FindingValue[];

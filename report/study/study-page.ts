@@ -177,7 +177,7 @@ function listed(id: string, title: string, all: string[]): Section[] {
 
 /** Returns a line with the reasons for each combination with missing runs. */
 export function missingRuns({ combinations, runs, plan }: Study): string[] {
-  // The study itself decides the number of rounds with `detect`.
+  // The option `detect` lets the study decide the number of rounds itself.
   const rounds = plan.detect === undefined ? plan.repeat : Math.max(1, ...runs.map(({ block }) => block));
   return combinations
     .filter(({ usable }) => usable < rounds)

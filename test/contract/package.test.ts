@@ -1,4 +1,7 @@
-/** The npm packages as users get them: packed and installed into empty projects by `npm run release -- --dry-run`, and run there. */
+/**
+ * Tests the npm packages as users get them: packed and installed into empty projects by `npm run release -- --dry-run`,
+ * and run there.
+ */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

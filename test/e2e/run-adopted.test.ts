@@ -1,4 +1,4 @@
-/** Scenarios of other engines and of HTTP, adopted and measured in one run, by what the server counts. */
+/** Tests adopted scenarios of other engines and of HTTP in a single run. The server counts the load. */
 import assert from 'node:assert/strict';
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

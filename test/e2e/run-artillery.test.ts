@@ -50,7 +50,6 @@ describe('a run', { concurrency: 2 }, () => {
       thresholds: [{ 'connections.failed': 1 }],
       conditions: [{ expression: 'connections.peak > 100', strict: false }],
     };
-    // A file has the tokens, also those of the warm-up, the probe and the reference receiver.
     const run = await startLogin(t, (token) => token.startsWith('token-'), { ensure }, { live: true });
     const live = await eventually('the live view', () => /Live view: (http:\S+)/.exec(run.output())?.[1], 60_000);
     const connected = /^socketio_capacity_connections\{[^}]*\} (\d+)$/m;
@@ -78,7 +77,6 @@ describe('a run', { concurrency: 2 }, () => {
     assert.match(read('junit.xml'), new RegExp(`tests="7" failures="${failures}" errors="0" skipped="1"`));
     assert.equal(read('samples.csv').trim().split('\n').length, 1 + samples.length);
 
-    // A file contains Artillery's own metrics.
     const kept = read('artillery.log');
     for (const part of ['Phase started: ', 'Summary report', 'vusers.created: ']) assert.ok(kept.includes(part), part);
     assert.doesNotMatch(run.output(), /vusers\.created|Phase started/);

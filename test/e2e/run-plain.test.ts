@@ -85,7 +85,6 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.equal(memory.sources.workerRss, 'metrics pages');
     assert.deepEqual([absent.memory, memory.collected], [undefined, false]);
     const firstBytes = memory.plateaus[0]?.workerRss ?? 0;
-    // Each Node process alone uses more than half of 60 MB.
     assert.ok(firstBytes > 60 * 2 ** 20, String(firstBytes));
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= firstBytes + 8 * KEPT_BYTES);
   });

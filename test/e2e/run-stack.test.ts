@@ -58,7 +58,6 @@ describe('a run through the stack', { concurrency: 2 }, () => {
         assert.deepEqual(connections.tlsHandshakes, { full: 10, resumed: 0 });
         assert.equal(connections.stagesMs.tls?.count, 10);
       }
-      // Redis receives each broadcast of a thousand characters.
       assert.ok((redis?.inBytes ?? 0) > 1000 * COUNT, JSON.stringify(redis));
     });
   }
@@ -76,9 +75,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
       nodes.reduce((sum, node) => sum + node.outBytes, 0),
       outBytes,
     );
-    // Redis sends each broadcast of a thousand characters to the other worker.
     assert.ok(outBytes > 10_000 && busiestNodeShare > 0.9, JSON.stringify(redis));
-    // The figure is the sum over all three Redis processes.
     assert.ok((memory.plateaus[0]?.redisRss ?? 0) > 3 * 5e6, JSON.stringify(memory.plateaus[0]));
     assert.match(run.output(), /Starting a Redis Cluster of 3 nodes, PM2 workers and nginx/);
   });
@@ -95,7 +92,6 @@ describe('a run through the stack', { concurrency: 2 }, () => {
     assert.deepEqual([due, received + missed, absent], [sent * connections, due, 0]);
     // A broadcast that the worker publishes during the restart may fail.
     assert.equal(delivery.broadcasts + notSent + unknown, count);
-    // Members on the publishing worker receive a broadcast without Redis.
     const losses = delivery.batches.map(({ received }) => connections - received).filter((lost) => lost > 0);
     assert.ok(losses.length > 0, JSON.stringify(fault.broadcasts));
     assert.ok(

@@ -75,7 +75,6 @@ describe('a run', { concurrency: true }, () => {
     const script = quickScript({ target, phases }, { control, broadcasts: { count: 0 } });
     const run = startRun(t, { script, before: group.enter });
     await run.reached('ramp');
-    // Quota below the CPU that 100 connects need even on a fast machine.
     group.allow(0.04);
     // Raises the quota after the ramp's window has ended.
     await run.reached('hold');

@@ -63,7 +63,6 @@ suite('a full stack', () => {
     const { state } = stack;
     assert.deepEqual([state.phase, state.profile, state.ownerPid], ['up', 'full', undefined]);
     assert.deepEqual(columns(state.workers, 'id', 'restarts'), { id: ['w0', 'w1'], restarts: [0, 0] });
-    // The stack has 2 workers, PM2, nginx with its workers, and Redis.
     assert.equal(living(state).length, 5 + state.nginxWorkerPids.length);
     assert.ok(state.nginxWorkerPids.length >= 1);
     const all = [...state.nginxWorkerPids].sort();
@@ -162,7 +161,6 @@ suite('a full stack', () => {
     });
     assert.equal(worker.restarts, 1);
     assert.equal(stack.state.workers[0]?.restarts, 0);
-    // Other processes also see the restart in the state.
     const found = await findStack(stateDir);
     assert.equal(found.status === 'up' && found.stack.state.workers[1]?.restarts, 1);
     await eventually('health of w1', () =>

@@ -41,7 +41,6 @@ export const CI_FILES: Record<string, () => CiFile> = {
     const { steps, defaults } = githubJob();
     const upload = steps.find(({ uses }) => uses?.startsWith('actions/upload-artifact@'));
     return {
-      // Options of bash for `shell: bash`.
       shell: defaults.run.shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail'] : ['bash', '-e'],
       steps: steps.flatMap(({ run: script, if: condition, env }) =>
         script === undefined ? [] : [{ script, always: condition === 'always()', env }],

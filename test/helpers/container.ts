@@ -83,7 +83,6 @@ export function newStage(folder: string, name: string): Stage {
   for (const point of ['usr', 'etc', 'dev', 'proc', 'tmp', 'root', 'npm-cache']) {
     mkdirSync(join(root, point), { recursive: true });
   }
-  // Creates the links with the image, because containers of one image start concurrently.
   for (const link of ['bin', 'sbin', 'lib', 'lib64']) {
     if (existsSync(`/${link}`)) symlinkSync(readlinkSync(`/${link}`), join(root, link));
   }

@@ -60,7 +60,6 @@ export function perfectMemory() {
         workerRss: line(19_140),
         nginxPss: line(2_000),
       },
-      // Peak, 12 MB above the last plateau.
       peakBytes: { workerRss: 221.3 * MB, workerPss: 196.5 * MB },
       plateaus: PLATEAUS.map(({ connections, workerRss, workerPss, systemUsed }) => ({
         connections,

@@ -13,7 +13,10 @@ const PACKAGES = [ENGINE, HOOK, INSTRUMENT];
 
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error'];
 
-/** Packs all packages, or those named. @returns the paths of the tarballs, in `to` or a folder that the caller removes */
+/**
+ * Packs all packages or the named ones.
+ * @returns the paths of the tarballs, in `to` or in a folder that the caller must remove
+ */
 export async function pack(
   names = PACKAGES,
   to?: string | false,

@@ -162,7 +162,6 @@ const BUSY_MACHINE = new Set([
   'WORKER_STALLED',
   'WORKERS_SATURATED',
   'QUEUE_GROWS',
-  // Finding for other hosts if every reading of their clock had to wait for a CPU.
   'CLOCK_UNCERTAIN',
 ]);
 

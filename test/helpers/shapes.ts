@@ -18,7 +18,7 @@ type Counts = Record<string, number>;
 
 /** Comments at the beginning of a shape. Counts are those of one user per scenario. */
 interface Header {
-  /** Counts with this engine, after `adopt`. */
+  /** Expected counts of a run on this engine, after `adopt`. */
   counts: Counts;
   /** Counts with the engine it was written for, if they differ; `none` if that cannot play it. */
   before?: Counts | 'none';

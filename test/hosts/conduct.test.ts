@@ -46,7 +46,6 @@ async function liveFigures(output: string): Promise<LiveFigures> {
   throw new Error(`the page has no figures: ${text}`);
 }
 
-// Runs two tests at once. They mostly wait, but each starts several processes.
 describe('a run over several hosts', { concurrency: 2 }, () => {
   it('a run over several hosts has one result with the counts of a run on one host, and a row for each host', async (t) => {
     const all = 3 * USERS;

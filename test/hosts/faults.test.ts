@@ -119,7 +119,6 @@ describe('a host', { concurrency: 4 }, () => {
       },
       // Kills only Artillery, like the kernel does when memory runs out.
       lose: ({ hosts }) => hosts[1].child.kill('SIGKILL'),
-      // The plateau waits for the lost host until the next ramp begins.
       also: ['PLATEAUS_UNUSABLE'],
       // On a busy machine, the host dies before it has reported any connection.
       opened: [0, USERS / 2],

@@ -84,7 +84,6 @@ describe('the test commands', { concurrency: 2 }, () => {
       it(`the test commands ${verb} with ${situation}`, async (t) => {
         const folder = write(t, files);
         const pattern = `${inOneProcess ? 'one:' : ''}${folder}/*.test.ts`;
-        // Runs the tests with a fixed share of other programs, so that no readings are needed.
         const command = `
           import { runTests } from ${JSON.stringify(join(import.meta.dirname, '../run.ts'))};
           await runTests([${JSON.stringify(pattern)}], 4, { read: async () => {}, share: () => ${otherShare} });`;

@@ -25,8 +25,7 @@ export const connections: Member[] = [
     habits: () => ({
       connected(socket, n) {
         if (n % 4 === 1) socket.disconnect(true);
-        // Closes two of four connections, but never the last one. Otherwise, the peak would rise if a sample falls into
-        // these 20 ms.
+        // Never closes the last connection. Its close would raise the peak if a sample falls into these 20 ms.
         if (n % 4 === 2) setTimeout(() => socket.disconnect(true), 20);
       },
     }),

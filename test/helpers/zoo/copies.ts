@@ -140,7 +140,6 @@ export const copies: Member[] = [
       received: COPIES - 4 - (CONNECTIONS - 1),
       lostConnected: 4 + CONNECTIONS - 1,
       wrongSize: 4,
-      // The content of one copy in 64 is compared.
       wrongContent: 1,
       duplicates: CONTENT_CHECK_EVERY - 1,
       frames: COPIES - (CONNECTIONS - 1) + CONTENT_CHECK_EVERY,

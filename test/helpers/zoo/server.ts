@@ -139,7 +139,6 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
       members.filter((member) => load.includes(member)),
       members.filter((member) => !load.includes(member)),
     ];
-    // Before the load, only the probe is connected.
     const {
       send = (_: Broadcast, all: Socket[]) => sendTo(all, message),
       sent = (truth) => truth,

@@ -35,8 +35,8 @@ const text = (row: Comparison) => cells(row).join(' | ');
 
 // Runs concurrently, because the cases mostly wait for their own processes.
 describe('calibration', { concurrency: 3 }, () => {
-  // The bound includes one read buffer of 64 KB, which is 410 bytes per connection here. Node may keep it at one
-  // plateau only.
+  // The bound allows for one read buffer of 64 KB, which Node may keep at one plateau only. That is 410 bytes per
+  // connection.
   it('calibration finds a Buffer of 16 KB per connection', async (t) => {
     const size = { connections: 160, plateaus: 3, kilobytes: [16], warmUps: 0 };
     await assertKept(t, () => memory({ ...size, kinds: ['buffer'], bound: { share: 0.06 } }));

@@ -30,7 +30,7 @@ function newsServer(t: TestContext) {
   return (io: Server) => {
     everyTick(t, (n) => io.to('news').emit('headline', { id: `n-${n}`, at: new Date().toISOString() }));
     io.on('connection', (socket) => {
-      socket.emit('welcome', { id: socket.id }); // The event differs between clients.
+      socket.emit('welcome', { id: socket.id });
       socket.on('subscribe', ({ room }: { room: string }) => {
         socket.join(room);
         socket.emit('joined', { room });
@@ -186,7 +186,6 @@ it('init connects with path, namespace, auth and headers, and writes them to the
   assert.match(stdout, /Each run reads TOKEN, X_KEY from the environment/);
   for (const name of ['TOKEN', 'X_KEY']) delete process.env[name];
   assert.equal(settings?.delivery?.event, 'tick');
-  // The written target lacks the namespace of the URL, because it would prefix the paths of HTTP steps.
   const { url } = await startChat(t, (io) => sendTicks(t, io.of('/chat')));
   const cwd = tempFolder(t);
   assert.equal((await cli(cwd, 'init', '--url', `${url}/chat?v=2`, '--listen', SECONDS)).code, 0);

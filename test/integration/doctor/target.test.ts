@@ -176,7 +176,6 @@ describe('doctor --target', { concurrency: true }, () => {
     );
     assert.match(rate?.found ?? '', /of 12 were accepted .*: the rate is limited$/);
     assert.match(rate?.fix ?? '', /limit_req/);
-    // Checks nginx's own limit. A burst does not reach its last slots.
     const { port } = await startNginx(t, app.port, UPGRADE);
     const slots = (await examine(`http://127.0.0.1:${port}`, {}, {}, 120)).by.burst;
     assert.match(slots?.found ?? '', /^\d+ of 120 were accepted .*: the number of connections is limited$/);
@@ -195,7 +194,6 @@ describe('doctor --target', { concurrency: true }, () => {
       // The proxy admits one session a second. Clients that wait longer than their timeout count as refused.
       burst({ frontend: 'rate-limit sessions 1' }, 20),
     ]);
-    // The number varies, because clients that time out free their slots.
     assert.match(
       frontend?.found ?? '',
       /^\d+ of 12 were accepted.* \(.*no answer.*\): the number of connections is limited$/,

@@ -48,7 +48,6 @@ async function record(t: TestContext, engine: string): Promise<string[]> {
     scenarios: [{ engine, flow: FLOW }],
   });
   assert.equal(counters['vusers.completed'], 1, output);
-  // Sorts the last two events, because two connections close in any order.
   return [...log.slice(0, -2), ...log.slice(-2).sort()];
 }
 

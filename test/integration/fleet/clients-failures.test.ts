@@ -35,7 +35,7 @@ const webSocket =
       for (const frame of frames) socket.write(frame);
     });
 
-/** Starts a server that accepts the main namespace ackNotRequested, without a session id. */
+/** Starts a server that accepts the main namespace without a request and without a session id. */
 function socketIo2Server(t: TestContext): Promise<string> {
   const http = createHttpServer(({ url }, response) => response.end(url?.includes('sid=') ? '40' : OPEN_PACKET));
   http.on('upgrade', ({ headers }, socket) => {

@@ -97,7 +97,6 @@ test('a fleet process at its limit of open files keeps its connections, and stil
   const pid = (await fleet.snapshot()).processes[0]?.pid as number;
   const files = readdirSync(`/proc/${pid}/fd`).length;
   execFileSync('prlimit', ['--pid', String(pid), `--nofile=${files}`]);
-  // The limit applies to descriptor numbers. Some numbers below it can be free.
   const opened = await Promise.allSettled(Array.from({ length: 40 }, () => fleet.connection().open('/')));
   const refused = opened.filter(({ status }) => status === 'rejected').length;
   assert.ok(refused > 0);

@@ -102,7 +102,6 @@ suite('a polling client', () => {
     );
     await sink.next('open');
     const half = 'x'.repeat(MAX_UNSENT_BYTES / 2);
-    // Sends events with attachments. Each consists of several packets.
     for (let i = 0; i < 5; i++) client.emit('/', 'large', [Buffer.from(half), Buffer.from(half)]);
     assert.equal((await sink.next('closed')).reason, 'send buffer full');
   });

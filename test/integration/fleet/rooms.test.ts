@@ -31,7 +31,6 @@ for (const client of ['light', 'official'] as const) {
       sent.push(await ask<BroadcastSent>(control, 'broadcast', order));
     }
     assert.deepEqual(column(sent, 'expected'), [MEMBERS, MEMBERS, MEMBERS, MEMBERS]);
-    // Sends the first broadcast again, also to members of another room.
     app.io.to('capacity:1').emit('broadcast', { seq: 1, sentAtUs: 1, worker: 'w0', data: 'x'.repeat(100) });
     await eventually('all copies are received', async () => fleet.status().received === 5 * MEMBERS);
     const rows = await fleet.freeze(

@@ -67,7 +67,6 @@ async function outcomesOf(t: TestContext, client: ClientKind, packets: (string |
       connection.listen('/', 'last', () => resolve('goes on'))('take');
     });
     await connection.open('/');
-    // Sends the packet twice, like copies of a broadcast.
     server?.write(Buffer.concat([...sent, ...sent, text('42["last"]')]));
     outcomes.push([packet, await outcome]);
   }

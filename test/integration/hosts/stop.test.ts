@@ -40,7 +40,7 @@ function conductor(t: TestContext, hosts: number) {
       signal: stop.signal,
     });
   const joinToken = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
-  /** Starts a host, which is admitted. */
+  /** Starts a host and waits until the conductor admits it. */
   const host = async () => {
     const join = parseJoinToken((await eventually('the join token', joinToken)) ?? '') as Join;
     const inputs = inputsOf({ config: {} }, process.env);

@@ -166,7 +166,6 @@ describe("a server's metrics", () => {
     let cpuMs = 0;
     let asked = 0;
     const pages = await serveAll(t, () => {
-      // CPU time increases in the ramps, not in the pauses between them.
       cpuMs += asked++ % 2 === 0 ? 20_000 : 0;
       return `process_resident_memory_bytes 5\nprocess_cpu_seconds_total ${cpuMs}\n`;
     });
@@ -247,7 +246,6 @@ describe('the page of an exporter', () => {
           'process_cpu_seconds_total 5e+6',
           `process_start_time_seconds ${Date.now() / 1000 - 60}`,
         ],
-        // Allows for delays of a busy machine, in addition to the rounding to half a second.
         /5000000 s of CPU time in 1[2-9]\d s/,
       ],
     ];

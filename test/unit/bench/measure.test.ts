@@ -14,7 +14,6 @@ it('refuses a missing load generator with its install command, before anything s
   const { signal } = new AbortController();
   const measured = measure(generator, {} as Worker, load, { count: 1, bytes: 100 }, '.', signal);
   await assert.rejects(measured, { message: 'not installed: `pip install it`' });
-  // Every tool that npm does not install has an install command.
   const outside = GENERATORS.filter(({ name }) => ['floor', 'k6', 'locust'].includes(name));
   assertEach(outside, ({ tool: own }) => own?.install.split(' ')[0], ['apt-get', 'go', 'pip']);
 });

@@ -123,7 +123,6 @@ it('takes machine sizes from the largest VALID report, for each headroom', () =>
   const sizing = machineSizing(reports);
   assert.equal(sizing?.report.link, '/reports/1k');
   assert.equal(sizing?.headrooms.length, 2);
-  // The run held 5,000 connections; 70 % of them are 3,500.
   assert.match(sizing?.headrooms[0]?.table ?? '', /1,000,000[\s\S]*at most 286/);
   assert.equal(machineSizing([]), undefined);
 });

@@ -26,7 +26,6 @@ test('warns about a certificate that expires soon, has an unknown authority, or 
 test('the doctor explains why the server closed an idle connection', () => {
   const cycle = { pingInterval: 25_000 };
   for (const [reason, ageMs, silentMs, expected, code, pingTimeout = 20_000] of [
-    // The silence is counted from the last ping.
     ['transport close', 35_000, 10_000, /about 10 s/],
     ['transport close', 25_100, 100, /too early/],
     ['ping timeout', 45_000, 45_000, /no ping came for 45 s/],

@@ -191,7 +191,6 @@ describe('an engine with the plugin', () => {
   it('the engine reports a failed start instead of ending the run itself', async () => {
     for (const [code, script, release] of [
       ['CONFIG_INVALID', { flow: [{ nonsense: 1 }] }],
-      // Settings from a plugin of another build.
       ['VERSIONS_DIFFER', {}, '0.0.9+other'],
     ] as const) {
       const { engine, arrived, aborted } = start({ hook: true, ...script } as Parameters<typeof start>[0]);

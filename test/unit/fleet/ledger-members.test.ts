@@ -8,7 +8,6 @@ import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 test('connections that join, return or leave between order and send may be counted as members or not', () => {
   const ledger = ledgerOf(6);
   const { members } = ledger;
-  // Two members left, one before and one after the order. Two returned, one before and one after it.
   members.left(0, 890);
   members.left(1, 910);
   for (const slot of [2, 3]) members.left(slot, 800);

@@ -25,7 +25,6 @@ test('the ledger reports no losses and exact latencies for a broadcast that reac
       latencyUs: undefined,
     },
   );
-  // Worker w0 published the broadcast. Slots 0 and 2 are on w0.
   assert.equal(decodeHistogram(local).totalCount, 2);
   assert.equal(decodeHistogram(local).maxValue, 120);
   assert.equal(decodeHistogram(cross).maxValue, 130);
@@ -186,7 +185,7 @@ test('a broadcast that is still open has reached a connection only by a complete
   assert.equal(ledger.reachedBy(1), 0);
   for (let slot = 0; slot < 62; slot++) ledger.receive(slot, 1, 100, copy(4, 7));
   ledger.receive(62, 1, 100, copy(5, 7));
-  ledger.receive(62, 1, 100, copy(4, 8)); // This is the 64th copy.
+  ledger.receive(62, 1, 100, copy(4, 8));
   ledger.receive(0, 1, 100, copy(4, 7));
   assert.deepEqual([ledger.reachedBy(1), ledger.totals().duplicates], [62, 1]);
   const { wrongSize, wrongContent, duplicates } = ledger.freeze(order(1, 50));
@@ -207,7 +206,6 @@ test('first receipts are numbered, and receipts before a given time are found ev
     Array.from({ length: 20 }, (_, index) => index + 1),
   );
   const before = [0, 165, 170, 171, 200, 201].map((atUs) => receipts.before(atUs));
-  // The newest starts are at the 17th broadcast. For earlier ones, the oldest known start is returned.
   assert.deepEqual(before, [12, 16, 16, 17, 19, 20]);
 });
 
@@ -226,7 +224,6 @@ test('counts for each connection the broadcasts that it lost while it was open',
   assert.deepEqual(counts, { members: 100, losers: 3, receivedNone: 1 });
   const recorded = [lost, expected].map((one) => recordedUs(decodeHistogram(one)));
   assert.deepEqual(recorded, [[1, 2].map((valueUs) => ({ valueUs, count: 1 })), [{ valueUs: 4, count: 3 }]]);
-  // Slot 1 received all broadcasts from the second on, and slot 2 from the third on.
   const started = [startedUs, unstartedUs].map((one) => decodeHistogram(one).totalCount);
   assert.deepEqual(started, [2, 1]);
 });

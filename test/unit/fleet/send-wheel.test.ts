@@ -18,7 +18,6 @@ test('each connection is due to send once in each period, at its own time, howev
   assert.deepEqual(handedOut(wheel, 99_999), []);
   assert.deepEqual(handedOut(wheel, 130_000), [['a', 100_000]]);
   assert.equal(wheel.nextDueAtUs(), 700_000);
-  // The wheel was late, but no connection is left out or moved.
   assert.deepEqual(handedOut(wheel, 2_100_000).map(String), ['b,700000', 'a,1100000', 'b,1700000', 'a,2100000']);
 });
 

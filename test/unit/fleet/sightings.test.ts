@@ -50,7 +50,6 @@ test('a broadcast without receivers in this process is lost for its members, and
   receive(1, 'c', 30);
   ledger.members.left(1, 40);
   const { expected, lostConnected, lostDisconnected } = freeze('b', 15);
-  // The first member had left before, the second received a later broadcast, and the third is still a member.
   assert.deepEqual([expected, lostConnected, lostDisconnected], [3, 2, 1]);
   receive(2, 'b', 50);
   assert.equal(ledger.totals().late, 1);
@@ -108,7 +107,6 @@ test('a broadcast that never arrived is ordered by time among the finalized ones
   freeze('a', 5);
   freeze('c', 25);
   const { lostConnected, lostDisconnected } = freeze('b', 20);
-  // Only the second member received a later broadcast.
   assert.deepEqual([lostConnected, lostDisconnected], [1, 1]);
 });
 

@@ -23,7 +23,6 @@ for (const platform of ['az:aci', 'aws:lambda']) {
     };
     t.after(() => delete world.artillery);
     const events = new EventEmitter();
-    // The settings are not read, so they may be invalid.
     new Plugin({ config: { target: 'nowhere' }, scenarios: [] } as never, events as never, {});
     assert.deepEqual([extended, events.eventNames()], [[], []]);
     assert.match(logged.join(), new RegExp(`runs on ${platform}`));

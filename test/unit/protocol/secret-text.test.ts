@@ -56,7 +56,6 @@ test('masks values next to a secret name in text from other programs, and nothin
   const masked: Record<string, string> = {
     'invalid {"user":"ann","password":"x\\"y","n":1}': 'invalid {"user":"ann","password":"***","n":1}',
     'pin is {"pin": 1234}': 'pin is {"pin": ***}',
-    // The text ends within the value.
     '[{"accessToken":"eyJ0a2': '[{"accessToken":"***"',
     'token=abc rejected': 'token=*** rejected',
     'Bearer abc123def is expired': 'Bearer *** is expired',

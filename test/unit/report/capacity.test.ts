@@ -18,9 +18,7 @@ const at = (...bytes: number[]) => bytes.map((workerRss, index) => ({ connection
 const CASES: [what: string, atRest: number[], before: number[], peak: number | undefined, inService: number[]][] = [
   ['equals the readings before the collections', [100, 150, 200], [110, 175, 240], undefined, [110, 175, 240]],
   ['equals the readings if the peak is lower', [100, 150, 200], [110, 175, 240], 190, [110, 175, 240]],
-  // At 200 connections, the peak adds 200, so at 100 connections it adds 100.
   ['includes the additional memory of the peak, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
-  // At 100 connections, the reading before the collection exceeds the share of the peak.
   ['uses the reading before the collections if it is higher', [100, 150, 200], [100, 260, 240], 400, [100, 260, 400]],
   ['is not scaled from a baseline alone', [100], [110], 400, [110]],
   ['is unknown without readings', [1, 2], [], undefined, []],

@@ -16,7 +16,6 @@ describe('the differences in conditions', () => {
       environment.configHash = '01';
       environment.settings.results = 'elsewhere';
       environment.limits.serverOpenFiles = 48;
-      // Sets the process id of a server that was started for the run.
       environment.settings.workerSources = { pids: [4711] };
     });
     assert.deepEqual(found, []);

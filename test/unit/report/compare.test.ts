@@ -91,7 +91,6 @@ describe('the answer for a figure', () => {
     const [difference] = figure([latencies(49, 50, 51), latencies(49, 50, 51)], ONE_WAY).differences;
     const half = ((difference?.high ?? 0) - (difference?.low ?? 0)) / 2;
     assert.ok((difference?.detectable ?? 0) > half && (difference?.detectable ?? 0) < 4 * half);
-    // Constant runs have only the error of the measurement's accuracy.
     assert.equal(figure([latencies(200, 200), latencies(200, 200)], ONE_WAY).differences[0]?.detectable, 4);
     const shown = (a: RunSet, b: RunSet) => comparedTable('', [figure([a, b], ONE_WAY)], 1, ['A', 'B']).rows[0]?.at(-1);
     assert.equal(shown(latencies(200, 200), latencies(200, 200)), '± 2 %');
@@ -239,7 +238,6 @@ describe('the interval of a difference', () => {
     const set = slopeRun(10_000, 300);
     const plateaus = set.results[0]?.memory.plateaus.length ?? 0;
     assert.equal(plateaus, 5);
-    // t(0.95, 3) is 3.1824. Single runs differ by 10 % in addition.
     assertLow([set, set], WORKER, (Math.SQRT2 * 300) / 3.1824463, 6, 1000);
     for (const count of [3, 2]) {
       for (const { memory } of set.results) memory.plateaus = memory.plateaus.slice(0, count);

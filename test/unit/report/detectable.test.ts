@@ -79,7 +79,6 @@ describe('runs that continue until a change of 20 % would be detected', () => {
   it('a series stops waiting for a detectable difference that no number of runs would show', () => {
     const sets = [side(100, 101, 99, 100), side(99, 100, 101, 100)];
     for (const { connections } of sets.flatMap(({ results }) => results)) {
-      // The accuracy of times is a millisecond.
       Object.assign(connections.connectMs ?? {}, { p99: 2 });
     }
     assert.equal(detectsShare(compare(sets), 1, 0.2), true);

@@ -19,7 +19,6 @@ function combined(kept: Slope, workerRss: Slope | undefined, connections = 1000,
 
 describe('memory per connection from V8 and RSS', () => {
   it('memory per connection includes 4 KB of malloc per connection that V8 does not count', () => {
-    // The true value is 16.5 KB per connection.
     const [bytes = 0, low = 0, high = 0, native] = combined(line(12.7, 11.7, 13.8), line(16.2, 15.1, 17.2));
     assert.ok(low <= 16.5 && 16.5 <= high, `${low} to ${high}`);
     assert.ok(low <= 16.2 && 16.2 <= high, 'contains what RSS shows');

@@ -38,7 +38,6 @@ describe('report.html', () => {
     assert.equal(markup.match(/<img/g), null);
     assert.equal(markup.match(/<script/g)?.length, 1);
     assert.equal(markup.match(/<\/style/g)?.length, 1);
-    // The hostile text is present in escaped form.
     assert.ok((markup.match(/&lt;img src=x onerror=alert/g)?.length ?? 0) > 40);
     // Every attribute ends at the quote that opened it.
     assert.equal(markup.match(/="[^"]*onerror=alert[^"]*"[^\s>/?]/g), null);

@@ -26,7 +26,6 @@ it('sizes machines by connections held, memory and CPU, each with headroom, and 
   assert.ok(Math.abs((memory?.max ?? 0) / (((8192 - 119) * MB) / inService) - 1) < 0.03, String(memory?.max));
   const [needs, keeps] = [inService, bytes].map((size) => (size / 1024).toFixed(1).replace('.', '\\.'));
   assert.match(memory?.assumption ?? '', new RegExp(`${needs} KB .*${keeps} KB\\).* 1\\d\\d\\.\\d MB;`));
-  // The CPU is 2.1 % plus 0.4 % of a core for 5,000 connections.
   assert.ok(Math.abs((cpu?.max ?? 0) - 400_000) <= 1);
   assert.match(cpu?.assumption ?? '', /take 0\.005 cores per 1,000 with a ping every 25 s, and 1,000 connects/);
   assert.deepEqual(columns(sizing.rows, 'users', 'machines'), {
@@ -42,7 +41,6 @@ it('sizes machines by connections held, memory and CPU, each with headroom, and 
 it('sizing has no limits of an unseen machine, or of missing figures', () => {
   const remote: Change = ({ run, workers }) => {
     Object.assign(run, { profile: 'remote', target: 'https://staging.example.com' });
-    // The workers report themselves, but not their machine.
     workers.push({} as never);
   };
   assertEach(sized(remote)?.walls, ({ max, assumption }) => [max, /runs elsewhere/.test(assumption)], [
@@ -116,7 +114,6 @@ it('sizing follows the lowest limit, and is empty if no connection fits', () => 
     // The memory is 140 MB, minus 119 MB without connections, at 21,140 bytes per connection.
     [memory(200 * MB), true, 'memory', 1041, false],
     [limits({ containerMemoryBytes: 200 * MB }), true, 'memory', 1041, false],
-    // Each connection needs 5e-6 cores.
     [limits({ cpuQuotaCores: 0.01 }), true, 'cpu', 1400, false],
     [limits({ cpuQuotaCores: 0.01 }), false, 'cpu', 1400, false],
   ];

@@ -223,7 +223,6 @@ it('a smaller difference needs more runs to be detected, and a zero difference n
 
 describe('intervalOf', () => {
   it('intervalOf uses Student’s t, with fractions of a degree rounded down', () => {
-    // The quantile is t(0.95, 4) = 2.776.
     const { low, high } = intervalOf({ value: 8, error: 2.309, degrees: 4.571 }, 0.95);
     near(low, 8 - 6.41, 0.01);
     near(high, 8 + 6.41, 0.01);

@@ -79,7 +79,6 @@ describe('a study with holes', () => {
   });
 
   it('a study reports settings whose levels do not show in the results, and conditions that changed', () => {
-    // The results do not show TLS, but their settings show the workers.
     assert.deepEqual(doubtsOf(runs.slice(0, 9), questionsOf(PLAN, runs.slice(0, 9))), []);
     const whole = studyWithHoles().runs.map((run, index) => ({
       ...run,

@@ -108,7 +108,6 @@ describe('memory in service', () => {
     const { perConnectionBytes, inService } = inSeconds({});
     assert.equal(Math.round(perConnectionBytes.workerPss?.slope ?? 0), 10_240);
     const { slope, low95, high95 } = inService?.perConnectionBytes.workerPss ?? {};
-    // The peak is a single observation, so there is no interval.
     assert.deepEqual([Math.round(slope ?? 0), low95, high95], [20_480, null, null]);
     assert.deepEqual(inService?.plateaus[1], { connections: 1000, workerPss: 100 * MB + 20_480_000 });
   });

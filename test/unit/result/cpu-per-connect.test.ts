@@ -100,7 +100,6 @@ describe('the interval of CPU per connect', () => {
           0,
         ) ?? 0;
       const { high95 = 0 } = workerOf(run).intervals?.rampSecondsPerThousandConnects ?? {};
-      // The run has 60 connects, and the resolution is that of the kernel.
       assert.ok(high95 <= (usedMs / 1000 + 20) / 60, `${high95}`);
     }
   });

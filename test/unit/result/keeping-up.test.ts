@@ -148,7 +148,6 @@ describe('a deployment that keeps up', () => {
       result.generator = result.generator.map((loop) => ({ ...loop, delayMaxMs }));
       return queue(result, code)?.fails !== null;
     };
-    // At the end, copies were 4.5 s late.
     assert.deepEqual(
       [60, 1000, 2000].map((ms) => failsWith(ms, 'GENERATOR_LATE')),
       [true, true, false],

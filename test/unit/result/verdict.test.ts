@@ -172,7 +172,6 @@ describe('clocks', () => {
   };
   const worst = ['w1', '5.00 ms', '4.00 ms', 'host a', '1.50 ms', '6.50 ms'];
 
-  // The median latency of this result is 12.5 ms.
   testCases([
     ['clock that is far away and well known', known({ uncertaintyUs: 900 })],
     ['clock with an uncertainty of a tenth of the latencies', known({ uncertaintyUs: 1200 })],

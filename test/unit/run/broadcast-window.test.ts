@@ -109,7 +109,6 @@ describe('broadcasts', () => {
     const { control, link } = window.context;
     control.broadcast = async ({ seq, room, atUs = 0 }, via) => {
       window.run.status.reached += 5;
-      // The first room contains five connections of the load and the probe.
       return { seq, sentAtUs: atUs, worker: `w${via}`, expected: room === 'capacity:0' ? 6 : 5 };
     };
     let frozen: FreezeOrder[] = [];

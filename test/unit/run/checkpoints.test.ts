@@ -66,8 +66,6 @@ describe('workers and kernel count', () => {
       10,
     ],
     ['workers count more than a socket for each connection', openFiles((held) => 30 + held * 2)],
-    // The port has one connection to a page of metrics, one of the probe, and as many connections of other programs as
-    // of the run.
     [
       "other programs connect to the server's port as often as the run",
       toPort((held) => 2 + 2 * held),
@@ -164,7 +162,6 @@ describe('counts of different origins', () => {
     run.arrive(10);
     await time.until(checkpoints.check({ at: 'plateau', count: 10 }));
     assert.deepEqual(run.codes, []);
-    // The server gets ten more connections. The run learns of them after half a second.
     extra = 10;
     setTimeout(() => {
       run.arrive(10);
@@ -303,7 +300,6 @@ describe("a standstill at which the workers' counts", () => {
 it('workers disagree if joins report the wrong worker, although the sum is right', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
-  // Worker w0 has the probe and 4 connections, w1 has 16.
   counting((_, index) => ({ connections: index === 0 ? 5 : 16 }))(run);
   const { snapshots } = run.context.link;
   const named = async (perWorker: Record<string, number>) => {

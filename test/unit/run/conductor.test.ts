@@ -217,6 +217,5 @@ it('waits for users that may be skipped, from the first phase with `maxVusers` o
     return settled(arrivals, ...rest);
   };
   await conducted.whole();
-  // The last entry is the wait before the final measurements.
   assert.deepEqual(mayBeSkipped, [false, true, true, true]);
 });

@@ -54,7 +54,6 @@ it('parts of the window begin with a broadcast of the publishers', async (t) => 
     },
   });
   const parts = await partsOf(t, publishing, { publish: { count: 5 }, seconds: 10 });
-  // The first part includes the wait before it, and the last part includes the drain.
   assertEach(parts, (part) => part, [[10, 4], ...Array(4).fill([10, 2])]);
 });
 

@@ -129,7 +129,6 @@ test('the clock offset is right even if the process was off the CPU around a tic
     const [stoppedAt, beforeIt] = [stopped >> 1, stopped % 2 === 0];
     let us = 0;
     let readings = 0;
-    // Every reading takes 10 µs. One of them takes 8 ms more, before or after it.
     const read = <T>(value: () => T) => {
       const stands = readings++ === stoppedAt;
       us += stands && beforeIt ? 8005 : 5;

@@ -28,7 +28,6 @@ describe('counts of the fleets', () => {
     ['one connection opens', { connecting: 1 }, [0, {}]],
     ['one connection joins', { joining: 1 }, [0, {}]],
     ['one connection upgrades', { upgrading: 1 }, [0, {}]],
-    // A quiet second follows the last change.
     ['a flow has no `hold`', { holding: 0, joining: 1 }, [3000, { joining: 0 }], 4],
     ['processes report later than the engine', { connected: 8, joining: 1 }, [3000, { joining: 0 }], 4],
     ['arrivals may be skipped', SKIPPED, [900, { started: 6, connected: 6, holding: 6 }], 2],

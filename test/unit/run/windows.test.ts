@@ -36,7 +36,6 @@ it('windows have no gap between them, even if the next one ends while the last i
   let readings = 0;
   context.sampler.cpu = async () => {
     const worker = 10 ** readings++;
-    // Each reading takes less time than the previous one.
     for (let wait = 5; wait > readings; wait--) await undefined;
     return { worker };
   };

@@ -141,7 +141,6 @@ describe('the share of an Artillery worker', () => {
       [19_000, 20_000, 'light', 1],
       [100_000, 20_000, 'light', 6],
       [100_000, Number.POSITIVE_INFINITY, 'light', 1],
-      // The heap of one process is too small. In the last row, the limit of open files is lower.
       [100_000, 1_048_576, 'official', 2],
       [100_000, 1024, 'official', 64],
     ] as const) {

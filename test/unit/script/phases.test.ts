@@ -24,7 +24,6 @@ describe('arrivals', () => {
     [{ duration: 1, arrivalRate: 1, rampTo: 4 }, 3],
     // Artillery rounds the rate of each second: 0, 1.67, 3.33, 5.
     [{ duration: 4, rampTo: 5 }, 10],
-    // The rates 1, 1.5, 2 are rounded to 1, 2, 2.
     [{ duration: 3, arrivalRate: 1, rampTo: 2 }, 5],
   ] as [Phase, number][]) {
     it(`the phase ${JSON.stringify(phase)} has ${arrivals} arrivals`, () => assert.equal(arrivalsOf(phase), arrivals));

@@ -60,7 +60,6 @@ test('the JSON locator finds the same value as a parser, anywhere in the message
   const paths = ['$.0.id', '$.1.id', '$.0', '$.0.nested.id', '$.0.c[1].id', '$.0[2]', '$.1.id.deep'];
   const locate = (value: unknown[], path: string[], space?: number) => {
     const json = JSON.stringify(value, undefined, space);
-    // Bytes of older messages follow the end.
     const bytes = Buffer.from(`  ${json}"],"}{[`);
     const locator = new JsonLocator([String(Number(path[0]) + 1), ...path.slice(1)]);
     if (!locator.find(bytes, 2, 2 + Buffer.byteLength(json))) return undefined;
@@ -103,7 +102,6 @@ const OWN: [packet: string, id: string, sentAt?: unknown][] = [
   ['2["chat",{"\\u0069d":"escaped","at":6}]', 'escaped', 6],
   ['2["\\u0063hat",{"id":"name"}]', 'name'],
   ['2["chat",{"text":"x","id":"a"}]', 'a'],
-  // Copies that are equal up to the id, or after the id.
   [`2["chat",{"data":"${FAR}","id":1,"at":1}]`, '1', 1],
   [`2["chat",{"data":"${FAR}","id":1,"at":2}]`, '1', 2],
   [`2["chat",{"data":"${FAR}","id":12}]`, '12'],
@@ -138,7 +136,6 @@ testBoth('finds the number and payload of a broadcast in any namespace, order an
   const crc = crc32('abcd');
   const packets: [packet: string, ...copy: unknown[]][] = [
     ...['', '/chat,', '17', '/chat,17'].map((head): [string, ...unknown[]] => [head + broadcast(42), 42, true, crc]),
-    // Copies that are equal up to their numbers, in turns, and after a shorter number.
     ...[1, 12, 1, 123, 12].map((seq): [string, ...unknown[]] => [broadcast(seq), seq, true, crc]),
     [broadcast(1, 'abc'), 1, false, crc32('abc')],
     [broadcast(1, 'abcd', ',"more":[1]'), 1, true, crc],

@@ -65,7 +65,6 @@ for (const [answer, cause, quoted] of [
   ['HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n', 'http_502', 'Bad Gateway'],
   ['HTTP/1.1 200 OK\r\n\r\nhello', 'http_200', 'OK, hello'],
   ['HTTP/1.0 301\r\n\r\nmoved', 'http_301', 'moved'],
-  // A page of a proxy that only repeats its status has no further text.
   ['HTTP/1.1 503 Busy\r\n\r\n<html>\n<head><title>503 Busy</title></head>', 'http_503', 'Busy'],
   ['HTTP/1.1 204 No Content\r\n\r\n', 'http_204', 'No Content'],
 ] as const) {
@@ -92,7 +91,6 @@ test('refuses an HTTP answer that is no WebSocket handshake', () => {
   ];
   const right: Answer = (upgrade) => upgrade;
   for (const answer of answers) {
-    // A response that resembles the previous valid one is checked as strictly.
     assert.equal(failure(right), undefined);
     assert.equal(failure(answer)?.cause, 'not_websocket', String(answer));
   }

@@ -20,7 +20,6 @@ function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
     read && [read.head.status, read.body.toString('utf8', read.start, read.end), read.head.keepsAlive];
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = bytes.subarray(at, at + pieceBytes);
-    // Older bytes follow the piece, like in the shared read buffer.
     const whole = reader.read(Buffer.concat([piece, Buffer.from('\x1eold\r\n\r\n')]), 0, piece.length, MAX_BYTES);
     if (whole) return summaryOf(whole);
   }
