@@ -10,7 +10,9 @@ import { readFrames } from './websocket-frames.ts';
 
 /** Name of Artillery's own Socket.IO engine. */
 const OWN_ENGINE = 'socketio';
-const OTHER_ENGINES = [OWN_ENGINE, 'socketio-v3'];
+/** Matches names of engines for Socket.IO, also those that people guess. */
+const OTHER_ENGINE = /^socket[.-]?io(-v?[34])?$/i;
+const OLD_ENGINE = /^socket[.-]?io-v?2$/i;
 /** Matches a template, except for templates of environment variables. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
 /** Smallest time-out that is probably meant in milliseconds. Smaller values are seconds. */
@@ -25,7 +27,9 @@ export function changeEngine(draft: Draft): number[] {
   const spoken = readFrames(draft);
   const { config, scenarios } = draft.scenario();
   const engines = Object(config.engines) as Record<string, unknown>;
-  const isOther = (engine: unknown) => OTHER_ENGINES.includes(String(engine));
+  const isOther = (engine: unknown) => OTHER_ENGINE.test(String(engine));
+  const isOld = [config, ...scenarios].some(({ engine }) => OLD_ENGINE.test(String(engine)));
+  if (isOld) throw new CapacityError('CONFIG_INVALID', 'its engine is for Socket.IO 2, which is not supported');
   const places: Path[] = [
     ...(isOther(config.engine) ? [['config', 'engine']] : []),
     ...scenarios.flatMap((scenario, index) => {
@@ -42,7 +46,7 @@ export function changeEngine(draft: Draft): number[] {
   for (const place of places)
     draft.set(place, ENGINE, 'this engine keeps an account of every connection and every copy');
   requireEngine(draft);
-  const old = OTHER_ENGINES.filter((engine) => engine in engines);
+  const old = Object.keys(engines).filter(isOther);
   const before = Object.assign({}, ...old.map((engine) => engines[engine]).map(Object), Object(config['socketio-v3']));
   const options = { ...before, ...Object(engines[ENGINE]) };
   const known = { ...Object(config.socketio), ...options };
@@ -123,7 +127,7 @@ function perUser(draft: Draft, place: Path, options: unknown): void {
 function requireEngine(draft: Draft): void {
   const { config, scenarios } = draft.scenario();
   if (scenarios.some(({ engine = config.engine }) => engine === ENGINE)) return;
-  const message = `no scenario has the engine ${OTHER_ENGINES.join(' or ')}, or sends a Socket.IO event`;
+  const message = 'no scenario has the engine socketio or socketio-v3, or sends a Socket.IO event';
   throw new CapacityError('CONFIG_INVALID', message, 'for a server without a scenario: npx socketio-capacity init');
 }
 

@@ -170,6 +170,7 @@ it('adopt never overwrites a file, and refuses files that are not scenarios', as
     [scenario, ['--hold', '--leave'], /exclude each other/],
     [{ config: V3, scenarios: [{ engine: 'ws', flow: [] }] }, [], /no scenario has the engine socketio or socketio-v3/],
     [{ config: V3, scenarios: [{ flow: [{ connect: '/?EIO=3' }, { send: '42["a"]' }] }] }, [], /is Socket\.IO 2/],
+    [{ config: V3, scenarios: [{ engine: 'socketio-v2', flow: [{ emit: ['a'] }] }] }, [], /is for Socket\.IO 2/],
     ['a: [1', [], /cannot be read/],
     ['- 1', [], /cannot be read/],
     ['a: &a [1]\nb: *c', [], /cannot be read/],
