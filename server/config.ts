@@ -39,7 +39,7 @@ export const environmentSchema = z.object({
     .enum([...(Object.keys(WEBSOCKETS) as WebSocketsName[]), PLAIN])
     .default('ws')
     .describe(
-      '`ws`, which Engine.IO brings; `eiows`, after `npm install eiows`; `uWebSockets.js`, after `npm install uws-pack`, up to Node 22; or `plain-ws`: `ws` alone, without Socket.IO, for WebSocket only',
+      '`eiows` takes `npm install eiows`, `uWebSockets.js` `npm install uws-pack` (up to Node 22); `plain-ws`: without Socket.IO',
     ),
   CAPACITY_MODULES: z.string().optional().describe('folder in whose `node_modules` the package of that server is'),
   CAPACITY_DRAIN_MS: milliseconds.default(5000).describe('how long a shutdown waits for connections to close'),

@@ -190,7 +190,12 @@ function result(): string[] {
       : [section(code(key.path), key.node.description ?? '', isList(key) ? '' : keyTable(key.children, seen))],
   );
   const shapes = Object.entries(node.$defs ?? {}).map(([id, shape]) =>
-    section(id, `${shape.description}.`, keyTable(keysOf(shape), new Set())),
+    section(
+      id,
+      `${shape.description}: ${keysOf(shape)
+        .map(({ path }) => code(path))
+        .join(', ')}.`,
+    ),
   );
   return [
     ...sections,

@@ -28,9 +28,9 @@ export const REPORT_FILES: Required<ReportFile>[] = [
   [
     'junit.xml',
     renderJunit,
-    'a test case for the measurement (SUSPECT fails, INVALID is an error) and for each threshold (skipped if not `strict`, or if the run is INVALID)',
+    'a test case for the measurement (SUSPECT fails, INVALID is an error) and for each threshold',
   ],
-  ['samples.csv', renderSamplesCsv, 'the time series `samples`, for spreadsheets; an empty field was not measured'],
+  ['samples.csv', renderSamplesCsv, '`samples`, for spreadsheets; empty: not measured'],
 ];
 
 /**

@@ -116,24 +116,20 @@ export const resultSchema = object({
     .array(sampleSchema)
     .max(5000)
     .describe(
-      'One row per second for the last half hour, and for 2, 4, 8 … seconds before it: highest memory, most connections, mean CPU. Other keys are layers, such as `worker.rssBytes` or `system.cpuPercent`; at least every five seconds, also `others.cpuPercent` of other programs and `steal.cpuPercent` of the hypervisor, in percent of one core.',
+      'One row per second for the last half hour, and for 2, 4, 8 … seconds before it: highest memory, most connections, mean CPU of each layer (`worker.rssBytes`, `system.cpuPercent`), of other programs (`others.cpuPercent`) and the hypervisor (`steal.cpuPercent`).',
     ),
-  workersOverTime: workersOverTimeSchema.describe(
-    'Each Socket.IO worker, at most 200 values, in the time of `samples`.',
-  ),
+  workersOverTime: workersOverTimeSchema.describe('By worker, at most 200 values each.'),
   environment: object({
-    versions: byName(z.string()).describe('Artillery, Node, Socket.IO, adapter, WebSocket engine'),
-    server: orNull(serverSchema).describe('the measured server; null if a worker does not report it'),
-    kernel: z.string().describe('kernel of the generator’s machine; so are the following keys'),
+    versions: byName(z.string()).describe('of Artillery, Node, Socket.IO, adapter, WebSocket engine'),
+    server: orNull(serverSchema).describe('the measured server'),
+    kernel: z.string().describe('of the generator’s machine, as the following'),
     cpu: z.string().describe('CPU model'),
     cpuCount: count.describe('cores'),
     memoryBytes: count.describe('total memory'),
-    limits: byName(z.number()).describe(
-      'open files, also those of the server’s process with most, and the container’s limits',
-    ),
+    limits: byName(z.number()).describe('open files, also of the server, and the container’s limits'),
     sysctls: byName(z.string()).describe('kernel settings for network and files'),
     configHash: z.string().describe('SHA-256 of the settings'),
-    settings: byName(z.unknown()).describe('settings of scenario and environment, with secrets masked'),
+    settings: byName(z.unknown()).describe('of scenario and environment, with secrets masked'),
     gitCommit: z.string().nullable().describe('commit of the working folder'),
   }),
 });

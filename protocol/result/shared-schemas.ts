@@ -24,7 +24,10 @@ export const summarySchema = object({
   p99: z.number().nullable().describe('99 %'),
   p999: z.number().nullable().describe('99.9 %'),
   max: z.number().describe('largest'),
-}).meta({ id: 'Summary', description: 'a distribution' });
+}).meta({
+  id: 'Summary',
+  description: 'a distribution, without percentiles that too few values tell from the largest',
+});
 /** Distribution; null if nothing was measured. */
 export const summary = summarySchema.nullable();
 
