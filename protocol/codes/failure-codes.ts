@@ -57,11 +57,11 @@ const CODES = {
     blame: 'machine',
   },
   'E<name>': {
-    meaning: 'the error of the system or of Node: `ECONNREFUSED`, `ECONNRESET`, …',
+    meaning: 'an error of the system: `ECONNREFUSED`, `ECONNRESET`, …',
     remedy: 'see whether the target still listens, and the logs of proxy and server',
   },
   http_400: {
-    meaning: 'the server or the proxy refused the handshake, for example in `allowRequest`',
+    meaning: 'the server or the proxy refused the handshake',
     remedy:
       'see the text of the answer: the server (its `allowRequest`) may want something that the client does not send, such as an `Origin`, or a proxy may remove the header `Upgrade`',
   },
@@ -84,7 +84,7 @@ const CODES = {
     isLimit: true,
   },
   http_502: {
-    meaning: "the proxy gets no connection to a worker: its ports, or the worker's open files or listen queue",
+    meaning: 'the proxy gets no connection to a worker',
     remedy: "see the proxy's error log; connect from several addresses (`proxy_bind`), or raise the worker's limits",
     isLimit: true,
   },
@@ -119,8 +119,7 @@ const CODES = {
     remedy: 'see the CPU of proxy and workers; lower `RATE`',
   },
   timeout_namespace: {
-    meaning:
-      'the transport opened and the client sent its CONNECT, but the server did not answer within `connectTimeout`',
+    meaning: 'the server did not answer the CONNECT packet within `connectTimeout`',
     remedy:
       'see whether a middleware of the namespace (`io.use`) never calls `next()` or waits for something that is slow, and the CPU of the workers; if few fail, behind `@socket.io/sticky`: its primary process loses the CONNECT of some connections, so let the workers share the port, or use a proxy with sticky sessions',
   },
@@ -150,13 +149,12 @@ const CODES = {
       'add `websocket` to the option `transports` of the server and leave its `allowUpgrades` on, or measure with `transports: [polling]`',
   },
   message_too_large: {
-    meaning: 'the server sent a message larger than the limit of the clients, the option `maxPayload`',
+    meaning: 'the server sent a message larger than the option `maxPayload`',
     remedy: 'raise the option `maxPayload` of the engine, in bytes; or let the server send smaller messages',
     blame: 'generator',
   },
   buffers_full: {
-    meaning:
-      'the generator process reached its limit of buffered bytes: incomplete messages, or data that the server does not read',
+    meaning: 'too many incomplete messages, or data that the server does not read, in a generator process',
     remedy: 'let the server send smaller messages, or spread the load over several generator hosts',
     blame: 'generator',
   },

@@ -35,7 +35,7 @@ function failureText(
 ): string {
   const lines = [message.replace(COMMAND, 'node $1'), `  fix: ${fix}`].flatMap((line) => wrap(line, COLUMNS, '    '));
   const url = `https://github.com/${report}`;
-  return `### ${symptom}\n\nHere, ${situation} ([report](${url})).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
+  return `### ${symptom}\n\n${situation.charAt(0).toUpperCase()}${situation.slice(1)} ([report](${url})).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
 }
 
 /** Asserts that the page has the current messages of the runs. Details of the machine, such as times, may differ. */
