@@ -3,7 +3,7 @@ import { parseArgs } from 'node:util';
 import { z } from 'zod';
 import { CapacityError, describeError } from '../protocol/codes/errors.ts';
 
-export interface Command<O> {
+export interface BenchCommand<O> {
   options: O;
   /** Command line of the bench, for reports. */
   command: string;
@@ -35,7 +35,7 @@ interface Definition<S extends z.ZodObject> {
   usage: string;
   /** Schema of the options. An option takes a value unless its schema is boolean. */
   schema: S;
-  run(command: Command<z.output<S>>): Promise<void>;
+  run(command: BenchCommand<z.output<S>>): Promise<void>;
 }
 
 /** Runs the command and sets the exit code. Resolves when all resources are closed. */

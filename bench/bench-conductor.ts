@@ -8,12 +8,12 @@ import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openConductorLink } from '../plugin/conduct/hosts/conductor-link.ts';
 import { type HubMessage, hubMessageSchema } from '../plugin/conduct/hosts/host-messages.ts';
-import { Hub } from '../plugin/conduct/hosts/hub.ts';
-import { type Join, newSecret, parseJoinToken } from '../plugin/conduct/hosts/join-line.ts';
-import { openListener } from '../plugin/conduct/hosts/listener.ts';
+import { HostHub } from '../plugin/conduct/hosts/hub.ts';
+import { createConductorSecret, type JoinAddress, parseJoinToken } from '../plugin/conduct/hosts/join-token.ts';
+import { openConductorListener } from '../plugin/conduct/hosts/listener.ts';
 import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
 import { monotonicUs } from '../protocol/base/clock/clock.ts';
-import { decodeHistogram, mergeEncoded } from '../protocol/base/histogram.ts';
+import { decodeHistogram, mergeEncodedHistograms } from '../protocol/base/histogram.ts';
 import type { EngineReport } from '../protocol/link/link-messages.ts';
 import { decimals, integer } from '../report/text/format.ts';
 import { helloOf } from '../test/helpers/hosts.ts';
@@ -29,7 +29,7 @@ const ROW_MS = 1000;
 const NEVER = new AbortController().signal;
 
 /** Simulates hosts. They join the run ten at a time and reply to the conductor. */
-async function simulateHosts(join: Join, hosts: number): Promise<void> {
+async function simulateHosts(join: JoinAddress, hosts: number): Promise<void> {
   const latenciesUs = Array.from({ length: MEMBERS }, (_, member) => 500 + member * 3);
   const rows = Array.from({ length: BROADCASTS }, (_, index) => frozenBroadcast(index + 1, latenciesUs));
   const status = { ...NO_STATUS, started: MEMBERS, connected: MEMBERS, joined: MEMBERS };
@@ -58,12 +58,12 @@ async function simulateHosts(join: Join, hosts: number): Promise<void> {
 }
 
 async function measure(hosts: number): Promise<string[]> {
-  const listener = await openListener('127.0.0.1', 0, await newSecret());
+  const listener = await openConductorListener('127.0.0.1', 0, await createConductorSecret());
   const expected = { hosts, version: '1', inputs: { scenarios: 'same' }, arrivals: [10 * hosts, 0] };
   let messages = 0;
   const none = () => {};
   const count = () => messages++;
-  const hub = new Hub(listener, expected, {
+  const hub = new HostHub(listener, expected, {
     ...{ onNote: none, onRefused: (error) => Promise.reject(error), onPhase: none, onLost: none },
     ...{ onMachine: count, onSkipped: none },
   });
@@ -91,7 +91,7 @@ async function measure(hosts: number): Promise<string[]> {
   }));
   const rows = await link.freeze(orders);
   const repliedMs = performance.now();
-  const merged = decodeHistogram(mergeEncoded(rows.map(({ latencyUs }) => latencyUs.local)));
+  const merged = decodeHistogram(mergeEncodedHistograms(rows.map(({ latencyUs }) => latencyUs.local)));
   const mergedMs = performance.now();
   if (merged.totalCount !== hosts * MEMBERS * BROADCASTS) throw new Error('the merged histogram lacks receipts');
   const rssMb = process.memoryUsage().rss / 1e6;
@@ -110,7 +110,7 @@ async function measure(hosts: number): Promise<string[]> {
 }
 
 const [, , token, hosts] = process.argv;
-if (token !== undefined) await simulateHosts(parseJoinToken(token) as Join, Number(hosts));
+if (token !== undefined) await simulateHosts(parseJoinToken(token) as JoinAddress, Number(hosts));
 else {
   const header = ['hosts', 'messages/s', 'join s', 'CPU % of a core', 'RSS MB', 'replies ms', 'merge ms'];
   console.log(header.join(' | '));

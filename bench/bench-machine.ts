@@ -4,9 +4,9 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { cpus, release, type as systemType, totalmem } from 'node:os';
 import { dirname, join } from 'node:path';
-import { attempt } from '../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../protocol/base/try-or-undefined.ts';
 
-export type Machine = ReturnType<typeof describeMachine>;
+export type BenchMachine = ReturnType<typeof describeMachine>;
 
 const require = createRequire(import.meta.url);
 
@@ -27,11 +27,13 @@ export function describeMachine(packages: string[]) {
 
 /** Returns the first line of the program's output; undefined if the program is missing or fails. */
 export function firstLine(program: string, args: string[]): string | undefined {
-  const output = attempt(() => execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }));
+  const output = tryOrUndefined(() =>
+    execFileSync(program, args, { encoding: 'utf8', stdio: ['ignore', 'pipe', 'ignore'] }),
+  );
   return output?.split('\n')[0]?.trim();
 }
 
-export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommit }: Machine): string[] {
+export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommit }: BenchMachine): string[] {
   return [
     `- Machine: ${cpu}, ${cores} cores, ${memoryGiB} GiB of memory, ${kernel}`,
     `- Versions: ${Object.entries(versions)
@@ -44,7 +46,7 @@ export function machineLines({ cpu, cores, memoryGiB, kernel, versions, gitCommi
 /** Searches the folders above the entry point for package.json, because some packages do not export it. */
 function versionOf(name: string): string {
   for (let folder = dirname(require.resolve(name)); folder !== dirname(folder); folder = dirname(folder)) {
-    const manifest = attempt(() => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
+    const manifest = tryOrUndefined(() => JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')));
     if (manifest?.name === name) return manifest.version;
   }
   return 'unknown';

@@ -5,11 +5,11 @@
  * minutes.
  */
 
-import { bracket, type Tried } from '../report/search/bracket.ts';
-import { NO_CEILING, nextStep, restAfter } from '../report/search/next.ts';
+import { findBracket, type TriedRun } from '../report/search/bracket.ts';
+import { NO_CEILING, nextSearchStep, restBeforeNextRun } from '../report/search/next-search-step.ts';
 import { median } from '../report/statistics/statistics.ts';
 import { decimals } from '../report/text/format.ts';
-import { table } from '../report/text/table.ts';
+import { tableLines } from '../report/text/table.ts';
 import { uniforms } from '../test/helpers/random-source.ts';
 
 interface Time {
@@ -44,7 +44,7 @@ const soft =
 
 const limitAfterDrift = (limit: number, seconds: number) => limit * (1 - (0.003 * seconds) / 60);
 
-export const DEPLOYMENTS: Record<string, Simulated> = {
+export const SIMULATED_DEPLOYMENTS: Record<string, Simulated> = {
   steep: { what: 'holds up to its limit, and never above', holds: (limit) => (level) => level <= limit },
   soft: {
     what: 'half of the runs hold at its limit, nine of ten 4 % below, one of ten 4 % above',
@@ -91,7 +91,7 @@ export const DEPLOYMENTS: Record<string, Simulated> = {
   },
 };
 
-export const RULES = { from: 1000, to: null, factor: 2, tolerance: 0.05, repeat: 2 };
+export const BENCH_SEARCH_RULES = { from: 1000, to: null, factor: 2, tolerance: 0.05, repeat: 2 };
 const REST_SECONDS = 30;
 const RUN_SECONDS = 60;
 const MAX_RUNS = 200;
@@ -108,33 +108,38 @@ interface SearchOutcome {
  * Runs a search.
  * @param seed seed of the outcomes and of the limit, which is between 300 and 60,000
  */
-function simulate(name: keyof typeof DEPLOYMENTS, seed: number): SearchOutcome {
-  const { holds, edges = (limit) => [limit], repeat = RULES.repeat } = DEPLOYMENTS[name] as Simulated;
+function simulate(name: keyof typeof SIMULATED_DEPLOYMENTS, seed: number): SearchOutcome {
+  const {
+    holds,
+    edges = (limit) => [limit],
+    repeat = BENCH_SEARCH_RULES.repeat,
+  } = SIMULATED_DEPLOYMENTS[name] as Simulated;
   const random = uniforms(seed);
   const limit = Math.round(300 * 200 ** random());
   const deployment = holds(limit);
-  const runs: Tried[] = [];
+  const runs: TriedRun[] = [];
   let seconds = 0;
   let brokeAt = Number.NEGATIVE_INFINITY;
   for (;;) {
-    const step = nextStep(
+    const step = nextSearchStep(
       runs,
       runs.length,
-      { ...RULES, repeat },
+      { ...BENCH_SEARCH_RULES, repeat },
       (level) => Math.max(1, Math.floor(level)),
       NO_CEILING,
     );
     if ('end' in step || runs.length === MAX_RUNS) {
-      const held = bracket(runs).held?.level;
+      const held = findBracket(runs).held?.level;
       const isRight =
         held !== undefined &&
         edges(limit, seconds).some(
-          (edge) => held <= edge * (1 + RULES.tolerance) && held * (1 + RULES.tolerance) >= edge - 1,
+          (edge) =>
+            held <= edge * (1 + BENCH_SEARCH_RULES.tolerance) && held * (1 + BENCH_SEARCH_RULES.tolerance) >= edge - 1,
         );
       const hasNoAnswer = 'end' in step && step.end === 'recovery';
       return { runs: runs.length, minutes: seconds / 60, isRight: hasNoAnswer ? undefined : isRight };
     }
-    seconds += restAfter(runs, REST_SECONDS);
+    seconds += restBeforeNextRun(runs, REST_SECONDS);
     const outcome = deployment(step.level, { sinceBreak: seconds - brokeAt, sinceStart: seconds }, random)
       ? 'holds'
       : 'breaks';
@@ -144,7 +149,7 @@ function simulate(name: keyof typeof DEPLOYMENTS, seed: number): SearchOutcome {
   }
 }
 
-export function summarize(name: string, searches: number) {
+export function summarizeSearches(name: string, searches: number) {
   const found = Array.from({ length: searches }, (_, seed) => simulate(name, seed + 1));
   const runs = found.map(({ runs }) => runs).sort((a, b) => a - b);
   return {
@@ -157,11 +162,11 @@ export function summarize(name: string, searches: number) {
 }
 
 if (import.meta.main) {
-  const rows = Object.entries(DEPLOYMENTS).map(([name, { what }]) => {
-    const { offPercent, endedPercent, runs, most, minutes } = summarize(name, SEARCHES);
+  const rows = Object.entries(SIMULATED_DEPLOYMENTS).map(([name, { what }]) => {
+    const { offPercent, endedPercent, runs, most, minutes } = summarizeSearches(name, SEARCHES);
     const shares = [offPercent, endedPercent].map((percent) => `${decimals(percent, 1)} %`);
     return [name, what, ...shares, String(runs), String(most), decimals(minutes, 0)];
   });
   const head = ['Deployment', '', 'Off by over 5 %', 'No answer', 'Runs', 'p95', 'Minutes'];
-  console.log(table(head, rows, '', ['left', 'left', 'right', 'right', 'right', 'right', 'right']).join('\n'));
+  console.log(tableLines(head, rows, '', ['left', 'left', 'right', 'right', 'right', 'right', 'right']).join('\n'));
 }

@@ -9,24 +9,24 @@ import { MachineTime } from '../plugin/samplers/machine/machine-time.ts';
 import type { MachineShares } from '../protocol/result/machine-schema.ts';
 import { median } from '../report/statistics/statistics.ts';
 import { decimals } from '../report/text/format.ts';
-import { table } from '../report/text/table.ts';
+import { tableLines } from '../report/text/table.ts';
 import { describeMachine, machineLines } from './bench-machine.ts';
 
 /** Measurements of a round: one for each variant, by label. Failed measurements are missing. */
-export type Round<M> = Record<string, M>;
+export type BenchRound<M> = Record<string, M>;
 
-export interface Column<M> {
+export interface BenchColumn<M> {
   title: string;
   /** @param rounds rounds; the variant was measured in at least one of them */
-  cell(rounds: Round<M>[], variant: string): string;
+  cell(rounds: BenchRound<M>[], variant: string): string;
 }
 
-export interface Rounds<M> {
+export interface BenchRounds<M> {
   /** Name of the bench, and of its section in `docs/benchmarks.md`. */
   name: string;
   text: string[];
   variants: string[];
-  columns: Column<M>[];
+  columns: BenchColumn<M>[];
   /** npm packages whose versions are reported. */
   packages: string[];
   /** Versions of other programs. */
@@ -57,7 +57,7 @@ const PAGE = join('docs', 'benchmarks.md');
  * @throws Error for a failed check
  */
 export async function runRounds<M>(
-  bench: Rounds<M>,
+  bench: BenchRounds<M>,
   { command, signal, repeat, publish, check }: Options,
 ): Promise<void> {
   const startedAt = new Date().toISOString();
@@ -66,11 +66,11 @@ export async function runRounds<M>(
   const first = await totals();
   let last = first;
   const sharesByMeasurement: MachineShares[] = [];
-  const rounds: Round<M>[] = [];
+  const rounds: BenchRound<M>[] = [];
   const failures: Record<string, string> = {};
   for (let index = 0; index < repeat; index++) {
     console.log(`Round ${index + 1} of ${repeat}`);
-    const round: Round<M> = {};
+    const round: BenchRound<M> = {};
     rounds.push(round);
     for (const variant of bench.variants) {
       process.stdout.write(`  ${variant} … `);
@@ -88,8 +88,8 @@ export async function runRounds<M>(
       if (shares) sharesByMeasurement.push(shares);
     }
   }
-  const rows = tableOf(bench, rounds);
-  console.log(`\n${table(['', ...bench.columns.map(({ title }) => title)], rows, '').join('\n')}\n`);
+  const rows = roundsTable(bench, rounds);
+  console.log(`\n${tableLines(['', ...bench.columns.map(({ title }) => title)], rows, '').join('\n')}\n`);
   const machine = describeMachine(bench.packages);
   Object.assign(machine.versions, bench.versions);
   const text = [
@@ -117,7 +117,7 @@ export async function runRounds<M>(
   const page = readFileSync(PAGE, 'utf8');
   const worse = check ? regressions(sectionOf(page, bench.name), rows, bench.checkedColumn ?? 1) : [];
   if (worse.length > 0) throw new Error(`more than published:\n${worse.join('\n')}`);
-  if (publish) writeFileSync(PAGE, withSection(page, bench.name, text));
+  if (publish) writeFileSync(PAGE, replaceSection(page, bench.name, text));
 }
 
 /** @param sharesByMeasurement CPU shares during each measurement; the largest is printed */
@@ -132,18 +132,25 @@ function othersLines(whole: MachineShares | undefined, sharesByMeasurement: Mach
 }
 
 /** Returns a row for each variant that was measured at least once. */
-export function tableOf<M>({ variants, columns }: Pick<Rounds<M>, 'variants' | 'columns'>, rounds: Round<M>[]) {
+export function roundsTable<M>(
+  { variants, columns }: Pick<BenchRounds<M>, 'variants' | 'columns'>,
+  rounds: BenchRound<M>[],
+) {
   return variants
     .filter((variant) => rounds.some((round) => round[variant]))
     .map((variant) => [variant, ...columns.map(({ cell }) => cell(rounds, variant))]);
 }
 
 /** Returns the column of a figure: the median over all rounds, the lowest and the highest value. */
-export function figure<M>(title: string, of: (measured: M) => number, text: (value: number) => string): Column<M> {
-  return { title, cell: (rounds, variant) => withSpread(valuesOf(rounds, variant, of), text) };
+export function figureColumn<M>(
+  title: string,
+  of: (measured: M) => number,
+  text: (value: number) => string,
+): BenchColumn<M> {
+  return { title, cell: (rounds, variant) => withSpread(variantValues(rounds, variant, of), text) };
 }
 
-export function valuesOf<M>(rounds: Round<M>[], variant: string, of: (measured: M) => number): number[] {
+export function variantValues<M>(rounds: BenchRound<M>[], variant: string, of: (measured: M) => number): number[] {
   return rounds.flatMap((round) => (round[variant] ? [of(round[variant])] : []));
 }
 
@@ -154,7 +161,7 @@ export function withSpread(values: number[], text: (value: number) => string): s
   return min === max ? text(middle) : `${text(middle)} (${text(min)}–${text(max)})`;
 }
 
-export function withSection(page: string, name: string, text: string): string {
+export function replaceSection(page: string, name: string, text: string): string {
   const section = sectionOf(page, name);
   return page.replace(`<!-- bench:${name} -->${section}`, () => `<!-- bench:${name} -->\n\n${text.trim()}\n\n`);
 }

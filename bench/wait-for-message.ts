@@ -9,7 +9,7 @@ const START_TIMEOUT_MS = 60_000;
  * Polls the condition until it is true.
  * @throws Error after the timeout
  */
-export async function until(
+export async function waitUntil(
   condition: () => Promise<boolean>,
   timeoutMs: number,
   what: string,

@@ -3,14 +3,14 @@ import { fork } from 'node:child_process';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { ControlClients } from '../plugin/samplers/control/control-workers.ts';
-import { endChild } from '../protocol/base/end-child.ts';
 import { onlyOnce } from '../protocol/base/only-once.ts';
+import { stopChildProcess } from '../protocol/base/stop-child-process.ts';
 import type { WorkerStats } from '../protocol/wire/events.ts';
-import { freePorts } from '../server/stack/ports.ts';
+import { findFreePorts } from '../server/stack/ports.ts';
 import { firstMessage } from './wait-for-message.ts';
 
 const ROOM = 'capacity';
-export const TOKEN = 'token-of-the-bench';
+export const BENCH_TOKEN = 'token-of-the-bench';
 /**
  * Ping interval in milliseconds. The idle window and the broadcast window have the same length, so that each connection
  * is pinged once in each window.
@@ -20,12 +20,12 @@ export const PING_INTERVAL_MS = 5000;
 const LAST_MS = 500;
 const CLOSE_TIMEOUT_MS = 15_000;
 
-export interface BroadcastPlan {
+export interface BenchBroadcastPlan {
   count: number;
   bytes: number;
 }
 
-export interface Worker {
+export interface BenchWorker {
   url: string;
   controlUrl: string;
   stats(): Promise<WorkerStats>;
@@ -37,7 +37,7 @@ export interface Worker {
    * shortly before the end of the window.
    * @throws Error if fewer than `connections` have joined the room
    */
-  publish(plan: BroadcastPlan, connections: number, signal: AbortSignal): Promise<void>;
+  publish(plan: BenchBroadcastPlan, connections: number, signal: AbortSignal): Promise<void>;
   /** Closes the worker. A second call does nothing. */
   close(): Promise<void>;
 }
@@ -46,14 +46,17 @@ export interface Worker {
  * @param environment variables added to the environment of the bench
  * @param execArgv options of Node
  */
-export async function startWorker(environment: Record<string, string> = {}, execArgv: string[] = []): Promise<Worker> {
-  const [port, controlPort] = await freePorts(2);
+export async function startWorker(
+  environment: Record<string, string> = {},
+  execArgv: string[] = [],
+): Promise<BenchWorker> {
+  const [port, controlPort] = await findFreePorts(2);
   const controlUrl = `http://127.0.0.1:${controlPort}`;
   const child = fork(fileURLToPath(new URL('../server/main.ts', import.meta.url)), {
     execArgv: ['--disable-warning=ExperimentalWarning', ...execArgv],
     env: {
       ...process.env,
-      CAPACITY_TOKEN: TOKEN,
+      CAPACITY_TOKEN: BENCH_TOKEN,
       CAPACITY_PORT: String(port),
       CAPACITY_CONTROL_PORT: String(controlPort),
       CAPACITY_PING_INTERVAL_MS: String(PING_INTERVAL_MS),
@@ -66,7 +69,7 @@ export async function startWorker(environment: Record<string, string> = {}, exec
   let control: ControlClients;
   try {
     await firstMessage(child, 'the worker');
-    control = await ControlClients.connect([controlUrl], TOKEN);
+    control = await ControlClients.connect([controlUrl], BENCH_TOKEN);
   } catch (error) {
     child.kill('SIGKILL');
     throw error;
@@ -91,7 +94,7 @@ export async function startWorker(environment: Record<string, string> = {}, exec
     },
     close: onlyOnce(async () => {
       control.close();
-      await endChild(child, () => child.kill('SIGTERM'), CLOSE_TIMEOUT_MS);
+      await stopChildProcess(child, () => child.kill('SIGTERM'), CLOSE_TIMEOUT_MS);
     }),
   };
 }

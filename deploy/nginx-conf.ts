@@ -5,7 +5,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { render, TEMPLATE } from '../server/stack/nginx.ts';
+import { NGINX_TEMPLATE, renderTemplate } from '../server/stack/nginx.ts';
 
 /** Values of the template's placeholders, by file. */
 const TARGETS = {
@@ -31,11 +31,11 @@ const TARGETS = {
 
 /** Returns the text of each file, by its path in this folder. */
 export function configurations(): Record<string, string> {
-  const template = readFileSync(TEMPLATE, 'utf8');
+  const template = readFileSync(NGINX_TEMPLATE, 'utf8');
   return Object.fromEntries(
     Object.entries(TARGETS).map(([file, values]) => [
       file,
-      `# Written by deploy/nginx-conf.ts from nginx/nginx.conf.template.\n${render(template, { ...COMMON, ...values })}`,
+      `# Written by deploy/nginx-conf.ts from nginx/nginx.conf.template.\n${renderTemplate(template, { ...COMMON, ...values })}`,
     ]),
   );
 }

@@ -6,7 +6,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Result } from '../protocol/result/result.ts';
-import { FIGURES } from '../report/figures/figures.ts';
+import { COMPARABLE_FIGURES } from '../report/figures/figures.ts';
 import { readResult } from '../report/read.ts';
 import { REPORTS } from './reports/reports.ts';
 import { type MeasuredStudy, readMeasuredStudy, STUDIES } from './studies/page.ts';
@@ -47,7 +47,7 @@ export function studyRunParts(result: Result): Result {
  * @param layerInPath matches the layer in the key of a figure
  */
 function comparedLayers<Value>(byLayer: Record<string, Value>, layerInPath: RegExp): Record<string, Value> {
-  const compared = new Set(FIGURES.map(({ path }) => layerInPath.exec(path)?.[1]));
+  const compared = new Set(COMPARABLE_FIGURES.map(({ path }) => layerInPath.exec(path)?.[1]));
   return Object.fromEntries(Object.entries(byLayer).filter(([layer]) => compared.has(layer)));
 }
 

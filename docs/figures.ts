@@ -1,9 +1,16 @@
 /** Shows figures of runs in cells and tables of the site. A figure is given by its key in the result. */
 import type { Result } from '../protocol/result/result.ts';
-import { type Figure, figureOfPath, intervalAt, knownAt, titleOf, valueAt } from '../report/figures/figures.ts';
+import {
+  type ComparableFigure,
+  figureByKey,
+  intervalAt,
+  knownValueAt,
+  titleOfFigure,
+  valueAtKey,
+} from '../report/figures/figures.ts';
 import { turnoverText } from '../report/figures/held.ts';
 import { numberText, type QuantityName } from '../report/model/amount.ts';
-import { grid } from '../report/model/document.ts';
+import { figuresTable } from '../report/model/document.ts';
 import { tableHtml } from '../report/render/blocks.ts';
 import type { Html } from '../report/render/markup.ts';
 import { spreadOf } from '../report/statistics/spread.ts';
@@ -13,15 +20,15 @@ import { integer } from '../report/text/format.ts';
  * Returns the figure with this key.
  * @throws Error if there is no such figure
  */
-export function shownFigure(path: string): Figure {
-  const found = figureOfPath(path);
+export function shownFigure(path: string): ComparableFigure {
+  const found = figureByKey(path);
   if (!found) throw new Error(`no figure ${path}`);
   return found;
 }
 
 /** Returns the title of a figure with its unit. */
 export function figureTitle(path: string): string {
-  return titleOf(shownFigure(path));
+  return titleOfFigure(shownFigure(path));
 }
 
 /**
@@ -30,7 +37,7 @@ export function figureTitle(path: string): string {
  */
 export function figureCell(results: Result[], path: string): string {
   const { quantity } = shownFigure(path);
-  const spread = spreadOf(results.flatMap((result) => knownAt(result, path) ?? []));
+  const spread = spreadOf(results.flatMap((result) => knownValueAt(result, path) ?? []));
   if (!spread) return '–';
   const [mean = '', min, max] = [spread.mean, spread.min, spread.max].map((value) => numberText(quantity, value));
   const halfWidths = results.flatMap((result) => halfWidth(result, path) ?? []);
@@ -56,7 +63,7 @@ export type Row = [question: string, printed: string[], ours: (result: Result) =
  */
 export function at(path: string, quantity: QuantityName): Row[2] {
   return (result) => {
-    const value = valueAt(result, path);
+    const value = valueAtKey(result, path);
     return typeof value === 'number' ? numberText(quantity, value) : '–';
   };
 }
@@ -84,7 +91,7 @@ export function sideBySide({ title, published, rows }: SideBySide, columns: (num
     question,
     ...columns.map((column) => (typeof column === 'number' ? (printed[column] ?? '–') : ours(column))),
   ]);
-  return tableHtml(grid(title, ['', ...columns.map(heading)], cells));
+  return tableHtml(figuresTable(title, ['', ...columns.map(heading)], cells));
 }
 
 /** Removes empty lines, because they would end an HTML block in Markdown. */

@@ -1,13 +1,13 @@
 /** Data for pages about all runs. Computed once: the overview of the reports, growth, TLS, sizing, and the studies. */
 import type { Result } from '../protocol/result/result.ts';
-import { knownAt } from '../report/figures/figures.ts';
+import { knownValueAt } from '../report/figures/figures.ts';
 import { pingIntervalOf } from '../report/figures/idle-cpu.ts';
 import { isUsable } from '../report/figures/measured-figures.ts';
 import { tableHtml } from '../report/render/blocks.ts';
-import { sizingNote, sizingTables } from '../report/search/search-page.ts';
-import { sizingOf } from '../report/search/sizing.ts';
+import { sizingTableNote, sizingTables } from '../report/search/search-page.ts';
+import { computeSizing } from '../report/search/sizing.ts';
 import { fitLine } from '../report/statistics/statistics.ts';
-import { decimals, integer, optional } from '../report/text/format.ts';
+import { decimals, integer, textOrDash } from '../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, inMarkdown, type SideBySide, sideBySide } from './figures.ts';
 import { isValidAtDefaultPings, type Report, readReports } from './reports/reports.ts';
 import { type MeasuredStudy, readMeasuredStudies, studySummary } from './studies/page.ts';
@@ -65,7 +65,7 @@ const BY_SIZE = [
 ];
 const GROWTH: SideBySide['rows'] = [
   ['Processor', [], ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
-  ['Ping interval, s', [], (result) => optional(pingIntervalOf(result), (ms) => decimals(ms / 1000, 0))],
+  ['Ping interval, s', [], (result) => textOrDash(pingIntervalOf(result), (ms) => decimals(ms / 1000, 0))],
   ['Workers', [], ({ connections }) => integer(Object.keys(connections.perWorker).length)],
 ];
 
@@ -88,7 +88,7 @@ export function growth(reports: Report[]): string {
  */
 function exponent(results: Result[], path: string): string {
   const points = results.flatMap((result) => {
-    const cost = knownAt(result, path);
+    const cost = knownValueAt(result, path);
     return cost !== null && cost > 0 ? { x: Math.log(result.connections.target), y: Math.log(cost) } : [];
   });
   const line = points.length < 3 ? null : fitLine(points);
@@ -135,17 +135,17 @@ const HEADROOMS = [0.3, 0.5];
  */
 export function machineSizing(reports: Report[]) {
   const found = bySize(reports).findLast(
-    (report) => isValidAtDefaultPings(report) && sizingOf(report.result, false, 0) !== null,
+    (report) => isValidAtDefaultPings(report) && computeSizing(report.result, false, 0) !== null,
   );
   if (!found) return undefined;
   const { size, title, result } = found;
   const workers = Object.keys(result.connections.perWorker).length;
   // The argument `false` means that no level broke, because a report is a single run that held its target.
   const headrooms = HEADROOMS.flatMap((headroom) => {
-    const sizing = sizingOf(result, false, headroom);
+    const sizing = computeSizing(result, false, headroom);
     if (!sizing) return [];
     const [table = '', limits = ''] = sizingTables(sizing).map((block) => tableHtml(block).markup);
-    return { note: sizingNote(sizing, headroom), table, limits };
+    return { note: sizingTableNote(sizing, headroom), table, limits };
   });
   return {
     report: { title, link: `/reports/${size}`, verdict: result.verdict.status },

@@ -23,8 +23,8 @@ if (process.argv[2] === 'prepack') {
   renameSync('package.json.new', 'package.json');
   // `socketio-capacity-instrument` has no part of the plugin, and belongs to no build.
   if (existsSync('dist/plugin')) {
-    const { BUILD_FILE, sourceDigest } = await import(pathToFileURL(resolve('dist/protocol/base/release.js')).href);
-    writeFileSync(join('dist', BUILD_FILE), sourceDigest(ROOT));
+    const { BUILD_DIGEST, sourceDigest } = await import(pathToFileURL(resolve('dist/protocol/base/release.js')).href);
+    writeFileSync(join('dist', BUILD_DIGEST), sourceDigest(ROOT));
   }
 } else {
   renameSync(ORIGINAL, 'package.json');

@@ -3,7 +3,7 @@ import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
 import { formatPath } from '../protocol/base/problems.ts';
-import { readJson } from '../protocol/base/readable-size.ts';
+import { readUntrustedJson } from '../protocol/base/readable-size.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../protocol/result/result.ts';
 
@@ -19,7 +19,7 @@ export function readResult(path: string): Result {
   let file = path;
   try {
     if (statSync(path).isDirectory()) file = join(path, 'result.json');
-    return parseResult(readJson(file), file);
+    return parseResult(readUntrustedJson(file), file);
   } catch (cause) {
     if (cause instanceof CapacityError) throw cause;
     const [message, fix] =

@@ -2,7 +2,7 @@
 import { type Logger, pino } from 'pino';
 import type { Server } from 'socket.io';
 import { onlyOnce } from '../protocol/base/only-once.ts';
-import { within } from '../protocol/base/within.ts';
+import { resultWithin } from '../protocol/base/within.ts';
 import { ADAPTERS } from './adapters/index.ts';
 import type { ServerConfig } from './config.ts';
 import { countAdapterErrors } from './control/metrics.ts';
@@ -15,7 +15,7 @@ import { WEBSOCKETS } from './websockets/index.ts';
  * Creates the server without opening a port.
  * @throws CapacityError NOT_INSTALLED
  */
-export async function createApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
+export async function createServerApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const tunings = tuningsInForce(config.tunings, config.websockets);
   const { recoverySeconds } = config;
   const options = {
@@ -96,7 +96,7 @@ function nameSessions(io: Server, worker: string): void {
  */
 async function drain(server: AttachedServer, drainMs: number, log: Logger): Promise<void> {
   const closed = server.close().then(() => true);
-  if (!(await within(closed, drainMs))) {
+  if (!(await resultWithin(closed, drainMs))) {
     log.warn({ drainMs }, 'cutting the connections that did not close in time');
     server.cut();
   }

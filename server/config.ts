@@ -4,8 +4,8 @@ import { isSecretName } from '../protocol/base/secrets/secret-text.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import { ADAPTERS, type AdapterName } from './adapters/index.ts';
 import { portSchema, tokenSchema, workerSchema } from './schemas.ts';
-import { type Tunings, entries as tuningEntries } from './tunings.ts';
-import { PLAIN, WEBSOCKETS, type WebSocketsName } from './websockets/index.ts';
+import { type Tunings, tuningEntries } from './tunings.ts';
+import { PLAIN_SERVER_NAME, WEBSOCKETS, type WebSocketsName } from './websockets/index.ts';
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 const TRANSPORTS = ['websocket', 'polling'] as const;
@@ -22,7 +22,7 @@ const transports = z
  * Variables of all workers. Adapters have further variables. Unknown variables are allowed, because the environment has
  * many others.
  */
-export const environmentSchema = z.object({
+export const workerEnvironmentSchema = z.object({
   CAPACITY_WORKER: workerSchema
     .default('w0')
     .describe('the worker’s name: lower-case letters and digits, one for each'),
@@ -36,7 +36,7 @@ export const environmentSchema = z.object({
     .optional()
     .describe('an adapter; default: `redis` where `REDIS_URL` is set, else `in-memory`'),
   CAPACITY_WEBSOCKETS: z
-    .enum([...(Object.keys(WEBSOCKETS) as WebSocketsName[]), PLAIN])
+    .enum([...(Object.keys(WEBSOCKETS) as WebSocketsName[]), PLAIN_SERVER_NAME])
     .default('ws')
     .describe(
       '`eiows` takes `npm install eiows`, `uWebSockets.js` `npm install uws-pack` (up to Node 22); `plain-ws`: without Socket.IO',
@@ -60,22 +60,22 @@ const tuningsSchema = z.object(
 );
 
 /** All variables that a worker can read, with their schemas. */
-export const VARIABLES: Record<string, z.ZodType> = Object.assign(
+export const WORKER_VARIABLES: Record<string, z.ZodType> = Object.assign(
   {},
   ...Object.values(ADAPTERS).map(({ environment }) => environment.shape),
   tuningsSchema.shape,
-  environmentSchema.shape,
+  workerEnvironmentSchema.shape,
 );
 
-export type ServerConfig = ReturnType<typeof parseConfig>;
+export type ServerConfig = ReturnType<typeof parseServerConfig>;
 
 /**
  * @param environment usually `process.env`; an empty value counts as unset
  * @throws CapacityError CONFIG_INVALID that lists every wrong variable
  */
-export function parseConfig(environment: Record<string, string | undefined>) {
+export function parseServerConfig(environment: Record<string, string | undefined>) {
   const given = Object.fromEntries(Object.entries(environment).filter(([, value]) => value !== ''));
-  const settings = environmentSchema.safeParse(given);
+  const settings = workerEnvironmentSchema.safeParse(given);
   const tunings = tuningsSchema.safeParse(given);
   const adapterName = chosenAdapter(given);
   const adapter = ADAPTERS[adapterName].environment.safeParse(given);
@@ -101,9 +101,9 @@ export function parseConfig(environment: Record<string, string | undefined>) {
     controlPort: env.CAPACITY_CONTROL_PORT,
     token: env.CAPACITY_TOKEN,
     adapter: { name: adapterName, settings: adapter.data },
-    websockets: env.CAPACITY_WEBSOCKETS === PLAIN ? 'ws' : env.CAPACITY_WEBSOCKETS,
+    websockets: env.CAPACITY_WEBSOCKETS === PLAIN_SERVER_NAME ? 'ws' : env.CAPACITY_WEBSOCKETS,
     /** Whether the server uses `ws` without Socket.IO. Such a server has no adapter, no transports and no tunings. */
-    plain: env.CAPACITY_WEBSOCKETS === PLAIN,
+    plain: env.CAPACITY_WEBSOCKETS === PLAIN_SERVER_NAME,
     modules: env.CAPACITY_MODULES,
     drainMs: env.CAPACITY_DRAIN_MS,
     pingIntervalMs: env.CAPACITY_PING_INTERVAL_MS,
@@ -121,10 +121,14 @@ export function parseConfig(environment: Record<string, string | undefined>) {
 /** Returns errors for settings that require Socket.IO. A plain server does not have it. */
 function unsupportedByPlain(given: Record<string, string | undefined>, recoverySeconds = 0): string[] {
   const { CAPACITY_WEBSOCKETS, CAPACITY_ADAPTER = 'in-memory' } = given;
-  if (CAPACITY_WEBSOCKETS !== PLAIN) return [];
+  if (CAPACITY_WEBSOCKETS !== PLAIN_SERVER_NAME) return [];
   return [
-    ...(CAPACITY_ADAPTER === 'in-memory' ? [] : [`CAPACITY_ADAPTER=${CAPACITY_ADAPTER}: ${PLAIN} has none`]),
-    ...(recoverySeconds === 0 ? [] : [`CAPACITY_RECOVERY_SECONDS=${recoverySeconds}: ${PLAIN} restores no sessions`]),
+    ...(CAPACITY_ADAPTER === 'in-memory'
+      ? []
+      : [`CAPACITY_ADAPTER=${CAPACITY_ADAPTER}: ${PLAIN_SERVER_NAME} has none`]),
+    ...(recoverySeconds === 0
+      ? []
+      : [`CAPACITY_RECOVERY_SECONDS=${recoverySeconds}: ${PLAIN_SERVER_NAME} restores no sessions`]),
   ];
 }
 
@@ -133,8 +137,8 @@ function unsupportedByPlain(given: Record<string, string | undefined>, recoveryS
  * in-memory.
  */
 function chosenAdapter(given: Record<string, string | undefined>): AdapterName {
-  if (given.CAPACITY_WEBSOCKETS === PLAIN) return 'in-memory';
-  const { data } = environmentSchema.shape.CAPACITY_ADAPTER.safeParse(given.CAPACITY_ADAPTER);
+  if (given.CAPACITY_WEBSOCKETS === PLAIN_SERVER_NAME) return 'in-memory';
+  const { data } = workerEnvironmentSchema.shape.CAPACITY_ADAPTER.safeParse(given.CAPACITY_ADAPTER);
   return data ?? (given.REDIS_URL === undefined ? 'in-memory' : 'redis');
 }
 

@@ -2,13 +2,13 @@
  * Protects the user's process from errors in the handlers of this package. Catches exceptions and rejections, logs at
  * most one line a minute, and closes connections that keep sending malformed messages.
  */
-import { printable } from '../protocol/base/printable.ts';
+import { printableLine } from '../protocol/base/printable.ts';
 
 const QUIET_MS = 60_000;
 const MAX_LINE_LENGTH = 300;
 
 /** Number of malformed messages after which a connection is closed. */
-export const MAX_MALFORMED = 100;
+export const MAX_MALFORMED_MESSAGES = 100;
 
 /** Sender of a message: a Socket.IO socket or a `ws` WebSocket. */
 type Sender = { disconnect(close: boolean): unknown } | { terminate(): void };
@@ -29,7 +29,7 @@ export class Guard {
   }
 
   /**
-   * Counts a message that violates the contract. Closes the sender's connection at `MAX_MALFORMED`.
+   * Counts a message that violates the contract. Closes the sender's connection at `MAX_MALFORMED_MESSAGES`.
    * @param event name from a fixed set, because it becomes a metric label; never text from a client
    */
   malformed(event: string, sender?: unknown): void {
@@ -37,9 +37,9 @@ export class Guard {
     if (!isSender(sender)) return;
     const count = (this.#malformedBySender.get(sender) ?? 0) + 1;
     this.#malformedBySender.set(sender, count);
-    if (count !== MAX_MALFORMED) return;
+    if (count !== MAX_MALFORMED_MESSAGES) return;
     this.#counters.closed?.();
-    this.complain(`closed a connection after ${MAX_MALFORMED} malformed messages, the last one: ${event}`);
+    this.complain(`closed a connection after ${MAX_MALFORMED_MESSAGES} malformed messages, the last one: ${event}`);
     if ('terminate' in sender) sender.terminate();
     else sender.disconnect(true);
   }
@@ -68,7 +68,7 @@ export class Guard {
     const nowMs = performance.now();
     if (nowMs < this.#quietUntilMs) return;
     this.#quietUntilMs = nowMs + QUIET_MS;
-    console.error(printable(`socketio-capacity: ${text}`, MAX_LINE_LENGTH));
+    console.error(printableLine(`socketio-capacity: ${text}`, MAX_LINE_LENGTH));
   }
 }
 

@@ -7,7 +7,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { onlyOnce } from '../protocol/base/only-once.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import type { Guard } from './guard.ts';
-import { watchConnections } from './unauthenticated.ts';
+import { limitUnauthenticatedConnections } from './unauthenticated.ts';
 
 interface HttpListenerOptions {
   /** Port; 0 lets the system choose. */
@@ -19,13 +19,13 @@ interface HttpListenerOptions {
   purpose: string;
 }
 
-export type HttpListener = Awaited<ReturnType<typeof openHttp>>;
+export type HttpListener = Awaited<ReturnType<typeof openHttpListener>>;
 
 /**
  * @param answer request handler; if it throws or rejects, the client gets status 500
  * @throws CapacityError PORT_UNAVAILABLE
  */
-export async function openHttp(
+export async function openHttpListener(
   { port, host, tls, purpose }: HttpListenerOptions,
   guard: Guard,
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
@@ -44,8 +44,8 @@ export async function openHttp(
     }
   };
   http.on('request', guard.wrap('http', serve));
-  const connections = watchConnections(http);
-  const boundPort = await listen(http, port, host, purpose);
+  const connections = limitUnauthenticatedConnections(http);
+  const boundPort = await listenOnPort(http, port, host, purpose);
   /** Closes all connections, including connections that have not sent anything yet. A second call does nothing. */
   const close = onlyOnce(() => {
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
@@ -67,7 +67,7 @@ const BACKLOG = 4096;
  * @returns the port; the system chooses it if `port` is 0
  * @throws CapacityError PORT_UNAVAILABLE
  */
-export async function listen(server: Server, port: number, host: string, purpose: string): Promise<number> {
+export async function listenOnPort(server: Server, port: number, host: string, purpose: string): Promise<number> {
   try {
     server.listen({ port, host, backlog: BACKLOG });
     await once(server, 'listening');

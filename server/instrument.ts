@@ -8,15 +8,15 @@ import { z } from 'zod';
 import { onlyOnce } from '../protocol/base/only-once.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import type { AnyServer } from './any-server.ts';
-import { publish, serveContract } from './contract/contract.ts';
-import { Departures } from './contract/departures.ts';
-import { answerMembers, countMembers, MeasuredRooms } from './contract/measured-rooms.ts';
+import { publishBroadcast, serveContract } from './contract/contract.ts';
+import { RoomDepartures } from './contract/departures.ts';
+import { answerMemberCounts, countRoomMembers, MeasuredRooms } from './contract/measured-rooms.ts';
 import { openControlPort } from './control/control-port.ts';
 import { countRooms } from './control/metrics.ts';
-import { ownFigures } from './control/own-figures.ts';
-import { describeServer, type Tuned, versionsOf } from './control/versions.ts';
-import { boundPackets, MAX_ARGUMENTS } from './packet-bounds.ts';
-import { defaultWorker, portSchema, roomsSchema, tlsSchema, tokenSchema, workerSchema } from './schemas.ts';
+import { createOwnFigures } from './control/own-figures.ts';
+import { describeServer, socketIoVersions, type TuningDescription } from './control/versions.ts';
+import { limitPacketElements, MAX_PACKET_ELEMENTS } from './packet-bounds.ts';
+import { defaultWorker, portSchema, roomsSchema, serverTlsSchema, tokenSchema, workerSchema } from './schemas.ts';
 
 export interface InstrumentOptions {
   /**
@@ -52,8 +52,8 @@ export const optionsSchema = z.strictObject({
   rooms: roomsSchema.default(['capacity']),
   controlPort: portSchema.default(0),
   controlHost: z.string().min(1).default('127.0.0.1'),
-  tls: tlsSchema.optional(),
-  maxArguments: z.number().int().min(10).max(10_000).default(MAX_ARGUMENTS),
+  tls: serverTlsSchema.optional(),
+  maxArguments: z.number().int().min(10).max(10_000).default(MAX_PACKET_ELEMENTS),
   profile: z.boolean().default(false),
   worker: workerSchema.default(defaultWorker),
 } satisfies Record<keyof InstrumentOptions, z.ZodType>);
@@ -85,7 +85,7 @@ export async function instrument(
 export async function instrumentServer(
   io: AnyServer,
   options: InstrumentOptions,
-  included?: { tuned: Tuned; webSocketEngine: string; adapter: string; stream: string | undefined },
+  included?: { tuned: TuningDescription; webSocketEngine: string; adapter: string; stream: string | undefined },
 ): Promise<Instrumentation> {
   const { token, rooms, controlPort, controlHost, tls, maxArguments, profile, worker } = parseOptions(options);
   if (!token) return { controlPort: 0, registry: new Registry(), close: async () => {} };
@@ -93,9 +93,9 @@ export async function instrumentServer(
     throw new CapacityError('NOT_ATTACHED', 'the Socket.IO server is not attached to an HTTP server yet');
   }
   const main = io.of('/');
-  const departures = new Departures();
+  const departures = new RoomDepartures();
   let accepted = 0;
-  const own = ownFigures(worker, {
+  const own = createOwnFigures(worker, {
     connections: () => io.engine.clientsCount,
     accepted: () => accepted,
     rooms: () => countRooms(io),
@@ -109,15 +109,15 @@ export async function instrumentServer(
   io.engine.on('connection', onAccepted);
   io.engine.on('connection_error', onHandshakeError);
   const measuredRooms = rooms === 'any' ? undefined : new MeasuredRooms(main, rooms);
-  const onRefused: Parameters<typeof boundPackets>[2] = (event, problem) => {
+  const onRefused: Parameters<typeof limitPacketElements>[2] = (event, problem) => {
     guard.malformed(event);
     if (event === 'packet') metrics.countClosed('packet');
     guard.complain(`refused ${problem}`);
   };
   const undo = [
-    boundPackets(io, maxArguments, onRefused),
+    limitPacketElements(io, maxArguments, onRefused),
     serveContract(main, own, measuredRooms),
-    answerMembers(main, guard),
+    answerMemberCounts(main, guard),
     () => io.engine.off('connection_error', onHandshakeError),
     () => io.engine.off('connection', onAccepted),
     () => own.close(),
@@ -131,11 +131,11 @@ export async function instrumentServer(
       tls,
       own,
       profile,
-      publish: (order) => publish(main, worker, order, departures),
-      members: async (room) => (await countMembers(main, room)).members,
+      publish: (order) => publishBroadcast(main, worker, order, departures),
+      members: async (room) => (await countRoomMembers(main, room)).members,
       servers: () => main.adapter.serverCount(),
       describe: () => ({
-        versions: versionsOf(io, included?.webSocketEngine, included?.adapter),
+        versions: socketIoVersions(io, included?.webSocketEngine, included?.adapter),
         server: describeServer(io, included?.tuned),
         stream: included?.stream,
       }),

@@ -5,16 +5,16 @@
 
 import { sendToParent } from '../protocol/base/send-to-parent.ts';
 import { describeError } from '../protocol/codes/errors.ts';
-import { createApp } from './app.ts';
-import { parseConfig } from './config.ts';
+import { createServerApp } from './app.ts';
+import { parseServerConfig } from './config.ts';
 import { createPlainApp } from './plain/plain-app.ts';
 
 /** Time for a shutdown in addition to the drain, in milliseconds. After it, the process exits in any case. */
 const SHUTDOWN_GRACE_MS = 2000;
 
 try {
-  const config = parseConfig(process.env);
-  const app = config.plain ? createPlainApp(config) : await createApp(config);
+  const config = parseServerConfig(process.env);
+  const app = config.plain ? createPlainApp(config) : await createServerApp(config);
 
   let stopping = false;
   const stop = () => {

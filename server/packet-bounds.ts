@@ -6,7 +6,7 @@
 import type { AnyServer } from './any-server.ts';
 
 /** Default limit of a packet's elements, including the event name, and of its attachments. */
-export const MAX_ARGUMENTS = 1000;
+export const MAX_PACKET_ELEMENTS = 1000;
 
 /** Type of packet that clients must not send. Socket.IO closes the connection if a client does. */
 const CONNECT_ERROR = 4;
@@ -44,7 +44,7 @@ type OnRefused = (event: 'packet' | 'server_side_emit', problem: string) => void
  * @param max limit of elements and of attachments
  * @returns a function that removes the limit
  */
-export function boundPackets(io: AnyServer, max: number, onRefused: OnRefused): () => void {
+export function limitPacketElements(io: AnyServer, max: number, onRefused: OnRefused): () => void {
   const server = io as unknown as ServerPrivates;
   const original = server._parser;
   const bounded = Object.create(original, { Decoder: { value: boundedDecoder(original.Decoder, max, onRefused) } });

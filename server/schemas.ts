@@ -20,7 +20,7 @@ export function defaultWorker(): string {
 export const tokenSchema = z.string().min(TOKEN_MIN_LENGTH, `must have at least ${TOKEN_MIN_LENGTH} characters`);
 /** PEM, as text or as a buffer. */
 const pemSchema = z.union([z.string().min(1), z.instanceof(Buffer)]);
-export const tlsSchema = z.strictObject({ key: pemSchema, cert: pemSchema });
+export const serverTlsSchema = z.strictObject({ key: pemSchema, cert: pemSchema });
 
 export const roomsSchema = z.union([z.literal('any'), z.array(z.string().min(1)).min(1)], {
   error: "must be a list of room names, or 'any'",

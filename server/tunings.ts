@@ -4,7 +4,7 @@
  */
 import type { EventEmitter } from 'node:events';
 import type { Server, ServerOptions, Socket } from 'socket.io';
-import type { Tuned } from './control/versions.ts';
+import type { TuningDescription } from './control/versions.ts';
 import { sharePingTimer } from './heartbeat.ts';
 import type { WebSocketsName } from './websockets/index.ts';
 
@@ -94,7 +94,7 @@ export type Tunings = Record<TuningName, boolean>;
 
 /** Returns the tunings. Tunings that the WebSocket server does not support are off. */
 export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tunings {
-  const inForce = entries().map(([name, { appliesTo }]) => [
+  const inForce = tuningEntries().map(([name, { appliesTo }]) => [
     name,
     chosen[name] && (appliesTo?.includes(websockets) ?? true),
   ]);
@@ -104,14 +104,14 @@ export function tuningsInForce(chosen: Tunings, websockets: WebSocketsName): Tun
 /**
  * Describes the tunings for results. `untuned` means that every switch has the position of a default Socket.IO server.
  */
-export function describeTunings(inForce: Tunings): Tuned {
-  const isTuned = entries().some(([name, { inSocketIo }]) => inForce[name] !== inSocketIo);
-  const positions = entries().map(([name]) => [name, inForce[name] ? 'on' : 'off']);
+export function describeTunings(inForce: Tunings): TuningDescription {
+  const isTuned = tuningEntries().some(([name, { inSocketIo }]) => inForce[name] !== inSocketIo);
+  const positions = tuningEntries().map(([name]) => [name, inForce[name] ? 'on' : 'off']);
   return { kind: isTuned ? 'tuned' : 'untuned', tunings: Object.fromEntries(positions) };
 }
 
 export function tuningOptions(on: Tunings): Partial<ServerOptions> {
-  return Object.assign({}, ...entries().map(([name, tuning]) => tuning.options?.(on[name])));
+  return Object.assign({}, ...tuningEntries().map(([name, tuning]) => tuning.options?.(on[name])));
 }
 
 /**
@@ -120,7 +120,7 @@ export function tuningOptions(on: Tunings): Partial<ServerOptions> {
  */
 export function applyTunings(io: Server, on: Tunings): () => void {
   const stops: (() => void)[] = [];
-  for (const [name, { connection, socket, server }] of entries()) {
+  for (const [name, { connection, socket, server }] of tuningEntries()) {
     if (!on[name]) continue;
     if (connection) io.engine.on('connection', connection);
     if (socket) io.on('connection', socket);
@@ -131,7 +131,7 @@ export function applyTunings(io: Server, on: Tunings): () => void {
   };
 }
 
-export function entries(): [TuningName, Tuning][] {
+export function tuningEntries(): [TuningName, Tuning][] {
   return Object.entries(TUNINGS) as [TuningName, Tuning][];
 }
 

@@ -12,7 +12,7 @@ const AUTHENTICATION_MS = 10_000;
  * Closes unauthenticated connections after their time. If there are too many, the oldest is closed.
  * @param server a server that does not listen yet
  */
-export function watchConnections(server: Server) {
+export function limitUnauthenticatedConnections(server: Server) {
   const open = new Set<Socket>();
   const unauthenticated = new Map<string, Socket>();
   // Identifies a connection by its address, because TLS wraps the socket in another object.
@@ -54,7 +54,7 @@ export function tokenCheck(token: string): (given: unknown) => boolean {
 }
 
 /** Returns the token of the header `Authorization: Bearer <token>`. */
-export function bearerOf({ headers }: IncomingMessage): string | undefined {
+export function bearerToken({ headers }: IncomingMessage): string | undefined {
   return /^Bearer (.*)$/i.exec(headers.authorization ?? '')?.[1];
 }
 

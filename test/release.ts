@@ -13,9 +13,9 @@ import { tmpdir } from 'node:os';
 import { basename, join, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { execa } from 'execa';
-import { endChild } from '../protocol/base/end-child.ts';
+import { stopChildProcess } from '../protocol/base/stop-child-process.ts';
 import { VERSION } from '../protocol/base/version.ts';
-import { listens } from '../server/stack/ports.ts';
+import { isListening } from '../server/stack/ports.ts';
 import { ENGINE, HOOK, INSTRUMENT, install, pack } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
 import { eventually } from './helpers/poll.ts';
@@ -87,7 +87,7 @@ async function serve(code: string, cwd: string): Promise<void> {
   }
 }
 
-const isTaken = (port: number) => listens('127.0.0.1', port);
+const isTaken = (port: number) => isListening('127.0.0.1', port);
 
 /** @throws Error if the packages would differ from this commit */
 async function requireCommit(): Promise<void> {
@@ -129,6 +129,6 @@ try {
   console.error(`\n${error instanceof Error ? error.message : error}`);
   process.exitCode = 1;
 } finally {
-  if (server) await endChild(server, () => server?.kill(), 5000);
+  if (server) await stopChildProcess(server, () => server?.kill(), 5000);
   if (!isDryRun) rmSync(folder, { recursive: true, force: true });
 }

@@ -5,12 +5,19 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
-import { valuesOf } from '../../plugin/samplers/index.ts';
+import { knownValues } from '../../plugin/samplers/index.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
 import { perfectResult } from '../../test/helpers/results.ts';
-import { broadcast, join, type ServerPlan, type Setup, samplerOf, withSetup } from './calibration-setup.ts';
-import { type Comparison, known, near, type Section } from './comparison.ts';
+import {
+  type CalibrationSetup,
+  createSetupSampler,
+  joinClients,
+  publishAndFinalize,
+  type ServerPlan,
+  withCalibrationSetup,
+} from './calibration-setup.ts';
+import { type CalibrationSection, compareWithin, type TruthComparison, valueOrInfinity } from './comparison.ts';
 import { shortRun } from './short-run.ts';
 
 type Memory = Result['memory'];
@@ -39,16 +46,22 @@ const NO_COLLECTIONS = ['--min-semi-space-size=128', '--max-semi-space-size=128'
 /** Layer to compare. RSS is used, because PSS changes when any Node process on the machine starts or ends. */
 const LAYER = 'workerRss';
 
-export async function inService(): Promise<Section> {
+export async function calibrateInService(): Promise<CalibrationSection> {
   const twin = await memoryOf(GARBAGE_TWIN, NO_COLLECTIONS);
   const garbage = await memoryOf({ ...GARBAGE_TWIN, garbageBytes: GARBAGE_BYTES }, NO_COLLECTIONS);
   const lean = await memoryOf(LEAN);
   const buffering: ServerPlan = { ...LEAN, perCopy: { bytes: COPY_BYTES, forMs: COPY_MS } };
-  const rows = await withSetup(buffering, async (setup) => {
+  const rows = await withCalibrationSetup(buffering, async (setup) => {
     const memory = await measure(setup);
-    const more = known(slopeOf(memory)) - known(slopeOf(lean));
+    const more = valueOrInfinity(slopeOf(memory)) - valueOrInfinity(slopeOf(lean));
     return [
-      near(`a Buffer of ${COPY_BYTES / 1024} KB per copy: ${LAYER} in service`, 'bytes', COPY_BYTES, more, BOUND),
+      compareWithin(
+        `a Buffer of ${COPY_BYTES / 1024} KB per copy: ${LAYER} in service`,
+        'bytes',
+        COPY_BYTES,
+        more,
+        BOUND,
+      ),
       await capacityRow(setup, memory),
     ];
   });
@@ -62,10 +75,10 @@ export async function inService(): Promise<Section> {
 }
 
 function memoryOf(server: ServerPlan, execArgv: string[] = []): Promise<Memory> {
-  return withSetup(server, measure, { execArgv });
+  return withCalibrationSetup(server, measure, { execArgv });
 }
 
-async function measure(setup: Setup): Promise<Memory> {
+async function measure(setup: CalibrationSetup): Promise<Memory> {
   const { measurements, sampled } = await shortRun(setup, {
     connections: CONNECTIONS,
     plateaus: PLATEAUS,
@@ -80,32 +93,44 @@ async function measure(setup: Setup): Promise<Memory> {
   return { ...memory, perConnectionBytes };
 }
 
-function garbageRow(twin: Memory, server: Memory): Comparison {
+function garbageRow(twin: Memory, server: Memory): TruthComparison {
   const garbageOf = ({ inService, plateaus }: Memory) =>
     plateaus.reduce((sum, atRest, index) => {
       const before = inService?.plateaus[index]?.workerHeapUsed;
-      return index === 0 ? sum : sum + known(before) - known(atRest.workerHeapUsed);
+      return index === 0 ? sum : sum + valueOrInfinity(before) - valueOrInfinity(atRest.workerHeapUsed);
     }, 0);
   const measured = garbageOf(server) - garbageOf(twin);
-  return near('garbage of all connections: workerHeapUsed', 'bytes', GARBAGE_BYTES * CONNECTIONS, measured, BOUND);
+  return compareWithin(
+    'garbage of all connections: workerHeapUsed',
+    'bytes',
+    GARBAGE_BYTES * CONNECTIONS,
+    measured,
+    BOUND,
+  );
 }
 
-async function capacityRow(setup: Setup, memory: Memory): Promise<Comparison> {
+async function capacityRow(setup: CalibrationSetup, memory: Memory): Promise<TruthComparison> {
   const { fleet } = setup;
   const [first, last] = [memory.plateaus[0]?.[LAYER], memory.inService?.peakBytes[LAYER]];
   // Memory budget for about twice as many connections as were measured.
-  const budgetBytes = Math.round(2 * known(last) - known(first));
+  const budgetBytes = Math.round(2 * valueOrInfinity(last) - valueOrInfinity(first));
   const capacity = computeCapacity({ ...perfectResult(), memory }, budgetBytes).memoryLimited;
   if (!capacity) throw new Error(`no capacity: ${LAYER} is ${memory.perConnectionBytes[LAYER]?.doubt ?? 'unknown'}`);
   const fitting = capacity.connections;
-  await join(fleet, fitting - fleet.status().connected);
-  const sampler = samplerOf(setup);
+  await joinClients(fleet, fitting - fleet.status().connected);
+  const sampler = createSetupSampler(setup);
   sampler.start();
-  await broadcast(setup, { count: 1, intervalMs: 0, receipts: fitting });
+  await publishAndFinalize(setup, { count: 1, intervalMs: 0, receipts: fitting });
   await delay(COPY_MS / 2);
-  const neededBytes = known(valuesOf(await sampler.reading())[LAYER]);
+  const neededBytes = valueOrInfinity(knownValues(await sampler.reading())[LAYER]);
   await sampler.close();
-  return near(`budget for ${fitting} connections: ${LAYER} that they need`, 'bytes', neededBytes, budgetBytes, BOUND);
+  return compareWithin(
+    `budget for ${fitting} connections: ${LAYER} that they need`,
+    'bytes',
+    neededBytes,
+    budgetBytes,
+    BOUND,
+  );
 }
 
 function slopeOf({ inService }: Memory): number | undefined {

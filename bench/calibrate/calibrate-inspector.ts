@@ -7,15 +7,22 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { withoutBaseline } from '../../plugin/result/memory/assemble-memory.ts';
-import { readAtRest } from '../../plugin/run/memory/readings.ts';
-import { until } from '../../plugin/run/wait.ts';
+import { readMemoryAtRest } from '../../plugin/run/memory/readings.ts';
+import { pollUntil } from '../../plugin/run/wait.ts';
 import { Inspectors, Sampler } from '../../plugin/samplers/index.ts';
-import { endChild } from '../../protocol/base/end-child.ts';
+import { stopChildProcess } from '../../protocol/base/stop-child-process.ts';
 import { fitPlateaus } from '../../report/statistics/plateaus.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
-import { HANDLES_BYTES, headlineOf } from './calibrate-native-memory.ts';
-import { emptyMeasurements, join, neverAborted } from './calibration-setup.ts';
-import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
+import { HANDLES_BYTES, workerMemoryHeadline } from './calibrate-native-memory.ts';
+import { emptyMeasurements, joinClients, neverAborted } from './calibration-setup.ts';
+import {
+  type CalibrationSection,
+  compareInterval,
+  compareWithin,
+  type ErrorBound,
+  type TruthComparison,
+  valueOrInfinity,
+} from './comparison.ts';
 
 interface InspectorSize {
   /** Number of connections at the last plateau, for each server. */
@@ -23,7 +30,7 @@ interface InspectorSize {
   /** Native memory per connection, for each server. */
   kilobytes: number[];
   plateaus: number;
-  bound: Bound;
+  bound: ErrorBound;
   /** Paths of the Node executables to test; default: the current one. */
   nodes?: string[];
 }
@@ -34,14 +41,14 @@ const LEAVE_TIMEOUT_MS = 15_000;
 /** Warm-up like in a run. */
 const WARM_UP = { rounds: 8, batches: 5, together: 10 };
 
-export async function inspector({
+export async function calibrateInspector({
   nodes = [process.execPath],
   connections,
   kilobytes,
   plateaus,
   bound,
-}: InspectorSize): Promise<Section> {
-  const rows: Comparison[] = [];
+}: InspectorSize): Promise<CalibrationSection> {
+  const rows: TruthComparison[] = [];
   for (const node of nodes) {
     const version = execFileSync(node, ['--version'], { encoding: 'utf8' }).trim();
     for (const count of connections) {
@@ -50,12 +57,17 @@ export async function inspector({
         const what = `Node ${version}, ${count} connections`;
         const counted = `${what}: heap and external`;
         rows.push(
-          near(counted, 'bytes', truth, slope, bound),
-          interval(`${counted}, 95 % interval`, truth, low95, high95),
+          compareWithin(counted, 'bytes', truth, slope, bound),
+          compareInterval(`${counted}, 95 % interval`, truth, low95, high95),
         );
         const all = truth + HANDLES_BYTES + native * 1024;
         rows.push(
-          interval(`${what}, ${native} KB of native memory: workers, 95 % interval`, all, workers.low, workers.high),
+          compareInterval(
+            `${what}, ${native} KB of native memory: workers, 95 % interval`,
+            all,
+            workers.low,
+            workers.high,
+          ),
         );
       }
     }
@@ -82,7 +94,7 @@ async function measured(execPath: string, connections: number, plateaus: number,
   } finally {
     await fleet?.close();
     await inspectors?.close();
-    await endChild(child, () => child.disconnect(), CLOSE_TIMEOUT_MS);
+    await stopChildProcess(child, () => child.disconnect(), CLOSE_TIMEOUT_MS);
   }
 }
 
@@ -97,7 +109,7 @@ async function read(
       const clients = await joinAll(fleet, WARM_UP.together);
       await Promise.all(clients.map((client) => client.close()));
     }
-    await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, neverAborted);
+    await pollUntil(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, neverAborted);
     await inspectors.gc();
   }
   const sampler = new Sampler({ pids: () => ({ worker: [child.pid as number] }), connections: () => 0, inspectors });
@@ -106,20 +118,20 @@ async function read(
   measurements.inspectors = inspectors;
   const truths: { connections: number; y: number }[] = [];
   for (let step = 0; step < plateaus; step++) {
-    if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
-    const { layers, readings } = await readAtRest(inspectors, sampler);
+    if (step > 0) await joinClients(fleet, Math.round(connections / (plateaus - 1)));
+    const { layers, readings } = await readMemoryAtRest(inspectors, sampler);
     measurements.plateaus.push({ connections: fleet.status().connected, layers, readings });
     child.send('truth');
     const [y] = await once(child, 'message');
     truths.push({ connections: fleet.status().connected, y });
   }
-  const { kept, ...workers } = headlineOf(measurements, sampler, connections);
+  const { kept, ...workers } = workerMemoryHeadline(measurements, sampler, connections);
   const line = fitPlateaus(withoutBaseline(truths).map((truth) => ({ x: truth.connections, y: truth.y })));
   return {
-    slope: known(kept?.slope),
-    low95: known(kept?.low95),
-    high95: known(kept?.high95),
-    truth: known(line?.slope),
+    slope: valueOrInfinity(kept?.slope),
+    low95: valueOrInfinity(kept?.low95),
+    high95: valueOrInfinity(kept?.high95),
+    truth: valueOrInfinity(line?.slope),
     workers,
   };
 }

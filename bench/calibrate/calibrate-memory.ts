@@ -4,10 +4,23 @@
  */
 
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
-import { readAtRest } from '../../plugin/run/memory/readings.ts';
-import type { Slope } from '../../protocol/result/memory-schema.ts';
-import { emptyMeasurements, join, samplerOf, warmUp, withSetup } from './calibration-setup.ts';
-import { type Bound, type Comparison, interval, known, near, type Section } from './comparison.ts';
+import { readMemoryAtRest } from '../../plugin/run/memory/readings.ts';
+import type { MemorySlope } from '../../protocol/result/memory-schema.ts';
+import {
+  createSetupSampler,
+  emptyMeasurements,
+  joinClients,
+  warmUpConnections,
+  withCalibrationSetup,
+} from './calibration-setup.ts';
+import {
+  type CalibrationSection,
+  compareInterval,
+  compareWithin,
+  type ErrorBound,
+  type TruthComparison,
+  valueOrInfinity,
+} from './comparison.ts';
 
 interface MemorySize {
   connections: number;
@@ -15,7 +28,7 @@ interface MemorySize {
   kinds: Kind[];
   kilobytes: number[];
   warmUps: number;
-  bound: Bound;
+  bound: ErrorBound;
 }
 
 type Kind = 'buffer' | 'heap';
@@ -28,8 +41,8 @@ const LAYERS: Record<Kind, string> = { buffer: 'workerExternal', heap: 'workerHe
  */
 const TWIN_BYTES = 1024;
 
-export async function memory(size: MemorySize): Promise<Section> {
-  const rows: Comparison[] = [];
+export async function calibrateMemory(size: MemorySize): Promise<CalibrationSection> {
+  const rows: TruthComparison[] = [];
   for (const kind of size.kinds) {
     const twin = await slopes(size, kind, TWIN_BYTES);
     for (const kilobytes of size.kilobytes) {
@@ -38,8 +51,16 @@ export async function memory(size: MemorySize): Promise<Section> {
       const what = `${kind === 'buffer' ? 'Buffer' : 'array of doubles'}, ${kilobytes} KB`;
       const layer = LAYERS[kind];
       const [more, less] = [larger[layer], twin[layer]];
-      rows.push(near(`${what}: ${layer}`, 'bytes', bytes, known(more?.slope) - known(less?.slope), size.bound));
-      rows.push(interval(`${what}: ${layer}, 95 % interval`, bytes, ...differenceOf(more, less)));
+      rows.push(
+        compareWithin(
+          `${what}: ${layer}`,
+          'bytes',
+          bytes,
+          valueOrInfinity(more?.slope) - valueOrInfinity(less?.slope),
+          size.bound,
+        ),
+      );
+      rows.push(compareInterval(`${what}: ${layer}, 95 % interval`, bytes, ...differenceOf(more, less)));
     }
   }
   return {
@@ -55,17 +76,17 @@ async function slopes(
   { connections, plateaus, warmUps }: MemorySize,
   kind: Kind,
   bytes: number,
-): Promise<Record<string, Slope>> {
-  return withSetup({ keep: { kind, bytes } }, async (setup) => {
+): Promise<Record<string, MemorySlope>> {
+  return withCalibrationSetup({ keep: { kind, bytes } }, async (setup) => {
     const { control, fleet } = setup;
-    const sampler = samplerOf(setup);
-    await warmUp(setup, warmUps);
+    const sampler = createSetupSampler(setup);
+    await warmUpConnections(setup, warmUps);
     // Joins one connection from the start, as the probe of a run does.
-    await join(fleet, 1);
+    await joinClients(fleet, 1);
     const measurements = emptyMeasurements();
     for (let step = 0; step < plateaus; step++) {
-      if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
-      const { layers } = await readAtRest(control, sampler);
+      if (step > 0) await joinClients(fleet, Math.round(connections / (plateaus - 1)));
+      const { layers } = await readMemoryAtRest(control, sampler);
       measurements.plateaus.push({ connections: fleet.status().connected, layers });
     }
     return memoryFigures(measurements, sampler).perConnectionBytes;
@@ -73,12 +94,12 @@ async function slopes(
 }
 
 /** Returns the interval of the difference between two independent slopes. The squares of the half-widths add up. */
-function differenceOf(more: Slope | undefined, less: Slope | undefined): [low: number, high: number] {
-  const slope = known(more?.slope) - known(less?.slope);
+function differenceOf(more: MemorySlope | undefined, less: MemorySlope | undefined): [low: number, high: number] {
+  const slope = valueOrInfinity(more?.slope) - valueOrInfinity(less?.slope);
   const half = Math.hypot(halfWidth(more), halfWidth(less));
   return [slope - half, slope + half];
 }
 
-function halfWidth(slope: Slope | undefined): number {
-  return (known(slope?.high95) - known(slope?.low95)) / 2;
+function halfWidth(slope: MemorySlope | undefined): number {
+  return (valueOrInfinity(slope?.high95) - valueOrInfinity(slope?.low95)) / 2;
 }

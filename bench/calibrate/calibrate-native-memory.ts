@@ -5,23 +5,23 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
-import { readAtRest } from '../../plugin/run/memory/readings.ts';
-import { until } from '../../plugin/run/wait.ts';
-import { Sampler, valuesOf } from '../../plugin/samplers/index.ts';
-import { perConnectionOf } from '../../report/figures/per-connection.ts';
+import { readMemoryAtRest } from '../../plugin/run/memory/readings.ts';
+import { pollUntil } from '../../plugin/run/wait.ts';
+import { knownValues, Sampler } from '../../plugin/samplers/index.ts';
+import { memoryPerConnection } from '../../report/figures/per-connection.ts';
 import { joinAll } from '../../test/helpers/fleet.ts';
 import { perfectResult } from '../../test/helpers/results.ts';
 import {
+  type CalibrationSetup,
+  createSetupSampler,
   emptyMeasurements,
-  join,
+  joinClients,
   neverAborted,
   type ServerPlan,
-  type Setup,
-  samplerOf,
-  warmUp,
-  withSetup,
+  warmUpConnections,
+  withCalibrationSetup,
 } from './calibration-setup.ts';
-import { type Comparison, interval, known, type Section } from './comparison.ts';
+import { type CalibrationSection, compareInterval, type TruthComparison, valueOrInfinity } from './comparison.ts';
 
 interface NativeSize {
   connections: number;
@@ -51,15 +51,15 @@ const READ_EVERY_MS = 250;
 const WARM_UP_TOGETHER = 10;
 const LEAVE_TIMEOUT_MS = 15_000;
 
-export async function nativeMemory(size: NativeSize): Promise<Section> {
-  const rows: Comparison[] = [];
+export async function calibrateNativeMemory(size: NativeSize): Promise<CalibrationSection> {
+  const rows: TruthComparison[] = [];
   for (const kilobytes of size.kilobytes) {
     const bytes = kilobytes * 1024;
     const plan: ServerPlan = bytes > 0 ? { keep: { kind: 'native', bytes } } : {};
     for (let repeat = 0; repeat < size.repeats; repeat++) {
-      const { kept, low, high } = await withSetup(plan, (setup) => collected(setup, size));
-      const truth = known(kept?.slope) + HANDLES_BYTES + bytes;
-      rows.push(interval(`${kilobytes} KB of native memory: workers, 95 % interval`, truth, low, high));
+      const { kept, low, high } = await withCalibrationSetup(plan, (setup) => collected(setup, size));
+      const truth = valueOrInfinity(kept?.slope) + HANDLES_BYTES + bytes;
+      rows.push(compareInterval(`${kilobytes} KB of native memory: workers, 95 % interval`, truth, low, high));
     }
   }
   return {
@@ -71,13 +71,15 @@ export async function nativeMemory(size: NativeSize): Promise<Section> {
   };
 }
 
-export async function uncollectedMemory(size: UncollectedSize): Promise<Section> {
-  const { kept } = await withSetup({}, (setup) => collected(setup, TWIN));
-  const rows: Comparison[] = [];
+export async function calibrateUncollectedMemory(size: UncollectedSize): Promise<CalibrationSection> {
+  const { kept } = await withCalibrationSetup({}, (setup) => collected(setup, TWIN));
+  const rows: TruthComparison[] = [];
   for (const connections of size.connections) {
     for (let repeat = 0; repeat < size.repeats; repeat++) {
-      const { low, high } = await withSetup({}, (setup) => uncollected(setup, connections));
-      rows.push(interval(`${connections} connections: workers, 95 % interval`, known(kept?.slope), low, high));
+      const { low, high } = await withCalibrationSetup({}, (setup) => uncollected(setup, connections));
+      rows.push(
+        compareInterval(`${connections} connections: workers, 95 % interval`, valueOrInfinity(kept?.slope), low, high),
+      );
     }
   }
   return {
@@ -89,54 +91,62 @@ export async function uncollectedMemory(size: UncollectedSize): Promise<Section>
   };
 }
 
-async function collected(setup: Setup, { connections, plateaus }: Pick<NativeSize, 'connections' | 'plateaus'>) {
+async function collected(
+  setup: CalibrationSetup,
+  { connections, plateaus }: Pick<NativeSize, 'connections' | 'plateaus'>,
+) {
   const { control, fleet } = setup;
-  const sampler = samplerOf(setup);
-  await warmUp(setup, 1);
+  const sampler = createSetupSampler(setup);
+  await warmUpConnections(setup, 1);
   // Joins one connection from the start, as the probe of a run does.
-  await join(fleet, 1);
+  await joinClients(fleet, 1);
   const measurements = emptyMeasurements();
   await eachPlateau(setup, connections, plateaus, async () => {
-    const { layers, readings } = await readAtRest(control, sampler);
+    const { layers, readings } = await readMemoryAtRest(control, sampler);
     measurements.plateaus.push({ connections: fleet.status().connected, layers, readings });
   });
-  return headlineOf(measurements, sampler, connections);
+  return workerMemoryHeadline(measurements, sampler, connections);
 }
 
-async function uncollected(setup: Setup, connections: number) {
+async function uncollected(setup: CalibrationSetup, connections: number) {
   const { server, fleet } = setup;
   const sampler = new Sampler({ pids: () => ({ worker: [server.pid] }), connections: () => fleet.status().connected });
   for (let made = 0; made < connections; made += WARM_UP_TOGETHER) {
     const clients = await joinAll(fleet, WARM_UP_TOGETHER);
     await Promise.all(clients.map((client) => client.close()));
   }
-  await until(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, neverAborted);
+  await pollUntil(() => fleet.status().connected === 0, LEAVE_TIMEOUT_MS, neverAborted);
   const measurements = emptyMeasurements();
   measurements.control = false;
   await eachPlateau(setup, connections, UNCOLLECTED_PLATEAUS, async () => {
     const readings = [];
     for (let index = 0; index < READINGS; index++) {
       await delay(READ_EVERY_MS);
-      readings.push(valuesOf(await sampler.reading()));
+      readings.push(knownValues(await sampler.reading()));
     }
     measurements.plateaus.push({ connections: fleet.status().connected, layers: meansOf(readings), readings });
   });
-  return headlineOf(measurements, sampler, connections);
+  return workerMemoryHeadline(measurements, sampler, connections);
 }
 
-async function eachPlateau({ fleet }: Setup, connections: number, plateaus: number, read: () => Promise<void>) {
+async function eachPlateau(
+  { fleet }: CalibrationSetup,
+  connections: number,
+  plateaus: number,
+  read: () => Promise<void>,
+) {
   for (let step = 0; step < plateaus; step++) {
-    if (step > 0) await join(fleet, Math.round(connections / (plateaus - 1)));
+    if (step > 0) await joinClients(fleet, Math.round(connections / (plateaus - 1)));
     await read();
   }
 }
 
 /** Returns the memory of the workers with its interval, and the slope of V8's count. */
-export function headlineOf(measurements: Measurements, sampler: Sampler, peak: number) {
+export function workerMemoryHeadline(measurements: Measurements, sampler: Sampler, peak: number) {
   measurements.peakConnections = peak;
   const memory = memoryFigures(measurements, sampler);
   const result = perfectResult();
-  const cost = perConnectionOf({
+  const cost = memoryPerConnection({
     memory,
     run: { ...result.run, profile: 'remote' },
     connections: { ...result.connections, peak },
@@ -145,7 +155,7 @@ export function headlineOf(measurements: Measurements, sampler: Sampler, peak: n
   return {
     kept: memory.perConnectionBytes.workerKept,
     // Cuts the interval at zero, because a cost cannot be negative.
-    low: Math.max(0, known(workers?.low95)),
+    low: Math.max(0, valueOrInfinity(workers?.low95)),
     high: workers?.high95 ?? Number.NEGATIVE_INFINITY,
   };
 }

@@ -6,21 +6,21 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { decimals } from '../../report/text/format.ts';
-import { type Machine, machineLines } from '../bench-machine.ts';
-import { type Section, sectionSchema, summary } from './comparison.ts';
+import { type BenchMachine, machineLines } from '../bench-machine.ts';
+import { type CalibrationSection, calibrationSectionSchema, summarizeComparisons } from './comparison.ts';
 
-export const PAGE = join('docs', 'calibration.md');
-export const DATA = join('docs', 'calibration.json');
+export const CALIBRATION_PAGE = join('docs', 'calibration.md');
+export const CALIBRATION_DATA = join('docs', 'calibration.json');
 
 const documentSchema = z.object({
   machine: z.string(),
   versions: z.string(),
   /** Sections of the calibration. `measured`: date, commit, load, and the machine if it is not that of the document. */
-  sections: z.array(sectionSchema.extend({ measured: z.string() })),
+  sections: z.array(calibrationSectionSchema.extend({ measured: z.string() })),
 });
 type Calibration = z.infer<typeof documentSchema>;
 
-export interface Measured {
+export interface CalibrationTime {
   date: string;
   commit: string;
   /** Load average of the minute before the measurement. */
@@ -37,9 +37,9 @@ export function readCalibration(json: string): Calibration {
  * @param before the existing calibration; its sections stay unless they are measured again
  * @throws Error if it was measured with other versions
  */
-export function merged(
-  machine: Machine,
-  sections: (Section & { when: Measured })[],
+export function mergeCalibration(
+  machine: BenchMachine,
+  sections: (CalibrationSection & { when: CalibrationTime })[],
   before: Calibration | undefined,
 ): Calibration {
   const [thisMachine = '', versions = ''] = machineLines(machine);
@@ -60,13 +60,13 @@ export function merged(
   return { machine: where, versions, sections: [...all.values()] };
 }
 
-function measuredText({ date, commit, load, attempts }: Measured): string {
+function measuredText({ date, commit, load, attempts }: CalibrationTime): string {
   const attempt = attempts > 1 ? `, attempt ${attempts}` : '';
   return `${date}, commit ${commit}${attempt}, load average before: ${decimals(load, 2)}`;
 }
 
 /** Returns JSON with one line per row, so that diffs are readable. */
-export function serialized({ sections, ...rest }: Calibration): string {
+export function serializeCalibration({ sections, ...rest }: Calibration): string {
   const lines = (values: object[]) => `[\n${values.map((value) => JSON.stringify(value)).join(',\n')}\n]`;
   const written = sections.map(({ rows, ...section }) =>
     JSON.stringify({ ...section, rows: [] }).replace(/\[\]\}$/, () => `${lines(rows)}}`),
@@ -74,9 +74,9 @@ export function serialized({ sections, ...rest }: Calibration): string {
   return `${JSON.stringify({ ...rest, sections: [] }).replace(/\[\]\}$/, () => `[\n${written.join(',\n')}\n]}`)}\n`;
 }
 
-export function markdown({ machine, versions, sections }: Calibration): string {
+export function calibrationMarkdown({ machine, versions, sections }: Calibration): string {
   const bounded = sections.flatMap(({ title, rows }) =>
-    summary(rows).map((row, index) => [index === 0 ? title : '', ...row]),
+    summarizeComparisons(rows).map((row, index) => [index === 0 ? title : '', ...row]),
   );
   // Prints the common date and machine once. Parts with another date or machine have their own line.
   const elsewhere = /; on another machine: (.*)$/;
@@ -120,7 +120,7 @@ function tableLines(head: string[], rows: string[][]): string[] {
 }
 
 if (import.meta.main) {
-  const calibration = readCalibration(readFileSync(DATA, 'utf8'));
-  writeFileSync(DATA, serialized(calibration));
-  writeFileSync(PAGE, markdown(calibration));
+  const calibration = readCalibration(readFileSync(CALIBRATION_DATA, 'utf8'));
+  writeFileSync(CALIBRATION_DATA, serializeCalibration(calibration));
+  writeFileSync(CALIBRATION_PAGE, calibrationMarkdown(calibration));
 }

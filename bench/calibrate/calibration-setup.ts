@@ -3,17 +3,17 @@
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
-import { publish, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
+import { publishBroadcasts, type SentBroadcast, type UnsentBroadcast } from '../../plugin/run/broadcasts/publish.ts';
 import { Measurements } from '../../plugin/run/measurements/measurements.ts';
-import { until } from '../../plugin/run/wait.ts';
+import { pollUntil } from '../../plugin/run/wait.ts';
 import { ControlClients, Sampler } from '../../plugin/samplers/index.ts';
-import { attempt } from '../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { fleetSettings, joinAll } from '../../test/helpers/fleet.ts';
-import { type KnownProcess, startKnown } from './known-process.ts';
+import { type KnownProcess, startKnownProcess } from './known-process.ts';
 import type { KnownServerConfig, KnownServerStarted, KnownServerTruth } from './known-server.ts';
 
-export const TOKEN = 'token-of-the-calibration';
-export const ROOM = 'capacity';
+export const CALIBRATION_TOKEN = 'token-of-the-calibration';
+export const CALIBRATION_ROOM = 'capacity';
 
 /** Number of clients that connect at the same time. With more clients, the listen queue would be measured. */
 const TOGETHER = 100;
@@ -25,13 +25,13 @@ const DRAIN_TIMEOUT_MS = 15_000;
 export const neverAborted = new AbortController().signal;
 
 /** Assigns the server to the first core and the generator process to the second. */
-export async function pinApart({ server, fleet }: Setup): Promise<void> {
+export async function pinToSeparateCores({ server, fleet }: CalibrationSetup): Promise<void> {
   const { processes } = await fleet.snapshot();
   pin(server.pid, 0);
   for (const { pid } of processes) pin(pid, 1);
 }
 
-export interface Setup {
+export interface CalibrationSetup {
   server: KnownServer;
   control: ControlClients;
   fleet: Fleet;
@@ -41,23 +41,23 @@ export type ServerPlan = Omit<KnownServerConfig, 'token'>;
 type KnownServer = KnownProcess<KnownServerStarted, KnownServerTruth>;
 
 export function startKnownServer(config: ServerPlan, execArgv: string[] = []): Promise<KnownServer> {
-  return startKnown('known-server.ts', { ...config, token: TOKEN }, execArgv);
+  return startKnownProcess('known-server.ts', { ...config, token: CALIBRATION_TOKEN }, execArgv);
 }
 
 /**
  * Runs `work` with a new setup, and closes everything afterwards.
  * @param execArgv Node options for the server's process
  */
-export async function withSetup<T>(
+export async function withCalibrationSetup<T>(
   config: ServerPlan,
-  work: (setup: Setup) => Promise<T>,
+  work: (setup: CalibrationSetup) => Promise<T>,
   { execArgv = [] }: { execArgv?: string[] } = {},
 ): Promise<T> {
   const server = await startKnownServer(config, execArgv);
   let control: ControlClients | undefined;
   let fleet: Fleet | undefined;
   try {
-    control = await ControlClients.connect([server.started.controlUrl], TOKEN);
+    control = await ControlClients.connect([server.started.controlUrl], CALIBRATION_TOKEN);
     fleet = await Fleet.start(fleetSettings(server.started.url), 1);
     return await work({ server, control, fleet });
   } finally {
@@ -68,7 +68,7 @@ export async function withSetup<T>(
 }
 
 /** Connects clients. Resolves when all have joined the room. */
-export async function join(fleet: Fleet, count: number): Promise<void> {
+export async function joinClients(fleet: Fleet, count: number): Promise<void> {
   for (let joined = 0; joined < count; joined += TOGETHER) await joinAll(fleet, Math.min(TOGETHER, count - joined));
 }
 
@@ -77,13 +77,13 @@ export async function join(fleet: Fleet, count: number): Promise<void> {
  * the measured connections. Only a few are open at a time, because measured connections reuse the memory of closed
  * ones. A run does the same.
  */
-export async function warmUp({ fleet, control }: Setup, times: number): Promise<void> {
+export async function warmUpConnections({ fleet, control }: CalibrationSetup, times: number): Promise<void> {
   for (let batch = 0; batch < (times * WARM_UP_CONNECTIONS) / WARM_UP_TOGETHER; batch++) {
     const connections = await joinAll(fleet, WARM_UP_TOGETHER);
     await Promise.all(connections.map((connection) => connection.close()));
     if (batch % COLLECT_EVERY === 0) await control.gc();
   }
-  await until(() => fleet.status().connected === 0, DRAIN_TIMEOUT_MS, neverAborted);
+  await pollUntil(() => fleet.status().connected === 0, DRAIN_TIMEOUT_MS, neverAborted);
   await control.gc();
 }
 
@@ -91,14 +91,14 @@ export async function warmUp({ fleet, control }: Setup, times: number): Promise<
  * Publishes broadcasts like a run, and finalizes the ledger when all copies have arrived.
  * @returns measurements from which the product computes its figures
  */
-export async function broadcast(
-  { control, fleet }: Setup,
+export async function publishAndFinalize(
+  { control, fleet }: CalibrationSetup,
   plan: { count: number; intervalMs: number; receipts: number; bytes?: number; beforeSend?: (index: number) => void },
 ): Promise<Measurements> {
   const measurements = emptyMeasurements();
   const before = fleet.status().received;
   const schedule = {
-    destinations: Array.from({ length: plan.count }, () => ({ room: ROOM, via: 0 })),
+    destinations: Array.from({ length: plan.count }, () => ({ room: CALIBRATION_ROOM, via: 0 })),
     intervalMs: plan.intervalMs,
     bytes: plan.bytes ?? 1000,
     binary: false,
@@ -107,16 +107,22 @@ export async function broadcast(
   const unsent = ({ message }: UnsentBroadcast) => {
     throw new Error(message);
   };
-  const orders = await publish(
+  const orders = await publishBroadcasts(
     control,
     schedule,
     { beforeSend: plan.beforeSend, onSent: (broadcast) => sent.push(broadcast), onFailed: unsent },
     neverAborted,
   );
   await orders.settled();
-  await until(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, neverAborted);
+  await pollUntil(() => fleet.status().received - before >= plan.receipts, DRAIN_TIMEOUT_MS, neverAborted);
   measurements.frozen = await fleet.freeze(
-    sent.map(({ seq, worker, sentAtUs, intendedAtUs }) => ({ seq, room: ROOM, worker, sentAtUs, intendedAtUs })),
+    sent.map(({ seq, worker, sentAtUs, intendedAtUs }) => ({
+      seq,
+      room: CALIBRATION_ROOM,
+      worker,
+      sentAtUs,
+      intendedAtUs,
+    })),
   );
   return measurements;
 }
@@ -134,12 +140,12 @@ export function emptyMeasurements(): Measurements {
       ratePerSec: null,
       messages: [],
     },
-    rooms: { name: ROOM, count: 1, perConnection: 1, order: 'turn', seed: 1 },
+    rooms: { name: CALIBRATION_ROOM, count: 1, perConnection: 1, order: 'turn', seed: 1 },
     connection: { transports: ['websocket'] },
   });
 }
 
-export function samplerOf({ server, control, fleet }: Setup): Sampler {
+export function createSetupSampler({ server, control, fleet }: CalibrationSetup): Sampler {
   return new Sampler({
     pids: () => ({ worker: [server.pid] }),
     connections: () => fleet.status().connected,
@@ -153,7 +159,8 @@ export function samplerOf({ server, control, fleet }: Setup): Sampler {
  * without permission.
  */
 function pin(pid: number, core: number): void {
-  const run = (program: string, ...args: string[]) => attempt(() => execFileSync(program, args, { stdio: 'ignore' }));
+  const run = (program: string, ...args: string[]) =>
+    tryOrUndefined(() => execFileSync(program, args, { stdio: 'ignore' }));
   if (core < cpus().length) run('taskset', '-cp', String(core), String(pid));
   run('chrt', '-fp', '1', String(pid));
 }

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { decimals, integer } from '../../report/text/format.ts';
 
 /** Allowed error of a measurement. The larger of both parts applies. */
-export interface Bound {
+export interface ErrorBound {
   /** Allowed error in the unit of the row. */
   absolute?: number;
   /** Allowed error as a share of the true value. */
@@ -24,56 +24,66 @@ const comparisonSchema = z.object({
   bound: z.string(),
   ok: z.boolean(),
 });
-export type Comparison = z.output<typeof comparisonSchema>;
-export type Unit = Comparison['unit'];
+export type TruthComparison = z.output<typeof comparisonSchema>;
+export type ComparisonUnit = TruthComparison['unit'];
 
 const AT_MOST = 'at most';
 const EXACT = 'exact';
 
 /** Section of the calibration: rows with an explanation. */
-export const sectionSchema = z.object({ title: z.string(), text: z.string(), rows: z.array(comparisonSchema) });
-export type Section = z.output<typeof sectionSchema>;
+export const calibrationSectionSchema = z.object({
+  title: z.string(),
+  text: z.string(),
+  rows: z.array(comparisonSchema),
+});
+export type CalibrationSection = z.output<typeof calibrationSectionSchema>;
 
-export function near(what: string, unit: Unit, truth: number, measured: number, bound: Bound): Comparison {
+export function compareWithin(
+  what: string,
+  unit: ComparisonUnit,
+  truth: number,
+  measured: number,
+  bound: ErrorBound,
+): TruthComparison {
   const { absolute = 0, share = 0 } = bound;
   const ok = Math.abs(measured - truth) <= Math.max(absolute, share * Math.abs(truth));
   return { what, unit, truth, measured, bound: describe(bound, unit), ok };
 }
 
-export function exactly(what: string, truth: number, measured: number): Comparison {
+export function compareExactly(what: string, truth: number, measured: number): TruthComparison {
   return { what, unit: 'count', truth, measured, bound: EXACT, ok: truth === measured };
 }
 
 /** Compares a measured value with an upper bound. Used if the exact value is unknown. */
-export function atMost(what: string, unit: Unit, truth: number, measured: number): Comparison {
+export function compareAtMost(what: string, unit: ComparisonUnit, truth: number, measured: number): TruthComparison {
   return { what, unit, truth, measured, bound: AT_MOST, ok: measured <= truth };
 }
 
 /** Checks that a measured interval contains the true value. */
-export function interval(what: string, truth: number, low: number, high: number): Comparison {
+export function compareInterval(what: string, truth: number, low: number, high: number): TruthComparison {
   const ok = low <= truth && truth <= high;
   const measured = (low + high) / 2;
   return { what, unit: 'bytes', truth, measured, bound: `± ${inUnit((high - low) / 2, 'bytes')}`, ok };
 }
 
 /** Returns the value. A missing value becomes `Infinity`, which violates every bound. */
-export function known(value: number | null | undefined): number {
+export function valueOrInfinity(value: number | null | undefined): number {
   return value ?? Number.POSITIVE_INFINITY;
 }
 
 export const TABLE_HEAD = ['what', 'true value', 'measured', 'error', 'bound', 'ok'];
 
-export function cells({ what, unit, truth, measured, bound, ok }: Comparison): string[] {
+export function comparisonCells({ what, unit, truth, measured, bound, ok }: TruthComparison): string[] {
   const error = bound === AT_MOST ? '–' : errorText(truth, measured, unit);
   return [what, inUnit(truth, unit), inUnit(measured, unit), error, bound, ok ? 'yes' : 'NO'];
 }
 
 /** Summarizes the rows by kind of bound: largest error, bound, and number of rows within the bound. */
-export function summary(rows: Comparison[]): string[][] {
+export function summarizeComparisons(rows: TruthComparison[]): string[][] {
   const kinds = Map.groupBy(rows, ({ unit, bound }) => `${unit} ${bound.replace(/\d/g, '')}`);
   return [...kinds.values()].map((rowsOfKind) => {
     const worst = rowsOfKind.reduce((left, right) => (errorOf(right) > errorOf(left) ? right : left));
-    const [what = '', truth = '', measured = ''] = cells(worst);
+    const [what = '', truth = '', measured = ''] = comparisonCells(worst);
     const kept = rowsOfKind.filter(({ ok }) => ok).length;
     const equal = worst.bound === EXACT && kept === rowsOfKind.length;
     const shown = equal ? [`${kept} counts`, '–', 'equal'] : [what, truth, measured];
@@ -81,12 +91,12 @@ export function summary(rows: Comparison[]): string[][] {
   });
 }
 
-function errorOf({ truth, measured, bound, ok }: Comparison): number {
+function errorOf({ truth, measured, bound, ok }: TruthComparison): number {
   if (!ok) return Number.POSITIVE_INFINITY;
   return bound === AT_MOST ? measured - truth : Math.abs(measured - truth);
 }
 
-function errorText(truth: number, measured: number, unit: Unit): string {
+function errorText(truth: number, measured: number, unit: ComparisonUnit): string {
   const error = measured - truth;
   if (error === 0) return '0';
   const sign = error > 0 ? '+' : '';
@@ -95,7 +105,7 @@ function errorText(truth: number, measured: number, unit: Unit): string {
   return `${sign}${inUnit(error, unit)}${share}`;
 }
 
-function inUnit(value: number, unit: Unit): string {
+function inUnit(value: number, unit: ComparisonUnit): string {
   if (!Number.isFinite(value)) return 'nothing';
   if (unit === 'ms') return `${decimals(value, 2)} ms`;
   if (unit === '%') return `${decimals(value, 1)} %`;
@@ -105,7 +115,7 @@ function inUnit(value: number, unit: Unit): string {
   return unit === 'bytes' ? `${integer(value)} B` : integer(value);
 }
 
-function describe({ absolute, share }: Bound, unit: Unit): string {
+function describe({ absolute, share }: ErrorBound, unit: ComparisonUnit): string {
   const texts = [
     ...(absolute === undefined ? [] : [inUnit(absolute, unit)]),
     ...(share === undefined ? [] : [`${decimals(share * 100, share < 0.01 ? 1 : 0)} %`]),

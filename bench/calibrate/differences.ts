@@ -1,12 +1,18 @@
 /**
- * Calibrates `compare` with alternating runs, as in `study A B`. It must detect a server that is slower and larger by a
+ * Calibrates `compareSets` with alternating runs, as in `study A B`. It must detect a server that is slower and larger by a
  * known share, and must find no difference between halves of equal runs.
  */
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
-import { compare } from '../../report/compare/compare.ts';
+import { compareSets } from '../../report/compare/compare.ts';
 import { startRun } from '../../test/helpers/run.ts';
-import { ROOM, type ServerPlan, startKnownServer, TOKEN } from './calibration-setup.ts';
-import { atMost, type Comparison, exactly, known, type Section } from './comparison.ts';
+import { CALIBRATION_ROOM, CALIBRATION_TOKEN, type ServerPlan, startKnownServer } from './calibration-setup.ts';
+import {
+  type CalibrationSection,
+  compareAtMost,
+  compareExactly,
+  type TruthComparison,
+  valueOrInfinity,
+} from './comparison.ts';
 import type { KnownServerStarted } from './known-server.ts';
 
 const SIZE = { connections: 1000, broadcasts: 100, broadcastSeconds: 0.2, holdSeconds: 10 };
@@ -27,7 +33,7 @@ const CPU_MESSAGE = 'cpu.worker.broadcastMicrosecondsPerMessage';
 const MAX_FALSE_SHARE = 0.05;
 
 /** Measures the differences. Needs 3 × `RUNS` + 1 runs of 70 seconds. */
-export async function differences(): Promise<Section> {
+export async function calibrateDifferences(): Promise<CalibrationSection> {
   const pilot = await artilleryRun(SIZE, REFERENCE);
   const changed = changedBy(pilot);
   const sides: Record<'reference' | 'twin' | 'changed', Result[]> = { reference: [], twin: [], changed: [] };
@@ -51,7 +57,7 @@ export async function differences(): Promise<Section> {
 }
 
 function changedBy({ memory, cpu }: Result): ServerPlan {
-  const slope = known(
+  const slope = valueOrInfinity(
     MEMORY.map((path) => memory.perConnectionBytes[path.split('.')[2] as string]?.slope).find(Boolean),
   );
   const worker = cpu.worker;
@@ -59,19 +65,19 @@ function changedBy({ memory, cpu }: Result): ServerPlan {
     keep: { kind: 'buffer', bytes: Math.round(KEEP_BYTES + LARGER * slope) },
     delaysMs: [[0, DELAY_MS * (1 + SLOWER)]],
     // Seconds per thousand connects are equal to milliseconds per connect.
-    connectCpuUs: BUSIER * 1000 * known(worker?.rampSecondsPerThousandConnects),
-    copyCpuUs: BUSIER * known(worker?.broadcastMicrosecondsPerMessage),
+    connectCpuUs: BUSIER * 1000 * valueOrInfinity(worker?.rampSecondsPerThousandConnects),
+    copyCpuUs: BUSIER * valueOrInfinity(worker?.broadcastMicrosecondsPerMessage),
   };
 }
 
-function detectedRows(reference: Result[], changed: Result[]): Comparison[] {
-  const { figures } = compare([
+function detectedRows(reference: Result[], changed: Result[]): TruthComparison[] {
+  const { figures } = compareSets([
     { name: 'reference', results: reference },
     { name: 'changed', results: changed },
   ]);
   const row = (what: string, paths: string[]) => {
     const figure = figures.find(({ path }) => paths.includes(path));
-    return exactly(`${what}: worse`, 1, figure?.differences[0]?.answer === 'worse' ? 1 : 0);
+    return compareExactly(`${what}: worse`, 1, figure?.differences[0]?.answer === 'worse' ? 1 : 0);
   };
   return [
     row(`one way p99, ${100 * SLOWER} % slower`, [P99]),
@@ -81,21 +87,23 @@ function detectedRows(reference: Result[], changed: Result[]): Comparison[] {
   ];
 }
 
-function falseDifferenceRows(equal: Result[]): Comparison[] {
-  const all = halvesOf(equal);
+function falseDifferenceRows(equal: Result[]): TruthComparison[] {
+  const all = divisionsIntoHalves(equal);
   const falsePositives = all.filter(([half, otherHalf]) => {
-    const { figures } = compare([
+    const { figures } = compareSets([
       { name: 'half', results: half },
       { name: 'other half', results: otherHalf },
     ]);
     return figures.some(({ differences: [difference] }) => isDifferent(difference?.answer));
   }).length;
   const allowed = Math.floor(MAX_FALSE_SHARE * all.length);
-  return [atMost(`${all.length} comparisons of equal runs: with a difference`, 'count', allowed, falsePositives)];
+  return [
+    compareAtMost(`${all.length} comparisons of equal runs: with a difference`, 'count', allowed, falsePositives),
+  ];
 }
 
 /** Returns every division of an even number of values into two halves, without repetition. */
-export function halvesOf<T>(values: T[]): [T[], T[]][] {
+export function divisionsIntoHalves<T>(values: T[]): [T[], T[]][] {
   const chosen = (from: number, count: number): number[][] =>
     count === 0
       ? [[]]
@@ -154,7 +162,7 @@ function scriptOf(
       engines: { 'socketio-capacity': {} },
       plugins: {
         'socketio-capacity': {
-          control: { urls: [controlUrl], token: TOKEN },
+          control: { urls: [controlUrl], token: CALIBRATION_TOKEN },
           singleRoundTrips: 5,
           hold,
           broadcasts: { count, interval },
@@ -163,6 +171,8 @@ function scriptOf(
       },
       phases: Array.from({ length: RAMPS }, () => ramp).flat(),
     },
-    scenarios: [{ engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: ROOM }] }, { hold: true }] }],
+    scenarios: [
+      { engine: 'socketio-capacity', flow: [{ emit: ['join_room', { clientKey: CALIBRATION_ROOM }] }, { hold: true }] },
+    ],
   };
 }

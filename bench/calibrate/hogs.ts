@@ -6,15 +6,22 @@ import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { latencyFigures } from '../../plugin/result/delivery/assemble-latency.ts';
 import { MachineWatch, readProcesses, sharesBetween } from '../../plugin/samplers/index.ts';
-import { broadcast, join, withSetup } from './calibration-setup.ts';
-import { atMost, type Bound, type Comparison, known, near, type Section } from './comparison.ts';
+import { joinClients, publishAndFinalize, withCalibrationSetup } from './calibration-setup.ts';
+import {
+  type CalibrationSection,
+  compareAtMost,
+  compareWithin,
+  type ErrorBound,
+  type TruthComparison,
+  valueOrInfinity,
+} from './comparison.ts';
 
 interface HogSize {
   receivers: number;
   broadcasts: number;
   /** Shares of all CPUs that the other programs use. Some are below the limit for comparing times, some above. */
   shares: number[];
-  bound: Bound;
+  bound: ErrorBound;
   /** Allowed factor of the p50 with the smallest share, relative to a quiet machine. */
   slower: number;
 }
@@ -23,14 +30,14 @@ const INTERVAL_MS = 100;
 const PERIOD_MS = 20;
 const WARM_UP = 5;
 
-export async function hogs(size: HogSize): Promise<Section> {
+export async function calibrateHogs(size: HogSize): Promise<CalibrationSection> {
   const quiet = await measureWith(size, 0);
-  const rows: Comparison[] = [];
+  const rows: TruthComparison[] = [];
   for (const [index, share] of size.shares.entries()) {
     const { usedPercent, foundPercent, p50Ms } = await measureWith(size, share);
     const name = `hogs of ${100 * share} % of all CPUs`;
-    rows.push(near(`${name}: what they used`, '%', usedPercent, foundPercent, size.bound));
-    if (index === 0) rows.push(atMost(`${name}: latency, p50`, 'ms', quiet.p50Ms * size.slower, p50Ms));
+    rows.push(compareWithin(`${name}: what they used`, '%', usedPercent, foundPercent, size.bound));
+    if (index === 0) rows.push(compareAtMost(`${name}: latency, p50`, 'ms', quiet.p50Ms * size.slower, p50Ms));
   }
   return {
     title: 'Other programs',
@@ -43,8 +50,8 @@ export async function hogs(size: HogSize): Promise<Section> {
 
 /** Measures with a new server and a new generator process. */
 function measureWith({ receivers, broadcasts }: HogSize, share: number) {
-  return withSetup({}, async (setup) => {
-    await join(setup.fleet, receivers);
+  return withCalibrationSetup({}, async (setup) => {
+    await joinClients(setup.fleet, receivers);
     const programs = share === 0 ? [] : Array.from({ length: availableParallelism() }, () => startHog(share));
     try {
       await Promise.all(programs.map((program) => once(program, 'spawn')));
@@ -54,7 +61,11 @@ function measureWith({ receivers, broadcasts }: HogSize, share: number) {
         [...(await readProcesses(pids, { pss: false })).values()].reduce((sum, { cpuUs = 0 }) => sum + cpuUs, 0);
       const count = broadcasts + WARM_UP;
       const [from, before] = [await watch.totals(), await used()];
-      const measurements = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * receivers });
+      const measurements = await publishAndFinalize(setup, {
+        count,
+        intervalMs: INTERVAL_MS,
+        receipts: count * receivers,
+      });
       const [to, after] = [await watch.totals(), await used()];
       measurements.frozen = measurements.frozen.filter(({ seq }) => seq > WARM_UP);
       const shares = from && to && sharesBetween(from, to);
@@ -62,8 +73,8 @@ function measureWith({ receivers, broadcasts }: HogSize, share: number) {
       const found = shares?.programs.find(({ name }) => name.endsWith('hog.js'));
       return {
         usedPercent: (after - before) / 1e4 / seconds / cores,
-        foundPercent: share === 0 ? 0 : (100 * known(found?.cores)) / cores,
-        p50Ms: known(latencyFigures(measurements).oneWayMs?.p50),
+        foundPercent: share === 0 ? 0 : (100 * valueOrInfinity(found?.cores)) / cores,
+        p50Ms: valueOrInfinity(latencyFigures(measurements).oneWayMs?.p50),
       };
     } finally {
       for (const program of programs) program.kill('SIGKILL');

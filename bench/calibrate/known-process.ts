@@ -5,8 +5,8 @@
 import { fork, type Serializable } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { endChild } from '../../protocol/base/end-child.ts';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
+import { stopChildProcess } from '../../protocol/base/stop-child-process.ts';
 import { firstMessage } from '../wait-for-message.ts';
 
 const CLOSE_TIMEOUT_MS = 5000;
@@ -18,7 +18,7 @@ const CLOSE_TIMEOUT_MS = 5000;
  * @param start returns the server's addresses; `truth` returns the object to which the server adds its true values
  * since the last request
  */
-export async function serve<Config, Started, Truth>(
+export async function serveKnownProcess<Config, Started, Truth>(
   nothing: () => Truth,
   start: (config: Config, truth: () => Truth) => Promise<Started>,
 ): Promise<void> {
@@ -51,7 +51,7 @@ export interface KnownProcess<Started, Truth> {
  * @param execArgv options of Node
  * @throws Error if the server ends instead of starting; its own error is on stderr
  */
-export async function startKnown<Started, Truth>(
+export async function startKnownProcess<Started, Truth>(
   module: string,
   config: object,
   execArgv: string[] = [],
@@ -68,6 +68,6 @@ export async function startKnown<Started, Truth>(
       const [truth] = await answer;
       return truth as Truth;
     },
-    close: onlyOnce(() => endChild(child, () => child.disconnect(), CLOSE_TIMEOUT_MS)),
+    close: onlyOnce(() => stopChildProcess(child, () => child.disconnect(), CLOSE_TIMEOUT_MS)),
   };
 }

@@ -7,9 +7,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import { type Broadcast, EVENTS, type JoinRoom } from '../../protocol/wire/events.ts';
+import { type BroadcastMessage, CONTRACT_EVENTS, type JoinRoomMessage } from '../../protocol/wire/events.ts';
 import { instrument } from '../../server/instrument.ts';
-import { serve } from './known-process.ts';
+import { serveKnownProcess } from './known-process.ts';
 
 export interface KnownServerConfig {
   token: string;
@@ -44,7 +44,7 @@ export interface KnownServerStarted {
 }
 
 /** Copy of a broadcast that was passed to the socket of its receiver. */
-export interface Copy {
+export interface SentCopy {
   seq: number;
   worker: string;
   publisher: string;
@@ -53,7 +53,7 @@ export interface Copy {
 }
 
 export interface KnownServerTruth {
-  copies: Copy[];
+  copies: SentCopy[];
 }
 
 /**
@@ -68,7 +68,7 @@ const SPEND_EVERY_MS = 10;
 const BURN_STEPS = 100_000;
 let owedCpuUs = 0;
 
-await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServerStarted> => {
+await serveKnownProcess(nothing, async (config: KnownServerConfig, truth): Promise<KnownServerStarted> => {
   const {
     token,
     keep,
@@ -90,7 +90,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
     if (garbageBytes > 0) doublesOf(garbageBytes);
     if (keepsByPlace) socket.data.places = [keep2(), keep8(), keep32()];
     if (keep) socket.data.kept = ALLOCATE[keep.kind](keep.bytes);
-    socket.on(EVENTS.joinRoom, (request: JoinRoom, ack?: (answer: object) => void) => {
+    socket.on(CONTRACT_EVENTS.joinRoom, (request: JoinRoomMessage, ack?: (answer: object) => void) => {
       const room = typeof request === 'string' ? request : request.clientKey;
       const worker = workerOf.get(socket.id) ?? `w${workerOf.size % delaysMs.length}`;
       workerOf.set(socket.id, worker);
@@ -102,7 +102,7 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
   if (idleCpuUsPerSec > 0) spend(() => idleCpuUsPerSec * io.engine.clientsCount);
   const { controlPort } = await instrument(io, { token, worker: 'w0', profile: true });
 
-  const deliver = (socket: Socket, message: Broadcast) => {
+  const deliver = (socket: Socket, message: BroadcastMessage) => {
     if (!socket.connected) return;
     if (copyCpuUs > 0) burn(copyCpuUs);
     if (!isProbe(socket)) {
@@ -114,11 +114,11 @@ await serve(nothing, async (config: KnownServerConfig, truth): Promise<KnownServ
       const buffer = bufferOf(perCopy.bytes);
       setTimeout(() => buffer.length, perCopy.forMs);
     }
-    socket.emit(EVENTS.broadcast, message);
+    socket.emit(CONTRACT_EVENTS.broadcast, message);
   };
   const { adapter } = io.of('/');
   adapter.broadcast = (packet, { rooms }) => {
-    const message = packet.data[1] as Broadcast;
+    const message = packet.data[1] as BroadcastMessage;
     const members = [...rooms].flatMap((room) => [...(adapter.rooms.get(room) ?? [])]);
     const sharedMs = -sharedDelayMs * Math.log(1 - Math.random());
     for (const [index, id] of members.entries()) {

@@ -2,22 +2,30 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { loadavg } from 'node:os';
 import { z } from 'zod';
-import { table } from '../../report/text/table.ts';
+import { tableLines } from '../../report/text/table.ts';
 import { namesOption, runCommand } from '../bench-command.ts';
 import { describeMachine } from '../bench-machine.ts';
-import { inService } from './calibrate-in-service.ts';
-import { inspector } from './calibrate-inspector.ts';
-import { latency } from './calibrate-latency.ts';
-import { memory } from './calibrate-memory.ts';
-import { nativeMemory, uncollectedMemory } from './calibrate-native-memory.ts';
-import { places } from './calibrate-places.ts';
-import { DATA, type Measured, markdown, merged, PAGE, readCalibration, serialized } from './calibration-report.ts';
-import { cells, type Section, TABLE_HEAD } from './comparison.ts';
-import { costIntervals } from './coverage/cost-coverage.ts';
-import { latencyIntervals } from './coverage/latency-coverage.ts';
-import { memoryIntervals } from './coverage/memory-coverage.ts';
-import { differences } from './differences.ts';
-import { hogs } from './hogs.ts';
+import { calibrateInService } from './calibrate-in-service.ts';
+import { calibrateInspector } from './calibrate-inspector.ts';
+import { calibrateLatency } from './calibrate-latency.ts';
+import { calibrateMemory } from './calibrate-memory.ts';
+import { calibrateNativeMemory, calibrateUncollectedMemory } from './calibrate-native-memory.ts';
+import { calibrateCodePlaces } from './calibrate-places.ts';
+import {
+  CALIBRATION_DATA,
+  CALIBRATION_PAGE,
+  type CalibrationTime,
+  calibrationMarkdown,
+  mergeCalibration,
+  readCalibration,
+  serializeCalibration,
+} from './calibration-report.ts';
+import { type CalibrationSection, comparisonCells, TABLE_HEAD } from './comparison.ts';
+import { costIntervalCoverage } from './coverage/cost-coverage.ts';
+import { latencyIntervalCoverage } from './coverage/latency-coverage.ts';
+import { memoryIntervalCoverage } from './coverage/memory-coverage.ts';
+import { calibrateDifferences } from './differences.ts';
+import { calibrateHogs } from './hogs.ts';
 import { studyDifferences } from './study-differences.ts';
 
 const TIME_BOUND = { absolute: 1, share: 0.01 };
@@ -25,7 +33,7 @@ const MEMORY_BOUND = { share: 0.02 };
 
 const PARTS = {
   memory: () =>
-    memory({
+    calibrateMemory({
       connections: 4000,
       plateaus: 9,
       kinds: ['buffer', 'heap'],
@@ -33,34 +41,36 @@ const PARTS = {
       warmUps: 3,
       bound: MEMORY_BOUND,
     }),
-  'native-memory': () => nativeMemory({ connections: 1000, plateaus: 6, kilobytes: [0, 2, 4, 8], repeats: 3 }),
-  'uncollected-memory': () => uncollectedMemory({ connections: [100, 200, 400], repeats: 5 }),
+  'native-memory': () => calibrateNativeMemory({ connections: 1000, plateaus: 6, kilobytes: [0, 2, 4, 8], repeats: 3 }),
+  'uncollected-memory': () => calibrateUncollectedMemory({ connections: [100, 200, 400], repeats: 5 }),
   inspector: () =>
-    inspector({
+    calibrateInspector({
       connections: [100, 400],
       kilobytes: [0, 4],
       plateaus: 5,
       bound: { absolute: 1024, share: 0.02 },
       nodes: process.env.CALIBRATE_NODES?.split(':'),
     }),
-  places: () => places({ connections: 400, connectCpuUs: 2000, bound: { share: 0.1 }, cpuBound: { share: 0.2 } }),
-  'in-service': inService,
-  latency: () => latency({ receivers: 200, broadcasts: 20, cases: ['uniform', 'byWorker'], bound: TIME_BOUND }),
+  places: () =>
+    calibrateCodePlaces({ connections: 400, connectCpuUs: 2000, bound: { share: 0.1 }, cpuBound: { share: 0.2 } }),
+  'in-service': calibrateInService,
+  latency: () =>
+    calibrateLatency({ receivers: 200, broadcasts: 20, cases: ['uniform', 'byWorker'], bound: TIME_BOUND }),
   hogs: () =>
-    hogs({
+    calibrateHogs({
       receivers: 200,
       broadcasts: 50,
       shares: [0.15, 0.3, 0.5],
       bound: { absolute: 2, share: 0.05 },
       slower: 1.5,
     }),
-  'latency-intervals': latencyIntervals,
-  'memory-intervals': () => memoryIntervals(1000),
-  'cost-intervals': costIntervals,
+  'latency-intervals': latencyIntervalCoverage,
+  'memory-intervals': () => memoryIntervalCoverage(1000),
+  'cost-intervals': costIntervalCoverage,
   'study-differences': async () => studyDifferences(200),
   // This part takes twenty minutes.
-  differences,
-} satisfies Record<string, () => Promise<Section>>;
+  differences: calibrateDifferences,
+} satisfies Record<string, () => Promise<CalibrationSection>>;
 type Part = keyof typeof PARTS;
 const PART_NAMES = Object.keys(PARTS) as Part[];
 
@@ -85,11 +95,11 @@ await runCommand({
 
 async function calibrate({ only, write }: { only: Part[]; write: boolean }): Promise<void> {
   const machine = describeMachine(PACKAGES);
-  const sections: (Section & { when: Measured })[] = [];
-  const keepsOthers = only.length < PART_NAMES.length && existsSync(DATA);
-  const before = keepsOthers ? readCalibration(readFileSync(DATA, 'utf8')) : undefined;
+  const sections: (CalibrationSection & { when: CalibrationTime })[] = [];
+  const keepsOthers = only.length < PART_NAMES.length && existsSync(CALIBRATION_DATA);
+  const before = keepsOthers ? readCalibration(readFileSync(CALIBRATION_DATA, 'utf8')) : undefined;
   // Checks the versions before the measurements, which take half an hour.
-  if (write) merged(machine, sections, before);
+  if (write) mergeCalibration(machine, sections, before);
   for (const name of only) {
     const load = loadavg()[0] as number;
     const { section, attempts } = await measured(name);
@@ -97,7 +107,7 @@ async function calibrate({ only, write }: { only: Part[]; write: boolean }): Pro
     const commit = machine.gitCommit?.slice(0, 12) ?? 'unknown';
     sections.push({ ...section, when: { date, commit, load, attempts } });
     console.log(`${section.title}${attempts > 1 ? ` (attempt ${attempts})` : ''}`);
-    console.log(`${table(TABLE_HEAD, section.rows.map(cells), '  ').join('\n')}\n`);
+    console.log(`${tableLines(TABLE_HEAD, section.rows.map(comparisonCells), '  ').join('\n')}\n`);
   }
   const missed = sections.flatMap(({ title, rows }) =>
     rows.filter(({ ok }) => !ok).map(({ what }) => `${title}: ${what}`),
@@ -106,19 +116,19 @@ async function calibrate({ only, write }: { only: Part[]; write: boolean }): Pro
   console.log(missed.length === 0 ? `All ${bounds} bounds are kept.` : `Missed: ${missed.join('; ')}`);
   if (missed.length > 0) process.exitCode = 1;
   if (write) {
-    const calibration = merged(machine, sections, before);
-    writeFileSync(DATA, serialized(calibration));
-    writeFileSync(PAGE, markdown(calibration));
-    console.log(`Written to ${PAGE} and ${DATA}`);
+    const calibration = mergeCalibration(machine, sections, before);
+    writeFileSync(CALIBRATION_DATA, serializeCalibration(calibration));
+    writeFileSync(CALIBRATION_PAGE, calibrationMarkdown(calibration));
+    console.log(`Written to ${CALIBRATION_PAGE} and ${CALIBRATION_DATA}`);
   }
 }
 
-async function measured(name: Part): Promise<{ section: Section; attempts: number }> {
+async function measured(name: Part): Promise<{ section: CalibrationSection; attempts: number }> {
   for (let attempts = 1; ; attempts++) {
     const section = await PARTS[name]();
     const missed = section.rows.filter(({ ok }) => !ok);
     if (attempts === MAX_ATTEMPTS || NEVER_RETRIED.includes(name) || missed.length === 0) return { section, attempts };
     console.log(`${section.title}: missed in attempt ${attempts}`);
-    console.log(`${table(TABLE_HEAD, missed.map(cells), '  ').join('\n')}\n`);
+    console.log(`${tableLines(TABLE_HEAD, missed.map(comparisonCells), '  ').join('\n')}\n`);
   }
 }

@@ -4,21 +4,21 @@
  */
 
 import { setTimeout as delay } from 'node:timers/promises';
-import { beginsPart } from '../../plugin/run/broadcasts/window.ts';
-import { readAtRest } from '../../plugin/run/memory/readings.ts';
-import { until } from '../../plugin/run/wait.ts';
-import { Windows } from '../../plugin/run/windows/cpu-window.ts';
-import { measureIdle, measureUnloaded } from '../../plugin/run/windows/idle-windows.ts';
+import { isFirstOfPart } from '../../plugin/run/broadcasts/window.ts';
+import { readMemoryAtRest } from '../../plugin/run/memory/readings.ts';
+import { pollUntil } from '../../plugin/run/wait.ts';
+import { ConsecutiveWindows } from '../../plugin/run/windows/cpu-window.ts';
+import { measureIdleCpu, measureUnloadedCpu } from '../../plugin/run/windows/idle-windows.ts';
 import { beginRampWindow } from '../../plugin/run/windows/ramp-window.ts';
-import { valuesOf } from '../../plugin/samplers/index.ts';
+import { knownValues } from '../../plugin/samplers/index.ts';
 import {
-  broadcast,
+  type CalibrationSetup,
+  createSetupSampler,
   emptyMeasurements,
-  join,
+  joinClients,
   neverAborted,
-  type Setup,
-  samplerOf,
-  warmUp,
+  publishAndFinalize,
+  warmUpConnections,
 } from './calibration-setup.ts';
 
 interface ShortRunSize {
@@ -35,56 +35,56 @@ interface ShortRunSize {
 const COUNT_TIMEOUT_MS = 10_000;
 
 /** Runs the measurement. The connections stay open. */
-export async function shortRun(setup: Setup, size: ShortRunSize) {
+export async function shortRun(setup: CalibrationSetup, size: ShortRunSize) {
   const { control, fleet } = setup;
-  await warmUp(setup, size.warmUps);
+  await warmUpConnections(setup, size.warmUps);
   const measurements = emptyMeasurements();
-  const sampler = samplerOf(setup);
+  const sampler = createSetupSampler(setup);
   const population = { connections: () => fleet.status().connected, made: () => fleet.status() };
   const idle = { sampler, population, control, config: { hold: size.holdSeconds }, measurements, signal: neverAborted };
   const stage = (name: string) => measurements.stages.push({ name, t: sampler.seconds() });
   const plateau = async () => {
-    const inService = valuesOf(await sampler.reading());
+    const inService = knownValues(await sampler.reading());
     measurements.plateaus.push({
       connections: population.connections(),
       inService,
-      layers: (await readAtRest(control, sampler)).layers,
+      layers: (await readMemoryAtRest(control, sampler)).layers,
     });
   };
   sampler.start();
   try {
     stage('baseline');
     await plateau();
-    await measureUnloaded(idle);
+    await measureUnloadedCpu(idle);
     let joined = 0;
     for (let step = 1; step < size.plateaus; step++) {
       stage('ramp');
       const ramp = await beginRampWindow({ sampler, population, signal: neverAborted }, 0);
       const more = Math.round(size.connections / (size.plateaus - 1));
-      await join(fleet, more);
+      await joinClients(fleet, more);
       joined += more;
       // Waits for the generator's count, which is updated shortly after the joins.
-      await until(() => population.connections() === joined, COUNT_TIMEOUT_MS, neverAborted);
+      await pollUntil(() => population.connections() === joined, COUNT_TIMEOUT_MS, neverAborted);
       measurements.cpu.ramps.push(await ramp.end());
       stage('plateau');
       await plateau();
     }
     measurements.peakConnections = population.connections();
     stage('hold');
-    await measureIdle(idle);
+    await measureIdleCpu(idle);
     stage('broadcasts');
     const { received } = fleet.status();
-    const windows = new Windows({ sampler, population }, () => fleet.status().received - received);
+    const windows = new ConsecutiveWindows({ sampler, population }, () => fleet.status().received - received);
     const receipts = size.broadcasts.count * population.connections();
     const beforeSend = (index: number) => {
-      if (beginsPart(index, size.broadcasts.count)) void windows.next();
+      if (isFirstOfPart(index, size.broadcasts.count)) void windows.next();
     };
-    const { sent, frozen } = await broadcast(setup, { ...size.broadcasts, receipts, beforeSend });
+    const { sent, frozen } = await publishAndFinalize(setup, { ...size.broadcasts, receipts, beforeSend });
     stage('drain');
     await delay(size.drainMs);
     measurements.cpu.broadcasts = await windows.end();
-    measurements.inServiceAfterBroadcasts = valuesOf(await sampler.reading());
-    measurements.afterBroadcasts = (await readAtRest(control, sampler)).layers;
+    measurements.inServiceAfterBroadcasts = knownValues(await sampler.reading());
+    measurements.afterBroadcasts = (await readMemoryAtRest(control, sampler)).layers;
     stage('end of the run');
     return { measurements: { ...measurements, sent, frozen }, sampled: sampler };
   } finally {

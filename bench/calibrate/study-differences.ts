@@ -3,13 +3,13 @@
  * its figures.
  */
 import { join } from 'node:path';
-import type { Level, Levels, Plan } from '../../protocol/documents/study-schema.ts';
+import type { LevelCombination, StudyLevel, StudyPlan } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { FIGURES, isCounted, valueAt } from '../../report/figures/figures.ts';
+import { COMPARABLE_FIGURES, isCountFigure, valueAtKey } from '../../report/figures/figures.ts';
 import { readResult } from '../../report/read.ts';
-import { combinationsOf, type MeasuredRun, questionsOf } from '../../report/study/summarize.ts';
-import { atMost, type Comparison, type Section } from './comparison.ts';
-import { normal } from './coverage/coverage.ts';
+import { levelCombinations, type MeasuredRun, studyQuestions } from '../../report/study/summarize.ts';
+import { type CalibrationSection, compareAtMost, type TruthComparison } from './comparison.ts';
+import { randomNormal } from './coverage/coverage.ts';
 
 const STORED = join('docs', 'studies', 'transports', 'runs', '1.json');
 const NOISE = 0.03;
@@ -21,18 +21,18 @@ const P99 = 'latency.oneWayMs.p99';
 
 interface Design {
   what: string;
-  vary: Plan['vary'];
+  vary: StudyPlan['vary'];
   repeat: number;
   /** Relative standard deviation of each measured figure. */
-  noiseOf?(levels: Levels): number;
+  noiseOf?(levels: LevelCombination): number;
   isFaulty?: boolean;
   /** Relative increase of the p99 by level. */
-  slowerBy?(levels: Levels): number;
+  slowerBy?(levels: LevelCombination): number;
 }
 
 const CUBE = { a: [1, 2], b: [1, 2], c: [1, 2] };
-const NOISY = (levels: Levels) => (levels.a === 2 ? NOISIER * NOISE : NOISE);
-const SIX: Level[] = [1, 2, 3, 4, 5, 6];
+const NOISY = (levels: LevelCombination) => (levels.a === 2 ? NOISIER * NOISE : NOISE);
+const SIX: StudyLevel[] = [1, 2, 3, 4, 5, 6];
 const EQUAL: Design[] = [
   ...[3, 5].flatMap((repeat) => [
     { what: '2 × 2 × 2', vary: CUBE, repeat },
@@ -49,15 +49,15 @@ const MAX_MISSED_PERCENT = 20;
  * @param studies number of studies of each design
  * @param uniform random numbers above 0 and below 1
  */
-export function studyDifferences(studies: number, uniform?: () => number): Section {
+export function studyDifferences(studies: number, uniform?: () => number): CalibrationSection {
   const base = readResult(STORED);
   const percent = (design: Design, isCount: (found: Found) => boolean) =>
     (100 *
       Array.from({ length: studies }, () => isCount(simulateStudy(base, design, uniform))).filter(Boolean).length) /
     studies;
-  const equal = EQUAL.map((design): Comparison => {
+  const equal = EQUAL.map((design): TruthComparison => {
     const what = `${design.what}, ${design.repeat} runs each: studies with a difference`;
-    return atMost(
+    return compareAtMost(
       what,
       '%',
       MAX_FALSE_PERCENT,
@@ -76,7 +76,7 @@ export function studyDifferences(studies: number, uniform?: () => number): Secti
       `level is ${100 * SLOWER} % higher: at least ${100 - MAX_MISSED_PERCENT} % must see it in all four pairs.`,
     rows: [
       ...equal,
-      atMost(
+      compareAtMost(
         `2 × 2 × 2, 5 runs each, one way p99 ${100 * SLOWER} % slower: not seen`,
         '%',
         MAX_MISSED_PERCENT,
@@ -94,11 +94,11 @@ interface Found {
 }
 
 function simulateStudy(base: Result, { vary, repeat, ...design }: Design, uniform?: () => number): Found {
-  const plan: Plan = { scenario: '', vary, servers: {}, except: [], repeat, seed: 1 };
-  const runs = combinationsOf(plan).flatMap((levels) =>
+  const plan: StudyPlan = { scenario: '', vary, servers: {}, except: [], repeat, seed: 1 };
+  const runs = levelCombinations(plan).flatMap((levels) =>
     Array.from({ length: repeat }, (): MeasuredRun => ({ levels, result: randomized(base, levels, design, uniform) })),
   );
-  const figures = questionsOf(plan, runs)
+  const figures = studyQuestions(plan, runs)
     .flatMap(({ contexts }) => contexts)
     .flatMap(({ comparison }) => comparison.figures);
   const answers = figures.flatMap(({ path, differences }) => differences.map(({ answer }) => ({ path, answer })));
@@ -110,21 +110,21 @@ function simulateStudy(base: Result, { vary, repeat, ...design }: Design, unifor
 
 function randomized(
   base: Result,
-  levels: Levels,
+  levels: LevelCombination,
   design: Omit<Design, 'vary' | 'repeat'>,
   uniform = Math.random,
 ): Result {
   const { noiseOf = () => NOISE, slowerBy = () => 0, isFaulty = false } = design;
   const { memory, latency, connections, cpu, messages, redis, delivery } = base;
   const result = { ...base, ...structuredClone({ memory, latency, connections, cpu, messages, redis, delivery }) };
-  for (const { path } of FIGURES.filter((figure) => !isCounted(figure))) {
+  for (const { path } of COMPARABLE_FIGURES.filter((figure) => !isCountFigure(figure))) {
     const at = path.split('.');
     const key = at.pop() as string;
-    const parent = valueAt(result, at.join('.')) as Record<string, unknown> | null | undefined;
+    const parent = valueAtKey(result, at.join('.')) as Record<string, unknown> | null | undefined;
     const value = parent?.[key];
     if (!parent || typeof value !== 'number') continue;
     const factor = path === P99 ? 1 + slowerBy(levels) : 1;
-    parent[key] = value * factor * (1 + noiseOf(levels) * normal(() => 1 - uniform()));
+    parent[key] = value * factor * (1 + noiseOf(levels) * randomNormal(() => 1 - uniform()));
   }
   if (isFaulty && delivery && result.delivery && uniform() < FAULTY) {
     result.delivery.received -= Math.ceil(100 * uniform());

@@ -2,29 +2,29 @@
  * Columns of the client bench. A figure is also shown as a multiple of the floor: a minimal client in C, measured
  * directly before or after.
  */
-import { intervalOf, pooledNoise, spreadOf } from '../../report/statistics/spread.ts';
+import { confidenceInterval, pooledNoise, spreadOf } from '../../report/statistics/spread.ts';
 import { decimals, integer, kilobytes } from '../../report/text/format.ts';
-import { type Column, type Round, valuesOf, withSpread } from '../rounds.ts';
-import type { Measured } from './measure-clients.ts';
+import { type BenchColumn, type BenchRound, variantValues, withSpread } from '../rounds.ts';
+import type { MeasuredClients } from './measure-clients.ts';
 
-export const FLOOR = 'bare epoll client in C';
+export const FLOOR_LABEL = 'bare epoll client in C';
 
 /**
  * Measurements of a generator, and of the floor (a minimal client in C) directly before or after. Undefined if the
  * floor failed.
  */
 export interface GeneratorAndFloor {
-  own: Measured;
-  floor: Measured | undefined;
+  own: MeasuredClients;
+  floor: MeasuredClients | undefined;
 }
 
-type Figure = (measured: Measured) => number;
+type Figure = (measured: MeasuredClients) => number;
 
 /**
  * Returns the columns. Without TLS, the multiple of memory is omitted, because the floor's 24 bytes per connection are
  * within the rounding of memory readings.
  */
-export function columns(tls: boolean): Column<GeneratorAndFloor>[] {
+export function generatorColumns(tls: boolean): BenchColumn<GeneratorAndFloor>[] {
   const memory: Figure = ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes;
   return [
     ...withMultiple('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integer),
@@ -42,7 +42,7 @@ export function columns(tls: boolean): Column<GeneratorAndFloor>[] {
   ];
 }
 
-function withMultiple(title: string, of: Figure, text: (value: number) => string): Column<GeneratorAndFloor>[] {
+function withMultiple(title: string, of: Figure, text: (value: number) => string): BenchColumn<GeneratorAndFloor>[] {
   return [figure(title, of, text), { title: '× floor', cell: (rounds, variant) => multiple(rounds, variant, of) }];
 }
 
@@ -50,11 +50,11 @@ function withMultiple(title: string, of: Figure, text: (value: number) => string
  * Returns the column of a figure. The floor's cell contains all of its measurements, including measurements for other
  * generators.
  */
-function figure(title: string, of: Figure, text: (value: number) => string): Column<GeneratorAndFloor> {
-  const floors = (rounds: Round<GeneratorAndFloor>[]) =>
+function figure(title: string, of: Figure, text: (value: number) => string): BenchColumn<GeneratorAndFloor> {
+  const floors = (rounds: BenchRound<GeneratorAndFloor>[]) =>
     new Set(rounds.flatMap((round) => Object.values(round)).flatMap(({ floor }) => floor ?? []));
-  const values = (rounds: Round<GeneratorAndFloor>[], variant: string) =>
-    variant === FLOOR ? [...floors(rounds)].map(of) : valuesOf(rounds, variant, ({ own }) => of(own));
+  const values = (rounds: BenchRound<GeneratorAndFloor>[], variant: string) =>
+    variant === FLOOR_LABEL ? [...floors(rounds)].map(of) : variantValues(rounds, variant, ({ own }) => of(own));
   return { title, cell: (rounds, variant) => withSpread(values(rounds, variant), text) };
 }
 
@@ -62,19 +62,21 @@ function figure(title: string, of: Figure, text: (value: number) => string): Col
  * Returns the mean multiple with a 95 % interval. The interval uses the pooled spread of all generators between rounds,
  * or the generator's own spread if that is larger.
  */
-function multiple(rounds: Round<GeneratorAndFloor>[], variant: string, of: Figure): string {
+function multiple(rounds: BenchRound<GeneratorAndFloor>[], variant: string, of: Figure): string {
   const spreads = (name: string) =>
     spreadOf(
-      valuesOf(rounds, name, ({ own, floor }) => (floor ? of(own) / of(floor) : Number.NaN)).filter(Number.isFinite),
+      variantValues(rounds, name, ({ own, floor }) => (floor ? of(own) / of(floor) : Number.NaN)).filter(
+        Number.isFinite,
+      ),
     );
   const own = spreads(variant);
   if (!own) return '–';
   const value = decimals(own.mean, 2);
-  const others = [...new Set(rounds.flatMap((round) => Object.keys(round)))].filter((name) => name !== FLOOR);
+  const others = [...new Set(rounds.flatMap((round) => Object.keys(round)))].filter((name) => name !== FLOOR_LABEL);
   const noise = pooledNoise(others.flatMap((name) => spreads(name) ?? []));
-  if (variant === FLOOR || !noise) return value;
+  if (variant === FLOOR_LABEL || !noise) return value;
   const deviation = Math.max(noise.share * own.mean, own.deviation ?? 0);
   const estimate = { value: own.mean, error: deviation / Math.sqrt(own.runs), degrees: noise.degrees };
-  const { low, high } = intervalOf(estimate, 0.95);
+  const { low, high } = confidenceInterval(estimate, 0.95);
   return `${value} (${decimals(low, 2)}–${decimals(high, 2)})`;
 }

@@ -4,24 +4,24 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { TOKEN, type Worker } from '../worker.ts';
-import { FLOOR } from './columns.ts';
-import { type Generator, Program, type Started } from './measured-generator.ts';
-import { JOIN, type Load, trustOf } from './programs/load-program.ts';
+import { BENCH_TOKEN, type BenchWorker } from '../worker.ts';
+import { FLOOR_LABEL } from './columns.ts';
+import { GeneratorProgram, type MeasuredGenerator, type StartedGenerator } from './measured-generator.ts';
+import { type BenchLoad, JOIN_MESSAGE, loadTlsOptions } from './programs/load-program.ts';
 
 const ENGINE = 'socketio-capacity';
 /** Generators that the option `--events` compares. */
-export const EVENTS = ['capacity', 'engine', 'deep', 'list', 'unreadable', 'uncounted'];
+export const EVENT_GENERATORS = ['capacity', 'engine', 'deep', 'list', 'unreadable', 'uncounted'];
 
 /** Seconds between Artillery's first phase and the ramp. Work of its start ends in this time. */
 const LEAD_SECONDS = 6;
 /** Seconds after the ramp for the windows of the bench (measure-clients.ts). */
 const HOLD_SECONDS = 20;
 
-export const GENERATORS: Generator[] = [
+export const GENERATORS: MeasuredGenerator[] = [
   {
     name: 'floor',
-    label: FLOOR,
+    label: FLOOR_LABEL,
     tool: { command: 'cc', version: ['-dumpfullversion'], install: 'apt-get install gcc libssl-dev' },
     start: startFloor,
   },
@@ -58,7 +58,7 @@ export const GENERATORS: Generator[] = [
   },
 ];
 
-async function startFloor(load: Load, _worker: Worker, folder: string): Promise<Started> {
+async function startFloor(load: BenchLoad, _worker: BenchWorker, folder: string): Promise<StartedGenerator> {
   const binary = join(folder, 'floor');
   const tls = load.caFile === undefined ? [] : ['-DFLOOR_TLS', '-lssl', '-lcrypto'];
   execFileSync('cc', ['-O2', '-Wall', '-D_GNU_SOURCE', '-o', binary, pathOf('floor.c'), ...tls], { stdio: 'inherit' });
@@ -70,7 +70,7 @@ async function startFloor(load: Load, _worker: Worker, folder: string): Promise<
     String(load.ratePerSec),
     ...(load.caFile ? [load.caFile] : []),
   ];
-  return startProgram(new Program(binary, args));
+  return startProgram(new GeneratorProgram(binary, args));
 }
 
 /**
@@ -80,9 +80,9 @@ async function startFloor(load: Load, _worker: Worker, folder: string): Promise<
 export const startFleet = startScript('fleet-program');
 
 function startScript(name: string, options: string[] = []) {
-  return (load: Load) =>
+  return (load: BenchLoad) =>
     startProgram(
-      new Program(process.execPath, [
+      new GeneratorProgram(process.execPath, [
         '--disable-warning=ExperimentalWarning',
         pathOf(`programs/${name}.ts`),
         JSON.stringify(load),
@@ -92,7 +92,7 @@ function startScript(name: string, options: string[] = []) {
 }
 
 /** @param name mode of the program, and shape of the messages */
-function ownEvent(name: string, label: string): Generator {
+function ownEvent(name: string, label: string): MeasuredGenerator {
   const start = startScript('fleet-program', [name]);
   return {
     name,
@@ -105,7 +105,7 @@ function ownEvent(name: string, label: string): Generator {
   };
 }
 
-async function startProgram(program: Program): Promise<Started> {
+async function startProgram(program: GeneratorProgram): Promise<StartedGenerator> {
   await readyOrKilled(program, /^ready$/);
   const finish = async () => {
     await program.line(/^joined$/);
@@ -116,16 +116,20 @@ async function startProgram(program: Program): Promise<Started> {
 }
 
 /** Generator whose ramp starts by itself. `parts` can replace this. */
-function startedBy(program: Program, finish: Started['finish'], parts: Partial<Started> = {}): Started {
+function startedBy(
+  program: GeneratorProgram,
+  finish: StartedGenerator['finish'],
+  parts: Partial<StartedGenerator> = {},
+): StartedGenerator {
   return { tree: program.tree, ramp: async () => {}, finish, close: () => program.kill(), ...parts };
 }
 
-async function receivedBy(program: Program): Promise<number> {
+async function receivedBy(program: GeneratorProgram): Promise<number> {
   return JSON.parse(await program.line(/^\{"joined":/)).received;
 }
 
 /** Returns a ramp with a constant rate. Without `rampTo`, Artillery busy-waits in a phase. */
-function rampOf({ connections, ratePerSec }: Load): Record<string, unknown> {
+function rampOf({ connections, ratePerSec }: BenchLoad): Record<string, unknown> {
   return { duration: connections / ratePerSec, arrivalRate: ratePerSec, rampTo: ratePerSec };
 }
 
@@ -133,13 +137,13 @@ function rampOf({ connections, ratePerSec }: Load): Record<string, unknown> {
  * Starts the whole product: engine, generator processes and plugin, with ledger and histograms. At the end, it sends a
  * broadcast to check the ledger.
  */
-async function startCapacity(load: Load, worker: Worker, folder: string): Promise<Started> {
+async function startCapacity(load: BenchLoad, worker: BenchWorker, folder: string): Promise<StartedGenerator> {
   const results = join(folder, 'results');
   const script = {
     config: {
       plugins: {
         [ENGINE]: {
-          control: { urls: [worker.controlUrl], token: TOKEN },
+          control: { urls: [worker.controlUrl], token: BENCH_TOKEN },
           live: true,
           hold: 0,
           broadcasts: { count: 1 },
@@ -148,7 +152,7 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
       },
       engines: { [ENGINE]: {} },
     },
-    scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN }, { hold: true }] }],
+    scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN_MESSAGE }, { hold: true }] }],
   };
   // Waits for the plugin's output. The plugin moves Artillery's own output to a file.
   const program = await startArtillery(load, folder, script, /· 0 \//);
@@ -161,7 +165,7 @@ async function startCapacity(load: Load, worker: Worker, folder: string): Promis
 }
 
 function startExternal(engine: string) {
-  return async (load: Load, _worker: Worker, folder: string): Promise<Started> => {
+  return async (load: BenchLoad, _worker: BenchWorker, folder: string): Promise<StartedGenerator> => {
     const program = await startArtillery(load, folder, {
       config: {
         engines: { [engine]: {} },
@@ -179,7 +183,7 @@ function startExternal(engine: string) {
 
 /** Returns the `emit` step. The built-in engine supports only the form with `channel` and `data`. */
 function externalEmit(engine: string): unknown {
-  return engine === 'socketio' ? { channel: JOIN[0], data: JOIN[1] } : JOIN;
+  return engine === 'socketio' ? { channel: JOIN_MESSAGE[0], data: JOIN_MESSAGE[1] } : JOIN_MESSAGE;
 }
 
 interface Script {
@@ -188,22 +192,22 @@ interface Script {
 }
 
 async function startArtillery(
-  load: Load,
+  load: BenchLoad,
   folder: string,
   script: Script,
   ready = /Phase started: .*index: 0/,
-): Promise<Program> {
+): Promise<GeneratorProgram> {
   const phases = [
     { name: 'lead', pause: LEAD_SECONDS },
     { name: 'ramp', ...rampOf(load) },
     { name: 'held', pause: HOLD_SECONDS },
   ];
-  const config = { target: load.url, tls: trustOf(load), phases, ...script.config };
+  const config = { target: load.url, tls: loadTlsOptions(load), phases, ...script.config };
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'script.json'), JSON.stringify({ ...script, config }));
   const artillery = join(dirname(createRequire(import.meta.url).resolve('artillery/package.json')), 'bin/run');
   // Artillery resolves engines and plugins from its working directory.
-  const program = new Program(
+  const program = new GeneratorProgram(
     process.execPath,
     [artillery, 'run', join(folder, 'script.json')],
     { ...process.env, ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', NO_COLOR: '1' },
@@ -213,8 +217,8 @@ async function startArtillery(
   return program;
 }
 
-async function startK6(load: Load): Promise<Started> {
-  const program = new Program(
+async function startK6(load: BenchLoad): Promise<StartedGenerator> {
+  const program = new GeneratorProgram(
     'k6',
     ['run', '--quiet', '--no-usage-report', '--address', '', pathOf('programs/k6.js')],
     {
@@ -232,18 +236,18 @@ async function startK6(load: Load): Promise<Started> {
   return startedBy(program, finish, { startBytes });
 }
 
-function startLocust(load: Load, _worker: Worker, folder: string): Promise<Started> {
+function startLocust(load: BenchLoad, _worker: BenchWorker, folder: string): Promise<StartedGenerator> {
   const { url, connections, ratePerSec } = load;
   const users = ['--users', String(connections), '--spawn-rate', String(ratePerSec), '--host', url];
   const args = ['--headless', '--skip-log', '--only-summary', '--locustfile', pathOf('programs/locust.py'), ...users];
-  return startProgram(new Program('locust', args, environmentOf(load), folder));
+  return startProgram(new GeneratorProgram('locust', args, environmentOf(load), folder));
 }
 
-function environmentOf(load: Load): NodeJS.ProcessEnv {
+function environmentOf(load: BenchLoad): NodeJS.ProcessEnv {
   return { ...process.env, LOAD: JSON.stringify(load), ...(load.caFile && { SSL_CERT_FILE: load.caFile }) };
 }
 
-async function readyOrKilled(program: Program, pattern: RegExp): Promise<void> {
+async function readyOrKilled(program: GeneratorProgram, pattern: RegExp): Promise<void> {
   try {
     await program.line(pattern);
   } catch (error) {

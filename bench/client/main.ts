@@ -7,13 +7,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
 import { integer } from '../../report/text/format.ts';
-import { type Command, roundsOptions, runCommand } from '../bench-command.ts';
+import { type BenchCommand, roundsOptions, runCommand } from '../bench-command.ts';
 import { runRounds } from '../rounds.ts';
 import { startWorker } from '../worker.ts';
-import { columns, FLOOR, type GeneratorAndFloor } from './columns.ts';
-import { EVENTS, GENERATORS } from './generators.ts';
-import { type Measured, measure } from './measure-clients.ts';
-import { type Generator, versionOf } from './measured-generator.ts';
+import { FLOOR_LABEL, type GeneratorAndFloor, generatorColumns } from './columns.ts';
+import { EVENT_GENERATORS, GENERATORS } from './generators.ts';
+import { type MeasuredClients, measureClients } from './measure-clients.ts';
+import { type MeasuredGenerator, toolVersion } from './measured-generator.ts';
 import { startTlsProxy } from './proxy.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
@@ -40,19 +40,19 @@ await runCommand({
   --repeat <n>       rounds; the table has medians (default 1)
   --only <names>     besides the floor, of ${names.join(', ')}
   --tls              use TLS, terminated by the stack's nginx in front of the worker
-  --events           own events instead of other generators: ${EVENTS.join(', ')}
+  --events           own events instead of other generators: ${EVENT_GENERATORS.join(', ')}
   --check            fail if a multiple per message is more than 10 % above the published one
   --publish          also write the section of docs/benchmarks.md`,
   schema: optionsSchema,
   run,
 });
 
-async function run({ options, ...command }: Command<z.output<typeof optionsSchema>>): Promise<void> {
-  const { connections, rate, tls, events, only = events ? EVENTS : undefined } = options;
-  const generators = new Map<string, Generator>(
-    GENERATORS.filter(({ name, label, onRequest }) => label === FLOOR || (only?.includes(name) ?? !onRequest)).map(
-      (generator) => [generator.label, generator],
-    ),
+async function run({ options, ...command }: BenchCommand<z.output<typeof optionsSchema>>): Promise<void> {
+  const { connections, rate, tls, events, only = events ? EVENT_GENERATORS : undefined } = options;
+  const generators = new Map<string, MeasuredGenerator>(
+    GENERATORS.filter(
+      ({ name, label, onRequest }) => label === FLOOR_LABEL || (only?.includes(name) ?? !onRequest),
+    ).map((generator) => [generator.label, generator]),
   );
   const scratch = mkdtempSync(join(tmpdir(), 'bench-client-'));
   const worker = await startWorker({}, ['--import', new URL('programs/message-shapes.ts', import.meta.url).href]);
@@ -64,10 +64,10 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
     const variants = [...generators.keys()];
     const measureOne = (label: string, folder: string) => {
       mkdirSync(folder, { recursive: true });
-      return measure(generators.get(label) as Generator, worker, load, PLAN, folder, command.signal);
+      return measureClients(generators.get(label) as MeasuredGenerator, worker, load, PLAN, folder, command.signal);
     };
-    let floor: Measured | undefined;
-    const shown = events ? columns(tls).slice(2, 5) : columns(tls);
+    let floor: MeasuredClients | undefined;
+    const shown = events ? generatorColumns(tls).slice(2, 5) : generatorColumns(tls);
     const bench = {
       name: tls ? 'client-tls' : events ? 'client-events' : 'client',
       text: tls
@@ -90,9 +90,9 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
         const position = variants.indexOf(label);
         const folder = join(scratch, `${round}-${position}`);
         // A failure of the floor, the minimal client, is shown only in its own row.
-        const measureFloor = () => measureOne(FLOOR, join(folder, 'floor')).catch(() => undefined);
+        const measureFloor = () => measureOne(FLOOR_LABEL, join(folder, 'floor')).catch(() => undefined);
         const own = await measureOne(label, folder);
-        if (label === FLOOR) floor = own;
+        if (label === FLOOR_LABEL) floor = own;
         else if (position % 2 === 0) floor = await measureFloor();
         return { own, floor };
       },
@@ -105,7 +105,7 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
   }
 }
 
-function toolVersions(generators: Generator[]): Record<string, string> {
-  const found = generators.flatMap(({ tool }) => (tool ? [[tool.command, versionOf(tool)] as const] : []));
+function toolVersions(generators: MeasuredGenerator[]): Record<string, string> {
+  const found = generators.flatMap(({ tool }) => (tool ? [[tool.command, toolVersion(tool)] as const] : []));
   return Object.fromEntries(found.flatMap(([command, version]) => (version ? [[command, version]] : [])));
 }

@@ -3,12 +3,12 @@
  * the ramp and with all connections. The figures include all processes of the generator, but not its start.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { until } from '../wait-for-message.ts';
-import { type BroadcastPlan, PING_INTERVAL_MS, type Worker } from '../worker.ts';
-import { type Generator, type Started, versionOf } from './measured-generator.ts';
-import type { Load } from './programs/load-program.ts';
+import { waitUntil } from '../wait-for-message.ts';
+import { type BenchBroadcastPlan, type BenchWorker, PING_INTERVAL_MS } from '../worker.ts';
+import { type MeasuredGenerator, type StartedGenerator, toolVersion } from './measured-generator.ts';
+import type { BenchLoad } from './programs/load-program.ts';
 
-export type Measured = Awaited<ReturnType<typeof measureStarted>>;
+export type MeasuredClients = Awaited<ReturnType<typeof measureStarted>>;
 
 /** Wait before the ramp, in which the runtime finishes work of its start. */
 const WARM_MS = 2000;
@@ -25,18 +25,18 @@ const DRAIN_STEP_MS = 500;
 const QUIET_CORES = 0.03;
 
 /** @throws Error if the generator fails, does not open all connections, or loses messages that it counts */
-export async function measure(
-  generator: Generator,
-  worker: Worker,
-  load: Load,
-  plan: BroadcastPlan,
+export async function measureClients(
+  generator: MeasuredGenerator,
+  worker: BenchWorker,
+  load: BenchLoad,
+  plan: BenchBroadcastPlan,
   folder: string,
   signal: AbortSignal,
-): Promise<Measured> {
+): Promise<MeasuredClients> {
   const { tool } = generator;
-  if (tool && versionOf(tool) === undefined) throw new Error(`not installed: \`${tool.install}\``);
+  if (tool && toolVersion(tool) === undefined) throw new Error(`not installed: \`${tool.install}\``);
   // Waits, so that connections of the previous generator are not counted.
-  await until(
+  await waitUntil(
     async () => (await worker.stats()).connections === 0,
     END_TIMEOUT_MS,
     'earlier connections to close',
@@ -52,10 +52,10 @@ export async function measure(
 }
 
 async function measureStarted(
-  started: Started,
-  worker: Worker,
-  { connections }: Load,
-  plan: BroadcastPlan,
+  started: StartedGenerator,
+  worker: BenchWorker,
+  { connections }: BenchLoad,
+  plan: BenchBroadcastPlan,
   signal: AbortSignal,
 ) {
   const { tree } = started;
@@ -69,10 +69,10 @@ async function measureStarted(
     [earlierUs, latestUs] = [latestUs, tree.cpuUs()];
     return (await worker.stats()).connections >= connections / 100;
   };
-  await until(hasBegun, RAMP_TIMEOUT_MS, 'the first connections', signal);
+  await waitUntil(hasBegun, RAMP_TIMEOUT_MS, 'the first connections', signal);
   const rampStartMs = performance.now();
   const isFull = async () => (await worker.stats()).connections >= connections;
-  await until(isFull, RAMP_TIMEOUT_MS + (connections / 100) * 1000, `${connections} connections`, signal);
+  await waitUntil(isFull, RAMP_TIMEOUT_MS + (connections / 100) * 1000, `${connections} connections`, signal);
   const rampSeconds = (performance.now() - rampStartMs) / 1000;
   await delay(JOIN_MS, undefined, { signal });
   const rampCpuUs = tree.cpuUs() - earlierUs;
@@ -104,15 +104,15 @@ async function measureStarted(
   };
 }
 
-async function drained(tree: Started['tree'], idleCores: number, signal: AbortSignal): Promise<void> {
+async function drained(tree: StartedGenerator['tree'], idleCores: number, signal: AbortSignal): Promise<void> {
   const isQuiet = async () => {
     const cpuUs = await cpuDuring(tree, () => delay(DRAIN_STEP_MS, undefined, { signal }));
     return cpuUs / (DRAIN_STEP_MS * 1000) < idleCores * 2 + QUIET_CORES;
   };
-  await until(isQuiet, DRAIN_TIMEOUT_MS, 'the generator to process the broadcasts', signal);
+  await waitUntil(isQuiet, DRAIN_TIMEOUT_MS, 'the generator to process the broadcasts', signal);
 }
 
-async function cpuDuring(tree: Started['tree'], work: () => Promise<unknown>): Promise<number> {
+async function cpuDuring(tree: StartedGenerator['tree'], work: () => Promise<unknown>): Promise<number> {
   const beforeUs = tree.cpuUs();
   await work();
   return tree.cpuUs() - beforeUs;

@@ -4,13 +4,13 @@ import { EventEmitter, once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { readProcessTable, withDescendants } from '../../plugin/samplers/processes/process-table.ts';
-import { attempt } from '../../protocol/base/attempt.ts';
 import { parseSmapsRollup } from '../../protocol/base/machine/kernel.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { firstLine } from '../bench-machine.ts';
-import type { Worker } from '../worker.ts';
-import type { Load } from './programs/load-program.ts';
+import type { BenchWorker } from '../worker.ts';
+import type { BenchLoad } from './programs/load-program.ts';
 
-export interface Started {
+export interface StartedGenerator {
   tree: ProcessTree;
   /** Memory before the generator created its virtual users. Set if it creates them before the ramp. */
   startBytes?: number;
@@ -35,12 +35,12 @@ interface Tool {
 }
 
 /** Returns the version of a program; undefined if it is not installed. */
-export function versionOf({ command, version }: Tool): string | undefined {
+export function toolVersion({ command, version }: Tool): string | undefined {
   const line = firstLine(command, version);
   return line && (/\d+\.[\w.]*/.exec(line)?.[0] ?? line);
 }
 
-export interface Generator {
+export interface MeasuredGenerator {
   name: string;
   label: string;
   /** Program that npm does not install. */
@@ -52,10 +52,10 @@ export interface Generator {
    * @param folder folder for its files
    * @returns when it is ready for its ramp
    */
-  start(load: Load, worker: Worker, folder: string): Promise<Started>;
+  start(load: BenchLoad, worker: BenchWorker, folder: string): Promise<StartedGenerator>;
 }
 
-export class Program {
+export class GeneratorProgram {
   readonly tree: ProcessTree;
   readonly #child: ChildProcess;
   readonly #exited: Promise<unknown>;
@@ -142,8 +142,8 @@ export class ProcessTree {
   /** Returns user and system time of all threads since their start. It uses the scheduler's nanosecond counters. */
   cpuUs(): number {
     for (const pid of this.pids()) {
-      for (const tid of attempt(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
-        const ns = attempt(() => readFileSync(`/proc/${pid}/task/${tid}/schedstat`, 'latin1'))?.split(' ')[0];
+      for (const tid of tryOrUndefined(() => readdirSync(`/proc/${pid}/task`)) ?? []) {
+        const ns = tryOrUndefined(() => readFileSync(`/proc/${pid}/task/${tid}/schedstat`, 'latin1'))?.split(' ')[0];
         if (ns !== undefined) this.#cpuNs.set(`${pid} ${tid}`, Number(ns));
       }
     }
@@ -155,13 +155,13 @@ export class ProcessTree {
   /** Returns the proportional set size. Pages that several processes share are divided among them. */
   pssBytes(): number {
     return this.pids().reduce((total, pid) => {
-      const rollup = attempt(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
+      const rollup = tryOrUndefined(() => readFileSync(`/proc/${pid}/smaps_rollup`, 'latin1'));
       return total + ((rollup && parseSmapsRollup(rollup)?.pssBytes) || 0);
     }, 0);
   }
 
   kill(signal: NodeJS.Signals): void {
     // The process may have ended in the meantime.
-    for (const pid of this.pids()) attempt(() => process.kill(pid, signal));
+    for (const pid of this.pids()) tryOrUndefined(() => process.kill(pid, signal));
   }
 }

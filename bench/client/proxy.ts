@@ -6,11 +6,11 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { configureNginx, pingOf, proxyTimeoutSeconds } from '../../server/stack/nginx.ts';
-import { planStack, readMachine } from '../../server/stack/plan.ts';
-import { freePorts } from '../../server/stack/ports.ts';
+import { configureNginx, proxyTimeoutSeconds, readPingSettings } from '../../server/stack/nginx.ts';
+import { planStack, readStackMachine } from '../../server/stack/plan.ts';
+import { findFreePorts } from '../../server/stack/ports.ts';
 import { requireTool } from '../../server/stack/tools.ts';
-import { respondsOk, waitFor } from '../../server/stack/wait-for.ts';
+import { respondsOk, waitUntilTrue } from '../../server/stack/wait-for.ts';
 
 const START_TIMEOUT_MS = 10_000;
 
@@ -21,11 +21,11 @@ const START_TIMEOUT_MS = 10_000;
  */
 export async function startTlsProxy(workerUrl: string, connections: number, folder: string) {
   const nginx = requireTool('nginx');
-  const { nginx: plan } = planStack({ connections, profile: 'full', workers: 1 }, readMachine());
-  const [port, statusPort] = (await freePorts(2)) as [number, number];
+  const { nginx: plan } = planStack({ connections, profile: 'full', workers: 1 }, readStackMachine());
+  const [port, statusPort] = (await findFreePorts(2)) as [number, number];
   const workers = [{ id: 'w0', port: Number(new URL(workerUrl).port) }];
   mkdirSync(folder, { recursive: true });
-  const timeoutSeconds = proxyTimeoutSeconds(pingOf(process.env));
+  const timeoutSeconds = proxyTimeoutSeconds(readPingSettings(process.env));
   const options = { port, statusPort, tls: true, timeoutSeconds, plan, workers, dir: folder, logDir: folder };
   await configureNginx(nginx, options);
   const master = spawn(nginx, ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' });
@@ -34,7 +34,7 @@ export async function startTlsProxy(workerUrl: string, connections: number, fold
     const ended = once(master, 'exit');
     if (master.kill()) await ended;
   };
-  if (!(await waitFor(() => respondsOk(`http://127.0.0.1:${statusPort}/status`), START_TIMEOUT_MS))) {
+  if (!(await waitUntilTrue(() => respondsOk(`http://127.0.0.1:${statusPort}/status`), START_TIMEOUT_MS))) {
     await close();
     throw new Error(`nginx does not answer; see ${join(folder, 'nginx.log')}`);
   }

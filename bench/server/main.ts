@@ -2,10 +2,10 @@
 import { z } from 'zod';
 import { median } from '../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../report/text/format.ts';
-import { entries, type TuningName } from '../../server/tunings.ts';
-import { type Command, roundsOptions, runCommand } from '../bench-command.ts';
-import { type Column, figure, runRounds, valuesOf } from '../rounds.ts';
-import { type Measured, measure, type Setting } from './measure-servers.ts';
+import { type TuningName, tuningEntries } from '../../server/tunings.ts';
+import { type BenchCommand, roundsOptions, runCommand } from '../bench-command.ts';
+import { type BenchColumn, figureColumn, runRounds, variantValues } from '../rounds.ts';
+import { type MeasuredServer, measureServer, type ServerVariant } from './measure-servers.ts';
 
 const PLAN = { count: 20, bytes: 1000 };
 const DEFAULTS = 'defaults';
@@ -20,10 +20,10 @@ const FLAGS = [
 ];
 
 /** The variants: defaults, each relevant tuning inverted, no tuning, and flags of V8. */
-const SETTINGS: Record<string, Setting> = {
+const SETTINGS: Record<string, ServerVariant> = {
   [DEFAULTS]: { environment: {}, flags: [] },
   ...Object.fromEntries(
-    entries()
+    tuningEntries()
       .filter(([name]) => !WITHOUT_EFFECT.includes(name))
       .map(([, { variable, byDefault }]) => {
         const value = onOff(!byDefault);
@@ -31,27 +31,29 @@ const SETTINGS: Record<string, Setting> = {
       }),
   ),
   'untuned Socket.IO': {
-    environment: Object.fromEntries(entries().map(([, { variable, inSocketIo }]) => [variable, onOff(inSocketIo)])),
+    environment: Object.fromEntries(
+      tuningEntries().map(([, { variable, inSocketIo }]) => [variable, onOff(inSocketIo)]),
+    ),
     flags: [],
   },
   ...Object.fromEntries(FLAGS.map((flag) => [`node ${flag}`, { environment: {}, flags: [flag] }])),
 };
 
-const COLUMNS: Column<Measured>[] = [
-  figure('RSS per connection (bytes)', ({ rssPerConnectionBytes }) => rssPerConnectionBytes, integer),
-  figure('heap per connection (bytes)', heapBytes, integer),
-  figure('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integer),
-  figure(
+const COLUMNS: BenchColumn<MeasuredServer>[] = [
+  figureColumn('RSS per connection (bytes)', ({ rssPerConnectionBytes }) => rssPerConnectionBytes, integer),
+  figureColumn('heap per connection (bytes)', heapBytes, integer),
+  figureColumn('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integer),
+  figureColumn(
     'CPU per message (µs)',
     ({ cpuPerMessageUs }) => cpuPerMessageUs,
     (us) => decimals(us, 2),
   ),
-  figure('CPU per ping (µs)', ({ cpuPerPingUs }) => cpuPerPingUs, integer),
+  figureColumn('CPU per ping (µs)', ({ cpuPerPingUs }) => cpuPerPingUs, integer),
   {
     title: 'heap against defaults',
     // Uses the live heap. It varies so little that small differences are visible.
     cell: (rounds, variant) => {
-      const [own, defaults] = [variant, DEFAULTS].map((name) => median(valuesOf(rounds, name, heapBytes)));
+      const [own, defaults] = [variant, DEFAULTS].map((name) => median(variantValues(rounds, name, heapBytes)));
       if (own === undefined || defaults === undefined || variant === DEFAULTS) return '';
       return `${own >= defaults ? '+' : ''}${integer(own - defaults)}`;
     },
@@ -73,7 +75,7 @@ await runCommand({
   run,
 });
 
-async function run({ options, ...command }: Command<z.output<typeof optionsSchema>>): Promise<void> {
+async function run({ options, ...command }: BenchCommand<z.output<typeof optionsSchema>>): Promise<void> {
   const { connections, only } = options;
   const bench = {
     name: 'server',
@@ -85,12 +87,12 @@ async function run({ options, ...command }: Command<z.output<typeof optionsSchem
     variants: Object.keys(SETTINGS).filter((name) => only?.includes(name) ?? true),
     columns: COLUMNS,
     packages: ['socket.io', 'engine.io', 'ws'],
-    measure: (name: string) => measure(SETTINGS[name] as Setting, connections, PLAN, command.signal),
+    measure: (name: string) => measureServer(SETTINGS[name] as ServerVariant, connections, PLAN, command.signal),
   };
   await runRounds(bench, { ...command, ...options });
 }
 
-function heapBytes({ heapPerConnectionBytes }: Measured): number {
+function heapBytes({ heapPerConnectionBytes }: MeasuredServer): number {
   return heapPerConnectionBytes;
 }
 

@@ -6,16 +6,16 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { WorkerStats } from '../../protocol/wire/events.ts';
 import { fitLine } from '../../report/statistics/statistics.ts';
 import { startFleet } from '../client/generators.ts';
-import type { Started } from '../client/measured-generator.ts';
-import { until } from '../wait-for-message.ts';
-import { type BroadcastPlan, PING_INTERVAL_MS, startWorker, type Worker } from '../worker.ts';
+import type { StartedGenerator } from '../client/measured-generator.ts';
+import { waitUntil } from '../wait-for-message.ts';
+import { type BenchBroadcastPlan, type BenchWorker, PING_INTERVAL_MS, startWorker } from '../worker.ts';
 
-export interface Setting {
+export interface ServerVariant {
   environment: Record<string, string>;
   flags: string[];
 }
 
-export type Measured = Awaited<ReturnType<typeof measure>>;
+export type MeasuredServer = Awaited<ReturnType<typeof measureServer>>;
 type Plateau = Pick<WorkerStats, 'connections' | 'rssBytes' | 'heapUsedBytes'>;
 
 const PLATEAUS = 4;
@@ -29,14 +29,19 @@ const TIMEOUT_MS = 60_000;
 /** Number of collections. One collection can leave work for the next, such as the release of empty pages. */
 const COLLECTIONS = 3;
 
-export async function measure(setting: Setting, connections: number, plan: BroadcastPlan, signal: AbortSignal) {
+export async function measureServer(
+  setting: ServerVariant,
+  connections: number,
+  plan: BenchBroadcastPlan,
+  signal: AbortSignal,
+) {
   const worker = await startWorker(setting.environment, setting.flags);
-  const held: Started[] = [];
+  const held: StartedGenerator[] = [];
   try {
     await ramp(worker, WARM_UP, held, signal);
     await delay(SETTLE_MS, undefined, { signal });
     await closeAll(held);
-    await until(
+    await waitUntil(
       async () => (await worker.stats()).connections === 0,
       TIMEOUT_MS,
       'the warm-up connections to close',
@@ -71,7 +76,12 @@ export async function measure(setting: Setting, connections: number, plan: Broad
  * Opens more connections.
  * @returns the worker's CPU time for them
  */
-async function ramp(worker: Worker, connections: number, held: Started[], signal: AbortSignal): Promise<number> {
+async function ramp(
+  worker: BenchWorker,
+  connections: number,
+  held: StartedGenerator[],
+  signal: AbortSignal,
+): Promise<number> {
   const started = await startFleet({ url: worker.url, connections, ratePerSec: RATE_PER_SEC });
   held.push(started);
   await delay(READY_MS, undefined, { signal });
@@ -79,12 +89,12 @@ async function ramp(worker: Worker, connections: number, held: Started[], signal
   await started.ramp();
   const wanted = before.connections + connections;
   const isFull = async () => (await worker.stats()).connections >= wanted;
-  await until(isFull, TIMEOUT_MS, `${wanted} connections`, signal);
+  await waitUntil(isFull, TIMEOUT_MS, `${wanted} connections`, signal);
   await delay(JOIN_MS, undefined, { signal });
   return cpuUs(await worker.stats()) - cpuUs(before);
 }
 
-async function plateau(worker: Worker, signal: AbortSignal): Promise<Plateau> {
+async function plateau(worker: BenchWorker, signal: AbortSignal): Promise<Plateau> {
   await delay(SETTLE_MS, undefined, { signal });
   for (let collection = 0; collection < COLLECTIONS; collection++) await worker.gc();
   const { connections, rssBytes, heapUsedBytes } = await worker.stats();
@@ -96,8 +106,8 @@ async function plateau(worker: Worker, signal: AbortSignal): Promise<Plateau> {
  * both windows.
  */
 async function windowsCpuUs(
-  worker: Worker,
-  plan: BroadcastPlan,
+  worker: BenchWorker,
+  plan: BenchBroadcastPlan,
   connections: number,
   signal: AbortSignal,
 ): Promise<{ idleUs: number; broadcastsUs: number }> {
@@ -120,6 +130,6 @@ function cpuUs({ cpuUserUs, cpuSystemUs }: WorkerStats): number {
   return cpuUserUs + cpuSystemUs;
 }
 
-async function closeAll(held: Started[]): Promise<void> {
+async function closeAll(held: StartedGenerator[]): Promise<void> {
   await Promise.all(held.splice(0).map((started) => started.close()));
 }

@@ -6,34 +6,34 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { helpOf } from '../../plugin/cli/command.ts';
+import { helpTextsOf } from '../../plugin/cli/command.ts';
 import { createProgram } from '../../plugin/cli/program.ts';
-import { SERIES as LIVE_SERIES } from '../../plugin/live/prometheus-text.ts';
+import { LIVE_METRICS as LIVE_SERIES } from '../../plugin/live/prometheus-text.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
 import { scenarioOptionsSchema } from '../../plugin/script/options/connect-options.ts';
-import { optionsSchema as engineOptions } from '../../plugin/script/options/engine-options.ts';
+import { engineOptionsSchema as engineOptions } from '../../plugin/script/options/engine-options.ts';
 import {
-  environmentSchema,
-  hostSchema,
-  optionsSchema as pluginOptions,
-  terminalSchema,
+  hostEnvironmentSchema,
+  pluginOptionsSchema as pluginOptions,
+  runEnvironmentSchema,
+  terminalEnvironmentSchema,
 } from '../../plugin/script/options/plugin-options.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
-import { METRICS } from '../../plugin/virtual-user/user-metrics.ts';
-import { type Code, ERROR_CODES } from '../../protocol/codes/error-codes.ts';
+import { USER_METRICS } from '../../plugin/virtual-user/user-metrics.ts';
+import { type CodeDefinition, ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { RUN_EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { FAILURE_CODES } from '../../protocol/codes/failure-codes.ts';
 import { FINDINGS, type FindingDefinition } from '../../protocol/codes/finding-codes.ts';
 import { resultSchema } from '../../protocol/result/result.ts';
-import { EVENT_HELP, EVENTS } from '../../protocol/wire/events.ts';
+import { CONTRACT_EVENT_HELP, CONTRACT_EVENTS } from '../../protocol/wire/events.ts';
 import { ADAPTERS } from '../../server/adapters/index.ts';
-import { environmentSchema as serverEnvironment } from '../../server/config.ts';
-import { SERIES as SERVER_SERIES } from '../../server/control/metrics.ts';
+import { workerEnvironmentSchema as serverEnvironment } from '../../server/config.ts';
+import { WORKER_METRICS as SERVER_SERIES } from '../../server/control/metrics.ts';
 import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
-import { environmentSchema as nodeEnvironment } from '../../server/stack/server-node.ts';
-import { environmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
-import { entries as tunings } from '../../server/tunings.ts';
+import { serverNodeEnvironmentSchema as nodeEnvironment } from '../../server/stack/server-node.ts';
+import { stateDirEnvironmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
+import { tuningEntries as tunings } from '../../server/tunings.ts';
 import { defaultOf, describedKeys, type Key, keysOf, type Node, nodeOf, shallow, valuesOf } from './schema.ts';
 import { catalogue, code, escaped, OPTION, optionRows, section, seriesTable, table } from './tables.ts';
 
@@ -66,7 +66,13 @@ function options(): string[] {
       schemas.flatMap((schema) => optionRows(nodeOf(schema), seen)),
     );
   const scenario = Object.keys(scenarioOptionsSchema.shape).map(code).join(', ');
-  const environment = [environmentSchema, nodeEnvironment, stackEnvironment, hostSchema.partial(), terminalSchema];
+  const environment = [
+    runEnvironmentSchema,
+    nodeEnvironment,
+    stackEnvironment,
+    hostEnvironmentSchema.partial(),
+    terminalEnvironmentSchema,
+  ];
   return [
     section('Engine', '`config.engines.socketio-capacity`:', tableOf(engineOptions)),
     section('Scenario', `A scenario's \`socketio\` has ${scenario} for its virtual users, also with templates.`),
@@ -76,7 +82,7 @@ function options(): string[] {
 }
 
 function metrics(): string[] {
-  const engine = Object.values(METRICS).map(({ name, kind, unit, help }) => [code(name), kind, unit, help]);
+  const engine = Object.values(USER_METRICS).map(({ name, kind, unit, help }) => [code(name), kind, unit, help]);
   const run = runMetrics().map(({ name, kind, unit, path }) => [code(name), kind, unit, code(path)]);
   return [
     section('Engine', table(['metric', 'kind', 'unit', 'meaning'], engine)),
@@ -95,7 +101,7 @@ function metrics(): string[] {
 
 function errors(): string[] {
   // The console prints the fix with the figures of the run.
-  const rowsOf = (all: Record<string, Pick<Code, 'meaning'>>) =>
+  const rowsOf = (all: Record<string, Pick<CodeDefinition, 'meaning'>>) =>
     [...Map.groupBy(Object.entries(all), ([, { meaning }]) => meaning)].map(([meaning, group]) => [
       ...[group.map(([name]) => code(name)).join(', '), meaning],
     ]);
@@ -150,7 +156,7 @@ function cli(): string[] {
         ]),
       ...(known.length > 0 ? [[known.map(({ long }) => code(long ?? '')).join(', '), '', 'as above']] : []),
     ];
-    const exitCodes = Object.entries(helpOf(command).exitCodes)
+    const exitCodes = Object.entries(helpTextsOf(command).exitCodes)
       .filter(([exitCode]) => !COMMON_EXIT_CODES.includes(exitCode))
       .map((entry) => entry.join(' '));
     return section(
@@ -225,7 +231,10 @@ function server(): string[] {
     ...[code(variable), byDefault ? '`on`' : '`off`', help],
   ]);
   const eventHelp = Object.fromEntries(
-    Object.entries(EVENTS).map(([key, name]) => [name, EVENT_HELP[key as keyof typeof EVENTS]]),
+    Object.entries(CONTRACT_EVENTS).map(([key, name]) => [
+      name,
+      CONTRACT_EVENT_HELP[key as keyof typeof CONTRACT_EVENTS],
+    ]),
   );
   const adapterHelp = Object.fromEntries(Object.entries(ADAPTERS).map(([name, { help }]) => [name, help]));
   return [

@@ -1,5 +1,5 @@
 /** Renders sections and tables of the reference as Markdown. */
-import type { Metric } from '../../protocol/base/metric.ts';
+import type { MetricDefinition } from '../../protocol/base/metric.ts';
 import { defaultOf, describedKeys, keysOf, type Node, valuesOf } from './schema.ts';
 
 export const OPTION = ['key', 'value', 'default', 'meaning'];
@@ -15,7 +15,7 @@ export function catalogue(all: Record<string, string>): string[][] {
   return Object.entries(all).map(([name, help]) => [code(name), help]);
 }
 
-export function seriesTable(series: (Metric & { labels: string[] })[]): string {
+export function seriesTable(series: (MetricDefinition & { labels: string[] })[]): string {
   const rows = series.map(({ name, kind, unit, labels, help }) => [
     ...[code(name), kind, unit, labels.map(code).join(', '), help],
   ]);

@@ -7,8 +7,8 @@ import { pingIntervalOf } from '../../report/figures/idle-cpu.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { clientsOf, transportsOf } from '../../report/figures/transports.ts';
 import { readResult } from '../../report/read.ts';
-import { figure } from '../../report/render/blocks.ts';
-import { renderSummary } from '../../report/render/markdown.ts';
+import { chartHtml } from '../../report/render/blocks.ts';
+import { renderMarkdownSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 import { decimals } from '../../report/text/format.ts';
 import { inMarkdown } from '../figures.ts';
@@ -83,8 +83,8 @@ export function reportPage({ size, title, result }: Report): string {
     .flatMap((block) => (block.kind === 'chart' && !block.folded ? (block.chart ?? []) : []))
     .at(0);
   return [
-    renderSummary({ ...document, title }, []),
-    ...(chart && isUsable(result) ? [inMarkdown(figure(chart, ''))] : []),
+    renderMarkdownSummary({ ...document, title }, []),
+    ...(chart && isUsable(result) ? [inMarkdown(chartHtml(chart, ''))] : []),
     `[The full report of this run](${fullReport(size)}){target="_self"} has every table and chart. [Method](/method) defines each figure.`,
     '',
   ].join('\n\n');

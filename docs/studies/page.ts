@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { type Study, studySchema } from '../../protocol/documents/study-schema.ts';
 import { readResult } from '../../report/read.ts';
 import { sectionsHtml } from '../../report/render/html.ts';
-import { bullets } from '../../report/render/markdown.ts';
+import { markdownBullets } from '../../report/render/markdown.ts';
 import { countedRuns } from '../../report/study/counted-runs.ts';
 import { studyDocument } from '../../report/study/study-page.ts';
 import type { MeasuredRun } from '../../report/study/summarize.ts';
@@ -53,7 +53,7 @@ export function studyPage(measured: MeasuredStudy): string {
   return [
     `# ${title}`,
     `**${question}**`,
-    bullets(answers),
+    markdownBullets(answers),
     inMarkdown(sectionsHtml(studyDocument(study, runs))),
     aboutOf(study.name)[1] ?? '',
     '## Run it yourself',

@@ -2,13 +2,21 @@
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Command } from 'commander';
-import { harmless } from '../../protocol/base/printable.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import { formatProblems } from '../../protocol/base/problems.ts';
 import { withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
-import { type Adopted, adopted } from './adopt/adopted-scenario.ts';
-import { addHelp, badOption, LINE, printJson, typed, withJson, writing } from './command.ts';
-import { reading } from './scenario-argument.ts';
+import { type AdoptedScenario, adoptScenario } from './adopt/adopted-scenario.ts';
+import {
+  addHelp,
+  addJsonOption,
+  COMMAND_LINE_PREFIX,
+  invalidOptionError,
+  printJson,
+  shellQuotedPath,
+  writeOutputFile,
+} from './command.ts';
+import { withReadErrors } from './scenario-argument.ts';
 
 const MAX_BYTES = 2 ** 20;
 const MAX_LINE_LENGTH = 400;
@@ -34,7 +42,7 @@ export function addAdopt(program: Command): void {
     .option('--leave', 'the users come and go as before')
     .option('--force', 'overwrites an existing file')
     .action(adopt);
-  addHelp(withJson(command), {
+  addHelp(addJsonOption(command), {
     examples: {
       'adopt chat.yml': 'writes chat.capacity.yml, whose users stay',
       'adopt chat.yml --leave --out load.yml': 'keeps users who come and go',
@@ -47,18 +55,19 @@ export function addAdopt(program: Command): void {
 }
 
 async function adopt(scenario: string, { out, hold, leave, force, json }: Options): Promise<void> {
-  if (hold && leave) throw badOption('--hold and --leave exclude each other', 'adopt');
+  if (hold && leave) throw invalidOptionError('--hold and --leave exclude each other', 'adopt');
   const extension = extname(scenario);
   const file = out ?? join(dirname(scenario), `${basename(scenario, extension)}.capacity${extension || '.yml'}`);
   if (dirname(resolve(file)) !== dirname(resolve(scenario))) {
-    throw badOption('--out: name a file in the folder of the scenario, because of the paths in it', 'adopt');
+    throw invalidOptionError('--out: name a file in the folder of the scenario, because of the paths in it', 'adopt');
   }
-  if (resolve(file) === resolve(scenario)) throw badOption('--out: the scenario itself is never overwritten', 'adopt');
-  const found = await reading(scenario, async () => {
+  if (resolve(file) === resolve(scenario))
+    throw invalidOptionError('--out: the scenario itself is never overwritten', 'adopt');
+  const found = await withReadErrors(scenario, async () => {
     if (statSync(scenario).size > MAX_BYTES) throw new Error('it has more than 1 MB');
-    return adopted(readFileSync(scenario, 'utf8'), file, hold ?? (leave ? false : undefined));
+    return adoptScenario(readFileSync(scenario, 'utf8'), file, hold ?? (leave ? false : undefined));
   });
-  writing(file, 'choose another file: --out <file>, or overwrite it: --force', () => {
+  writeOutputFile(file, 'choose another file: --out <file>, or overwrite it: --force', () => {
     writeFileSync(file, found.text, { flag: force ? 'w' : 'wx' });
   });
   if (found.problems.length > 0) process.exitCode = EXIT_CODES.refused;
@@ -73,7 +82,7 @@ async function adopt(scenario: string, { out, hold, leave, force, json }: Option
 function linesOf(
   scenario: string,
   file: string,
-  { changes, undecided, problems, holds, variables }: Adopted,
+  { changes, undecided, problems, holds, variables }: AdoptedScenario,
 ): string[] {
   const at = (line: number | undefined) => (line === undefined ? '     new' : `line ${String(line).padStart(3)}`);
   const decide = [...undecided.map(({ line, why }) => `  ${at(line)}  ${why}`)];
@@ -92,8 +101,10 @@ function linesOf(
       : []),
     ...(problems.length > 0 ? [] : [next]),
     ...(variables.length > 0 ? [`Each run reads ${variables.join(', ')} from the environment.`] : []),
-    ...(problems.length > 0 ? [] : [`Next: ${LINE} doctor ${typed(file)}; npx artillery run ${typed(file)}`]),
-  ].map((line) => harmless(withoutCredentials(line)).slice(0, MAX_LINE_LENGTH));
+    ...(problems.length > 0
+      ? []
+      : [`Next: ${COMMAND_LINE_PREFIX} doctor ${shellQuotedPath(file)}; npx artillery run ${shellQuotedPath(file)}`]),
+  ].map((line) => escapeEachLine(withoutCredentials(line)).slice(0, MAX_LINE_LENGTH));
 }
 
 function partsOf(owner: Record<string, unknown>): string {

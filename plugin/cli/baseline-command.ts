@@ -4,18 +4,18 @@
  */
 import { existsSync, writeFileSync } from 'node:fs';
 import { z } from 'zod';
-import { formatProblems, problemsOf } from '../../protocol/base/problems.ts';
-import { readJson } from '../../protocol/base/readable-size.ts';
-import { ownValue } from '../../protocol/base/sum-counts.ts';
+import { formatProblems, problemsOfZodError } from '../../protocol/base/problems.ts';
+import { readUntrustedJson } from '../../protocol/base/readable-size.ts';
+import { ownProperty } from '../../protocol/base/sum-counts.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
-import { byName } from '../../protocol/result/shared-schemas.ts';
+import { recordOf } from '../../protocol/result/shared-schemas.ts';
 import { decisiveFindings } from '../../report/answer/answer.ts';
 import { outcomeText } from '../../report/answer/outcome.ts';
 import type { RunSet } from '../../report/compare/compare.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
-import { replace } from '../run/folder/run-files.ts';
-import { badOption, LINE, writing } from './command.ts';
+import { replaceFileAtomically } from '../run/folder/run-files.ts';
+import { COMMAND_LINE_PREFIX, invalidOptionError, writeOutputFile } from './command.ts';
 
 /**
  * Reads a baseline.
@@ -23,14 +23,14 @@ import { badOption, LINE, writing } from './command.ts';
  */
 export function readBaseline(path: string, name: string): RunSet {
   const baselines = existsSync(path) ? readFile(path).baselines : {};
-  const found = ownValue(baselines, name);
+  const found = ownProperty(baselines, name);
   if (found) return { name: `baseline "${name}"`, results: found.results };
   const names = Object.keys(baselines);
   const known = names.length > 0 ? `; it has ${names.join(', ')}` : '';
   throw new CapacityError(
     'BASELINE_MISSING',
     `${path} has no baseline "${name}"${known}`,
-    `${LINE} compare <result> --save ${path} --name ${name}`,
+    `${COMMAND_LINE_PREFIX} compare <result> --save ${path} --name ${name}`,
   );
 }
 
@@ -43,7 +43,7 @@ export function saveBaseline(path: string, name: string, sets: RunSet[]) {
   const [{ name: source, results, lost = 0 }, ...others] = sets as [RunSet, ...RunSet[]];
   if (others.length > 0) {
     const listed = sets.map((set) => `    ${set.name}`).join('\n');
-    throw badOption(`--save: a baseline has runs of one setting; name one of\n${listed}`, 'compare');
+    throw invalidOptionError(`--save: a baseline has runs of one setting; name one of\n${listed}`, 'compare');
   }
   if (lost > 0 || results.length === 0 || !results.every(isUsable)) {
     throw new CapacityError('BASELINE_INVALID', `${source} ${lost > 0 ? `lacks ${lost} results` : 'is INVALID'}`);
@@ -51,8 +51,8 @@ export function saveBaseline(path: string, name: string, sets: RunSet[]) {
   const file: BaselineFile = existsSync(path) ? readFile(path) : { schemaVersion: 1, baselines: {} };
   file.baselines[name] = { savedAt: new Date().toISOString(), results: results.map(abridged) };
   const text = `${JSON.stringify(file, null, 1)}\n`;
-  writing(path, 'choose a file that you can write to: --save <file>', () => {
-    replace(path, (temporary) => writeFileSync(temporary, text));
+  writeOutputFile(path, 'choose a file that you can write to: --save <file>', () => {
+    replaceFileAtomically(path, (temporary) => writeFileSync(temporary, text));
   });
   return { file: path, name, runs: results.length, doubts: [...new Set(results.flatMap(doubtOf))] };
 }
@@ -68,16 +68,16 @@ function doubtOf(result: Result): string[] {
 }
 
 function readFile(path: string): BaselineFile {
-  const fix = `correct it, or remove it and save the baseline again: ${LINE} compare <result> --save ${path}`;
+  const fix = `correct it, or remove it and save the baseline again: ${COMMAND_LINE_PREFIX} compare <result> --save ${path}`;
   let content: unknown;
   try {
-    content = readJson(path);
+    content = readUntrustedJson(path);
   } catch (cause) {
     throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, fix, { cause });
   }
   const parsed = baselineFileSchema.safeParse(content);
   if (parsed.success) return parsed.data;
-  const problems = formatProblems(problemsOf(parsed.error, []));
+  const problems = formatProblems(problemsOfZodError(parsed.error, []));
   throw new CapacityError('FILE_UNREADABLE', `${path} is not a baseline file\n${problems}`, fix);
 }
 
@@ -85,7 +85,7 @@ function readFile(path: string): BaselineFile {
 const baselineFileSchema = z.strictObject({
   schemaVersion: z.literal(1),
   /** Baselines by name, such as `main`. */
-  baselines: byName(
+  baselines: recordOf(
     z.strictObject({
       savedAt: z.string(),
       /** One result, or the results of several repeats, without their long lists. */

@@ -3,17 +3,22 @@
  * `ensure`.
  */
 import type { Command } from 'commander';
-import { harmless } from '../../protocol/base/printable.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import { formatProblems } from '../../protocol/base/problems.ts';
-import type { Condition } from '../../protocol/documents/search-schema.ts';
-import type { Outcome } from '../../protocol/result/answer-schema.ts';
+import type { FigureCondition } from '../../protocol/documents/search-schema.ts';
+import type { RunOutcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { foldedFindings } from '../../report/answer/answer.ts';
-import { exitCodeOfResult, outcomeText, shortened } from '../../report/answer/outcome.ts';
-import { type Checked, checkConditions, conditionText, whyUnknown } from '../../report/conditions/conditions.ts';
+import { findingsByCause } from '../../report/answer/answer.ts';
+import { exitCodeOfResult, outcomeText, textBeyondLimit } from '../../report/answer/outcome.ts';
+import {
+  type CheckedCondition,
+  checkConditions,
+  conditionText,
+  whyConditionUnknown,
+} from '../../report/conditions/conditions.ts';
 import { readResult } from '../../report/read.ts';
-import { addHelp, badOption, printJson, withJson } from './command.ts';
-import { conjuncts, parseConditions } from './parse-conditions.ts';
+import { addHelp, addJsonOption, invalidOptionError, printJson } from './command.ts';
+import { parseConditions, splitConditions } from './parse-conditions.ts';
 
 export function addCheck(program: Command): void {
   const command = program
@@ -22,7 +27,7 @@ export function addCheck(program: Command): void {
     .argument('<run>', 'a result.json, or the folder of a run')
     .argument('[conditions...]', 'thresholds, of keys or metrics: "latency.oneWayMs.p99 <= 500", "memory.leaks == 0"')
     .action(check);
-  addHelp(withJson(command), {
+  addHelp(addJsonOption(command), {
     examples: {
       'check results/latest "latency.oneWayMs.p99 <= 500"': 'in CI, after the run',
       'check results/latest': 'the outcome of the run itself, with its exit code',
@@ -38,24 +43,25 @@ export function addCheck(program: Command): void {
 }
 
 function check(run: string, texts: string[], { json }: { json?: boolean }): void {
-  const { conditions, problems } = parseConditions(conjuncts(texts));
-  if (problems.length > 0) throw badOption(`some conditions are wrong\n${formatProblems(problems)}`, 'check');
+  const { conditions, problems } = parseConditions(splitConditions(texts));
+  if (problems.length > 0) throw invalidOptionError(`some conditions are wrong\n${formatProblems(problems)}`, 'check');
   const result = readResult(run);
-  const outcome = conditions.length > 0 ? outcomeBy(conditions, result) : result.outcome;
+  const outcome = conditions.length > 0 ? outcomeByConditions(conditions, result) : result.outcome;
   const doubts = result.findings.filter(({ invalidates }) => invalidates.length > 0).map(({ code }) => code);
   process.exitCode = exitCodeOfResult(result, outcome);
   if (json) {
     printJson({ run: result.run.id, ...outcome, verdict: result.verdict, findings: result.findings });
     return;
   }
-  for (const { met, text } of outcome.thresholds) console.log(harmless(`  ${met ? 'met   ' : 'missed'}  ${text}`));
+  for (const { met, text } of outcome.thresholds)
+    console.log(escapeEachLine(`  ${met ? 'met   ' : 'missed'}  ${text}`));
   const codes = doubts.length === 0 ? '' : ` (${doubts.join(', ')})`;
-  const causes = foldedFindings(result.findings).flatMap(({ cause: { code, message, fix }, consequences }) => {
+  const causes = findingsByCause(result.findings).flatMap(({ cause: { code, message, fix }, consequences }) => {
     const explained = consequences.map((one) => one.message).join('; ');
     return [`  ${code}: ${message}`, ...(explained ? [`    explains: ${explained}`] : []), `    fix: ${fix}`];
   });
   const title = conditions.length > 0 ? outcomeText(result, outcome) : headline(result);
-  console.log(harmless(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
+  console.log(escapeEachLine(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
 }
 
 /** Returns the outcome and its root cause, as printed at the end of a run. */
@@ -69,7 +75,7 @@ function headline(result: Result): string {
  * Returns whether a result meets the conditions.
  * @param conditions conditions that must hold; a condition on a figure that was not measured counts as missed
  */
-export function outcomeBy(conditions: Condition[], result: Result): Outcome {
+export function outcomeByConditions(conditions: FigureCondition[], result: Result): RunOutcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
   const checked = checkConditions(conditions, result);
   const thresholds = checked.map((one) => ({
@@ -82,8 +88,9 @@ export function outcomeBy(conditions: Condition[], result: Result): Outcome {
 }
 
 /** Returns a checked condition as text, such as `latency.oneWayMs.p99 is 733.5, threshold <= 500`. */
-function textOf({ condition, value }: Checked, result: Result): string {
+function textOf({ condition, value }: CheckedCondition, result: Result): string {
   const { key, comparison, value: limit } = condition;
-  const found = value === null ? `is unknown (${whyUnknown(condition, result)})` : `is ${shortened(value, [limit])}`;
+  const found =
+    value === null ? `is unknown (${whyConditionUnknown(condition, result)})` : `is ${textBeyondLimit(value, [limit])}`;
   return `${key} ${found}, threshold ${comparison} ${limit}`;
 }

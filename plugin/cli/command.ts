@@ -1,11 +1,11 @@
 /** Parts that all commands share: help texts, options, and JSON output. */
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { formatProblems, type Problem, problemsOf } from '../../protocol/base/problems.ts';
+import { formatProblems, type InputProblem, problemsOfZodError } from '../../protocol/base/problems.ts';
 import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
-import { unwritable } from '../../protocol/base/unwritable.ts';
+import { unwritableError } from '../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { terminalSchema } from '../script/options/plugin-options.ts';
+import { terminalEnvironmentSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {
   /** Example command lines and their purpose. `npx socketio-capacity` is left out. */
@@ -14,7 +14,7 @@ interface HelpText {
 }
 
 /** Schema of a percentage: `20%` becomes 0.2. */
-export const shareSchema = z.string().transform((text, context): number => {
+export const percentageSchema = z.string().transform((text, context): number => {
   const percent = Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(text)?.[1] ?? 0);
   if (percent > 0) return percent / 100;
   context.addIssue('expected a share above 0, such as 20%');
@@ -22,18 +22,18 @@ export const shareSchema = z.string().transform((text, context): number => {
 });
 
 /** Start of every command line. */
-export const LINE = 'npx socketio-capacity';
+export const COMMAND_LINE_PREFIX = 'npx socketio-capacity';
 
 const HELP = new WeakMap<Command, HelpText>();
 
 /** Returns the help texts of a command, for the reference documentation. */
-export function helpOf(command: Command): HelpText {
+export function helpTextsOf(command: Command): HelpText {
   return HELP.get(command) ?? { examples: {}, exitCodes: {} };
 }
 
 export function addHelp(command: Command, { examples, exitCodes }: HelpText): Command {
   HELP.set(command, { examples, exitCodes });
-  const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${LINE} ${line}`);
+  const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${COMMAND_LINE_PREFIX} ${line}`);
   return command.addHelpText('after', () => {
     const help = command.createHelp();
     help.prepareContext({ helpWidth: process.stdout.columns });
@@ -44,7 +44,7 @@ export function addHelp(command: Command, { examples, exitCodes }: HelpText): Co
   });
 }
 
-export function withJson(command: Command): Command {
+export function addJsonOption(command: Command): Command {
   return command.option('--json', 'prints the result as JSON on standard output');
 }
 
@@ -54,11 +54,17 @@ export function withJson(command: Command): Command {
  * @param further problems that the schema cannot find
  * @throws CapacityError CONFIG_INVALID with all problems
  */
-export function parseOptions<T>(schema: z.ZodType<T>, given: unknown, command: string, further: Problem[] = []): T {
+export function parseOptions<T>(
+  schema: z.ZodType<T>,
+  given: unknown,
+  command: string,
+  further: InputProblem[] = [],
+): T {
   const { data, error } = schema.safeParse(given);
-  const problems = error ? problemsOf(error, []) : [];
+  const problems = error ? problemsOfZodError(error, []) : [];
   const named = problems.map(({ path, message }) => ({ path: optionOf(path), message }));
-  if (error || further.length > 0) throw badOption(formatProblems([...named, ...further]).trimStart(), command);
+  if (error || further.length > 0)
+    throw invalidOptionError(formatProblems([...named, ...further]).trimStart(), command);
   return data as T;
 }
 
@@ -71,24 +77,24 @@ function optionOf(path: string): string {
  * Returns the error for an invalid option.
  * @param command name of the command whose help describes the option
  */
-export function badOption(message: string, command: string): CapacityError {
-  return new CapacityError('CONFIG_INVALID', message, `${LINE} ${command} --help`);
+export function invalidOptionError(message: string, command: string): CapacityError {
+  return new CapacityError('CONFIG_INVALID', message, `${COMMAND_LINE_PREFIX} ${command} --help`);
 }
 
 /**
  * Writes a file.
  * @throws CapacityError FILE_UNWRITABLE if `write` throws
  */
-export function writing(path: string, fix: string, write: () => void): void {
+export function writeOutputFile(path: string, fix: string, write: () => void): void {
   try {
     write();
   } catch (cause) {
-    throw unwritable(path, cause, fix);
+    throw unwritableError(path, cause, fix);
   }
 }
 
 /** Returns the path for a shell command, with quotes if needed. */
-export function typed(path: string): string {
+export function shellQuotedPath(path: string): string {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }
 
@@ -103,7 +109,7 @@ export function printJson(value: unknown): void {
   );
 }
 
-export function screen(): { color: boolean; width: number } {
+export function terminalFormat(): { color: boolean; width: number } {
   const { isTTY, columns } = process.stdout;
-  return { color: isTTY === true && !terminalSchema.parse(process.env).NO_COLOR, width: columns || 100 };
+  return { color: isTTY === true && !terminalEnvironmentSchema.parse(process.env).NO_COLOR, width: columns || 100 };
 }

@@ -7,29 +7,37 @@ import { existsSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { harmless } from '../../protocol/base/printable.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
 import { studySchema } from '../../protocol/documents/study-schema.ts';
-import { type Comparison, compare, type RunSet } from '../../report/compare/compare.ts';
+import { type Comparison, compareSets, type RunSet } from '../../report/compare/compare.ts';
 import { comparisonDocument } from '../../report/compare/compare-page.ts';
-import { endOf } from '../../report/compare/decision.ts';
-import { letter } from '../../report/compare/text.ts';
+import { comparisonOutcome } from '../../report/compare/comparison-outcome.ts';
+import { setLetter } from '../../report/compare/text.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
 import { renderConsole } from '../../report/render/console.ts';
 import { countedRuns } from '../../report/study/counted-runs.ts';
-import { combinationsOf, labelOf, sideOf } from '../../report/study/summarize.ts';
-import { counted } from '../../report/text/format.ts';
-import { readDocument } from '../series/folder.ts';
+import { combinationLabel, levelCombinations, runSetOfLevels } from '../../report/study/summarize.ts';
+import { countText } from '../../report/text/format.ts';
+import { readSeriesDocument } from '../series/folder.ts';
 import { readBaseline, saveBaseline } from './baseline-command.ts';
-import { addHelp, badOption, parseOptions, printJson, screen, shareSchema, withJson } from './command.ts';
+import {
+  addHelp,
+  addJsonOption,
+  invalidOptionError,
+  parseOptions,
+  percentageSchema,
+  printJson,
+  terminalFormat,
+} from './command.ts';
 
 const optionsSchema = z.object({
   against: z.string().optional(),
   save: z.string().optional(),
   name: z.string(),
-  margin: shareSchema,
+  margin: percentageSchema,
   json: z.boolean().optional(),
 });
 
@@ -44,7 +52,7 @@ export function addCompare(program: Command): void {
     .option('--name <name>', 'name of the baseline: a file can have several', 'main')
     .option('--margin <share>', 'a difference within this share of the reference does not matter', '10%')
     .action(show);
-  addHelp(withJson(command), {
+  addHelp(addJsonOption(command), {
     examples: {
       'compare results/2026-01-02T03-04-05-5k results/latest':
         'two single runs: what is missing, and memory per connection',
@@ -66,26 +74,26 @@ function show(run: string, others: string[], given: object): void {
   const { against, save, name, margin, json } = parseOptions(optionsSchema, given, 'compare');
   const sets = [run, ...others].flatMap(readRunSets);
   if (save !== undefined) {
-    if (against !== undefined) throw badOption('--save: give it or --against, not both', 'compare');
+    if (against !== undefined) throw invalidOptionError('--save: give it or --against, not both', 'compare');
     const saved = saveBaseline(save, name, sets);
     if (json) printJson(saved);
     else {
-      console.log(`Saved as "${name}" in ${save}: ${counted(saved.runs, 'run')}.`);
-      for (const doubt of saved.doubts) console.log(harmless(`  Look before you compare with it: ${doubt}`));
+      console.log(`Saved as "${name}" in ${save}: ${countText(saved.runs, 'run')}.`);
+      for (const doubt of saved.doubts) console.log(escapeEachLine(`  Look before you compare with it: ${doubt}`));
     }
     return;
   }
   const all = against === undefined ? sets : [readBaseline(against, name), ...sets];
-  if (all.length < 2) throw badOption(`name something to compare ${run} with`, 'compare');
-  const comparison = compare(all, { margin });
+  if (all.length < 2) throw invalidOptionError(`name something to compare ${run} with`, 'compare');
+  const comparison = compareSets(all, { margin });
   if (against !== undefined && sets.some(({ results }) => results.some(isUsable))) requireSameConditions(comparison);
-  process.exitCode = exitCodeOf(endOf(comparison));
+  process.exitCode = exitCodeOfOutcome(comparisonOutcome(comparison));
   if (json) printJson({ ...summaryOf(comparison), ...comparison });
-  else console.log(renderConsole(comparisonDocument(comparison), screen()));
+  else console.log(renderConsole(comparisonDocument(comparison), terminalFormat()));
 }
 
 function summaryOf(comparison: Comparison) {
-  const end = endOf(comparison);
+  const end = comparisonOutcome(comparison);
   const worse = comparison.figures.filter(({ differences }) => differences.some(({ answer }) => answer === 'worse'));
   return { answer: 'answer' in end ? end.answer : 'inconclusive', worse: worse.map(({ path }) => path) };
 }
@@ -128,15 +136,15 @@ function readRunSets(path: string): RunSet[] {
 }
 
 function setsIn(folder: string, name: string): RunSet[] {
-  const document = readDocument(folder, name, studySchema);
-  const combinations = document ? combinationsOf(document.plan) : [];
+  const document = readSeriesDocument(folder, name, studySchema);
+  const combinations = document ? levelCombinations(document.plan) : [];
   const made = (document?.runs ?? []).map((run) => {
     return { run, result: run.result === null ? undefined : readResult(join(folder, run.result)) };
   });
   const runs = countedRuns(made);
   const sets = combinations.map((levels, index) => ({
-    name: combinations.length === 1 ? folder : `${folder}:${letter(index)} (${labelOf(levels)})`,
-    ...sideOf(runs, levels),
+    name: combinations.length === 1 ? folder : `${folder}:${setLetter(index)} (${combinationLabel(levels)})`,
+    ...runSetOfLevels(runs, levels),
   }));
   // A side whose runs have all crashed is accepted: its runs count as lost.
   if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;

@@ -4,17 +4,17 @@ import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { attempt } from '../../protocol/base/attempt.ts';
-import { STOPPED } from '../../protocol/codes/exit-codes.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
+import { STOPPED_EXIT_CODE } from '../../protocol/codes/exit-codes.ts';
 import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
-import { ownAddress } from '../conduct/hosts/join-line.ts';
-import { launcherOf } from '../conduct/hosts/launch/launchers.ts';
-import { requireOpenFiles } from '../doctor/diagnosis.ts';
+import { ownAddress } from '../conduct/hosts/join-token.ts';
+import { parseLauncher } from '../conduct/hosts/launch/launchers.ts';
+import { requireOpenFileLimit } from '../doctor/diagnosis.ts';
 import { variablesOf } from '../script/run-inputs.ts';
 import { resolveArtillery, untilStopped } from '../series/artillery-arguments.ts';
 import { addHelp, parseOptions } from './command.ts';
-import { hostsShape, withHosts } from './hosts-options.ts';
-import { isObject, readScenario, settingsOf } from './scenario-argument.ts';
+import { addHostsOptions, hostsShape } from './hosts-options.ts';
+import { isObject, readScenario, settingsOfScript } from './scenario-argument.ts';
 
 const optionsSchema = z.object({
   ...hostsShape,
@@ -22,7 +22,7 @@ const optionsSchema = z.object({
   environment: z.string().optional(),
   overrides: z
     .string()
-    .refine((text) => isObject(attempt(() => JSON.parse(text))), 'expected a JSON object')
+    .refine((text) => isObject(tryOrUndefined(() => JSON.parse(text))), 'expected a JSON object')
     .optional(),
   env: z
     .string()
@@ -39,7 +39,7 @@ export function addConduct(program: Command): void {
     .option('--overrides <json>', 'merged into the scenario, on the hosts, too')
     .option('--env <names>', 'further variables for the hosts, as NAME,NAME: those that a processor reads')
     .action(conduct);
-  addHelp(withHosts(command), {
+  addHelp(addHostsOptions(command), {
     examples: {
       'conduct --hosts 4 scenarios/32k.yml': 'prints the line that four hosts join with, and waits for them',
       'conduct --hosts 3 --on ssh:hosts.txt scenarios/10k.yml': 'starts three hosts, and ends them with the run',
@@ -57,15 +57,15 @@ export function addConduct(program: Command): void {
 
 async function conduct(path: string, given: object): Promise<void> {
   const { hosts, on, listen, secret, env, ...level } = parseOptions(optionsSchema, given, 'conduct');
-  const launcher = on === undefined ? undefined : launcherOf(on, hosts);
-  requireOpenFiles();
+  const launcher = on === undefined ? undefined : parseLauncher(on, hosts);
+  requireOpenFileLimit();
   const script = await readScenario(path, level.environment, level.overrides);
-  const config = settingsOf(script);
+  const config = settingsOfScript(script);
   const variables = [...variablesOf([readFileSync(path, 'utf8')]), ...env];
   await untilStopped(async (signal) => {
     // A second Ctrl-C exits at once. Hosts that have not answered end by themselves when their conductor is gone.
     for (const name of ['SIGINT', 'SIGTERM']) {
-      process.once(name, () => process.once(name, () => process.exit(STOPPED)));
+      process.once(name, () => process.once(name, () => process.exit(STOPPED_EXIT_CODE)));
     }
     const [, host = '', port] = /^\[?(.*?)\]?:(\d+)$/.exec(listen) ?? [];
     const address = /^(0\.0\.0\.0|::)?$/.test(host) ? ownAddress() : host;

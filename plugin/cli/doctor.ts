@@ -3,18 +3,18 @@
  * checks whether that server can be measured.
  */
 import type { Command } from 'commander';
-import { harmless } from '../../protocol/base/printable.ts';
-import { EXIT_CODES, STOPPED } from '../../protocol/codes/exit-codes.ts';
-import { diagnose, printDiagnosis, requireOpenFiles } from '../doctor/diagnosis.ts';
-import { readSituation } from '../doctor/situation.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
+import { EXIT_CODES, STOPPED_EXIT_CODE } from '../../protocol/codes/exit-codes.ts';
+import { diagnose, printDiagnosis, requireOpenFileLimit } from '../doctor/diagnosis.ts';
+import { readDoctorSituation } from '../doctor/situation.ts';
 import { examineTarget } from '../doctor/target/examine.ts';
-import { printCheck, type TargetCheck } from '../doctor/target/target-check.ts';
-import type { Warning } from '../doctor/warnings.ts';
+import { printTargetCheck, type TargetCheck } from '../doctor/target/target-check.ts';
+import type { DoctorWarning } from '../doctor/warnings.ts';
 import { isMeasured } from '../script/misspelt-names.ts';
-import { ENGINE, PLUGIN, type Script } from '../script/script.ts';
+import { ENGINE_NAME, PLUGIN_NAME, type Script } from '../script/script.ts';
 import { untilStopped } from '../series/artillery-arguments.ts';
-import { addHelp, badOption, printJson, screen, withJson } from './command.ts';
-import { readScenario, settingsOf } from './scenario-argument.ts';
+import { addHelp, addJsonOption, invalidOptionError, printJson, terminalFormat } from './command.ts';
+import { readScenario, settingsOfScript } from './scenario-argument.ts';
 
 interface Options {
   target?: string;
@@ -32,7 +32,7 @@ export function addDoctor(program: Command): void {
     .option('--burst <n>', 'with --target: also opens that many connections at once', parseBurst)
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .action(examine);
-  addHelp(withJson(command), {
+  addHelp(addJsonOption(command), {
     examples: {
       'doctor scenarios/32k.yml': 'does it fit, and which limit is the lowest?',
       'doctor scenarios/100k.yml --json': 'all limits, warnings and the facts behind them',
@@ -42,23 +42,23 @@ export function addDoctor(program: Command): void {
     exitCodes: {
       0: 'the scenario fits; with --target, no check has failed',
       2: 'it does not fit, or this could not be determined; with --target, a check has failed',
-      [STOPPED]: 'with --target: stopped by Ctrl-C',
+      [STOPPED_EXIT_CODE]: 'with --target: stopped by Ctrl-C',
     },
   });
 }
 
 async function examine(path: string | undefined, options: Options): Promise<void> {
-  requireOpenFiles();
+  requireOpenFileLimit();
   const { target, environment, burst, json } = options;
   if (target !== undefined) return tryTarget(target, path, options);
-  if (burst !== undefined) throw badOption('--burst: name a target, too', 'doctor');
-  if (path === undefined) throw badOption('name a scenario, or a URL by --target', 'doctor');
+  if (burst !== undefined) throw invalidOptionError('--burst: name a target, too', 'doctor');
+  if (path === undefined) throw invalidOptionError('name a scenario, or a URL by --target', 'doctor');
   const script = await readScenario(path, environment);
-  const situation = await readSituation(settingsOf(script));
+  const situation = await readDoctorSituation(settingsOfScript(script));
   const diagnosis = diagnose(situation);
   if (!isMeasured(script)) diagnosis.warnings.unshift(UNMEASURED);
   if (json) printJson({ ...diagnosis, ...situation });
-  else console.log(printDiagnosis(diagnosis, situation, screen().width));
+  else console.log(printDiagnosis(diagnosis, situation, terminalFormat().width));
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
 }
 
@@ -68,28 +68,28 @@ const MAX_BURST = 1000;
 function parseBurst(text: string): number {
   const count = Number(text);
   if (Number.isInteger(count) && count >= 1 && count <= MAX_BURST) return count;
-  throw badOption(`--burst: expected a number from 1 to ${MAX_BURST}`, 'doctor');
+  throw invalidOptionError(`--burst: expected a number from 1 to ${MAX_BURST}`, 'doctor');
 }
 
 async function tryTarget(where: string, path: string | undefined, options: Options): Promise<void> {
   const { environment, burst = 0, json } = options;
   const { settings, script } = await scenarioFor(where, path, environment);
-  const { width } = screen();
+  const { width } = terminalFormat();
   const onHold = (seconds: number) => console.error(`Holding one silent connection for ${Math.ceil(seconds)} s.`);
-  const onCheck = json ? () => {} : (check: TargetCheck) => console.log(printCheck(check, width));
+  const onCheck = json ? () => {} : (check: TargetCheck) => console.log(printTargetCheck(check, width));
   const checks = await untilStopped((signal) => {
     const stopped = new Promise<undefined>((resolve) => signal.addEventListener('abort', () => resolve(undefined)));
     return Promise.race([examineTarget(settings, script, { onCheck, onHold, burst }, signal), stopped]);
   });
   if (checks === undefined) {
-    process.exitCode = STOPPED;
+    process.exitCode = STOPPED_EXIT_CODE;
     return;
   }
   const failed = checks.filter(({ status }) => status === 'failed').length;
   if (failed > 0) process.exitCode = EXIT_CODES.refused;
   if (json) return printJson({ target: settings.target, passed: failed === 0, checks });
   console.log(
-    harmless(
+    escapeEachLine(
       `\n${failed === 0 ? `${settings.target} can be measured.` : `${failed} of ${checks.length} checks failed.`}`,
     ),
   );
@@ -102,15 +102,16 @@ async function tryTarget(where: string, path: string | undefined, options: Optio
  */
 async function scenarioFor(where: string, path: string | undefined, environment: string | undefined) {
   const isUrl = /^(https?|wss?):\/\//.test(where);
-  if (!isUrl && path !== undefined) throw badOption('--target: with a scenario before it, a URL is expected', 'doctor');
+  if (!isUrl && path !== undefined)
+    throw invalidOptionError('--target: with a scenario before it, a URL is expected', 'doctor');
   const scenario = isUrl ? path : where;
   const script = scenario === undefined ? nothingElse() : await readScenario(scenario, environment);
   const env = isUrl ? { ...process.env, TARGET: where } : process.env;
-  return { settings: settingsOf(script, env), script };
+  return { settings: settingsOfScript(script, env), script };
 }
 
 /** Warning for a scenario that uses the engine without the plugin. Its runs have no figures. */
-const UNMEASURED: Warning = {
+const UNMEASURED: DoctorWarning = {
   name: 'unmeasured',
   message: 'the scenario has no plugin socketio-capacity: Artillery makes the load, and nothing measures the server',
   raise: 'config.plugins: { socketio-capacity: {} }',
@@ -119,7 +120,11 @@ const UNMEASURED: Warning = {
 /** Returns a scenario with a single connection that stays open. */
 function nothingElse(): Script {
   return {
-    config: { engines: { [ENGINE]: {} }, plugins: { [PLUGIN]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] },
-    scenarios: [{ engine: ENGINE, flow: [{ connect: {} }, { hold: true }] }],
+    config: {
+      engines: { [ENGINE_NAME]: {} },
+      plugins: { [PLUGIN_NAME]: {} },
+      phases: [{ duration: 1, arrivalRate: 1 }],
+    },
+    scenarios: [{ engine: ENGINE_NAME, flow: [{ connect: {} }, { hold: true }] }],
   };
 }

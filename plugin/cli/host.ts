@@ -4,10 +4,10 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { attempt } from '../../protocol/base/attempt.ts';
-import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import { type Join, readJoinToken } from '../conduct/hosts/join-line.ts';
-import { fetchOrder } from '../conduct/hosts/order.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
+import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
+import { fetchAssignment } from '../conduct/hosts/host-assignment.ts';
+import { type JoinAddress, readJoinToken } from '../conduct/hosts/join-token.ts';
 import { artilleryScript, startPrivately, untilStopped } from '../series/artillery-arguments.ts';
 import { addHelp } from './command.ts';
 
@@ -49,7 +49,7 @@ async function host({ stay = false, stdin = false }: { stay?: boolean; stdin?: b
       while (stay && !signal.aborted);
     } catch (error) {
       if (!signal.aborted) throw error;
-      process.exitCode = exitCodeOf('stopped');
+      process.exitCode = exitCodeOfOutcome('stopped');
     } finally {
       process.stdin.destroy();
     }
@@ -60,14 +60,14 @@ async function host({ stay = false, stdin = false }: { stay?: boolean; stdin?: b
  * Runs Artillery for one run.
  * @returns Artillery's exit code
  */
-async function play(join: Join, instance: string, variables: Variables, signal: AbortSignal): Promise<number> {
-  const { args, env } = await fetchOrder(join, instance, signal);
+async function play(join: JoinAddress, instance: string, variables: Variables, signal: AbortSignal): Promise<number> {
+  const { args, env } = await fetchAssignment(join, instance, signal);
   const own = Object.fromEntries(Object.entries(variables).filter(([, value]) => value));
   console.log(`Generates the share of host ${own.CAPACITY_HOST ?? env.CAPACITY_HOST} of ${env.CAPACITY_HOSTS}.`);
   const { exitCode } = await startPrivately([artilleryScript(), 'run', ...args], {
     ...{ output: 'inherit', env: { ...env, ...own }, signal },
   });
-  return exitCode ?? exitCodeOf('failed');
+  return exitCode ?? exitCodeOfOutcome('failed');
 }
 
 /**
@@ -78,5 +78,5 @@ async function firstLine(closed: AbortController): Promise<unknown> {
   const lines = createInterface({ input: process.stdin });
   lines.on('close', () => closed.abort());
   const [line] = await Promise.race([once(lines, 'line'), once(lines, 'close')]);
-  return attempt(() => JSON.parse(String(line))) ?? {};
+  return tryOrUndefined(() => JSON.parse(String(line))) ?? {};
 }

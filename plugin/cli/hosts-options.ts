@@ -2,8 +2,8 @@
 import { extname, join } from 'node:path';
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { launcherOf } from '../conduct/hosts/launch/launchers.ts';
-import { badOption } from './command.ts';
+import { parseLauncher } from '../conduct/hosts/launch/launchers.ts';
+import { invalidOptionError } from './command.ts';
 
 export const hostsShape = {
   hosts: z.coerce.number('expected a number').int().min(1, 'expected 1 or more').optional(),
@@ -19,7 +19,7 @@ interface HostsOptions {
   secret?: string | undefined;
 }
 
-export function withHosts(command: Command): Command {
+export function addHostsOptions(command: Command): Command {
   return command
     .option('--hosts <n>', 'how many hosts generate the load')
     .option('--on <where>', 'starts the hosts: ssh:<file> with a line for each, or command:<line>')
@@ -32,14 +32,14 @@ export function withHosts(command: Command): Command {
  * this host generates the load alone.
  * @throws CapacityError CONFIG_INVALID, FILE_UNREADABLE
  */
-export function conductLine({ hosts, on, listen, secret }: HostsOptions, command: string): string[] | undefined {
+export function conductCommandLine({ hosts, on, listen, secret }: HostsOptions, command: string): string[] | undefined {
   if (hosts === undefined) {
-    if (on !== undefined) throw badOption('--on: how many hosts? Give --hosts, too', command);
+    if (on !== undefined) throw invalidOptionError('--on: how many hosts? Give --hosts, too', command);
     return undefined;
   }
-  if (on !== undefined) launcherOf(on, hosts);
+  if (on !== undefined) parseLauncher(on, hosts);
   else if (secret === undefined) {
-    throw badOption('--hosts: each run would have another join token; give --on, or --secret', command);
+    throw invalidOptionError('--hosts: each run would have another join token; give --on, or --secret', command);
   }
   const given = Object.entries({ hosts, on, listen, secret }).filter(([, value]) => value !== undefined);
   const main = join(import.meta.dirname, `main${extname(import.meta.filename)}`);

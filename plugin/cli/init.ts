@@ -5,15 +5,23 @@
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { NeedsOptions } from '../run/receivers/explain-failure.ts';
+import { OtherOptionsNeededError } from '../run/receivers/explain-failure.ts';
 import { listeningProcesses } from '../run/target/target-listeners.ts';
-import { addHelp, LINE, parseOptions, printJson, typed, withJson, writing } from './command.ts';
-import { formOf, hasCredentials, readVariables, withNamedCredentials } from './init/credentials.ts';
-import { type Recording, readRecording } from './init/har/from-har.ts';
-import { lookAt } from './init/look.ts';
-import { type Answers, flowOf, LOGIN, optionsSchema } from './init/options.ts';
-import { answering, Interview } from './init/questions.ts';
-import { INSPECTION, type Starter, starterScenario } from './init/starter-scenario.ts';
+import {
+  addHelp,
+  addJsonOption,
+  COMMAND_LINE_PREFIX,
+  parseOptions,
+  printJson,
+  shellQuotedPath,
+  writeOutputFile,
+} from './command.ts';
+import { askForVariables, hasCredentials, setVariableCommand, withNamedCredentials } from './init/credentials.ts';
+import { findEventToCount } from './init/find-event-to-count.ts';
+import { type HarRecording, readHarRecording } from './init/har/from-har.ts';
+import { type InitAnswers, initOptionsSchema, LOGIN_EXAMPLE, starterFlow } from './init/options.ts';
+import { InitInterview, withPrompts } from './init/questions.ts';
+import { INSPECT_HELP, type StarterOptions, starterScenario } from './init/starter-scenario.ts';
 
 const CONTROL_PORT = 3200;
 const MAX_PUBLISHES = 3;
@@ -23,7 +31,7 @@ const NESTJS_JWT = `init --url http://app:3000 \\
       "capture": {"json": "$.access_token", "as": "token"}}}' \\
     --auth '{"token": "{{ token }}"}' --publish '["message", {"id": "$id"}]'`;
 
-interface Options extends Answers {
+interface Options extends InitAnswers {
   har?: string;
   out: string;
   force?: boolean;
@@ -44,7 +52,7 @@ export function addInit(program: Command): void {
     .option('--headers <json>', 'headers of the handshake: `{"Cookie": "…"}`')
     .option(
       '--login <json>',
-      `step before connecting, whose \`capture\` the other options can use: \`${LOGIN}\``,
+      `step before connecting, whose \`capture\` the other options can use: \`${LOGIN_EXAMPLE}\``,
       joined,
     )
     .option('--emit <json>', 'what clients emit to log in or to join: `["<event>", <argument>, …]`', joined)
@@ -56,7 +64,7 @@ export function addInit(program: Command): void {
     .option('--out <file>', 'the file to write', 'capacity.yml')
     .option('--force', 'overwrites an existing file')
     .action(init);
-  addHelp(withJson(command), {
+  addHelp(addJsonOption(command), {
     examples: {
       init: 'asks for everything, a login included',
       'init --url https://staging.example.com --instrumented': 'a server that calls instrument(io)',
@@ -82,15 +90,15 @@ function joined(value: string, before?: string): string {
 async function init({ har, out, force, json, ...options }: Options): Promise<void> {
   const isInteractive = process.stdin.isTTY === true && process.stdout.isTTY === true && !json;
   const say = json ? console.error : console.log;
-  const recording = har === undefined ? undefined : readRecording(har, options);
+  const recording = har === undefined ? undefined : readHarRecording(har, options);
   for (const note of recording?.notes ?? []) say(note);
-  const given: Answers = recording ? { instrumented: false, ...recording.answers, ...options } : options;
+  const given: InitAnswers = recording ? { instrumented: false, ...recording.answers, ...options } : options;
   const publishes = given.publish === undefined ? (recording?.publishes ?? []) : [];
   const events = new Set(publishes.map((text) => JSON.parse(text)[0]));
   const isUnsure = events.size > 1 && !publishes.some((text) => hasCredentials(text, recording?.secrets));
   const interview =
     isInteractive && (isUnsure || !recording)
-      ? new Interview(given, recording && { publish: publishes[0] as string })
+      ? new InitInterview(given, recording && { publish: publishes[0] as string })
       : undefined;
   const context = { say, isInteractive, recording };
   const { starter, variables } = interview
@@ -98,16 +106,16 @@ async function init({ har, out, force, json, ...options }: Options): Promise<voi
     : await examineAny(given, publishes, { ...context, needsEvent: !recording });
   if (variables.length > 0) {
     const all = `Each run reads ${variables.join(', ')} from the environment: the file has no credentials.`;
-    starter.environment = [all, ...variables.flatMap(formOf)];
+    starter.environment = [all, ...variables.flatMap(setVariableCommand)];
   }
   const text = starterScenario(starter, out);
-  writing(out, 'choose another file: --out <file>, or overwrite it: --force', () => {
+  writeOutputFile(out, 'choose another file: --out <file>, or overwrite it: --force', () => {
     writeFileSync(out, text, { flag: force ? 'w' : 'wx' });
   });
   if (json) return printJson({ file: out, ...starter });
-  const next = `${starter.controlUrl ? `${LINE} doctor` : 'npx artillery run'} ${typed(out)}`;
+  const next = `${starter.controlUrl ? `${COMMAND_LINE_PREFIX} doctor` : 'npx artillery run'} ${shellQuotedPath(out)}`;
   console.log(`Wrote ${out}. Its comments explain what to do first; then run: ${next}`);
-  if (starter.processes?.inspect) console.log(INSPECTION.join(' '));
+  if (starter.processes?.inspect) console.log(INSPECT_HELP.join(' '));
   if (starter.environment) console.log(starter.environment.join('\n'));
 }
 
@@ -116,11 +124,11 @@ interface Examination {
   isInteractive: boolean;
   /** Whether `init` fails if it finds no event to count. */
   needsEvent: boolean;
-  recording: Recording | undefined;
+  recording: HarRecording | undefined;
 }
 
 /** Examines the server with each proposed event to publish, until the server delivers one to the clients. */
-async function examineAny(given: Answers, publishes: string[], context: Examination) {
+async function examineAny(given: InitAnswers, publishes: string[], context: Examination) {
   let first: Awaited<ReturnType<typeof examine>> | undefined;
   for (const publish of publishes.slice(0, MAX_PUBLISHES)) {
     const found = await examine({ ...given, publish }, context);
@@ -134,7 +142,7 @@ async function examineAny(given: Answers, publishes: string[], context: Examinat
  * Examines the server.
  * @returns values of the new scenario, and the environment variables that it needs
  */
-async function examine(answers: Answers, { say, isInteractive, needsEvent, recording }: Examination) {
+async function examine(answers: InitAnswers, { say, isInteractive, needsEvent, recording }: Examination) {
   const { listen: seconds, ...starter } = starterOf(answers);
   const { publish } = starter;
   const { named, variables } = withNamedCredentials({ flow: starter.flow, publish }, recording?.secrets);
@@ -142,7 +150,7 @@ async function examine(answers: Answers, { say, isInteractive, needsEvent, recor
   const { flow } = Object.assign(starter, named);
   if (!starter.controlUrl) starter.processes = await listeningProcesses(starter.url);
   if (!starter.controlUrl && seconds > 0) {
-    await answering(() => readVariables(flow, variables, isInteractive));
+    await withPrompts(() => askForVariables(flow, variables, isInteractive));
     say(`Connecting to ${starter.url}, to see what it sends in ${seconds} s …`);
     Object.assign(starter, await lookByAnyOptions({ ...starter, publish }, seconds));
     if (!starter.delivery && needsEvent) requireAnEvent(starter);
@@ -151,25 +159,28 @@ async function examine(answers: Answers, { say, isInteractive, needsEvent, recor
     const seen = recording.publishes.indexOf(String(answers.publish));
     starter.delivery = publish ? recording.deliveries[seen] : recording.sentByItself;
   }
-  return { starter: starter as Starter, variables };
+  return { starter: starter as StarterOptions, variables };
 }
 
 /**
  * Connects to the server and examines its events. If connecting fails, tries the options that the error suggests.
- * @returns the result of `lookAt`, with the options that differ from the defaults
+ * @returns the result of `findEventToCount`, with the options that differ from the defaults
  */
-async function lookByAnyOptions(starter: Starter, seconds: number): Promise<Awaited<ReturnType<typeof lookAt>>> {
+async function lookByAnyOptions(
+  starter: StarterOptions,
+  seconds: number,
+): Promise<Awaited<ReturnType<typeof findEventToCount>>> {
   try {
-    return await lookAt(starter, seconds);
+    return await findEventToCount(starter, seconds);
   } catch (error) {
-    if (!(error instanceof NeedsOptions)) throw error;
+    if (!(error instanceof OtherOptionsNeededError)) throw error;
     const { options } = error;
     const { transports, addTrailingSlash } = options;
     const [given, needed] = transports
       ? ['WebSocket alone', `transports: [${transports.join(', ')}]`]
       : ['a slash at the end of the path', `addTrailingSlash: ${addTrailingSlash}`];
     // Other transports are tried only once, and last.
-    const again = transports ? lookAt : lookByAnyOptions;
+    const again = transports ? findEventToCount : lookByAnyOptions;
     const found = await again({ ...starter, ...options }, seconds).catch((next: unknown) => {
       // A server that does not accept WebSocket shows its real error only when polling is tried.
       const isSame =
@@ -184,14 +195,14 @@ async function lookByAnyOptions(starter: Starter, seconds: number): Promise<Awai
   }
 }
 
-function starterOf(answers: Answers): Starter & { listen: number } {
-  const options = parseOptions(optionsSchema, answers, 'init');
+function starterOf(answers: InitAnswers): StarterOptions & { listen: number } {
+  const options = parseOptions(initOptionsSchema, answers, 'init');
   const { url, path, instrumented, publish, connections, listen } = options;
   return {
     url: new URL(url).origin,
     ...(path !== undefined && { path }),
     connections,
-    flow: flowOf(options),
+    flow: starterFlow(options),
     controlUrl: instrumented ? `http://${new URL(url).hostname}:${CONTROL_PORT}` : undefined,
     publish,
     delivery: undefined,
@@ -205,7 +216,7 @@ function starterOf(answers: Answers): Starter & { listen: number } {
  * Checks that the scenario can measure more than connections.
  * @throws CapacityError EVENT_NOT_FOUND if there is no event to count and no message to send
  */
-function requireAnEvent({ finding, flow, publish, withoutId = [] }: Starter): void {
+function requireAnEvent({ finding, flow, publish, withoutId = [] }: StarterOptions): void {
   if (publish || withoutId.length > 0 || flow.some((step) => 'emit' in step)) return;
   const fix = [
     'give what a client emits to get events: --emit \'["subscribe", "news"]\';',

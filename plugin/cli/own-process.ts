@@ -1,8 +1,8 @@
 /** Exit codes for unexpected endings: uncaught errors, waits that can never end, and output that cannot be written. */
 
-import { unwritable } from '../../protocol/base/unwritable.ts';
+import { unwritableError } from '../../protocol/base/unwritable.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
-import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
 
 let waiting: CapacityError | undefined;
 
@@ -10,7 +10,7 @@ let waiting: CapacityError | undefined;
  * Waits for something that may never come, such as an answer after the end of the input.
  * @param error error to report if the wait can never end
  */
-export async function waitingFor<T>(error: CapacityError, wait: () => Promise<T>): Promise<T> {
+export async function waitOrFail<T>(error: CapacityError, wait: () => Promise<T>): Promise<T> {
   waiting = error;
   const result = await wait();
   waiting = undefined;
@@ -23,21 +23,22 @@ export async function runAsProcess(command: () => Promise<void>): Promise<void> 
   // Node's exit code for an uncaught error is 1, which means a missed threshold here.
   process.on('uncaughtException', (error) => {
     console.error(error);
-    process.exit(exitCodeOf('failed'));
+    process.exit(exitCodeOfOutcome('failed'));
   });
   for (const name of ['stdout', 'stderr'] as const)
     process[name].on('error', (error: NodeJS.ErrnoException) => {
       // The reader of the output has closed the pipe, such as `| head`. The command continues with its usual exit code.
       if (error.code === 'EPIPE') return;
       const message = `cannot write to ${name}: ${error.code}`;
-      if (name === 'stdout') console.error(describeError(unwritable('.', error, 'send the output elsewhere', message)));
-      process.exit(exitCodeOf('failed'));
+      if (name === 'stdout')
+        console.error(describeError(unwritableError('.', error, 'send the output elsewhere', message)));
+      process.exit(exitCodeOfOutcome('failed'));
     });
   process.once('beforeExit', () => {
     if (isDone) return;
     const message = 'the command waits for something that can no longer happen';
     console.error(describeError(waiting ?? new CapacityError('UNEXPECTED', message)));
-    process.exit(exitCodeOf(waiting ? 'refused' : 'failed'));
+    process.exit(exitCodeOfOutcome(waiting ? 'refused' : 'failed'));
   });
   await command();
   isDone = true;

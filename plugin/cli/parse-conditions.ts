@@ -1,14 +1,14 @@
 /** Parses conditions on a result that a user has typed. */
 
-import { didYouMean, type Problem } from '../../protocol/base/problems.ts';
-import { COMPARISONS, type Condition, conditionSchema } from '../../protocol/documents/search-schema.ts';
+import { didYouMean, type InputProblem } from '../../protocol/base/problems.ts';
+import { COMPARISON_OPERATORS, conditionSchema, type FigureCondition } from '../../protocol/documents/search-schema.ts';
 import { isNumericKey, numericKeys } from '../../report/conditions/conditions.ts';
 import { runMetrics } from '../result/run-metrics.ts';
 
-const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISONS.join('|')}|=)\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);
+const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISON_OPERATORS.join('|')}|=)\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);
 
 /** Splits `a == 0 and b < 1` into its conditions. */
-export function conjuncts(texts: string[]): string[] {
+export function splitConditions(texts: string[]): string[] {
   return texts.flatMap((text) => text.split(/\s+and\s+/));
 }
 
@@ -17,10 +17,13 @@ export function conjuncts(texts: string[]): string[] {
  * @param option text before the condition in an error, such as `--until `
  * @returns the valid conditions, and the problems of the invalid conditions
  */
-export function parseConditions(texts: string[], option = ''): { conditions: Condition[]; problems: Problem[] } {
+export function parseConditions(
+  texts: string[],
+  option = '',
+): { conditions: FigureCondition[]; problems: InputProblem[] } {
   const keys = numericKeys();
-  const conditions: Condition[] = [];
-  const problems: Problem[] = [];
+  const conditions: FigureCondition[] = [];
+  const problems: InputProblem[] = [];
   for (const text of texts) {
     const [, named, operator, value] = FORM.exec(text) ?? [];
     const key = named === undefined ? undefined : pathOf(named);

@@ -6,7 +6,7 @@ import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { addAdopt } from './adopt.ts';
 import { addCheck } from './check-command.ts';
-import { LINE } from './command.ts';
+import { COMMAND_LINE_PREFIX } from './command.ts';
 import { addCompare } from './compare-command.ts';
 import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
@@ -19,21 +19,21 @@ import { addStudy } from './study.ts';
 
 /** Names of removed commands, with the commands that replace them. */
 const REPLACED: Record<string, string> = {
-  repeat: `\`${LINE} study <scenario> --times <n>\``,
-  baseline: `\`${LINE} compare <result> --save <file>\` and \`--against <file>\``,
+  repeat: `\`${COMMAND_LINE_PREFIX} study <scenario> --times <n>\``,
+  baseline: `\`${COMMAND_LINE_PREFIX} compare <result> --save <file>\` and \`--against <file>\``,
 };
 
 const { version } = createRequire(import.meta.url)('artillery-plugin-socketio-capacity/package.json');
 
 /** Creates the program. Errors are thrown; commander would end the process. */
 export function createProgram(): Command {
-  const program = new Command(LINE)
+  const program = new Command(COMMAND_LINE_PREFIX)
     .description(
       'Measures how many Socket.IO connections a deployment holds, what each one costs, and whether every broadcast arrived.',
     )
     .addHelpText(
       'after',
-      `\nA first run: npx artillery run scenarios/smoke.yml\nHelp for a command: ${LINE} doctor --help`,
+      `\nA first run: npx artillery run scenarios/smoke.yml\nHelp for a command: ${COMMAND_LINE_PREFIX} doctor --help`,
     )
     .version(version, '-V, --version', 'prints the version of the three packages')
     .configureHelp({ subcommandTerm: (command) => command.name() })
@@ -54,7 +54,7 @@ export function createProgram(): Command {
     addStack,
   ])
     add(program);
-  nameHelp(program, LINE);
+  nameHelp(program, COMMAND_LINE_PREFIX);
   return program;
 }
 

@@ -6,9 +6,9 @@ import { makeFolder } from '../../protocol/base/make-folder.ts';
 import { describeError } from '../../protocol/codes/errors.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { readResult } from '../../report/read.ts';
-import { renderRun } from '../../report/render/console.ts';
+import { renderRunConsole } from '../../report/render/console.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { addHelp, printJson, screen, withJson, writing } from './command.ts';
+import { addHelp, addJsonOption, printJson, terminalFormat, writeOutputFile } from './command.ts';
 
 interface Options {
   out?: string;
@@ -24,7 +24,7 @@ export function addReport(program: Command): void {
     .option('--out <folder>', 'the folder for the files (default: that of result.json)')
     .option('--verbose', 'prints the run with all its tables')
     .action(write);
-  addHelp(withJson(command), {
+  addHelp(addJsonOption(command), {
     examples: {
       'report results/latest': 'after an update, or when a file was lost',
       'report results/latest --verbose': 'to read all tables in the terminal',
@@ -37,14 +37,14 @@ export function addReport(program: Command): void {
 async function write(run: string, { out = folderOf(run), verbose, json }: Options): Promise<void> {
   const result = readResult(run);
   const fix = 'choose a folder that you can write to: --out <folder>';
-  writing(out, fix, () => makeFolder(out));
+  writeOutputFile(out, fix, () => makeFolder(out));
   // The module is imported only when needed, because it loads the charts.
   const { writeReportFiles } = await import('../result/report-files.ts');
   const { written, failed } = writeReportFiles(result, out);
   const paths = written.map((name) => join(out, name));
   for (const error of failed) console.error(describeError(error));
   if (failed.length > 0) process.exitCode = EXIT_CODES.refused;
-  if (verbose && !json) console.log(`${renderRun(runDocument(result), { ...screen(), verbose })}\n`);
+  if (verbose && !json) console.log(`${renderRunConsole(runDocument(result), { ...terminalFormat(), verbose })}\n`);
   if (json) printJson(paths);
   else if (paths.length > 0) console.log(paths.join('\n'));
 }

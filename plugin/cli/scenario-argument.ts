@@ -5,14 +5,14 @@ import { resolve } from 'node:path';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { runMetrics } from '../result/run-metrics.ts';
 import { unknownMetrics } from '../script/ensure.ts';
-import { WHOLE } from '../script/load/shares.ts';
+import { WHOLE_LOAD } from '../script/load/shares.ts';
 import { measuringProblems } from '../script/misspelt-names.ts';
 import { requireBounds } from '../script/required-bounds.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings, type Settings } from '../script/settings.ts';
 import { resolveArtillery } from '../series/artillery-arguments.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
-import { METRICS } from '../virtual-user/user-metrics.ts';
+import { USER_METRICS } from '../virtual-user/user-metrics.ts';
 
 /** Module `artillery/util` of Artillery, which has no types. */
 interface ArtilleryUtil {
@@ -44,7 +44,7 @@ export async function parseYaml(text: string): Promise<unknown> {
  */
 export async function readScenario(path: string, environment: string | undefined, overrides?: string): Promise<Script> {
   const util = await artilleryUtil();
-  return reading(path, async () => parseScenario(await util.readScript(path), path, environment, overrides));
+  return withReadErrors(path, async () => parseScenario(await util.readScript(path), path, environment, overrides));
 }
 
 /**
@@ -61,7 +61,7 @@ export async function parseScenario(
   const flags = { environment };
   const checked = await util.checkConfig(await parsed(text, util), path, flags);
   // Overrides are merged after the environment and before templates are filled, as in Artillery.
-  const script = merged(checked, JSON.parse(overrides)) as Script;
+  const script = mergeLikeArtillery(checked, JSON.parse(overrides)) as Script;
   return { ...(await util.resolveConfigTemplates(script, flags, path, path)), _scriptPath: resolve(path) };
 }
 
@@ -77,10 +77,10 @@ async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
  * Reads the settings for a command. Also refuses mistakes that Artillery ignores.
  * @throws CapacityError like `readSettings`
  */
-export function settingsOf(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
-  const metrics = [...runMetrics(), ...Object.values(METRICS)];
+export function settingsOfScript(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
+  const metrics = [...runMetrics(), ...Object.values(USER_METRICS)];
   const mistakes = [...measuringProblems(script), ...unknownMetrics(script, metrics)];
-  return readSettings(script, STEPS, env, WHOLE, mistakes);
+  return readSettings(script, STEPS, env, WHOLE_LOAD, mistakes);
 }
 
 /**
@@ -92,7 +92,7 @@ export async function scenarioHash(...paths: string[]): Promise<string> {
   const util = await artilleryUtil();
   const hash = createHash('sha256');
   for (const path of paths) {
-    await reading(path, async () => {
+    await withReadErrors(path, async () => {
       await parsed(await util.readScript(path), util);
       hash.update(readFileSync(path));
     });
@@ -110,7 +110,7 @@ function withoutLines(error: unknown): unknown {
  * Reads a file.
  * @throws CapacityError FILE_UNREADABLE for any unexpected error of `read`
  */
-export async function reading<T>(path: string, read: () => Promise<T>): Promise<T> {
+export async function withReadErrors<T>(path: string, read: () => Promise<T>): Promise<T> {
   try {
     return await read();
   } catch (cause) {
@@ -128,17 +128,17 @@ async function artilleryUtil(): Promise<ArtilleryUtil> {
 }
 
 /** Merges two values as Artillery does: objects are merged key by key, other values are replaced. */
-export function merged(into: unknown, from: unknown): unknown {
+export function mergeLikeArtillery(into: unknown, from: unknown): unknown {
   if (!isObject(into) || !isObject(from)) return from;
   const entries = Object.entries(from).map(([key, value]) => [
     key,
-    Object.hasOwn(into, key) ? merged(into[key], value) : value,
+    Object.hasOwn(into, key) ? mergeLikeArtillery(into[key], value) : value,
   ]);
   return { ...into, ...Object.fromEntries(entries) };
 }
 
 /** Returns nested objects with the keys, and the value in the innermost object. */
-export function nested(keys: string[], value: unknown): object {
+export function nestUnderKeys(keys: string[], value: unknown): object {
   // Assigning to a key such as `__proto__` would change other objects.
   return keys.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value) as object;
 }

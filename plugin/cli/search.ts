@@ -1,13 +1,13 @@
 /** `search <scenario>`: finds the highest load that a deployment holds. */
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
-import type { Search } from '../../protocol/documents/search-schema.ts';
+import { exitCodeOfOutcome, worstExitCode } from '../../protocol/codes/exit-codes.ts';
+import type { SearchResult } from '../../protocol/documents/search-schema.ts';
 import { renderConsole } from '../../report/render/console.ts';
-import { questionOf } from '../../report/search/search-page.ts';
-import { endText, makeSeries } from '../series/series.ts';
-import { addHelp, parseOptions, printJson, screen, withJson } from './command.ts';
-import { conductLine, hostsShape, withHosts } from './hosts-options.ts';
+import { searchQuestionText } from '../../report/search/search-page.ts';
+import { runSeriesOnTerminal, seriesEndText } from '../series/series.ts';
+import { addHelp, addJsonOption, parseOptions, printJson, terminalFormat } from './command.ts';
+import { addHostsOptions, conductCommandLine, hostsShape } from './hosts-options.ts';
 import type { SearchOptions } from './search/runs.ts';
 
 const ownSchema = z.looseObject({ ...hostsShape, results: z.string(), json: z.boolean().optional() });
@@ -37,7 +37,7 @@ export function addSearch(program: Command): void {
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .option('--results <folder>', 'where to create the folder of the search, or to resume it', 'results')
     .action(run);
-  addHelp(withJson(withHosts(command)), {
+  addHelp(addJsonOption(addHostsOptions(command)), {
     examples: {
       'search scenarios/5k.yml --vary connections': 'how many connections does this deployment hold?',
       'search scenarios/5k.yml --vary rate \\\n    --until "connections.connectMs.p99 > 1000"':
@@ -57,18 +57,18 @@ export function addSearch(program: Command): void {
 
 async function run(path: string, given: object): Promise<void> {
   const { results, json, hosts, on, listen, secret, ...options } = parseOptions(ownSchema, given, 'search');
-  const conduct = conductLine({ hosts, on, listen, secret }, 'search');
+  const conduct = conductCommandLine({ hosts, on, listen, secret }, 'search');
   // The module is imported only when needed: charts and the engine's steps load slowly.
   const { searchSeries } = await import('./search/runs.ts');
   const series = await searchSeries(path, options as SearchOptions, results, conduct && noLimits);
-  console.error(questionOf(series.plan));
-  const { document, runs } = await makeSeries(series, conduct);
+  console.error(searchQuestionText(series.plan));
+  const { document, runs } = await runSeriesOnTerminal(series, conduct);
   process.exitCode = exitCodeOfSearch(document);
   if (json) printJson(document);
-  else console.log(endText(series, renderConsole(series.reportOf(document, runs), screen())));
+  else console.log(seriesEndText(series, renderConsole(series.reportOf(document, runs), terminalFormat())));
 }
 
-function exitCodeOfSearch({ answer: { end }, runs }: Search): number {
+function exitCodeOfSearch({ answer: { end }, runs }: SearchResult): number {
   if (end === 'error') return worstExitCode(runs.slice(-1).map(({ exitCode }) => exitCode));
-  return exitCodeOf(end === null ? 'stopped' : { search: end });
+  return exitCodeOfOutcome(end === null ? 'stopped' : { search: end });
 }

@@ -5,12 +5,12 @@
 import { type Command, Option } from 'commander';
 import { z } from 'zod';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { NOT_UP } from '../../protocol/codes/exit-codes.ts';
-import { table } from '../../report/text/table.ts';
-import { describeMissing, requiredProfile } from '../../server/stack/profile.ts';
+import { STACK_DOWN_EXIT_CODE } from '../../protocol/codes/exit-codes.ts';
+import { tableLines } from '../../report/text/table.ts';
+import { describeMissingTools, requiredProfile } from '../../server/stack/profile.ts';
 import { defaultStateDir, findStack, type StackState, startStack } from '../../server/stack/stack.ts';
-import { environmentSchema } from '../script/options/plugin-options.ts';
-import { addHelp, parseOptions, printJson, withJson } from './command.ts';
+import { runEnvironmentSchema } from '../script/options/plugin-options.ts';
+import { addHelp, addJsonOption, parseOptions, printJson } from './command.ts';
 
 const optionsSchema = z
   .object({
@@ -19,7 +19,7 @@ const optionsSchema = z
     port: z.coerce.number().int().min(0).max(65_535),
     profile: z.enum(['full', 'embedded']).optional(),
     tls: z.boolean().default(false),
-    redisNodes: environmentSchema.shape.REDIS_NODES,
+    redisNodes: runEnvironmentSchema.shape.REDIS_NODES,
     redisUrl: z.string().optional(),
   })
   .refine(({ profile, tls }) => !(tls && profile === 'embedded'), {
@@ -57,7 +57,7 @@ export function addStack(program: Command): void {
       ),
     )
     .action(up);
-  addHelp(withJson(startup), {
+  addHelp(addJsonOption(startup), {
     examples: { 'stack up --connections 32000': 'before several runs of that size' },
     exitCodes: { 0: 'it is up', 2: 'it could not be started; the message gives the reason' },
   });
@@ -66,13 +66,13 @@ export function addStack(program: Command): void {
     .command('status')
     .description('Shows the processes of the stack and their addresses.')
     .action(status);
-  addHelp(withJson(look), {
+  addHelp(addJsonOption(look), {
     examples: { 'stack status --json': 'pids and addresses for a script' },
-    exitCodes: { 0: 'it is up', [NOT_UP]: 'no stack is up' },
+    exitCodes: { 0: 'it is up', [STACK_DOWN_EXIT_CODE]: 'no stack is up' },
   });
 
   const end = stack.command('down').description('Stops the stack, or whatever is left of it.').action(down);
-  addHelp(withJson(end), {
+  addHelp(addJsonOption(end), {
     examples: { 'stack down': 'when the runs are over' },
     exitCodes: { 0: 'none of its processes is running', 2: 'some still are; the message lists them' },
   });
@@ -104,7 +104,7 @@ async function down({ json }: Output): Promise<void> {
 async function status({ json }: Output): Promise<void> {
   const found = await findStack(defaultStateDir());
   const state = found.status === 'up' ? await found.stack.refresh() : undefined;
-  if (!state) process.exitCode = NOT_UP;
+  if (!state) process.exitCode = STACK_DOWN_EXIT_CODE;
   if (json) return printJson({ status: found.status, ...(state && publicState(state)) });
   if (state) console.log(describe(state));
   if (found.status === 'down') console.log('No stack is up. Start one: npx socketio-capacity stack up');
@@ -126,13 +126,13 @@ function describe(state: StackState): string {
   ].map((row) => row.map(String));
   return [
     `profile   ${profile}${profile === 'embedded' ? ' (one worker, in-memory adapter, no nginx, no Redis)' : ''}`,
-    ...(missing ? [`          because ${describeMissing(missing)}`] : []),
+    ...(missing ? [`          because ${describeMissingTools(missing)}`] : []),
     `target    ${target}`,
     `control   ${workers.map(({ controlUrl }) => controlUrl).join(' ')}`,
     `logs      ${logDir}`,
     `up since  ${startedAt}${ownerPid ? `, for process ${ownerPid}` : ''}`,
     '',
-    ...table(['part', 'pid', 'address', 'restarts'], processes, '', ['left', 'right', 'left', 'right']),
+    ...tableLines(['part', 'pid', 'address', 'restarts'], processes, '', ['left', 'right', 'left', 'right']),
   ].join('\n');
 }
 

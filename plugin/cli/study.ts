@@ -4,13 +4,21 @@
  */
 import type { Command } from 'commander';
 import { z } from 'zod';
-import { harmless } from '../../protocol/base/printable.ts';
-import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import { renderSummary } from '../../report/render/console.ts';
-import { endText, makeSeries } from '../series/series.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
+import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
+import { renderConsoleSummary } from '../../report/render/console.ts';
+import { runSeriesOnTerminal, seriesEndText } from '../series/series.ts';
 import { exitCodeOfStudy } from '../series/study-series.ts';
-import { addHelp, badOption, parseOptions, printJson, screen, shareSchema, withJson } from './command.ts';
-import { conductLine, hostsShape, withHosts } from './hosts-options.ts';
+import {
+  addHelp,
+  addJsonOption,
+  invalidOptionError,
+  parseOptions,
+  percentageSchema,
+  printJson,
+  terminalFormat,
+} from './command.ts';
+import { addHostsOptions, conductCommandLine, hostsShape } from './hosts-options.ts';
 
 const varySchema = z
   .array(
@@ -26,7 +34,7 @@ const varySchema = z
 const optionsSchema = z.object({
   vary: varySchema,
   times: z.coerce.number('expected a number').int().min(1, 'expected 1 or more').optional(),
-  detect: shareSchema.optional(),
+  detect: percentageSchema.optional(),
   environment: z.string().optional(),
   ...hostsShape,
   results: z.string(),
@@ -48,7 +56,7 @@ export function addStudy(program: Command): void {
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
     .option('--results <folder>', 'where to create the folder of the study, or to resume it', 'results')
     .action(run);
-  addHelp(withJson(withHosts(command)), {
+  addHelp(addJsonOption(addHostsOptions(command)), {
     examples: {
       'study scenarios/1k.yml': 'five runs: mean, deviation and 95 % interval of every figure',
       'study before.yml after.yml --detect 20%': 'two scenarios in turns, with as many runs as it takes',
@@ -76,30 +84,31 @@ async function run(path: string, other: string | undefined, rest: string[], give
     given,
     'study',
   );
-  const conduct = conductLine({ hosts, on, listen, secret }, 'study');
+  const conduct = conductCommandLine({ hosts, on, listen, secret }, 'study');
   // The modules are imported only when needed: charts and the server's settings load slowly.
-  const { readStudy, seriesOf } = await import('./study/read-study.ts');
-  const { typedLevel } = await import('./study/levels.ts');
+  const { readStudy, seriesOfStudy } = await import('./study/read-study.ts');
+  const { parseLevel } = await import('./study/levels.ts');
   // If `other` begins with a dash, it is the first argument for Artillery after `--`, not a scenario.
   const isOption = other?.startsWith('-') ?? false;
-  if (conduct && (isOption || rest.length > 0)) throw badOption('--hosts: takes no arguments for Artillery', 'study');
+  if (conduct && (isOption || rest.length > 0))
+    throw invalidOptionError('--hosts: takes no arguments for Artillery', 'study');
   const asked = await readStudy(path, {
     ...{ ...rules, hosts },
     ...(!isOption && { other }),
-    vary: Object.fromEntries(vary.map(([name, levels]) => [name, levels.map((level) => typedLevel(name, level))])),
+    vary: Object.fromEntries(vary.map(([name, levels]) => [name, levels.map((level) => parseLevel(name, level))])),
     args: [
       ...(environment === undefined ? [] : ['--environment', environment]),
       ...(isOption ? [other as string] : []),
       ...rest,
     ],
   });
-  const series = seriesOf(asked, results);
-  console.error(harmless(`${asked.title || asked.name}\n${asked.plan.scenario}`));
-  const { document, runs, isStopped } = await makeSeries(series, conduct);
-  process.exitCode = isStopped ? exitCodeOf('stopped') : exitCodeOfStudy(document.plan, runs);
+  const series = seriesOfStudy(asked, results);
+  console.error(escapeEachLine(`${asked.title || asked.name}\n${asked.plan.scenario}`));
+  const { document, runs, isStopped } = await runSeriesOnTerminal(series, conduct);
+  process.exitCode = isStopped ? exitCodeOfOutcome('stopped') : exitCodeOfStudy(document.plan, runs);
   if (json) return printJson(document);
   const questions = Object.values(document.plan.vary).filter(({ length }) => length > 1);
   // Several settings would need too many tables for a terminal.
   const sections = ['missing', 'doubts', 'spread', ...(questions.length === 1 ? ['question-1'] : [])];
-  console.log(endText(series, renderSummary(series.reportOf(document, runs), sections, screen())));
+  console.log(seriesEndText(series, renderConsoleSummary(series.reportOf(document, runs), sections, terminalFormat())));
 }

@@ -1,10 +1,10 @@
 /** Handles runs that ended early or never started: their errors, and the measurements that their results still lack. */
-import { CapacityError, startRefused } from '../../protocol/codes/errors.ts';
+import { CapacityError, processStartError } from '../../protocol/codes/errors.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { EarlyEnd } from '../run/measurements/measurements.ts';
-import type { Stage } from '../run/stage.ts';
-import { succeed, within } from '../run/wait.ts';
+import type { RunStage } from '../run/stage.ts';
+import { resultWithin, retryUntilSuccess } from '../run/wait.ts';
 
 const REPLY_TIMEOUT_MS = 5000;
 
@@ -21,12 +21,12 @@ const CAUSES = {
   ],
 } as const;
 
-export function earlyEnd(stage: Stage, how: keyof typeof CAUSES): EarlyEnd {
+export function earlyEnd(stage: RunStage, how: keyof typeof CAUSES): EarlyEnd {
   const [message, fix] = CAUSES[how];
   return { how, code: 'RUN_INCOMPLETE', message: `${message} (stage: ${stage})`, fix };
 }
 
-export function failedEnd(stage: Stage | undefined, error: unknown): EarlyEnd {
+export function earlyEndByError(stage: RunStage | undefined, error: unknown): EarlyEnd {
   return {
     how: 'failed',
     code: 'RUN_INCOMPLETE',
@@ -36,8 +36,8 @@ export function failedEnd(stage: Stage | undefined, error: unknown): EarlyEnd {
 }
 
 /** Converts any error before the load to an error with a documented code. */
-export function withCode(error: unknown): CapacityError {
-  const withKnownCode = error instanceof CapacityError ? error : startRefused(error);
+export function toCapacityError(error: unknown): CapacityError {
+  const withKnownCode = error instanceof CapacityError ? error : processStartError(error);
   if (withKnownCode) return withKnownCode;
   const message = `the run could not start: ${error instanceof Error ? error.message : String(error)}`;
   return new CapacityError('UNEXPECTED', message, undefined, {
@@ -46,10 +46,13 @@ export function withCode(error: unknown): CapacityError {
 }
 
 /** Collects the measurements that the result of a stopped run still lacks. */
-export async function collectMissing(conductor: Conductor, { measurements, control, link }: RunContext): Promise<void> {
-  await succeed(() => conductor.stopped(), REPLY_TIMEOUT_MS);
+export async function collectMissingMeasurements(
+  conductor: Conductor,
+  { measurements, control, link }: RunContext,
+): Promise<void> {
+  await retryUntilSuccess(() => conductor.stopped(), REPLY_TIMEOUT_MS);
   if (measurements.snapshots.length === 0)
-    measurements.snapshots = (await within(link.snapshots(), REPLY_TIMEOUT_MS)) ?? [];
+    measurements.snapshots = (await resultWithin(link.snapshots(), REPLY_TIMEOUT_MS)) ?? [];
   if (measurements.eventLoops.length === 0)
-    measurements.eventLoops = (await within(control.eventLoops(false), REPLY_TIMEOUT_MS)) ?? [];
+    measurements.eventLoops = (await resultWithin(control.eventLoops(false), REPLY_TIMEOUT_MS)) ?? [];
 }

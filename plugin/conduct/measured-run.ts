@@ -5,16 +5,16 @@
 import { join } from 'node:path';
 import { setImmediate } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import { reportError } from '../../protocol/base/ended-by.ts';
+import { reportFatalError } from '../../protocol/base/fatal-error.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
-import { type Ended, exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import type { Profile } from '../../protocol/profiles/profile-schema.ts';
+import { type CommandOutcome, exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
+import type { V8Profile } from '../../protocol/profiles/profile-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { concludeRun } from '../findings/conclude.ts';
-import { liveFacts } from '../live/live-figures.ts';
+import { createLiveFactsReader } from '../live/live-figures.ts';
 import type { LiveView } from '../live/live-server.ts';
 import { openLiveView } from '../live/open-live-view.ts';
-import { describeEnvironment, settingsOf } from '../result/assemble-environment.ts';
+import { describeEnvironment, resultSettings } from '../result/assemble-environment.ts';
 import { Closers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
@@ -25,12 +25,12 @@ import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import { Measurements } from '../run/measurements/measurements.ts';
 import { scenarioFile, scenarioName } from '../run/measurements/run-id.ts';
 import { openResources } from '../run/open-resources.ts';
-import { within } from '../run/wait.ts';
+import { resultWithin } from '../run/wait.ts';
 import { cpuProfileText, heapProfileText } from '../samplers/index.ts';
 import type { Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
-import { collectMissing, earlyEnd, failedEnd, withCode } from './incomplete.ts';
-import { log, logResult, openProgress, type Terminal } from './terminal.ts';
+import { collectMissingMeasurements, earlyEnd, earlyEndByError, toCapacityError } from './incomplete.ts';
+import { logResult, logToTerminal, openProgress, type RunTerminal } from './terminal.ts';
 
 interface MeasuredRunOptions {
   script: Script;
@@ -40,7 +40,7 @@ interface MeasuredRunOptions {
   link: EngineLink;
   /** Returns the current state of the generator hosts; undefined if this host alone generates the load. */
   hosts?: () => GeneratorHost[];
-  terminal: Terminal;
+  terminal: RunTerminal;
   artilleryVersion: string;
   /**
    * Called before any resource is opened.
@@ -72,7 +72,7 @@ export class MeasuredRun {
   readonly #options: MeasuredRunOptions;
   /** Measurements of the run. The caller adds facts that only the caller observes. */
   readonly measurements: Measurements;
-  #ended: Ended = 'failed';
+  #ended: CommandOutcome = 'failed';
   readonly #folder: RunFolder;
   readonly #closers = new Closers((error) => console.error(describeError(error)));
   readonly #abort = new AbortController();
@@ -103,7 +103,7 @@ export class MeasuredRun {
 
   /** Exit code of the run. Until `report` has written a result, it is the exit code of a failed run. */
   get exitCode(): number {
-    return exitCodeOf(this.#ended);
+    return exitCodeOfOutcome(this.#ended);
   }
 
   get hasResult(): boolean {
@@ -153,13 +153,13 @@ export class MeasuredRun {
       // Aborts first, so that resources that are still being opened report no error.
       this.#abort.abort();
       this.#ended = earlyStop ? 'stopped' : 'refused';
-      log(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Ended'} before anything was measured.`);
+      logToTerminal(this.#options.terminal, `${earlyStop ? 'Stopped' : 'Ended'} before anything was measured.`);
       this.#folder.discard();
       return;
     }
     try {
       // Artillery ends after its last virtual user, while the run may still measure memory or take CPU profiles.
-      if (!earlyStop && prepared.conductor.released) await within(this.#queue, REST_TIMEOUT_MS);
+      if (!earlyStop && prepared.conductor.released) await resultWithin(this.#queue, REST_TIMEOUT_MS);
       if (earlyStop || prepared.conductor.stage !== 'done') await this.#stop(prepared, earlyStop);
       prepared.live?.close();
       // Waits until the next turn of the event loop, because `ensure` evaluates its thresholds at the same time.
@@ -168,7 +168,7 @@ export class MeasuredRun {
       if (evaluate && !earlyStop) this.measurements.thresholds = evaluate(this.#result(prepared));
       await this.#publish(prepared, this.#result(prepared));
     } catch (error) {
-      reportError(error);
+      reportFatalError(error);
     }
   }
 
@@ -186,17 +186,17 @@ export class MeasuredRun {
       measurements: this.measurements,
       closers: this.#closers,
       signal: this.#abort.signal,
-      log: (text) => log(terminal, text),
+      log: (text) => logToTerminal(terminal, text),
     });
-    const settings = settingsOf(script, config, target);
+    const settings = resultSettings(script, config, target);
     const environment = describeEnvironment(settings, workers, artilleryVersion);
     const conductor = new Conductor(context);
     const view = await openLiveView(config.livePort, conductor, context, this.#options.hosts);
     if (view) {
       this.#closers.add(() => view.close());
-      log(terminal, `Live view: ${view.url}`);
+      logToTerminal(terminal, `Live view: ${view.url}`);
     }
-    const live = openProgress(terminal, liveFacts(conductor, context));
+    const live = openProgress(terminal, createLiveFactsReader(conductor, context));
     this.#prepared = { context, conductor, environment, live, view };
     conductor.onStage = () => this.#save();
     this.#closers.add(() => live?.close());
@@ -218,7 +218,7 @@ export class MeasuredRun {
     logResult(terminal, result, path, [...written, ...this.#writeProfiles(), ...files]);
     // A full disk makes every file fail, so only the first error is reported.
     const failure = this.files.failure ?? failed[0];
-    if (failure) reportError(failure);
+    if (failure) reportFatalError(failure);
     this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: result.outcome.status };
     await view?.finish(written.includes('report.html') ? join(directory, 'report.html') : undefined);
   }
@@ -230,7 +230,7 @@ export class MeasuredRun {
   #writeProfiles(): string[] {
     const { heapProfiles, cpuProfiles = {} } = this.measurements;
     const { connect, copy } = cpuProfiles;
-    const all: [string, Profile[] | Error | undefined, (profiles: Profile[]) => string][] = [
+    const all: [string, V8Profile[] | Error | undefined, (profiles: V8Profile[]) => string][] = [
       ['connections.heapprofile', heapProfiles, heapProfileText],
       ['connects.cpuprofile', connect?.profiles, cpuProfileText],
       ['copies.cpuprofile', copy?.profiles, cpuProfileText],
@@ -253,9 +253,9 @@ export class MeasuredRun {
   /** Ends a run after its load has begun, and keeps the measurements so far. */
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
-    this.measurements.aborted = failedEnd(this.#prepared?.conductor.stage, error);
+    this.measurements.aborted = earlyEndByError(this.#prepared?.conductor.stage, error);
     // The end is not awaited, because the shutdown waits for the queue in which this function runs.
-    void this.#options.end(exitCodeOf('failed'));
+    void this.#options.end(exitCodeOfOutcome('failed'));
   }
 
   /** Ends a run before its load: prints the error, deletes the folder, and ends the process. */
@@ -269,7 +269,7 @@ export class MeasuredRun {
     this.#ended = 'refused';
     await this.close();
     this.#folder.discard();
-    reportError(withCode(error));
+    reportFatalError(toCapacityError(error));
     await this.#options.end(this.exitCode);
   }
 
@@ -280,8 +280,8 @@ export class MeasuredRun {
     measurements.aborted ??= earlyEnd(conductor.stage, earlyStop ? 'stopped' : 'left');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     this.#abort.abort();
-    await within(this.#queue, STOP_TIMEOUT_MS);
-    await collectMissing(conductor, context);
+    await resultWithin(this.#queue, STOP_TIMEOUT_MS);
+    await collectMissingMeasurements(conductor, context);
   }
 
   /** Writes a result with the cause `killed`, so that the measurements so far survive if the process is killed. */

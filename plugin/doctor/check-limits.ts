@@ -1,16 +1,16 @@
 /** Computes the limits of the number of connections, and how to raise each limit. Has no side effects. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/base/machine/generator-resources.ts';
 import { integer } from '../../report/text/format.ts';
-import { perWorkerCapacity, RESERVED_FILES } from '../../server/stack/plan.ts';
-import { coresNeeded, type Machine } from './check-machine.ts';
+import { connectionsAtFullNginxWorker, RESERVED_FILES } from '../../server/stack/plan.ts';
+import { coresNeeded, type DoctorMachine } from './check-machine.ts';
 import { generatorPorts, proxyPorts } from './check-ports.ts';
-import { conntrackEntries, endsPerConnection, memoryBytes, pingCores } from './connection-costs.ts';
-import { planFor } from './deployment.ts';
-import type { LimitCheck, LimitName } from './doctor-checks.ts';
-import type { Situation } from './situation.ts';
+import { conntrackEntries, endsPerConnection, pingCores, runMemoryBytes } from './connection-costs.ts';
+import { deploymentPlan } from './deployment.ts';
+import type { DoctorLimitName, LimitCheck } from './doctor-checks.ts';
+import type { DoctorSituation } from './situation.ts';
 
-export interface Limit {
-  name: LimitName;
+export interface ConnectionLimit {
+  name: DoctorLimitName;
   /**
    * Highest number of connections that the limit allows; null if there is no limit, or if it rises with the planned
    * connections.
@@ -31,11 +31,11 @@ const MB = 2 ** 20;
  * Returns all limits, the lowest first. A connection that consists of two TCP connections counts twice, also for
  * memory.
  */
-export function findLimits(situation: Situation): Limit[] {
+export function findLimits(situation: DoctorSituation): ConnectionLimit[] {
   const { connections, sockets } = situation.load;
   return limitChecks(situation)
     .map(({ name, needs, has, raise }) => {
-      const max = highest((n) => needs(n * sockets) <= has(n * sockets), connections);
+      const max = highestFitting((n) => needs(n * sockets) <= has(n * sockets), connections);
       const wanted = (max !== null && max < connections ? connections : 2 * (max ?? 0)) * sockets;
       return { name, max, raise: max === null ? null : raise(needs(wanted), wanted) };
     })
@@ -47,7 +47,7 @@ export function findLimits(situation: Situation): Limit[] {
  * ranges: the range that contains `requested` is used, otherwise the next lower range. Null if `requested` and all
  * higher numbers fit.
  */
-export function highest(fits: (connections: number) => boolean, requested: number): number | null {
+export function highestFitting(fits: (connections: number) => boolean, requested: number): number | null {
   let [low, high] = [0, requested];
   while (fits(high)) {
     if (high >= SEARCH_END) return null;
@@ -61,7 +61,7 @@ export function highest(fits: (connections: number) => boolean, requested: numbe
   return low;
 }
 
-function limitChecks(situation: Situation): LimitCheck[] {
+function limitChecks(situation: DoctorSituation): LimitCheck[] {
   const { profile } = situation.deployment;
   const common = [...generatorLimits(situation), ...machineLimits(situation), generatorPorts(situation)];
   if (profile === null) return common;
@@ -69,7 +69,7 @@ function limitChecks(situation: Situation): LimitCheck[] {
   return profile === 'full' ? [...embedded, nginxConnections(situation), proxyPorts(situation)] : embedded;
 }
 
-function generatorLimits({ machine, load }: Situation): LimitCheck[] {
+function generatorLimits({ machine, load }: DoctorSituation): LimitCheck[] {
   // Workers of Artillery are threads of one process. With a third-party engine, this process holds all connections.
   const processes = load.client === 'external' ? 1 : MAX_FLEET_PROCESSES * machine.artilleryWorkers;
   return [
@@ -82,13 +82,13 @@ function generatorLimits({ machine, load }: Situation): LimitCheck[] {
   ];
 }
 
-function machineLimits(situation: Situation): LimitCheck[] {
+function machineLimits(situation: DoctorSituation): LimitCheck[] {
   const { memoryAvailableBytes, memoryLimitedBy, systemFiles, conntrack } = situation.machine;
   const isContainer = memoryLimitedBy === 'container';
   return [
     {
       name: isContainer ? 'containerMemory' : 'machineMemory',
-      needs: (n) => memoryBytes(situation, n),
+      needs: (n) => runMemoryBytes(situation, n),
       has: () => memoryAvailableBytes,
       raise: (bytes) => {
         const missing = `${integer(Math.ceil((bytes - memoryAvailableBytes) / MB))} MB`;
@@ -117,7 +117,7 @@ function machineLimits(situation: Situation): LimitCheck[] {
 }
 
 /** Limits of the included stack. Its ping interval is known. */
-function workerLimits(situation: Situation): LimitCheck[] {
+function workerLimits(situation: DoctorSituation): LimitCheck[] {
   const { machine, deployment } = situation;
   const { ping } = deployment;
   return [
@@ -133,7 +133,7 @@ function workerLimits(situation: Situation): LimitCheck[] {
     },
     {
       name: 'workerFiles',
-      needs: (n) => Math.ceil(n / (planFor(deployment, machine, n)?.workers ?? 1)) + RESERVED_FILES,
+      needs: (n) => Math.ceil(n / (deploymentPlan(deployment, machine, n)?.workers ?? 1)) + RESERVED_FILES,
       has: () => machine.openFiles.hard,
       raise: (files, n) => restartStack(situation, n) ?? raiseFiles(machine, files),
     },
@@ -141,21 +141,23 @@ function workerLimits(situation: Situation): LimitCheck[] {
 }
 
 /** nginx's `worker_connections` counts both its connections to clients and its connections to workers. */
-function nginxConnections(situation: Situation): LimitCheck {
+function nginxConnections(situation: DoctorSituation): LimitCheck {
   const { machine, deployment } = situation;
   return {
     name: 'nginxConnections',
     needs: (n) => n,
     has: (n) => {
-      const nginx = planFor(deployment, machine, n)?.nginx;
-      return nginx ? perWorkerCapacity(nginx.connectionsPerWorker / 2, nginx.workers) : Number.POSITIVE_INFINITY;
+      const nginx = deploymentPlan(deployment, machine, n)?.nginx;
+      return nginx
+        ? connectionsAtFullNginxWorker(nginx.connectionsPerWorker / 2, nginx.workers)
+        : Number.POSITIVE_INFINITY;
     },
     // The run plans a new stack for the connections, so it exceeds only a very low limit of open files.
     raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
 }
 
-function raiseFiles({ openFiles }: Machine, needed: number): string {
+function raiseFiles({ openFiles }: DoctorMachine, needed: number): string {
   const ceiling = needed > openFiles.ceiling ? `sysctl -w fs.nr_open=${needed} && ` : '';
   return `${ceiling}ulimit -n ${needed} (as root)`;
 }
@@ -164,7 +166,7 @@ function raiseFiles({ openFiles }: Machine, needed: number): string {
  * Returns the suggested fix for a running stack, which was planned for a fixed number of connections; undefined for
  * other deployments.
  */
-function restartStack({ deployment }: Situation, connections: number): string | undefined {
+function restartStack({ deployment }: DoctorSituation, connections: number): string | undefined {
   if (deployment.kind !== 'up') return undefined;
   return `npx socketio-capacity stack down && npx socketio-capacity stack up --connections ${connections}`;
 }

@@ -3,18 +3,18 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { cpus } from 'node:os';
-import { attempt } from '../../protocol/base/attempt.ts';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
-import { allowedCpus, availableMemory, lowestQuota } from '../../protocol/base/machine/usable.ts';
+import { allowedCpus, availableMemory, lowestCpuQuota } from '../../protocol/base/machine/usable.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { decimals } from '../../report/text/format.ts';
 import { hasPm2 } from '../../server/stack/pm2.ts';
-import { findTool, type Tool } from '../../server/stack/tools.ts';
+import { findTool, type StackTool } from '../../server/stack/tools.ts';
 
 /** Programs that a run starts, and that may be missing after `npm install`. */
-export type Program = Tool | 'pm2';
+export type RequiredProgram = StackTool | 'pm2';
 
-export interface Machine {
+export interface DoctorMachine {
   /**
    * Maximum number of open files per process. Node raises its soft limit to the hard limit, and child processes inherit
    * it.
@@ -47,22 +47,22 @@ export interface Machine {
   /** Whether all addresses of 127.0.0.0/8 can be used, as on Linux. */
   manyLoopbackAddresses: boolean;
   /** Programs of the included stack that are not installed. */
-  missing: Program[];
+  missing: RequiredProgram[];
 }
 
 /** Port range by IANA, which macOS uses. */
 const IANA_PORTS = { first: 49_152, last: 65_535 };
 const PAGE_BYTES = 4096;
-const TOOLS: Tool[] = ['nginx', 'redis-server'];
+const TOOLS: StackTool[] = ['nginx', 'redis-server'];
 
-export async function readMachine(): Promise<Machine> {
+export async function readDoctorMachine(): Promise<DoctorMachine> {
   const [first, last] = sysctl('net/ipv4/ip_local_port_range');
   const [, , tcpPages] = sysctl('net/ipv4/tcp_mem');
   const [used] = sysctl('fs/file-nr');
   const { manyLoopbackAddresses, conntrack } = await tryLoopback();
   const cgroup = readCgroup();
   const memory = availableMemory(cgroup);
-  const cpuQuota = lowestQuota(cgroup) ?? null;
+  const cpuQuota = lowestCpuQuota(cgroup) ?? null;
   return {
     openFiles: { ...openFileLimits(), ceiling: sysctl('fs/nr_open')[0] ?? Infinity },
     systemFiles: { max: sysctl('fs/file-max')[0] ?? Infinity, used: used ?? 0 },
@@ -87,7 +87,7 @@ export async function readMachine(): Promise<Machine> {
  * Opens a connection from 127.0.0.2 to 127.0.0.1. It shows whether that address can be used, and whether the kernel
  * tracks connections: a loaded conntrack module is not enough, because only a rule starts the tracking.
  */
-async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'conntrack'>> {
+async function tryLoopback(): Promise<Pick<DoctorMachine, 'manyLoopbackAddresses' | 'conntrack'>> {
   const server = createServer();
   const listening = once(server, 'listening').catch(() => undefined);
   server.listen(0, '127.0.0.1');
@@ -109,7 +109,7 @@ async function tryLoopback(): Promise<Pick<Machine, 'manyLoopbackAddresses' | 'c
 }
 
 /** Must be called while a connection is open. If the count is then 0, the kernel tracks no connections. */
-function readConntrack(): Machine['conntrack'] {
+function readConntrack(): DoctorMachine['conntrack'] {
   const [max] = sysctl('net/netfilter/nf_conntrack_max');
   const [used] = sysctl('net/netfilter/nf_conntrack_count');
   return max && used ? { max, used } : null;
@@ -117,13 +117,13 @@ function readConntrack(): Machine['conntrack'] {
 
 /** Reads the scheduling policy, which is field 41 of the file: 1 is SCHED_FIFO, 2 is SCHED_RR. */
 function isRealTime(): boolean {
-  const stat = attempt(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
+  const stat = tryOrUndefined(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
   return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
 }
 
 /** Returns the numbers of a kernel setting; empty if the setting does not exist. */
 function sysctl(name: string): number[] {
-  const text = attempt(() => readFileSync(`/proc/sys/${name}`, 'utf8'));
+  const text = tryOrUndefined(() => readFileSync(`/proc/sys/${name}`, 'utf8'));
   return text?.trim().split(/\s+/).map(Number) ?? [];
 }
 
@@ -138,7 +138,7 @@ export function coresNeeded(machine: Cores, cores: number): string {
   return isQuota(machine) ? `a CPU quota of ${Math.ceil(cores)} cores` : `${Math.ceil(cores)} cores`;
 }
 
-type Cores = Pick<Machine, 'cores' | 'cpuQuota'>;
+type Cores = Pick<DoctorMachine, 'cores' | 'cpuQuota'>;
 
 function isQuota({ cores, cpuQuota }: Cores): boolean {
   return cpuQuota !== null && cpuQuota <= cores;

@@ -4,14 +4,14 @@
  */
 import {
   CONNECTIONS_PER_LOOPBACK_ADDRESS,
-  fleetProcesses,
+  fleetProcessCount,
   SOURCE_PORTS,
 } from '../../protocol/base/machine/generator-resources.ts';
 import { rotatesLoopback } from '../../protocol/base/machine/loopback.ts';
-import type { Machine } from './check-machine.ts';
-import { planFor } from './deployment.ts';
+import type { DoctorMachine } from './check-machine.ts';
+import { deploymentPlan } from './deployment.ts';
 import type { LimitCheck } from './doctor-checks.ts';
-import type { Situation } from './situation.ts';
+import type { DoctorSituation } from './situation.ts';
 
 const LOCAL_ADDRESSES = 'config.engines.socketio-capacity.localAddresses';
 const PORTS = { first: 1024, last: 65_535 };
@@ -19,7 +19,7 @@ const PORTS = { first: 1024, last: 65_535 };
 const TIME_WAIT_SECONDS = { kept: 60, reused: 1 };
 
 /** Returns the source ports for connections from the generator to the target. */
-export function generatorPorts(situation: Situation): LimitCheck {
+export function generatorPorts(situation: DoctorSituation): LimitCheck {
   const { machine, load } = situation;
   const { localAddresses, client, target } = load;
   const name = 'generatorPorts';
@@ -58,14 +58,14 @@ export function generatorPorts(situation: Situation): LimitCheck {
  * Returns the number of ports in TIME_WAIT while `connections` further connections are open. These ports belong to
  * connections that the generator has closed.
  */
-function portsInTimeWait(situation: Situation, connections: number): number {
+function portsInTimeWait(situation: DoctorSituation, connections: number): number {
   const { ratePerSec, socketsLeft, turnover } = situation.load;
   if (ratePerSec === null) return 0;
   const seconds = TIME_WAIT_SECONDS[reusesPorts(situation) ? 'reused' : 'kept'];
   return socketsLeft * Math.min(Math.ceil(connections * turnover), Math.ceil(ratePerSec * seconds));
 }
 
-function reusesPorts({ machine: { timeWaitReuse }, load }: Situation): boolean {
+function reusesPorts({ machine: { timeWaitReuse }, load }: DoctorSituation): boolean {
   return timeWaitReuse === 'all' || (timeWaitReuse === 'loopback' && load.local);
 }
 
@@ -73,10 +73,10 @@ function reusesPorts({ machine: { timeWaitReuse }, load }: Situation): boolean {
  * Returns the source ports for connections from nginx to the workers. Each worker listens on a separate port, so source
  * ports are counted per worker.
  */
-export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
+export function proxyPorts({ machine, deployment }: DoctorSituation): LimitCheck {
   const ports = ephemeralPorts(machine);
   const pathsAt = (n: number) => {
-    const plan = planFor(deployment, machine, n);
+    const plan = deploymentPlan(deployment, machine, n);
     return plan ? plan.workers * plan.nginx.sourceAddresses : Number.POSITIVE_INFINITY;
   };
   return {
@@ -92,7 +92,7 @@ export function proxyPorts({ machine, deployment }: Situation): LimitCheck {
  * Returns the number of usable ports in a range. The kernel searches the range in steps of two, so it never uses the
  * last port of an odd range.
  */
-function ephemeralPorts({ ephemeralPorts: { first, last } }: Machine): number {
+function ephemeralPorts({ ephemeralPorts: { first, last } }: DoctorMachine): number {
   const ports = last - first + 1;
   return ports - (ports % 2);
 }
@@ -101,15 +101,15 @@ function ephemeralPorts({ ephemeralPorts: { first, last } }: Machine): number {
  * Returns the number of source ports per address that the light client uses. Each fleet process gets an equal part of
  * the range.
  */
-function countedPorts(connections: number, { artilleryWorkers, openFiles }: Machine): number {
-  const processes = fleetProcesses(connections / artilleryWorkers, openFiles.hard, 'light');
+function countedPorts(connections: number, { artilleryWorkers, openFiles }: DoctorMachine): number {
+  const processes = fleetProcessCount(connections / artilleryWorkers, openFiles.hard, 'light');
   return processes * Math.floor((SOURCE_PORTS.last - SOURCE_PORTS.first + 1) / processes);
 }
 
 /**
  * Suggests a wider port range. Raises the upper end first, because the included stack listens on ports below the range.
  */
-function raisePorts({ ephemeralPorts: { first } }: Machine, needed: number, alternative: string): string {
+function raisePorts({ ephemeralPorts: { first } }: DoctorMachine, needed: number, alternative: string): string {
   const from = Math.min(first, PORTS.last - needed);
   if (from < PORTS.first) return alternative;
   return `sysctl -w net.ipv4.ip_local_port_range="${from} ${PORTS.last}"; or ${alternative}`;

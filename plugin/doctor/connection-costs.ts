@@ -3,9 +3,9 @@
  * stack: memory with 32,000 connections, CPU with 100,800, compression with 1,000. For other servers, the costs are
  * estimates.
  */
-import { fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
-import { planFor } from './deployment.ts';
-import type { Situation } from './situation.ts';
+import { fleetProcessCount } from '../../protocol/base/machine/generator-resources.ts';
+import { deploymentPlan } from './deployment.ts';
+import type { DoctorSituation } from './situation.ts';
 
 const KB = 1024;
 const MB = 1024 * KB;
@@ -38,18 +38,18 @@ const NGINX_SLOT_BYTES = 400;
  * Returns the number of TCP ends that a connection has on this machine. Each end is an open file. In a full local
  * stack, a connection has two hops.
  */
-export function endsPerConnection({ load, deployment }: Situation): number {
+export function endsPerConnection({ load, deployment }: DoctorSituation): number {
   if (!load.local) return 1;
   return deployment.profile === 'full' ? 4 : 2;
 }
 
 /** Returns the number of conntrack entries of a connection. On loopback, both ends share one entry. */
-export function conntrackEntries(situation: Situation): number {
+export function conntrackEntries(situation: DoctorSituation): number {
   return Math.ceil(endsPerConnection(situation) / 2);
 }
 
 /** Returns the memory of all processes that a run would start on this machine. */
-export function memoryBytes(situation: Situation, connections: number): number {
+export function runMemoryBytes(situation: DoctorSituation, connections: number): number {
   const { load, deployment } = situation;
   const each =
     endsPerConnection(situation) * PER_CONNECTION.socket +
@@ -62,7 +62,7 @@ export function memoryBytes(situation: Situation, connections: number): number {
 }
 
 /** Returns the number of cores that pings to idle connections use on this machine. */
-export function pingCores({ load, deployment }: Situation, connections: number): number {
+export function pingCores({ load, deployment }: DoctorSituation, connections: number): number {
   const each =
     PING_SECONDS.generator +
     (load.local ? PING_SECONDS.worker : 0) +
@@ -70,21 +70,21 @@ export function pingCores({ load, deployment }: Situation, connections: number):
   return (connections * each * 1000) / deployment.ping.intervalMs;
 }
 
-function compressionBytes({ load }: Situation): number {
+function compressionBytes({ load }: DoctorSituation): number {
   if (!load.compression) return 0;
   const { worker, generator } = COMPRESSED_CONNECTION_BYTES;
   return generator + (load.local ? worker : 0);
 }
 
 /** Returns the number of fleet processes; 0 with an external engine. */
-function fleetSize({ machine, load }: Situation, connections: number): number {
+function fleetSize({ machine, load }: DoctorSituation, connections: number): number {
   if (load.client === 'external') return 0;
   const { artilleryWorkers, openFiles } = machine;
-  return artilleryWorkers * fleetProcesses(connections / artilleryWorkers, openFiles.hard, load.client);
+  return artilleryWorkers * fleetProcessCount(connections / artilleryWorkers, openFiles.hard, load.client);
 }
 
-function stackStart({ machine, deployment }: Situation, connections: number): number {
-  const plan = deployment.kind === 'planned' ? planFor(deployment, machine, connections) : null;
+function stackStart({ machine, deployment }: DoctorSituation, connections: number): number {
+  const plan = deployment.kind === 'planned' ? deploymentPlan(deployment, machine, connections) : null;
   if (!plan) return 0;
   const { nginx, redis } = deployment.starts;
   const proxy = plan.nginx.workers * (PER_PROCESS.nginxWorker + plan.nginx.connectionsPerWorker * NGINX_SLOT_BYTES);

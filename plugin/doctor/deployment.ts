@@ -1,12 +1,12 @@
 /** Describes the deployment behind the target, whether it is running or not, as far as this machine shows it. */
-import { type Ping, pingOf } from '../../server/stack/nginx.ts';
-import { type Plan, planningMachine, planStack } from '../../server/stack/plan.ts';
+import { type PingSettings, readPingSettings } from '../../server/stack/nginx.ts';
+import { machineForPlan, planStack, type StackPlan } from '../../server/stack/plan.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
 import { whichDeployment } from '../run/target/which-deployment.ts';
 import type { Settings } from '../script/settings.ts';
-import type { Machine } from './check-machine.ts';
+import type { DoctorMachine } from './check-machine.ts';
 
-export interface Deployment {
+export interface DoctorDeployment {
   /**
    * `planned`: the run would start the included stack. `up`: the included stack is running. `external`: any other
    * server.
@@ -26,16 +26,16 @@ export interface Deployment {
     redis: number;
     pm2: boolean;
   };
-  ping: Ping;
+  ping: PingSettings;
 }
 
 /**
  * Finds the deployment.
  * @throws CapacityError like `whichDeployment`
  */
-export async function readDeployment(config: Settings): Promise<Deployment> {
+export async function readDeployment(config: Settings): Promise<DoctorDeployment> {
   const nothing = {
-    ...{ ping: pingOf(process.env), starts: { nginx: false, redis: 0, pm2: false } },
+    ...{ ping: readPingSettings(process.env), starts: { nginx: false, redis: 0, pm2: false } },
     ...{ plannedFor: null, missing: [] },
   };
   const which = await whichDeployment(config, await findStack(defaultStateDir()));
@@ -61,15 +61,15 @@ export async function readDeployment(config: Settings): Promise<Deployment> {
  * Returns the processes of the stack for a number of connections. If the stack is running, returns its actual
  * processes. Null for an external server.
  */
-export function planFor(
-  { profile, workers, plannedFor }: Deployment,
-  machine: Machine,
+export function deploymentPlan(
+  { profile, workers, plannedFor }: DoctorDeployment,
+  machine: DoctorMachine,
   connections: number,
-): Plan | null {
+): StackPlan | null {
   if (profile === null) return null;
   // The embedded profile has one worker, whatever the number of connections.
   const planned = profile === 'embedded' ? 1 : (plannedFor ?? connections);
   const { cores, openFiles, manyLoopbackAddresses } = machine;
   const request = { connections: planned, profile, workers: workers ?? undefined };
-  return planStack(request, planningMachine(cores, openFiles.hard, manyLoopbackAddresses));
+  return planStack(request, machineForPlan(cores, openFiles.hard, manyLoopbackAddresses));
 }

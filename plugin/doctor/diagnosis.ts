@@ -1,14 +1,14 @@
 /** Makes and prints a diagnosis before a run: missing programs, limits, warnings, and whether the load fits. */
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { decimals, integer, sentence, spaced, wrap } from '../../report/text/format.ts';
-import { table } from '../../report/text/table.ts';
-import { describeMissing } from '../../server/stack/profile.ts';
+import { asSentence, decimals, integer, spacedWords, wrapText } from '../../report/text/format.ts';
+import { tableLines } from '../../report/text/table.ts';
+import { describeMissingTools } from '../../server/stack/profile.ts';
 import type { Settings } from '../script/settings.ts';
-import { findLimits, type Limit } from './check-limits.ts';
-import { coresText, type Program } from './check-machine.ts';
-import { readSituation, type Situation } from './situation.ts';
-import { findWarnings, type Warning } from './warnings.ts';
+import { type ConnectionLimit, findLimits } from './check-limits.ts';
+import { coresText, type RequiredProgram } from './check-machine.ts';
+import { type DoctorSituation, readDoctorSituation } from './situation.ts';
+import { type DoctorWarning, findDoctorWarnings } from './warnings.ts';
 
 export interface Diagnosis {
   /** Number of connections in the scenario. */
@@ -18,16 +18,16 @@ export interface Diagnosis {
   highest: number | null;
   bottleneck: string | null;
   /** All limits, with the lowest limit first. */
-  limits: Limit[];
-  warnings: Warning[];
+  limits: ConnectionLimit[];
+  warnings: DoctorWarning[];
   /** Programs that the run would start but that are not installed. */
-  missing: Program[];
+  missing: RequiredProgram[];
 }
 
-export function diagnose(situation: Situation): Diagnosis {
+export function diagnose(situation: DoctorSituation): Diagnosis {
   const { connections } = situation.load;
   const { nginx, redis, pm2 } = situation.deployment.starts;
-  const starts: Record<Program, boolean> = { nginx, 'redis-server': redis > 0, pm2 };
+  const starts: Record<RequiredProgram, boolean> = { nginx, 'redis-server': redis > 0, pm2 };
   const limits = findLimits(situation);
   const lowest = limits.find(({ max }) => max !== null);
   const highest = lowest?.max ?? null;
@@ -37,7 +37,7 @@ export function diagnose(situation: Situation): Diagnosis {
     highest,
     bottleneck: lowest?.name ?? null,
     limits,
-    warnings: findWarnings(situation),
+    warnings: findDoctorWarnings(situation),
     missing: situation.machine.missing.filter((program) => starts[program]),
   };
 }
@@ -48,15 +48,15 @@ export function diagnose(situation: Situation): Diagnosis {
  * @param hosts number of generator hosts, each with the same share as this host
  * @throws CapacityError LIMIT_TOO_LOW with the highest number that fits, the exceeded limits, and how to raise them
  */
-export async function requireFit(settings: Settings, log: (text: string) => void, hosts = 1): Promise<void> {
-  const situation = await readSituation(settings);
+export async function requireLoadFits(settings: Settings, log: (text: string) => void, hosts = 1): Promise<void> {
+  const situation = await readDoctorSituation(settings);
   const { connections, fits, highest, limits, warnings } = diagnose(situation);
   if (fits) {
     for (const { message, raise } of warnings) log(`Doctor: ${message}.\n  fix: ${raise}`);
     return;
   }
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);
-  const named = exceeded.map(({ name, max }) => `${spaced(name)} (${integer(max ?? 0)})`);
+  const named = exceeded.map(({ name, max }) => `${spacedWords(name)} (${integer(max ?? 0)})`);
   const isGenerator = situation.deployment.kind === 'external' && highest;
   const enough = isGenerator ? `; ${integer(Math.ceil((connections * hosts) / highest))} such hosts would do` : '';
   throw new CapacityError(
@@ -69,7 +69,7 @@ export async function requireFit(settings: Settings, log: (text: string) => void
 /**
  * Returns a text such as `32,000 connections do not fit`. For an external server, the text is about the generator only.
  */
-function tooMany(connections: number, { deployment: { kind } }: Pick<Situation, 'deployment'>): string {
+function tooMany(connections: number, { deployment: { kind } }: Pick<DoctorSituation, 'deployment'>): string {
   const count = `${integer(connections)} connections`;
   return kind === 'external' ? `this machine cannot generate ${count}` : `${count} do not fit`;
 }
@@ -81,7 +81,7 @@ const MIN_OPEN_FILES = 512;
  * Checks the limit of open files.
  * @throws CapacityError LIMIT_TOO_LOW
  */
-export function requireOpenFiles(): void {
+export function requireOpenFileLimit(): void {
   const { hard } = openFileLimits();
   if (hard >= MIN_OPEN_FILES) return;
   throw new CapacityError(
@@ -93,34 +93,34 @@ export function requireOpenFiles(): void {
 
 const INDENT = '  ';
 const SETUP = 'npm run setup';
-const INSTALL: Record<Program, string> = { nginx: SETUP, 'redis-server': SETUP, pm2: 'npm install pm2' };
+const INSTALL: Record<RequiredProgram, string> = { nginx: SETUP, 'redis-server': SETUP, pm2: 'npm install pm2' };
 
-export function printDiagnosis(diagnosis: Diagnosis, situation: Situation, width: number): string {
+export function printDiagnosis(diagnosis: Diagnosis, situation: DoctorSituation, width: number): string {
   const { limits, warnings, bottleneck, missing } = diagnosis;
   const rows = limits.map(({ name, max, raise }) => [
-    spaced(name),
+    spacedWords(name),
     max === null ? 'no limit' : integer(max),
     name === bottleneck ? 'lowest' : '',
     raise ?? '',
   ]);
   const aligns: ('left' | 'right')[] = ['left', 'right', 'left', 'left'];
   return [
-    ...wrap(describe(situation), width, INDENT),
+    ...wrapText(describe(situation), width, INDENT),
     '',
-    ...table(['Limit', 'Connections', '', 'How to raise it'], rows, INDENT, aligns),
+    ...tableLines(['Limit', 'Connections', '', 'How to raise it'], rows, INDENT, aligns),
     ...warnings.flatMap(({ message, raise }) => [
       '',
-      ...wrap(`${INDENT}Warning: ${message}.`, width, INDENT + INDENT),
-      ...wrap(`${INDENT}${INDENT}fix: ${raise}`, width, INDENT + INDENT),
+      ...wrapText(`${INDENT}Warning: ${message}.`, width, INDENT + INDENT),
+      ...wrapText(`${INDENT}${INDENT}fix: ${raise}`, width, INDENT + INDENT),
     ]),
     '',
     ...missing.map((program) => `${program} is not installed: ${INSTALL[program]}`),
-    ...wrap(profileNote(diagnosis, situation), width, INDENT).filter(Boolean),
+    ...wrapText(profileNote(diagnosis, situation), width, INDENT).filter(Boolean),
     closing(diagnosis, situation),
   ].join('\n');
 }
 
-function describe({ load, deployment, machine }: Situation): string {
+function describe({ load, deployment, machine }: DoctorSituation): string {
   const rate = load.ratePerSec === null ? '' : ` at ${decimals(load.ratePerSec, 0)}/s`;
   const client = { light: 'light client', official: 'official client', external: 'third-party engine' }[load.client];
   const server = {
@@ -131,26 +131,26 @@ function describe({ load, deployment, machine }: Situation): string {
   return `${integer(load.connections)} connections${rate} to ${load.target}, ${server}; ${client}, ${coresText(machine)}`;
 }
 
-function plannedProfile({ profile, missing }: Situation['deployment']): string {
-  return missing.length > 0 ? `${profile}, because ${describeMissing(missing)}` : `${profile}`;
+function plannedProfile({ profile, missing }: DoctorSituation['deployment']): string {
+  return missing.length > 0 ? `${profile}, because ${describeMissingTools(missing)}` : `${profile}`;
 }
 
 const EMBEDDED = 'the embedded profile: one worker, no nginx, no Redis';
 
 /** Returns a note about the profile that the run uses because programs are missing; empty if none is missing. */
-function profileNote({ missing }: Diagnosis, { deployment }: Situation): string {
+function profileNote({ missing }: Diagnosis, { deployment }: DoctorSituation): string {
   if (deployment.missing.length > 0)
-    return `${describeMissing(deployment.missing)}, so the run starts ${EMBEDDED}. For the whole deployment: ${SETUP}`;
+    return `${describeMissingTools(deployment.missing)}, so the run starts ${EMBEDDED}. For the whole deployment: ${SETUP}`;
   const needed = missing.join(' or ');
   return needed === '' || missing.includes('pm2') ? '' : `A scenario that does not need ${needed} runs on ${EMBEDDED}.`;
 }
 
 /** Returns the last line of the diagnosis. For an external server, it is about the generator only. */
-function closing({ fits, connections, highest, bottleneck, missing }: Diagnosis, situation: Situation): string {
+function closing({ fits, connections, highest, bottleneck, missing }: Diagnosis, situation: DoctorSituation): string {
   const limit =
-    highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spaced(bottleneck ?? '')}`;
+    highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spacedWords(bottleneck ?? '')}`;
   const count = `${integer(connections)} connections`;
-  if (!fits) return sentence(`${tooMany(connections, situation)}: ${limit}`);
+  if (!fits) return asSentence(`${tooMany(connections, situation)}: ${limit}`);
   if (situation.deployment.kind === 'external')
     return `This machine can generate ${count} (${limit}). Only a run shows whether the server holds them.`;
   return missing.length > 0

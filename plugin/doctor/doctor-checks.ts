@@ -1,7 +1,7 @@
 /** Names of the doctor's checks, as the doctor prints them. */
 
 /** Limits of the machine and the stack, by resource. */
-export type LimitName =
+export type DoctorLimitName =
   | 'generatorFiles'
   | 'generatorPorts'
   | 'proxyPorts'
@@ -15,7 +15,7 @@ export type LimitName =
 
 /** A limited resource. A number of connections fits if `needs` is not above `has`. */
 export interface LimitCheck {
-  name: LimitName;
+  name: DoctorLimitName;
   needs: (connections: number) => number;
   /** Capacity of the resource. It depends on the connections, because the stack is planned for them. */
   has: (connections: number) => number;
@@ -24,7 +24,7 @@ export interface LimitCheck {
 }
 
 /** Warnings. They do not prevent a run. */
-export type WarningName =
+export type DoctorWarningName =
   | 'unmeasured'
   | 'leaving'
   | 'alone'

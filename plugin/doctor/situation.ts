@@ -2,15 +2,15 @@
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import {
   type ClientKind,
-  SOCKETS_LEFT_BEHIND,
+  SOCKETS_CLOSED_BY_CLIENT,
   SOCKETS_PER_CONNECTION,
   transportsName,
 } from '../../protocol/wire/connection.ts';
 import type { Settings } from '../script/settings.ts';
-import { type Machine, readMachine } from './check-machine.ts';
-import { type Deployment, readDeployment } from './deployment.ts';
+import { type DoctorMachine, readDoctorMachine } from './check-machine.ts';
+import { type DoctorDeployment, readDeployment } from './deployment.ts';
 
-export interface Load {
+export interface DoctorLoad {
   target: string;
   /**
    * Number of connections that are open at the same time. It is an upper estimate if virtual users leave by themselves.
@@ -48,7 +48,7 @@ export interface Load {
   localAddresses: string[];
 }
 
-export function readLoad({
+export function readDoctorLoad({
   target,
   load,
   broadcasts,
@@ -56,10 +56,10 @@ export function readLoad({
   engineOptions,
   overTime,
   usersLeave,
-}: Settings): Load {
+}: Settings): DoctorLoad {
   const { count, bytes, interval } = broadcasts;
   const transports = transportsName(connection.transports);
-  const { opening, leaving } = SOCKETS_LEFT_BEHIND[transports];
+  const { opening, leaving } = SOCKETS_CLOSED_BY_CLIENT[transports];
   const client = engineOptions?.client ?? 'external';
   return {
     target,
@@ -78,13 +78,13 @@ export function readLoad({
   };
 }
 
-export interface Situation {
-  machine: Machine;
-  load: Load;
-  deployment: Deployment;
+export interface DoctorSituation {
+  machine: DoctorMachine;
+  load: DoctorLoad;
+  deployment: DoctorDeployment;
 }
 
-export async function readSituation(settings: Settings): Promise<Situation> {
-  const [machine, deployment] = await Promise.all([readMachine(), readDeployment(settings)]);
-  return { machine, load: readLoad(settings), deployment };
+export async function readDoctorSituation(settings: Settings): Promise<DoctorSituation> {
+  const [machine, deployment] = await Promise.all([readDoctorMachine(), readDeployment(settings)]);
+  return { machine, load: readDoctorLoad(settings), deployment };
 }

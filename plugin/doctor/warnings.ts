@@ -2,12 +2,12 @@
 import { decimals, integer } from '../../report/text/format.ts';
 import { coresNeeded, coresText } from './check-machine.ts';
 import { pingCores } from './connection-costs.ts';
-import { planFor } from './deployment.ts';
-import type { WarningName } from './doctor-checks.ts';
-import type { Situation } from './situation.ts';
+import { deploymentPlan } from './deployment.ts';
+import type { DoctorWarningName } from './doctor-checks.ts';
+import type { DoctorSituation } from './situation.ts';
 
-export interface Warning {
-  name: WarningName;
+export interface DoctorWarning {
+  name: DoctorWarningName;
   message: string;
   /** Suggested fix, if possible as a command. */
   raise: string;
@@ -30,13 +30,13 @@ const BUSY_SECONDS = 0.5;
 /** The kernel counts socket buffers in pages. During a broadcast, each end of a connection may hold one page. */
 const PAGE_BYTES = 4096;
 
-export function findWarnings(situation: Situation): Warning[] {
+export function findDoctorWarnings(situation: DoctorSituation): DoctorWarning[] {
   return [leaving, alone, acceptQueue, rampCpu, broadcastCpu, generatorWaits, tcpMemory].flatMap(
     (check) => check(situation) ?? [],
   );
 }
 
-type Check = (situation: Situation) => Warning | undefined;
+type Check = (situation: DoctorSituation) => DoctorWarning | undefined;
 
 const leaving: Check = ({ load }) => {
   if (!load.leaves) return undefined;
@@ -58,7 +58,7 @@ const alone: Check = ({ load }) => {
 };
 
 const acceptQueue: Check = ({ machine, load, deployment }) => {
-  const plan = planFor(deployment, machine, load.connections);
+  const plan = deploymentPlan(deployment, machine, load.connections);
   if (!plan || load.ratePerSec === null) return undefined;
   const queue = Math.min(BACKLOG, machine.somaxconn);
   const listeners = deployment.profile === 'full' ? Math.min(plan.workers, plan.nginx.workers) : 1;
@@ -121,7 +121,7 @@ const generatorWaits: Check = ({ machine, load, deployment }) => {
 };
 
 /** Returns the duration of one broadcast if all cores work on it. */
-function broadcastSeconds({ machine, load }: Pick<Situation, 'machine' | 'load'>): number {
+function broadcastSeconds({ machine, load }: Pick<DoctorSituation, 'machine' | 'load'>): number {
   return (load.connections * CPU_SECONDS.message[load.local ? 'local' : 'remote']) / machine.cores;
 }
 

@@ -4,7 +4,10 @@
  */
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import { CONNECTIONS_PER_LOOPBACK_ADDRESS, fleetProcesses } from '../../protocol/base/machine/generator-resources.ts';
+import {
+  CONNECTIONS_PER_LOOPBACK_ADDRESS,
+  fleetProcessCount,
+} from '../../protocol/base/machine/generator-resources.ts';
 import { rotatesLoopback } from '../../protocol/base/machine/loopback.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
@@ -16,30 +19,30 @@ import { SOCKETS_PER_CONNECTION, transportsName } from '../../protocol/wire/conn
 import { ownEventPlan } from '../fleet/client/counted-event.ts';
 import { Fleet } from '../fleet/fleet.ts';
 import type { FleetSettings } from '../fleet/fleet-messages.ts';
-import { handedOver, keepVariablesOfBefore } from '../script/handed-over.ts';
+import { handedOverSettings, keepVariablesOfBefore } from '../script/handed-over.ts';
 import { InvalidSettings } from '../script/invalid-settings.ts';
 import { connectionsOfShare } from '../script/load/load.ts';
-import { unreadNames } from '../script/misspelt-names.ts';
+import { unreadKeys } from '../script/misspelt-names.ts';
 import { type EngineOptions, parseEngineOptions } from '../script/options/engine-options.ts';
 import { requireBounds } from '../script/required-bounds.ts';
 import { readScenarios } from '../script/scenarios.ts';
-import { ENGINE, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
-import { knowSecretsOf } from '../script/secrets.ts';
+import { ENGINE_NAME, type Scenario, type Script, type ScriptPhase, usesOurEngine } from '../script/script.ts';
+import { setSecretsOfScript } from '../script/secrets.ts';
 import type { Settings } from '../script/settings.ts';
 import { unfilledTemplates } from '../script/unfilled-templates.ts';
 import { type ArtilleryEngine, loadHttpEngine } from '../virtual-user/artillery-types.ts';
 import { FlowError } from '../virtual-user/flow-error.ts';
 import { countRequests } from '../virtual-user/http-requests.ts';
 import { Meter } from '../virtual-user/meter.ts';
-import type { Shared } from '../virtual-user/shared.ts';
-import { Signals } from '../virtual-user/signals.ts';
+import type { SharedByUsers } from '../virtual-user/shared.ts';
+import { RunSignals } from '../virtual-user/signals.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
-import { newTally } from '../virtual-user/tally.ts';
-import type { Helpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
+import { newUserTally } from '../virtual-user/tally.ts';
+import type { ArtilleryHelpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
 import { countUsers, loadOtherEngines } from './other-engines.ts';
 import { createScenarioFunction } from './play.ts';
 import { type FleetLike, RunLink } from './run-link.ts';
-import { artilleryRuntime, type Runtime } from './runtime.ts';
+import { type ArtilleryRuntime, artilleryRuntime } from './runtime.ts';
 
 const NO_RESULT =
   'This run has no result, no report and no verdict. To get them from any Socket.IO server, add the plugin: config.plugins: { socketio-capacity: {} }';
@@ -47,17 +50,17 @@ const NO_RESULT =
 /** Dependencies that can be replaced in tests. */
 interface EngineDependencies {
   startFleet: (settings: FleetSettings, processes: number) => Promise<FleetLike>;
-  runtime: Runtime;
+  runtime: ArtilleryRuntime;
 }
 
-type EngineContext = Shared & { fleet: FleetLike };
+type EngineContext = SharedByUsers & { fleet: FleetLike };
 
 export default class CapacityEngine {
   readonly #script: Script;
   readonly #events: RunnerEvents;
-  readonly #helpers: Helpers;
+  readonly #helpers: ArtilleryHelpers;
   readonly #dependencies: EngineDependencies;
-  readonly #signals = new Signals();
+  readonly #signals = new RunSignals();
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
   #link: RunLink | undefined;
@@ -73,7 +76,12 @@ export default class CapacityEngine {
    * Stores the arguments only. Artillery hides errors of an engine's constructor, and fails later with a misleading
    * message.
    */
-  constructor(script: Script, events: RunnerEvents, helpers: Helpers, dependencies: Partial<EngineDependencies> = {}) {
+  constructor(
+    script: Script,
+    events: RunnerEvents,
+    helpers: ArtilleryHelpers,
+    dependencies: Partial<EngineDependencies> = {},
+  ) {
     this.#script = script;
     this.#events = events;
     this.#helpers = helpers;
@@ -139,7 +147,7 @@ export default class CapacityEngine {
     this.#dependencies.runtime.fail(new CapacityError('ALL_FAILED', message, fix));
   }
 
-  #linkTo({ testRunId, engineId }: Runtime): RunLink {
+  #linkTo({ testRunId, engineId }: ArtilleryRuntime): RunLink {
     const carrier = openThreadCarrier<EngineMessage, RunMessage>(testRunId);
     const identity = { host: thisHost().kernel, engine: engineId };
     return new RunLink({ carrier, identity, signals: this.#signals, close: () => this.close() });
@@ -167,7 +175,7 @@ export default class CapacityEngine {
   }
 
   get #hasHook(): boolean {
-    return this.#script.config.plugins?.[ENGINE] !== undefined;
+    return this.#script.config.plugins?.[ENGINE_NAME] !== undefined;
   }
 
   /**
@@ -177,26 +185,26 @@ export default class CapacityEngine {
   async #start(): Promise<EngineContext | undefined> {
     const script = this.#script;
     requireBounds(script);
-    knowSecretsOf(script, process.env);
+    setSecretsOfScript(script, process.env);
     // Scenarios are read in the worker, with the processor's functions and the changes of other plugins.
     const { flows, problems } = readScenarios(script, STEPS);
     const isUsed = script.scenarios?.some((scenario) => usesOurEngine(scenario, script)) ?? false;
-    const settings = this.#hasHook ? handedOver() : undefined;
+    const settings = this.#hasHook ? handedOverSettings() : undefined;
     // The plugin's settings have already been validated in the main thread.
     const config = this.#hasHook || !isUsed ? settings?.engineOptions : parseEngineOptions(script, problems);
-    if (!this.#hasHook) problems.push(...unreadNames(script), ...unfilledTemplates(script, process.env));
+    if (!this.#hasHook) problems.push(...unreadKeys(script), ...unfilledTemplates(script, process.env));
     if (problems.length > 0) throw new InvalidSettings(problems);
     if (!config) return undefined;
     const connections =
       connectionsOfShare(script.config.phases ?? [], flows) *
       SOCKETS_PER_CONNECTION[transportsName(config.connection.transports)];
-    const processes = fleetProcesses(connections, openFileLimits().soft, config.client);
-    const tally = newTally();
+    const processes = fleetProcessCount(connections, openFileLimits().soft, config.client);
+    const tally = newUserTally();
     const loadHttp = onlyOnce(async () => countRequests(await loadHttpEngine(script), tally.http));
     const http = flows.some(({ http }) => http) ? await loadHttp() : undefined;
     if (this.#hasHook) {
       this.#others = await loadOtherEngines(script, loadHttp, this.#events, this.#helpers);
-      for (const scenario of this.#others.keys()) scenario.engine = ENGINE;
+      for (const scenario of this.#others.keys()) scenario.engine = ENGINE_NAME;
     }
     return {
       config,
@@ -269,7 +277,10 @@ function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {
     events.emit('started');
     events.emit('error', 'engine_not_started');
-    callback(new FlowError('engine_not_started', `the fleet of ${ENGINE} was not started in this worker`), context);
+    callback(
+      new FlowError('engine_not_started', `the fleet of ${ENGINE_NAME} was not started in this worker`),
+      context,
+    );
   };
 }
 

@@ -1,11 +1,11 @@
 /** Runs the virtual users of one scenario. */
 import { setTimeout as delay } from 'node:timers/promises';
-import { ownValue, setOwn } from '../../protocol/base/sum-counts.ts';
+import { ownProperty, setOwnProperty } from '../../protocol/base/sum-counts.ts';
 import type { Scenario } from '../script/script.ts';
 import { type FlowError, toFlowError } from '../virtual-user/flow-error.ts';
 import { compileScenario } from '../virtual-user/scenario.ts';
-import type { Shared } from '../virtual-user/shared.ts';
-import type { Tally } from '../virtual-user/tally.ts';
+import type { SharedByUsers } from '../virtual-user/shared.ts';
+import type { UserTally } from '../virtual-user/tally.ts';
 import type { ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
 import { runSteps } from '../virtual-user/virtual-user.ts';
 
@@ -19,13 +19,13 @@ const OF_ARTILLERY = /^(http|plugins)\./;
  * Returns an event emitter for the user's functions. Counters that they emit are passed to Artillery, and also counted
  * for the result.
  */
-function countedEvents(events: ScenarioEvents, { functions: { counters } }: Tally): ScenarioEvents {
+function countedEvents(events: ScenarioEvents, { functions: { counters } }: UserTally): ScenarioEvents {
   const emit = (event: string, ...args: unknown[]) => {
     const [name, value] = args;
     if (event === 'counter' && typeof name === 'string' && Number.isFinite(value) && !OF_ARTILLERY.test(name)) {
       const key = name.slice(0, MAX_NAME_LENGTH);
-      if (ownValue(counters, key) !== undefined || Object.keys(counters).length < MAX_COUNTERS)
-        setOwn(counters, key, (ownValue(counters, key) ?? 0) + Number(value));
+      if (ownProperty(counters, key) !== undefined || Object.keys(counters).length < MAX_COUNTERS)
+        setOwnProperty(counters, key, (ownProperty(counters, key) ?? 0) + Number(value));
     }
     return events.emit(event, ...args);
   };
@@ -41,7 +41,7 @@ function countedEvents(events: ScenarioEvents, { functions: { counters } }: Tall
 export function createScenarioFunction(
   scenario: Scenario,
   events: ScenarioEvents,
-  shared: Shared,
+  shared: SharedByUsers,
   startDelayMs: () => number,
 ): ScenarioFunction {
   const { before, flow, after, newUser } = compileScenario(scenario, shared);

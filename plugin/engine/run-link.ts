@@ -2,28 +2,28 @@
 import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
-import { NO_MESSAGES } from '../../protocol/link/client-messages.ts';
+import { NO_MESSAGE_COUNTS } from '../../protocol/link/client-messages.ts';
 import type {
   EngineIdentity,
   EngineMessage,
   EngineReport,
   RunMessage,
-  WarmUpOrder,
+  WarmUpRequest,
 } from '../../protocol/link/link-messages.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
-import { EVENTS, type JoinRoom } from '../../protocol/wire/events.ts';
-import { Accounts } from '../fleet/accounts.ts';
+import { CONTRACT_EVENTS, type JoinRoomMessage } from '../../protocol/wire/events.ts';
+import { ConnectionAccounts } from '../fleet/connection-accounts.ts';
 import { EventLoopWatch, TimerLag } from '../fleet/event-loop-watch.ts';
 import type { Fleet } from '../fleet/fleet.ts';
 import { mergeSnapshots } from '../fleet/merge.ts';
 import type { FleetConnection } from '../fleet/remote-connection.ts';
 import { toFlowError } from '../virtual-user/flow-error.ts';
-import type { Signals } from '../virtual-user/signals.ts';
-import { newTally, type Tally } from '../virtual-user/tally.ts';
+import type { RunSignals } from '../virtual-user/signals.ts';
+import { newUserTally, type UserTally } from '../virtual-user/tally.ts';
 
 const STATUS_INTERVAL_MS = 250;
 const JOIN_TIMEOUT_MS = 10_000;
-const NO_FLEET = { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
+const NO_FLEET = { ...mergeSnapshots([]), ...new ConnectionAccounts().read(), still: true };
 
 /** Interface of a fleet that the engine uses. */
 export type FleetLike = Omit<Fleet, 'connection'> & { connection(): FleetConnection };
@@ -31,13 +31,13 @@ export type FleetLike = Omit<Fleet, 'connection'> & { connection(): FleetConnect
 /** Fleet and counts of the engine. */
 interface Reported {
   fleet: FleetLike;
-  tally: Tally;
+  tally: UserTally;
 }
 
 interface RunLinkOptions {
   carrier: Carrier<EngineMessage, RunMessage>;
   identity: EngineIdentity;
-  signals: Signals;
+  signals: RunSignals;
   /** Closes everything that the engine has opened. */
   close: () => Promise<void>;
 }
@@ -104,7 +104,7 @@ export class RunLink {
       case 'sight':
         return { type: 'sighted', requestId, sightings: (await fleet?.sight(message.watch, message.outside)) ?? [] };
       case 'messages':
-        return { type: 'messages', requestId, counts: (await fleet?.messages(message.stage)) ?? NO_MESSAGES };
+        return { type: 'messages', requestId, counts: (await fleet?.messages(message.stage)) ?? NO_MESSAGE_COUNTS };
       case 'events':
         return { type: 'events', requestId, events: (await fleet?.events()) ?? [] };
       case 'fault':
@@ -133,7 +133,7 @@ export class RunLink {
 
 async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWatch): Promise<FleetSnapshot> {
   const merged = reported ? await reported.fleet.snapshot() : NO_FLEET;
-  const { retries, failures, examples, otherUsers, http, functions } = reported?.tally ?? newTally();
+  const { retries, failures, examples, otherUsers, http, functions } = reported?.tally ?? newUserTally();
   const failed = { failures: { ...failures }, failureExamples: { ...examples } };
   const counted = {
     retries: retries + merged.returns.retries,
@@ -148,7 +148,10 @@ async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWa
  * Then resets the fleet's counts.
  * @returns the first failure; undefined without failures
  */
-async function warmUp(fleet: Pick<FleetLike, 'connection' | 'reset'>, order: WarmUpOrder): Promise<string | undefined> {
+async function warmUp(
+  fleet: Pick<FleetLike, 'connection' | 'reset'>,
+  order: WarmUpRequest,
+): Promise<string | undefined> {
   const { connections, together, room } = order;
   const failure = await mapLimit(connections, together, () => openAndClose(fleet, room)).then(
     () => undefined,
@@ -171,6 +174,6 @@ async function openAndClose(fleet: Pick<FleetLike, 'connection'>, clientKey: str
   }
 }
 
-function join(connection: FleetConnection, payload: JoinRoom): Promise<unknown> {
-  return connection.emitWithAck('/', EVENTS.joinRoom, [payload], JOIN_TIMEOUT_MS);
+function join(connection: FleetConnection, payload: JoinRoomMessage): Promise<unknown> {
+  return connection.emitWithAck('/', CONTRACT_EVENTS.joinRoom, [payload], JOIN_TIMEOUT_MS);
 }

@@ -1,7 +1,7 @@
 /** Access to Artillery's global objects. Other modules of the engine do not use them. */
 import { writeSync } from 'node:fs';
-import { handOverError } from '../../protocol/base/ended-by.ts';
-import { harmless } from '../../protocol/base/printable.ts';
+import { passErrorToParent } from '../../protocol/base/fatal-error.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import { type CapacityError, describeError } from '../../protocol/codes/errors.ts';
 
 interface ArtilleryGlobal {
@@ -9,7 +9,7 @@ interface ArtilleryGlobal {
   suggestedExitCode?: number;
 }
 
-export type Runtime = ReturnType<typeof artilleryRuntime>;
+export type ArtilleryRuntime = ReturnType<typeof artilleryRuntime>;
 
 export function artilleryRuntime() {
   const artillery = (globalThis as { artillery?: ArtilleryGlobal }).artillery ?? {};
@@ -18,7 +18,7 @@ export function artilleryRuntime() {
   const fail = (error: CapacityError) => {
     // The text is written synchronously. A worker's console prints through the main thread, which may exit before.
     writeSync(2, `${describeError(error)}\n`);
-    handOverError(error);
+    passErrorToParent(error);
     // Artillery passes the exit code from a worker to the main thread.
     artillery.suggestedExitCode = 1;
   };
@@ -27,7 +27,7 @@ export function artilleryRuntime() {
     engineId: workerId ?? 'main',
     /** False in the main thread, where Artillery creates all engines again for the hooks `before` and `after`. */
     isWorker: workerId !== undefined,
-    warn: (message: string): void => console.error(harmless(message)),
+    warn: (message: string): void => console.error(escapeEachLine(message)),
     fail,
     /** Ends the run with this error and exit code 1. */
     abort: (error: CapacityError) => {

@@ -5,27 +5,27 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 
 /** The figures of a run, without findings, verdict and outcome. */
-export type Measured = Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings'>;
+export type RunFigures = Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings'>;
 
 /** Message, values and other fields of a finding. They override the fields of the finding catalogue. */
-export type Detail = Pick<Finding, 'message'> &
+export type FindingDetail = Pick<Finding, 'message'> &
   Partial<Pick<Finding, 'about' | 'invalidates' | 'subject' | 'window' | 'values' | 'fix'>>;
 
 /** A message alone is enough if the fix in the finding catalogue applies. */
-export type Found = string | Detail | undefined;
+export type CheckFinding = string | FindingDetail | undefined;
 
-export type CodedDetail = Detail & { code: FindingCode };
+export type CodedFindingDetail = FindingDetail & { code: FindingCode };
 
-export interface Check {
+export interface FindingCheck {
   code: FindingCode;
-  find(result: Measured, measurements: Measurements): Detail[];
+  find(result: RunFigures, measurements: Measurements): FindingDetail[];
 }
 
 /** Searches for a problem. Returns undefined or an empty list if there is none. */
-type Find = (result: Measured, measurements: Measurements) => Found | Found[];
+type Find = (result: RunFigures, measurements: Measurements) => CheckFinding | CheckFinding[];
 
-export function check(code: FindingCode, find: Find): Check {
-  return checkUnless(undefined, code, find);
+export function defineCheck(code: FindingCode, find: Find): FindingCheck {
+  return defineCheckUnless(undefined, code, find);
 }
 
 /**
@@ -33,7 +33,7 @@ export function check(code: FindingCode, find: Find): Check {
  * @param end skips the check in a run that ended early (`abort`) or that a user stopped (`stop`), because the end
  * itself would cause the finding
  */
-export function checkUnless(end: 'abort' | 'stop' | undefined, code: FindingCode, find: Find): Check {
+export function defineCheckUnless(end: 'abort' | 'stop' | undefined, code: FindingCode, find: Find): FindingCheck {
   return {
     code,
     find: (result, measurements) => {

@@ -1,20 +1,20 @@
 /** Checks with the run's own counts whether one finding can be the cause of another. */
-import type { Batch } from '../../protocol/result/delivery-schema.ts';
-import { total } from '../../report/text/format.ts';
+import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
+import { totalOfCounts } from '../../report/text/format.ts';
 import { unknownWorkers } from '../result/assemble-workers.ts';
 import { sum } from '../result/sums.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
-import { METRICS_PAGE, type Observed, WRONG_COUNTS } from '../run/measurements/observations.ts';
-import type { Measured } from './check.ts';
-import { isCutOff, ofDeployment, withoutLosses } from './checks/connections/failure-causes.ts';
-import { mostServers } from './checks/delivery/adapter-checks.ts';
-import { holdsConnections, secondsOf } from './checks/server/ended-processes-checks.ts';
+import { METRICS_PAGE, type ObservedFacts, WRONG_COUNTS } from '../run/measurements/observations.ts';
+import type { RunFigures } from './check.ts';
+import { connectOrStepFailures, deploymentFailures, isCutOffCause } from './checks/connections/failure-causes.ts';
+import { maxServerCount } from './checks/delivery/adapter-checks.ts';
+import { endedAtSeconds, holdsConnections } from './checks/server/ended-processes-checks.ts';
 import { changedWorkers } from './checks/server/ended-workers.ts';
 import { redisWaitedSince } from './checks/server/saturation-checks.ts';
 
 /** Figures of a run with which the cause of a finding can be ruled out. */
-export interface Counts {
-  result: Measured;
+export interface EvidenceFigures {
+  result: RunFigures;
   measurements: Measurements;
 }
 
@@ -24,30 +24,33 @@ const MIN_SHARE_OF_WORKER = 0.8;
 /** Maximum time from the send of a copy to the end of the process that lost the copy. */
 const IN_FLIGHT_SECONDS = 5;
 
-export const noneOther = (counts: Record<string, number>, is: (cause: string) => boolean) =>
+export const noOtherCause = (counts: Record<string, number>, is: (cause: string) => boolean) =>
   Object.entries(counts).every(([cause, count]) => count === 0 || is(cause));
 
 const all = (counts: Record<string, number>, is: (cause: string) => boolean) =>
-  total(counts) > 0 && noneOther(counts, is);
+  totalOfCounts(counts) > 0 && noOtherCause(counts, is);
 
-export function allLostWereCutOff({ result }: Counts): boolean {
-  return all(ofDeployment(result.connections.lost), isCutOff);
+export function allLostWereCutOff({ result }: EvidenceFigures): boolean {
+  return all(deploymentFailures(result.connections.lost), isCutOffCause);
 }
 
-export function allFailuresAreCuts({ result }: Counts): boolean {
-  return all(ofDeployment(result.connections.failures), isCutOff);
+export function allFailuresAreCuts({ result }: EvidenceFigures): boolean {
+  return all(deploymentFailures(result.connections.failures), isCutOffCause);
 }
 
 /** Returns whether the failure codes of all failed and lost connections mean a drop, a refusal or a timeout. */
-export function onlyCuts({ result: { connections } }: Counts): boolean {
-  return noneOther(ofDeployment(connections.lost), isCutOff) && noneOther(ofDeployment(connections.failures), isCutOff);
+export function onlyCuts({ result: { connections } }: EvidenceFigures): boolean {
+  return (
+    noOtherCause(deploymentFailures(connections.lost), isCutOffCause) &&
+    noOtherCause(deploymentFailures(connections.failures), isCutOffCause)
+  );
 }
 
-export function onlyOnLostConnections({ result: { delivery } }: Counts): boolean {
+export function onlyOnLostConnections({ result: { delivery } }: EvidenceFigures): boolean {
   return delivery?.lostConnected === 0;
 }
 
-export function noneEnded({ measurements }: Counts): boolean {
+export function noProcessEnded({ measurements }: EvidenceFigures): boolean {
   return firstEnd(measurements) === Number.POSITIVE_INFINITY;
 }
 
@@ -55,24 +58,24 @@ export function noneEnded({ measurements }: Counts): boolean {
 export const MAX_GROWTH = 4;
 
 /** Returns the longest delay of the generator's event loops; 0 if there is no record. */
-export function longestDelayMs({ generator }: Pick<Measured, 'generator'>): number {
+export function longestDelayMs({ generator }: Pick<RunFigures, 'generator'>): number {
   return Math.max(0, ...generator.map(({ delayMaxMs }) => delayMaxMs));
 }
 
 /** Returns whether the publishers' connections closed for the same reasons as other lost connections of the run. */
-export function publishersWereLost({ result: { connections }, measurements: { unsent } }: Counts): boolean {
+export function publishersWereLost({ result: { connections }, measurements: { unsent } }: EvidenceFigures): boolean {
   return unsent.length > 0 && unsent.every(({ publisherEnd = '' }) => (connections.lost[publisherEnd] ?? 0) > 0);
 }
 
 /** Returns whether ended processes explain the missing copies. */
-export function lostSinceEnd(counts: Counts): boolean {
+export function lostSinceEnd(counts: EvidenceFigures): boolean {
   return (
     lostSince(firstEnd(counts.measurements), counts) && (endedWithConnections(counts) || lostByWholeWorker(counts))
   );
 }
 
 /** Returns whether one of the ended processes may have held connections of clients. Redis holds none. */
-export function endedWithConnections({ measurements }: Counts): boolean {
+export function endedWithConnections({ measurements }: EvidenceFigures): boolean {
   const ended = measurements.endedProcesses();
   return ended.length === 0 || ended.some(holdsConnections);
 }
@@ -80,11 +83,13 @@ export function endedWithConnections({ measurements }: Counts): boolean {
 /**
  * Returns whether all missing copies belong to broadcasts that were sent while a process was halted, or just before.
  */
-export function lostWhileHalted(counts: Counts): boolean {
+export function lostWhileHalted(counts: EvidenceFigures): boolean {
   const halts = counts.measurements
     .haltedProcesses()
     .map(({ sinceUs, untilUs }) =>
-      [sinceUs, untilUs].map((atUs) => (atUs === undefined ? undefined : secondsOf({ atUs }, counts.measurements))),
+      [sinceUs, untilUs].map((atUs) =>
+        atUs === undefined ? undefined : endedAtSeconds({ atUs }, counts.measurements),
+      ),
     );
   const { batches = [] } = counts.result.delivery ?? {};
   return batches.every(
@@ -98,7 +103,7 @@ export function lostWhileHalted(counts: Counts): boolean {
 /**
  * Returns whether copies are missing only at open connections, and only since Redis buffered output for the workers.
  */
-export function lostSinceRedisWaited(counts: Counts): boolean {
+export function lostSinceRedisWaited(counts: EvidenceFigures): boolean {
   return counts.result.delivery?.lostDisconnected === 0 && lostSince(redisWaitedSince(counts.result), counts);
 }
 
@@ -106,23 +111,23 @@ export function lostSinceRedisWaited(counts: Counts): boolean {
  * Returns whether as many connections lost copies as a worker holds, because a loss in Redis affects all connections of
  * a worker.
  */
-export function lostByWholeWorker({ result, measurements }: Counts): boolean {
+export function lostByWholeWorker({ result, measurements }: EvidenceFigures): boolean {
   const { losses } = result.delivery ?? {};
   if (!losses) return true;
   const held = Object.values(result.connections.perWorker);
-  const share = (MIN_SHARE_OF_WORKER * losses.members) / Math.max(1, mostServers(result, measurements));
+  const share = (MIN_SHARE_OF_WORKER * losses.members) / Math.max(1, maxServerCount(result, measurements));
   return losses.losers >= (held.length > 0 ? Math.min(...held, losses.members) : share);
 }
 
 /** Returns whether at least 90 % of all missing copies belong to the given broadcasts. */
-export function areMostMissing(rows: Batch[], { result: { delivery } }: Counts): boolean {
-  const missing = (some: Batch[]) =>
+export function areMostMissing(rows: BroadcastBatch[], { result: { delivery } }: EvidenceFigures): boolean {
+  const missing = (some: BroadcastBatch[]) =>
     sum(some.map(({ lostConnected, lostDisconnected }) => lostConnected + lostDisconnected));
   return missing(rows) >= NEARLY_ALL * missing(delivery?.batches ?? []);
 }
 
 /** Returns whether changed parts of the deployment explain the missing copies. */
-export function lostSinceChange(counts: Counts): boolean {
+export function lostSinceChange(counts: EvidenceFigures): boolean {
   const { observations, silentWorkers } = counts.measurements;
   const isUndated = observations.has('redisSilent') || silentWorkers.length > 0;
   const since = observations.of('partsChanged').map((fact) => fact.since);
@@ -133,9 +138,9 @@ export function lostSinceChange(counts: Counts): boolean {
  * Returns whether copies at open connections are missing only since the given time, and all lost connections were
  * dropped.
  */
-function lostSince(seconds: number, { result: { delivery, connections } }: Counts): boolean {
+function lostSince(seconds: number, { result: { delivery, connections } }: EvidenceFigures): boolean {
   if (!delivery) return false;
-  if (delivery.lostDisconnected > 0 && !noneOther(ofDeployment(connections.lost), isCutOff)) return false;
+  if (delivery.lostDisconnected > 0 && !noOtherCause(deploymentFailures(connections.lost), isCutOffCause)) return false;
   return delivery.batches.every(
     ({ lostConnected, t }) => lostConnected === 0 || t === null || t >= seconds - IN_FLIGHT_SECONDS,
   );
@@ -143,7 +148,7 @@ function lostSince(seconds: number, { result: { delivery, connections } }: Count
 
 /** Returns the time in seconds since the start of the sampler; -Infinity for an ended process whose time is unknown. */
 function firstEnd(measurements: Measurements): number {
-  const local = measurements.endedProcesses().map((one) => secondsOf(one, measurements));
+  const local = measurements.endedProcesses().map((one) => endedAtSeconds(one, measurements));
   const restarts = changedWorkers(measurements).restarted.map(({ t }) => t);
   const silent = measurements.silentWorkers.map(() => undefined);
   const pages = measurements.observations
@@ -153,7 +158,7 @@ function firstEnd(measurements: Measurements): number {
 }
 
 /** Number of connections by which a wrong count differs, by kind of observation. */
-const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: Observed[K]) => number } = {
+const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: ObservedFacts[K]) => number } = {
   countsDiffer: ({ counted, held }) => Math.abs(counted - held),
   othersAccepted: ({ connections }) => connections,
   socketsMissing: ({ sockets, held }) => held - sockets,
@@ -169,8 +174,10 @@ function difference({ observations }: Measurements): number {
 }
 
 /** Returns whether the counts differ by no more connections than the ended processes can have held or refused. */
-export function differByThoseCutOff({ result: { connections }, measurements }: Counts): boolean {
-  const gone = total(ofDeployment(connections.lost)) + total(withoutLosses(ofDeployment(connections.failures)));
+export function differByThoseCutOff({ result: { connections }, measurements }: EvidenceFigures): boolean {
+  const gone =
+    totalOfCounts(deploymentFailures(connections.lost)) +
+    totalOfCounts(connectOrStepFailures(deploymentFailures(connections.failures)));
   const { restarts, silentWorkers, endedProcesses } = measurements;
   // After a host disappears, its connections stay half-open: the generator does not notice that they closed.
   const held = sum([...restarts.values(), ...silentWorkers].map(({ connections = 0 }) => connections));
@@ -179,9 +186,9 @@ export function differByThoseCutOff({ result: { connections }, measurements }: C
 }
 
 /** Returns whether wrong control URLs explain the difference of the counts. */
-export function differByUnknownWorkers({ measurements }: Counts): boolean {
+export function differByUnknownWorkers({ measurements }: EvidenceFigures): boolean {
   const { observations } = measurements;
   if (observations.has('statisticsRepeated') || changedWorkers(measurements).elsewhere.length > 0) return true;
   const isOfPages = observations.has('pagesRepeated', 'pagesShared', 'pagesAlternate') && observations.has('cpuStill');
-  return isOfPages || difference(measurements) <= total(unknownWorkers(measurements));
+  return isOfPages || difference(measurements) <= totalOfCounts(unknownWorkers(measurements));
 }

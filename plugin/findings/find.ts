@@ -1,45 +1,45 @@
 /** Converts the facts of a run to findings. No other code judges a run. */
 import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
-import { type Finding, valuesOf } from '../../protocol/result/findings.ts';
-import { total } from '../../report/text/format.ts';
-import { notFinalized } from '../result/delivery/assemble-delivery.ts';
+import { type Finding, findingValues } from '../../protocol/result/findings.ts';
+import { totalOfCounts } from '../../report/text/format.ts';
+import { unfinalizedBroadcasts } from '../result/delivery/assemble-delivery.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { CONNECTION_CAUSES } from './causes/connection-causes.ts';
 import { DEPLOYMENT_CAUSES } from './causes/deployment-causes.ts';
-import type { Causes } from './causes/edges.ts';
+import type { CauseEdges } from './causes/edges.ts';
 import { GENERATOR_CAUSES } from './causes/generator-causes.ts';
-import type { Check, CodedDetail, Detail, Measured } from './check.ts';
-import { accounts, fault, virtualUsers } from './checks/connections/accounts-checks.ts';
-import { connections } from './checks/connections/connections-checks.ts';
-import { ends } from './checks/connections/ends-checks.ts';
-import { limits } from './checks/connections/limits-checks.ts';
-import { adapter } from './checks/delivery/adapter-checks.ts';
-import { broadcasts } from './checks/delivery/broadcasts-checks.ts';
-import { copies } from './checks/delivery/copies-checks.ts';
-import { delays } from './checks/delivery/delays-checks.ts';
-import { keepingUp } from './checks/delivery/keeping-up-checks.ts';
-import { messages } from './checks/delivery/messages-checks.ts';
-import { ownEvent } from './checks/delivery/own-event-checks.ts';
-import { generator } from './checks/generator/generator-checks.ts';
-import { causeOfLateness, machine } from './checks/generator/machine-checks.ts';
-import { times } from './checks/generator/times-checks.ts';
-import { leaks } from './checks/memory/leaks-checks.ts';
-import { memory, unexplained } from './checks/memory/memory-checks.ts';
-import { observed } from './checks/observed/observed.ts';
-import { endedProcesses } from './checks/server/ended-processes-checks.ts';
-import { processes, sources, workers } from './checks/server/processes-checks.ts';
-import { saturation } from './checks/server/saturation-checks.ts';
-import { stalls } from './checks/server/stalls-checks.ts';
-import { replacedBy } from './met-expectations.ts';
+import type { CodedFindingDetail, FindingCheck, FindingDetail, RunFigures } from './check.ts';
+import { accountsChecks, faultChecks, virtualUsersChecks } from './checks/connections/accounts-checks.ts';
+import { closesChecks } from './checks/connections/closes-checks.ts';
+import { connectionsChecks } from './checks/connections/connections-checks.ts';
+import { limitsChecks } from './checks/connections/limits-checks.ts';
+import { adapterChecks } from './checks/delivery/adapter-checks.ts';
+import { broadcastsChecks } from './checks/delivery/broadcasts-checks.ts';
+import { copiesChecks } from './checks/delivery/copies-checks.ts';
+import { delaysChecks } from './checks/delivery/delays-checks.ts';
+import { keepingUpChecks } from './checks/delivery/keeping-up-checks.ts';
+import { messagesChecks } from './checks/delivery/messages-checks.ts';
+import { ownEventChecks } from './checks/delivery/own-event-checks.ts';
+import { generatorChecks } from './checks/generator/generator-checks.ts';
+import { causeOfLateness, machineChecks } from './checks/generator/machine-checks.ts';
+import { timesChecks } from './checks/generator/times-checks.ts';
+import { leaksChecks } from './checks/memory/leaks-checks.ts';
+import { memoryChecks, unexplainedMemoryChecks } from './checks/memory/memory-checks.ts';
+import { observedFindings } from './checks/observed/observed.ts';
+import { endedProcessesChecks } from './checks/server/ended-processes-checks.ts';
+import { processesChecks, sourcesChecks, workersChecks } from './checks/server/processes-checks.ts';
+import { saturationChecks } from './checks/server/saturation-checks.ts';
+import { stallsChecks } from './checks/server/stalls-checks.ts';
+import { isExpectationReplaced } from './met-expectations.ts';
 
-/** Stages of a run, in order of time. In the stage `messages`, connections send messages. */
+/** Stages of a run, in order of time. In the stage `messagesChecks`, connections send messages. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 
 /** Returns the codes of the findings that this finding causes. */
-export function explainedBy(
+export function findingsCausedBy(
   cause: Finding,
   findings: readonly Finding[],
-  result: Measured,
+  result: RunFigures,
   measurements: Measurements,
 ): string[] {
   const edges = CAUSES[cause.code as FindingCode] ?? [];
@@ -64,21 +64,34 @@ function isNotLater(cause: Finding, effect: Finding): boolean {
 
 const CHECKS = [
   ...[
-    sources,
-    accounts,
-    machine,
-    saturation,
-    generator,
-    endedProcesses,
-    workers,
-    stalls,
-    limits,
-    ends,
-    connections,
-    virtualUsers,
-    fault,
+    sourcesChecks,
+    accountsChecks,
+    machineChecks,
+    saturationChecks,
+    generatorChecks,
+    endedProcessesChecks,
+    workersChecks,
+    stallsChecks,
+    limitsChecks,
+    closesChecks,
+    connectionsChecks,
+    virtualUsersChecks,
+    faultChecks,
   ],
-  ...[broadcasts, keepingUp, delays, adapter, ownEvent, copies, messages, times, memory, leaks, processes, unexplained],
+  ...[
+    broadcastsChecks,
+    keepingUpChecks,
+    delaysChecks,
+    adapterChecks,
+    ownEventChecks,
+    copiesChecks,
+    messagesChecks,
+    timesChecks,
+    memoryChecks,
+    leaksChecks,
+    processesChecks,
+    unexplainedMemoryChecks,
+  ],
 ].flat();
 
 /** Figures that are missing or unreliable after a failure of the deployment. */
@@ -89,12 +102,12 @@ const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'la
  * @param result all figures of the run
  * @returns one finding for each code, causes before their consequences
  */
-export function findAll(measurements: Measurements, result: Measured): Finding[] {
+export function findAllFindings(measurements: Measurements, result: RunFigures): Finding[] {
   const finalized = withoutOpen(measurements, result);
-  const checked = detailsBy(CHECKS, finalized, measurements);
+  const checked = runChecks(CHECKS, finalized, measurements);
   // Findings from figures come before findings from observations.
-  const details = [...abortion(measurements, result), ...checked, ...observed(measurements.observations)];
-  return withCauses(
+  const details = [...abortion(measurements, result), ...checked, ...observedFindings(measurements.observations)];
+  return addCauses(
     oneForEachCode([...details, ...causeOfLateness(finalized, details)], result),
     finalized,
     measurements,
@@ -102,10 +115,10 @@ export function findAll(measurements: Measurements, result: Measured): Finding[]
 }
 
 /** Adds to each finding the findings that it explains, and corrects findings whose cause is known. */
-export function withCauses(findings: Finding[], result: Measured, measurements: Measurements): Finding[] {
+export function addCauses(findings: Finding[], result: RunFigures, measurements: Measurements): Finding[] {
   const explaining = findings.map((finding) => ({
     ...finding,
-    explains: explainedBy(finding, findings, result, measurements),
+    explains: findingsCausedBy(finding, findings, result, measurements),
   }));
   return withoutRepeats(
     explaining.map((finding) => withoutBlame(finding, explaining)),
@@ -114,7 +127,7 @@ export function withCauses(findings: Finding[], result: Measured, measurements: 
 }
 
 /** Removes consequences that add nothing to their cause. Their own consequences move to the cause. */
-function withoutRepeats(all: Finding[], { memory }: Measured): Finding[] {
+function withoutRepeats(all: Finding[], { memory }: RunFigures): Finding[] {
   const causesOf = ({ code }: Finding) => all.filter(({ explains }) => explains.includes(code)).map((one) => one.code);
   const repeats = all.filter((one) => {
     const causes = causesOf(one);
@@ -128,12 +141,12 @@ function withoutRepeats(all: Finding[], { memory }: Measured): Finding[] {
     .map((one) => ({ ...one, explains: [...new Set(one.explains.flatMap(explainedBy))] }));
 }
 
-export function detailsBy(checks: Check[], ...run: Parameters<Check['find']>): CodedDetail[] {
+export function runChecks(checks: FindingCheck[], ...run: Parameters<FindingCheck['find']>): CodedFindingDetail[] {
   return checks.flatMap(({ code, find }) => find(...run).map((detail) => ({ code, ...detail })));
 }
 
 /** Returns the findings that no other finding explains. */
-export function rootsOf(findings: readonly Finding[]): Finding[] {
+export function rootFindings(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));
   return findings.filter(({ code }) => !explained.has(code));
 }
@@ -170,41 +183,41 @@ function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
 }
 
 /** Returns the finding about an early end of the run, and the figures that are unknown because of it. */
-function abortion(measurements: Measurements, { connections }: Measured): CodedDetail[] {
+function abortion(measurements: Measurements, { connections }: RunFigures): CodedFindingDetail[] {
   const { aborted, sent } = measurements;
   // If all virtual users failed or lost their connections, another finding reports that.
-  const failed = connections.failed + total(connections.lost);
+  const failed = connections.failed + totalOfCounts(connections.lost);
   const allFailed = failed > 0 && failed >= connections.asked;
   if (!aborted || (aborted.how === 'left' && allFailed)) return [];
-  const { size } = notFinalized(measurements);
+  const { size } = unfinalizedBroadcasts(measurements);
   const unknown =
     size > 0
       ? `; the receivers of ${size} of ${sent.length} broadcasts are unknown, because their ledger is not finalized`
       : '';
   const { code, message, fix } = aborted;
   const values =
-    size > 0 ? valuesOf({ 'broadcasts with unknown receivers': size, 'sent broadcasts': sent.length }) : [];
+    size > 0 ? findingValues({ 'broadcasts with unknown receivers': size, 'sent broadcasts': sent.length }) : [];
   return [{ code, message: `${message}${unknown}`, values, ...(fix !== undefined && { fix }) }];
 }
 
 /** Returns the result without broadcasts whose ledger is not finalized, because their columns are still empty. */
-function withoutOpen(measurements: Measurements, result: Measured): Measured {
-  const open = notFinalized(measurements);
+function withoutOpen(measurements: Measurements, result: RunFigures): RunFigures {
+  const open = unfinalizedBroadcasts(measurements);
   const { delivery } = result;
   if (!delivery || open.size === 0) return result;
   return { ...result, delivery: { ...delivery, batches: delivery.batches.filter(({ seq }) => !open.has(seq)) } };
 }
 
-function oneForEachCode(all: CodedDetail[], result: Measured): Finding[] {
+function oneForEachCode(all: CodedFindingDetail[], result: RunFigures): Finding[] {
   const byCode = Map.groupBy(all, ({ code }) => code);
   return FINDING_CODES.filter((code) => byCode.has(code)).map((code) => {
     const details = byCode.get(code) ?? [];
     const { about, invalidates, fails, remedy } = FINDINGS[code];
-    const [{ subject, window: first } = {} as Partial<Detail>] = details;
+    const [{ subject, window: first } = {} as Partial<FindingDetail>] = details;
     const isOfOne = !MOMENTARY.includes(code) || details.every(({ window }) => window === first);
     const window = isOfOne ? first : undefined;
     const values = details.flatMap((detail) => detail.values ?? []);
-    const isReplaced = fails === undefined || replacedBy(fails, result.thresholds);
+    const isReplaced = fails === undefined || isExpectationReplaced(fails, result.thresholds);
     return {
       code,
       about: details.every((detail) => detail.about) ? (details[0]?.about ?? about) : about,
@@ -230,4 +243,4 @@ const MOMENTARY: FindingCode[] = [
  * The causal graph: edges from each finding to the findings that it can cause. The cause must not be later than the
  * effect.
  */
-const CAUSES: Causes = { ...GENERATOR_CAUSES, ...DEPLOYMENT_CAUSES, ...CONNECTION_CAUSES };
+const CAUSES: CauseEdges = { ...GENERATOR_CAUSES, ...DEPLOYMENT_CAUSES, ...CONNECTION_CAUSES };

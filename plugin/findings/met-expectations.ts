@@ -2,14 +2,14 @@
 
 import { EXPECTATION_NAMES, EXPECTATIONS, type ExpectationName } from '../../protocol/codes/expectations.ts';
 import { FINDING_CODES, FINDINGS } from '../../protocol/codes/finding-codes.ts';
-import type { Outcome } from '../../protocol/result/answer-schema.ts';
+import type { RunOutcome } from '../../protocol/result/answer-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { shortened } from '../../report/answer/outcome.ts';
+import { textBeyondLimit } from '../../report/answer/outcome.ts';
 import { numberText } from '../../report/model/amount.ts';
-import { counted, integer, percentOf, total } from '../../report/text/format.ts';
-import type { Measured } from './check.ts';
-import { withoutLosses } from './checks/connections/failure-causes.ts';
+import { countText, integer, percentOf, totalOfCounts } from '../../report/text/format.ts';
+import type { RunFigures } from './check.ts';
+import { connectOrStepFailures } from './checks/connections/failure-causes.ts';
 
 /** Allowed difference of the connect rate, as a share of the configured rate. */
 export const RATE_TOLERANCE = 0.05;
@@ -18,16 +18,18 @@ export const RATE_TOLERANCE = 0.05;
  * Returns the figures that show that the run met the expectation. Null without such figures, or if nothing was
  * expected; the absence of findings does not prove that the expectation was met.
  */
-const MET: Record<ExpectationName, (result: Measured) => string | null> = {
+const MET: Record<ExpectationName, (result: RunFigures) => string | null> = {
   'no connection fails': ({ connections: { asked, failures } }) =>
-    asked > 0 && total(withoutLosses(failures)) === 0 ? `${counted(asked, 'connection')} asked for, 0 failed` : null,
+    asked > 0 && totalOfCounts(connectOrStepFailures(failures)) === 0
+      ? `${countText(asked, 'connection')} asked for, 0 failed`
+      : null,
   'no connection is lost': ({ connections: { opened, lost }, fault }) => {
-    const planned = total(fault?.notBack ?? {});
-    if (opened === 0 || total(lost) > planned) return null;
-    return `${counted(opened, 'connection')} opened, ${planned > 0 ? 'none lost but by the planned fault' : '0 lost'}`;
+    const planned = totalOfCounts(fault?.notBack ?? {});
+    if (opened === 0 || totalOfCounts(lost) > planned) return null;
+    return `${countText(opened, 'connection')} opened, ${planned > 0 ? 'none lost but by the planned fault' : '0 lost'}`;
   },
   'all virtual users are connected at once': ({ connections: { peak, held, target } }) =>
-    held === null || peak < target ? null : `${counted(peak, 'connection')} at the same time`,
+    held === null || peak < target ? null : `${countText(peak, 'connection')} at the same time`,
   'connections are made at the configured rate': ({ connections }) => {
     const { achievedRatePerSec: rate, configuredRatePerSec: configured } = connections;
     if (rate === null || configured === null || rate < configured * (1 - RATE_TOLERANCE)) return null;
@@ -66,13 +68,13 @@ const MET: Record<ExpectationName, (result: Measured) => string | null> = {
 const FAILING = new Map<string, ExpectationName | undefined>(FINDING_CODES.map((code) => [code, FINDINGS[code].fails]));
 
 /** Returns whether an `ensure` threshold of the user replaces the expectation. */
-export function replacedBy(name: ExpectationName, thresholds: Result['thresholds']): boolean {
+export function isExpectationReplaced(name: ExpectationName, thresholds: Result['thresholds']): boolean {
   const metrics: readonly string[] = EXPECTATIONS[name];
   return thresholds.some(({ expression }) => metrics.some((metric) => expression.includes(metric)));
 }
 
 /** Returns which expectations the run met and missed; UNKNOWN for an INVALID measurement. */
-export function outcomeOf(result: Measured & Pick<Result, 'verdict' | 'findings'>): Outcome {
+export function runOutcomeOf(result: RunFigures & Pick<Result, 'verdict' | 'findings'>): RunOutcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
   const own = result.thresholds.map((one) => ({
     ...{ name: one.expression, met: one.met, strict: one.strict, text: one.expression + foundText(one) },
@@ -84,7 +86,8 @@ export function outcomeOf(result: Measured & Pick<Result, 'verdict' | 'findings'
     if (missed.length > 0) {
       return { name, met: false, strict: true, text: missed.map(({ message }) => message).join('; ') };
     }
-    const text = isUnknown(name, result.findings) || replacedBy(name, result.thresholds) ? null : MET[name](result);
+    const text =
+      isUnknown(name, result.findings) || isExpectationReplaced(name, result.thresholds) ? null : MET[name](result);
     return text === null ? [] : { name, met: true, strict: true, text };
   });
   const thresholds = [...expected, ...own];
@@ -110,7 +113,7 @@ function foundText({ expression, found = [], unknown = [], met }: Result['thresh
 
 /** Shares are compared as numbers from 0 to 1, so they have no unit. */
 function metricText(value: number, unit: string, limits: number[]): string {
-  const number = shortened(value, limits).toLocaleString('en-US', { maximumFractionDigits: 20 });
+  const number = textBeyondLimit(value, limits).toLocaleString('en-US', { maximumFractionDigits: 20 });
   if (unit === '' || unit === '0 to 1') return number;
   return `${number} ${value === 1 ? unit.replace(/s$/, '') : unit}`;
 }

@@ -1,12 +1,12 @@
 /** Channels that carry commands to the code that holds connections: IPC to a child process, or calls within this process. */
 import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
-import { endChild } from '../../protocol/base/end-child.ts';
+import { stopChildProcess } from '../../protocol/base/stop-child-process.ts';
 import type { FleetAnswer, FleetCommand, FleetStart } from './fleet-messages.ts';
 import { Outbox } from './outbox.ts';
-import type { Holder } from './process/holder.ts';
+import type { ConnectionHolder } from './process/connection-holder.ts';
 
-export interface Channel {
+export interface FleetChannel {
   readonly pid: number;
   /** Whether commands are waiting in a batch that has not been sent. */
   readonly isGathering: boolean;
@@ -25,7 +25,7 @@ interface ChannelEvents {
 }
 
 /** Opens a channel to a fleet. Request 0 is answered when the fleet is ready. */
-export type OpenChannel = (start: FleetStart, events: ChannelEvents) => Channel;
+export type OpenFleetChannel = (start: FleetStart, events: ChannelEvents) => FleetChannel;
 
 /**
  * Longest time in milliseconds that a command waits in a batch. At 500 arrivals per second, two or three commands share
@@ -36,7 +36,7 @@ const FLUSH_DELAY_MS = 5;
 const EXIT_GRACE_MS = 2000;
 const moduleSuffix = import.meta.url.endsWith('.ts') ? '.ts' : '.js';
 
-export const toChild: OpenChannel = (start, { onAnswer, onEnd }) => {
+export const openChildChannel: OpenFleetChannel = (start, { onAnswer, onEnd }) => {
   const child = fork(fileURLToPath(new URL(`./process/main${moduleSuffix}`, import.meta.url)), {
     serialization: 'advanced',
     // The young generation of V8's heap stays small: connections live long, so a larger one only costs memory.
@@ -52,7 +52,7 @@ export const toChild: OpenChannel = (start, { onAnswer, onEnd }) => {
   return new ChildChannel(child);
 };
 
-class ChildChannel implements Channel {
+class ChildChannel implements FleetChannel {
   readonly #child: ChildProcess;
   readonly #outbox: Outbox<FleetCommand>;
   #closing: Promise<void> | undefined;
@@ -76,7 +76,7 @@ class ChildChannel implements Channel {
   }
 
   close(): Promise<void> {
-    this.#closing ??= endChild(this.#child, () => this.add({ op: 'exit' }, false), EXIT_GRACE_MS);
+    this.#closing ??= stopChildProcess(this.#child, () => this.add({ op: 'exit' }, false), EXIT_GRACE_MS);
     return this.#closing;
   }
 }
@@ -85,10 +85,10 @@ class ChildChannel implements Channel {
  * Channel within this process. Commands and answers are function calls, so messages between processes do not delay the
  * measurements of the run's own clients.
  */
-export const toThisProcess: OpenChannel = (start, { onAnswer }) => {
-  let holder: Holder | undefined;
-  import('./process/holder.ts')
-    .then(({ Holder }) => Holder.create(start, onAnswer))
+export const openInProcessChannel: OpenFleetChannel = (start, { onAnswer }) => {
+  let holder: ConnectionHolder | undefined;
+  import('./process/connection-holder.ts')
+    .then(({ ConnectionHolder }) => ConnectionHolder.create(start, onAnswer))
     .then(
       (created) => {
         holder = created;

@@ -6,16 +6,16 @@
 import type { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
-import type { EndKind } from '../../protocol/link/ends.ts';
-import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
-import type { FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link/ledger-messages.ts';
+import type { CloseKind } from '../../protocol/link/close-kinds.ts';
+import type { FaultCommand } from '../../protocol/link/fault-messages.ts';
+import type { FreezeRequest, FrozenBroadcast, OwnEventSightings } from '../../protocol/link/ledger-messages.ts';
 import type { EventLoopHealth, FleetSnapshot, FleetStatus } from '../../protocol/link/snapshot.ts';
 import type { CountedEvent, EventCounts } from '../../protocol/link/time-series.ts';
 import type { Backoff, ClientKind } from '../../protocol/wire/connection.ts';
 import type { RoomPlan } from '../../protocol/wire/rooms.ts';
 import type { ClientOptions, ClientState, Heartbeat, RepeatedMessage } from './client/client.ts';
 import type { OwnEventPlan } from './client/counted-event.ts';
-import type { Failure } from './client/failure.ts';
+import type { ConnectionFailure } from './client/failure.ts';
 
 /** Settings that all connections of a run share. */
 export interface FleetSettings {
@@ -73,7 +73,7 @@ export interface FleetStart {
   processes: number;
 }
 
-export interface Emission {
+export interface EmittedMessage {
   event: string;
   args: unknown[];
 }
@@ -84,7 +84,7 @@ export interface Emission {
 export interface OpenOptions {
   overrides?: Partial<ClientOptions>;
   /** Event to send as soon as the namespace is open. Dropped if the namespace does not open. */
-  emit?: Emission;
+  emit?: EmittedMessage;
 }
 
 /** Requests to a whole process, with their answers. */
@@ -95,14 +95,14 @@ export interface ProcessQuestions {
    */
   reset(firstId: number): void;
   snapshot(): ProcessSnapshot;
-  freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[];
-  sight(order: SightOrder): Sightings;
+  freeze(broadcasts: FreezeRequest[]): FrozenBroadcast[];
+  sight(order: SightingsRequest): OwnEventSightings;
   messages(stage: MessageStage): MessageCounts;
   /**
    * Counts of received events without ids since the last call. Includes only connections that were open all the time.
    */
   events(): EventCounts[];
-  fault(order: FaultOrder): void;
+  fault(order: FaultCommand): void;
   /**
    * Returns the state of a connection.
    * @param id number of the connection
@@ -112,15 +112,15 @@ export interface ProcessQuestions {
 }
 
 /** Event name that stands for all events in a `listen` command. */
-export const ANY = '*';
+export const ANY_EVENT = '*';
 
 /** Details of how a connection of the official client ended. */
-export interface End {
-  found: EndKind;
+export interface OfficialClientEnd {
+  found: CloseKind;
   heartbeat: Heartbeat;
 }
 
-export interface SightOrder {
+export interface SightingsRequest {
   /** Whether to count new ids of the server's own event from now on. */
   watch: boolean;
   /** Ids outside the measured part of the run. Their rows in the ledger are discarded. */
@@ -165,7 +165,7 @@ export type FleetAnswer =
   | { op: 'acked'; requestId: number; args: unknown[] }
   | { op: 'left'; requestId: number }
   | { op: 'answer'; requestId: number; answer: unknown }
-  | ({ op: 'failed'; requestId: number } & Failure)
+  | ({ op: 'failed'; requestId: number } & ConnectionFailure)
   | ConnectionReport
   | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'others' | 'holding' | 'failed' | 'failures' | 'ended'>);
 
@@ -185,10 +185,10 @@ export type ConnectionReport =
    * The end of a connection or of a namespace.
    * @property returns set if the process will try to reconnect; a `returned` report follows for each namespace
    */
-  | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: End }
-  | ({ op: 'returned'; id: number } & Return);
+  | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: OfficialClientEnd }
+  | ({ op: 'returned'; id: number } & ReconnectReport);
 
-export interface Return {
+export interface ReconnectReport {
   /** Reconnected namespace; undefined if the whole connection is lost. */
   namespace: string | undefined;
   /** Reason of the disconnect, if the connection will not reconnect. */

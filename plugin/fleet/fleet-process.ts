@@ -1,8 +1,8 @@
 /** The engine's view of a fleet process: matches answers with requests, and keeps the last reported status. */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import { startRefused } from '../../protocol/codes/errors.ts';
+import { processStartError } from '../../protocol/codes/errors.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import { type Channel, type OpenChannel, toChild } from './channel.ts';
+import { type FleetChannel, type OpenFleetChannel, openChildChannel } from './channel.ts';
 import type { RepeatedMessage } from './client/client.ts';
 import { FleetError } from './client/failure.ts';
 import type { FleetAnswer, FleetCommand, FleetStart, ProcessQuestions } from './fleet-messages.ts';
@@ -39,7 +39,7 @@ export class FleetProcess {
   status: Status = { ...NOTHING_NOW, opened: 0, failedAttempts: 0, received: 0, reached: 0 };
   onAnswer: (answer: FleetAnswer) => void = () => {};
   onExit: () => void = () => {};
-  readonly #channel: Channel;
+  readonly #channel: FleetChannel;
   readonly #answerTimeoutMs: number;
   readonly #pending = new Map<number, Pending>();
   /** Repeated messages that the process already has, with their keys. */
@@ -50,7 +50,7 @@ export class FleetProcess {
    * Opens the channel to a fleet process.
    * @param answerTimeoutMs time after which an unanswered request resolves to undefined
    */
-  constructor(start: FleetStart, answerTimeoutMs: number, open: OpenChannel = toChild) {
+  constructor(start: FleetStart, answerTimeoutMs: number, open: OpenFleetChannel = openChildChannel) {
     this.index = start.index;
     this.#answerTimeoutMs = answerTimeoutMs;
     this.ready = this.#awaitAnswer(READY, {});
@@ -151,7 +151,7 @@ export class FleetProcess {
     this.alive = false;
     this.death = { atUs: monotonicUs(), joined: this.status.joined };
     this.status = { ...this.status, ...NOTHING_NOW };
-    const error = startRefused(cause) ?? new FleetError('fleet_dead', 'the fleet process has died');
+    const error = processStartError(cause) ?? new FleetError('fleet_dead', 'the fleet process has died');
     for (const requestId of [...this.#pending.keys()]) this.#take(requestId)?.reject(error);
     this.onExit();
   }

@@ -4,19 +4,19 @@
  */
 
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
-import { addUp } from '../../protocol/link/add-up.ts';
-import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
-import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
+import { sumDeep } from '../../protocol/link/add-up.ts';
+import { type MessageCounts, type MessageStage, NO_MESSAGE_COUNTS } from '../../protocol/link/client-messages.ts';
+import type { FaultCommand } from '../../protocol/link/fault-messages.ts';
 import {
-  emptyRow,
-  type FreezeOrder,
+  emptyLedgerRow,
+  type FreezeRequest,
   type FrozenBroadcast,
-  type Sightings,
+  type OwnEventSightings,
 } from '../../protocol/link/ledger-messages.ts';
 import type { FleetSnapshot, FleetStatus } from '../../protocol/link/snapshot.ts';
 import type { EventCounts } from '../../protocol/link/time-series.ts';
-import { type AccountCounts, Accounts } from './accounts.ts';
-import { toThisProcess } from './channel.ts';
+import { openInProcessChannel } from './channel.ts';
+import { type AccountCounts, ConnectionAccounts } from './connection-accounts.ts';
 import type { FleetSettings, ProcessQuestions, ProcessSnapshot } from './fleet-messages.ts';
 import { FleetProcess } from './fleet-process.ts';
 import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
@@ -38,7 +38,7 @@ export class Fleet {
   readonly #connections = new Map<number, RemoteConnection>();
   /** Last snapshot of each process. Keeps the counts of a process that has died. */
   readonly #lastSnapshots = new Map<FleetProcess, ProcessSnapshot>();
-  #accounts = new Accounts();
+  #accounts = new ConnectionAccounts();
   #nextId = 0;
   /** Process that gets the current batch of connections, and the number of connections in the batch. */
   #filling: FleetProcess | undefined;
@@ -84,7 +84,7 @@ export class Fleet {
    */
   static async here(settings: FleetSettings): Promise<Fleet> {
     const start = { settings, secrets: knownSecrets(), index: 0, processes: 1 };
-    const process = new FleetProcess(start, ANSWER_TIMEOUT_MS, toThisProcess);
+    const process = new FleetProcess(start, ANSWER_TIMEOUT_MS, openInProcessChannel);
     await process.ready;
     return new Fleet([process]);
   }
@@ -124,14 +124,14 @@ export class Fleet {
     const now = { connecting: 0, connected: 0, upgrading: 0, away: 0, joining: 0, joined: 0 };
     const soFar = { opened: 0, failedAttempts: 0, received: 0, reached: 0 };
     const statuses = this.#processes.map(({ status }) => status);
-    const sum = addUp(statuses, { ...now, ...soFar, loopLateMs: 0 });
+    const sum = sumDeep(statuses, { ...now, ...soFar, loopLateMs: 0 });
     return { ...sum, ended: this.#accounts.read().accounts.ended };
   }
 
   /** Resets all counts and ledgers, and drops the remaining connections. */
   async reset(): Promise<void> {
     await this.#ask('reset', this.#nextId);
-    this.#accounts = new Accounts();
+    this.#accounts = new ConnectionAccounts();
   }
 
   /**
@@ -139,7 +139,7 @@ export class Fleet {
    * @returns the sum of all processes' counts
    */
   async messages(stage: MessageStage): Promise<MessageCounts> {
-    return addUp(await this.#ask('messages', stage), NO_MESSAGES);
+    return sumDeep(await this.#ask('messages', stage), NO_MESSAGE_COUNTS);
   }
 
   /** Implements `RunMessage`. */
@@ -148,12 +148,12 @@ export class Fleet {
   }
 
   /** Implements `RunMessage`. */
-  async fault(order: FaultOrder): Promise<void> {
+  async fault(order: FaultCommand): Promise<void> {
     await this.#ask('fault', order);
   }
 
   /** Implements `RunMessage`. */
-  sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
+  sight(watch: boolean, outside: string[] = []): Promise<OwnEventSightings[]> {
     return this.#ask('sight', { watch, outside });
   }
 
@@ -171,7 +171,7 @@ export class Fleet {
     return { ...mergeSnapshots(entries), ...this.#accounts.read(), still };
   }
 
-  async freeze(broadcasts: FreezeOrder[]): Promise<FrozenBroadcast[]> {
+  async freeze(broadcasts: FreezeRequest[]): Promise<FrozenBroadcast[]> {
     const rows = this.#processes.map(
       async (child) => (await child.ask('freeze', broadcasts)) ?? rowsOfSilentProcess(child, broadcasts),
     );
@@ -198,10 +198,10 @@ export class Fleet {
  * Returns ledger rows for a process that has died or does not answer. Members in this process count as expected
  * receivers that lost the broadcast, so the delivery coverage shows that the generator crashed.
  */
-function rowsOfSilentProcess({ index, death, status }: FleetProcess, broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+function rowsOfSilentProcess({ index, death, status }: FleetProcess, broadcasts: FreezeRequest[]): FrozenBroadcast[] {
   const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };
   if (joined === 0) return [];
   return broadcasts
     .filter(({ sentAtUs }) => sentAtUs < atUs)
-    .map(({ seq }) => ({ ...emptyRow(seq), process: index, expected: joined, lostDisconnected: joined }));
+    .map(({ seq }) => ({ ...emptyLedgerRow(seq), process: index, expected: joined, lostDisconnected: joined }));
 }

@@ -4,22 +4,22 @@
  */
 
 import { getOrAdd } from '../../protocol/base/get-or-add.ts';
-import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
-import type { Account, Accounts } from './accounts.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../protocol/wire/connection.ts';
 import type { ClientState, RepeatedMessage } from './client/client.ts';
 import { FleetError } from './client/failure.ts';
+import type { ConnectionAccount, ConnectionAccounts } from './connection-accounts.ts';
 import {
-  ANY,
+  ANY_EVENT,
   type ConnectionReport,
-  type End,
   type FleetCommand,
   type ListenMode,
+  type OfficialClientEnd,
   type OpenOptions,
-  type Return,
+  type ReconnectReport,
 } from './fleet-messages.ts';
 import type { FleetProcess } from './fleet-process.ts';
 
-export type { Return };
+export type { ReconnectReport };
 
 /**
  * Called with a received event.
@@ -28,13 +28,13 @@ export type { Return };
 export type EventListener = (args: unknown[], report: { event: string; atUs: number }) => void;
 
 /** Times at which opening began and ended, in microseconds of `monotonicUs`. */
-export interface Opened {
+export interface OpenTimes {
   begunAtUs: number;
   openedAtUs: number;
 }
 
 /** Receives events of a connection at once and in order. After `close()`, only `displaced` is called. */
-export interface Watcher {
+export interface ConnectionWatcher {
   /** Called before the promise of `open` resolves. The next report can arrive before the promise resolves. */
   opened(namespace: string, connection: FleetConnection): void;
   /**
@@ -46,10 +46,10 @@ export interface Watcher {
     namespace: string | undefined,
     returns: boolean,
     connection: FleetConnection,
-    end?: End,
+    end?: OfficialClientEnd,
   ): void;
   /** Called when a namespace of a dropped connection is open again, or when it is finally lost. */
-  returned(outcome: Return, connection: FleetConnection): void;
+  returned(outcome: ReconnectReport, connection: FleetConnection): void;
   /** Called when the server refused a join whose acknowledgement no step waits for: cause `join_refused`. */
   refused(error: FleetError): void;
   /** Called with the number of held events that were discarded because newer events arrived. */
@@ -57,7 +57,7 @@ export interface Watcher {
 }
 
 /** Default watcher, which ignores all events. */
-const NOBODY: Partial<Watcher> = {};
+const NOBODY: Partial<ConnectionWatcher> = {};
 
 interface Wanted {
   readonly modes: Map<EventListener, ListenMode>;
@@ -71,14 +71,14 @@ export type FleetConnection = Omit<RemoteConnection, 'id' | 'child' | 'receive' 
 export class RemoteConnection {
   readonly id: number;
   readonly child: FleetProcess;
-  readonly #accounts: Accounts;
-  readonly #account: Account = { state: 'idle', cause: '' };
+  readonly #accounts: ConnectionAccounts;
+  readonly #account: ConnectionAccount = { state: 'idle', cause: '' };
   readonly #forget: () => void;
   #wanted: Map<string, Wanted> | undefined;
-  #watcher: Partial<Watcher> = NOBODY;
+  #watcher: Partial<ConnectionWatcher> = NOBODY;
   #closing: Promise<void> | undefined;
 
-  constructor(id: number, child: FleetProcess, accounts: Accounts, forget: () => void) {
+  constructor(id: number, child: FleetProcess, accounts: ConnectionAccounts, forget: () => void) {
     this.id = id;
     this.child = child;
     this.#accounts = accounts;
@@ -89,7 +89,7 @@ export class RemoteConnection {
    * Opens the namespace. Opens the transport first if needed. Batching can delay command and answer by some
    * milliseconds each. It does not affect the times in the answer, which come from the fleet process.
    */
-  async open(namespace: string, options?: OpenOptions): Promise<Opened> {
+  async open(namespace: string, options?: OpenOptions): Promise<OpenTimes> {
     this.#accounts.begin(this.#account);
     const command = (requestId: number) => {
       const open: Extract<FleetCommand, { op: 'open' }> = { op: 'open', id: this.id, requestId, namespace };
@@ -105,7 +105,7 @@ export class RemoteConnection {
     };
     try {
       const opened = await this.child.request(command, { canWait: true, onAnswer });
-      return opened as Opened & typeof opened;
+      return opened as OpenTimes & typeof opened;
     } catch (error) {
       this.#accounts.failed(this.#account, (error as FleetError).code);
       throw error;
@@ -176,14 +176,14 @@ export class RemoteConnection {
   /** Whether the connection was open, and ended for any reason except `close()`. */
   get isLost(): boolean {
     const { state, cause } = this.#account;
-    return state === 'ended' && cause !== OWN_DISCONNECT;
+    return state === 'ended' && cause !== CLIENT_DISCONNECT_REASON;
   }
 
-  watch(watcher: Partial<Watcher>): void {
+  watch(watcher: Partial<ConnectionWatcher>): void {
     this.#watcher = watcher;
   }
 
-  get #told(): Partial<Watcher> {
+  get #told(): Partial<ConnectionWatcher> {
     return this.#closing ? NOBODY : this.#watcher;
   }
 
@@ -198,7 +198,7 @@ export class RemoteConnection {
 
   async #close(): Promise<void> {
     const { id } = this;
-    const onAnswer = () => this.#accounts.ended(this.#account, OWN_DISCONNECT);
+    const onAnswer = () => this.#accounts.ended(this.#account, CLIENT_DISCONNECT_REASON);
     // An error means that the fleet process has died, and the connection with it.
     await this.child
       .request((requestId) => ({ op: 'close', id, requestId }), { canWait: true, onAnswer })
@@ -209,7 +209,7 @@ export class RemoteConnection {
   receive(report: ConnectionReport): void {
     switch (report.op) {
       case 'event':
-        for (const name of [report.event, ANY]) {
+        for (const name of [report.event, ANY_EVENT]) {
           const { modes } = this.#wanted?.get(`${report.namespace} ${name}`) ?? {};
           for (const listener of modes?.keys() ?? []) listener(report.args, report);
         }
@@ -230,7 +230,7 @@ export class RemoteConnection {
     }
   }
 
-  dropped(reason: string, namespace: string | undefined, returns = false, end?: End): void {
+  dropped(reason: string, namespace: string | undefined, returns = false, end?: OfficialClientEnd): void {
     if (namespace === undefined) this.#accounts.ended(this.#account, reason);
     this.#told.dropped?.(reason, namespace, returns, this, end);
   }

@@ -4,6 +4,6 @@
 const MAX_LENGTH = 200;
 
 /** Returns the value if it is a valid name; undefined if it is empty, too long or not a string. */
-export function nameOf(value: unknown): string | undefined {
+export function validServerName(value: unknown): string | undefined {
   return typeof value === 'string' && value !== '' && value.length <= MAX_LENGTH ? value : undefined;
 }

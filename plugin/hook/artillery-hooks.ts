@@ -1,6 +1,6 @@
 /** Typed access to Artillery's global object and events. Other modules of the plugin do not use them. */
 import { setFlagsFromString } from 'node:v8';
-import type { ArtilleryStats, Check } from '../result/artillery-stats.ts';
+import type { ArtilleryStats, EnsureCheck } from '../result/artillery-stats.ts';
 
 export interface ShutdownOptions {
   earlyStop?: boolean;
@@ -19,7 +19,7 @@ interface ArtilleryGlobal {
   };
   globalEvents: {
     prependListener(event: string, listener: () => void): void;
-    on(event: 'checks', listener: (checks: Check[]) => void): void;
+    on(event: 'checks', listener: (checks: EnsureCheck[]) => void): void;
     on(event: 'log', listener: LogListener): void;
     listeners(event: 'log'): LogListener[];
     removeAllListeners(event: 'log'): void;
@@ -38,7 +38,7 @@ export interface ArtilleryEvents {
   emit(event: 'stats', stats: ArtilleryStats): void;
 }
 
-export function artillery(): ArtilleryGlobal {
+export function artilleryGlobal(): ArtilleryGlobal {
   return (globalThis as unknown as { artillery: ArtilleryGlobal }).artillery;
 }
 
@@ -53,7 +53,7 @@ export function isArtilleryWorker(): boolean {
  * containers report the platform `local`.
  */
 export function remotePlatform(): string | undefined {
-  const { platform = 'local' } = artillery().testInfo.flags;
+  const { platform = 'local' } = artilleryGlobal().testInfo.flags;
   return platform === 'local' ? undefined : platform;
 }
 
@@ -73,7 +73,7 @@ export function tuneWorkerHeaps(): void {
  * 2.0.34).
  */
 export function replacePhases(phases: unknown[]): void {
-  const live = artillery().testInfo.metadata.testConfig.phases;
+  const live = artilleryGlobal().testInfo.metadata.testConfig.phases;
   live.splice(0, live.length, ...phases);
 }
 

@@ -2,51 +2,51 @@
 import { worstExitCode } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { MeasuredRun } from '../conduct/measured-run.ts';
-import { log, type Terminal } from '../conduct/terminal.ts';
-import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
-import { addMetrics, asPeriod, thresholdsOf } from '../result/artillery-metrics.ts';
+import { logToTerminal, type RunTerminal } from '../conduct/terminal.ts';
+import { requireLoadFits, requireOpenFileLimit } from '../doctor/diagnosis.ts';
+import { addMetrics, periodMetrics, thresholdsOf } from '../result/artillery-metrics.ts';
 import type { ArtilleryStats } from '../result/artillery-stats.ts';
 import { EngineLink } from '../run/link.ts';
-import { handOver } from '../script/handed-over.ts';
+import { handOverSettings } from '../script/handed-over.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import {
   type ArtilleryEvents,
-  artillery,
+  artilleryGlobal,
   replacePhases,
   type ShutdownOptions,
   tuneWorkerHeaps,
 } from './artillery-hooks.ts';
 import { ARTILLERY_LOG, divertReporter } from './reporter.ts';
 
-export interface RunOptions {
+export interface HookRunOptions {
   scriptPath?: string;
 }
 
-export class Run extends MeasuredRun {
+export class HookRun extends MeasuredRun {
   /**
    * Prepares a measured run.
    * @throws CapacityError for invalid settings; nothing stays open then
    */
-  constructor(script: Script, events: ArtilleryEvents, { scriptPath }: RunOptions) {
-    requireOpenFiles();
+  constructor(script: Script, events: ArtilleryEvents, { scriptPath }: HookRunOptions) {
+    requireOpenFileLimit();
     const config = readSettings(script, STEPS, process.env);
     const terminal = artilleryTerminal();
     super({
       script,
       config,
       scriptPath,
-      link: new EngineLink(openThreadCarrier(artillery().testRunId)),
+      link: new EngineLink(openThreadCarrier(artilleryGlobal().testRunId)),
       terminal,
-      artilleryVersion: artillery().version,
-      admit: () => requireFit(config, (text) => log(terminal, text)),
-      end: (exitCode) => artillery().shutdown({ earlyStop: true, exitCode }),
+      artilleryVersion: artilleryGlobal().version,
+      admit: () => requireLoadFits(config, (text) => logToTerminal(terminal, text)),
+      end: (exitCode) => artilleryGlobal().shutdown({ earlyStop: true, exitCode }),
       files: [ARTILLERY_LOG],
     });
     divertReporter(events, this.files, ARTILLERY_LOG);
     replacePhases(config.phases);
-    handOver(config);
+    handOverSettings(config);
     // Third-party engines run with Node's default heap.
     if (!config.external) tuneWorkerHeaps();
     this.#listen(events, config.phases.length - 1);
@@ -54,7 +54,7 @@ export class Run extends MeasuredRun {
 
   /** Sets Artillery's exit code. Must be called after all plugins have reported, because other plugins set it, too. */
   setExitCode({ earlyStop, exitCode = 0 }: ShutdownOptions): void {
-    const global = artillery();
+    const global = artilleryGlobal();
     // If the run was stopped early, Artillery's exit code is kept.
     const own = earlyStop ? exitCode : this.exitCode;
     global.suggestedExitCode = worstExitCode([global.suggestedExitCode ?? 0, own]);
@@ -67,7 +67,7 @@ export class Run extends MeasuredRun {
     events.on('phaseCompleted', ({ index }) => {
       if (index === lastPhase) this.phasesCompleted();
     });
-    artillery().globalEvents.on('checks', (checks) => {
+    artilleryGlobal().globalEvents.on('checks', (checks) => {
       measurements.thresholds = thresholdsOf(checks, totals);
     });
     // Skipped users are counted during the run: Artillery reports totals only at the end of a complete run.
@@ -80,15 +80,15 @@ export class Run extends MeasuredRun {
       const { result } = this;
       if (!result) return;
       addMetrics(stats, result);
-      events.emit('stats', asPeriod(stats, result));
+      events.emit('stats', periodMetrics(stats, result));
     });
   }
 }
 
-function artilleryTerminal(): Terminal {
+function artilleryTerminal(): RunTerminal {
   return {
-    quiet: artillery().testInfo.flags.quiet === true,
-    print: (text) => artillery().log(text),
-    beforeLine: (listener) => artillery().globalEvents.prependListener('log', listener),
+    quiet: artilleryGlobal().testInfo.flags.quiet === true,
+    print: (text) => artilleryGlobal().log(text),
+    beforeLine: (listener) => artilleryGlobal().globalEvents.prependListener('log', listener),
   };
 }

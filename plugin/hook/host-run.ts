@@ -5,33 +5,33 @@
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname, totalmem } from 'node:os';
 import { setImmediate } from 'node:timers/promises';
-import { attempt } from '../../protocol/base/attempt.ts';
-import { reportError } from '../../protocol/base/ended-by.ts';
+import { reportFatalError } from '../../protocol/base/fatal-error.ts';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../protocol/base/machine/usable.ts';
 import { makeFolder } from '../../protocol/base/make-folder.ts';
-import { harmless } from '../../protocol/base/printable.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import { ownRelease } from '../../protocol/base/release.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { describeError } from '../../protocol/codes/errors.ts';
-import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
+import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import { requireOwnEngine } from '../conduct/hosts/admission.ts';
-import { Agent } from '../conduct/hosts/generator-host.ts';
-import { totalsOf } from '../conduct/hosts/host-totals.ts';
-import { readJoinToken } from '../conduct/hosts/join-line.ts';
-import { requireFit, requireOpenFiles } from '../doctor/diagnosis.ts';
+import { HostAgent } from '../conduct/hosts/generator-host.ts';
+import { hostTotalsOf } from '../conduct/hosts/host-totals.ts';
+import { readJoinToken } from '../conduct/hosts/join-token.ts';
+import { requireLoadFits, requireOpenFileLimit } from '../doctor/diagnosis.ts';
 import { RunFiles } from '../run/folder/run-files.ts';
-import { handOver } from '../script/handed-over.ts';
+import { handOverSettings } from '../script/handed-over.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
-import type { Share } from '../script/load/shares.ts';
-import { inputsOf } from '../script/run-inputs.ts';
+import type { HostShare } from '../script/load/shares.ts';
+import { digestRunInputs } from '../script/run-inputs.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
 import { STEPS } from '../virtual-user/steps/index.ts';
 import {
   type ArtilleryEvents,
-  artillery,
+  artilleryGlobal,
   disableThresholds,
   replacePhases,
   type ShutdownOptions,
@@ -48,38 +48,38 @@ const NO_TOKEN = 'only-the-conductor-needs-it';
 interface HostRunOptions {
   /** Join token of the conductor. */
   conductor: string;
-  share: Share;
+  share: HostShare;
   /** Milliseconds without contact after which the conductor counts as lost. */
   silentAfterMs?: number;
 }
 
 export class HostRun {
-  readonly #agent: Agent;
+  readonly #agent: HostAgent;
   /** Whether the conductor has ended this host or is lost. Then it gets no message about the end. */
   #ended = false;
   /** Exit code of this host. Undefined once the host has joined, because the conductor decides on the outcome. */
-  #exitCode: number | undefined = exitCodeOf('refused');
+  #exitCode: number | undefined = exitCodeOfOutcome('refused');
 
   /**
    * Prepares this host's part of a run.
    * @throws CapacityError for invalid settings; nothing stays open then
    */
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
-    requireOpenFiles();
+    requireOpenFileLimit();
     const join = readJoinToken(conductor);
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);
     // An error is ignored: the conductor stores all figures, and this host keeps only a log in the folder.
-    attempt(() => makeFolder(config.results));
+    tryOrUndefined(() => makeFolder(config.results));
     const files = new RunFiles(config.results);
     files.onFailed = (error) => console.error(describeError(error));
     divertReporter(events, files, `artillery-${hostname()}.log`);
     replacePhases(config.phases);
-    handOver(config);
+    handOverSettings(config);
     tuneWorkerHeaps();
     // The conductor checks the thresholds against the figures of all hosts.
     disableThresholds();
-    this.#agent = new Agent({
+    this.#agent = new HostAgent({
       join,
       hello: {
         host: hostname(),
@@ -88,14 +88,14 @@ export class HostRun {
         version: ownRelease(),
         hosts: share.hosts,
         index: share.index,
-        inputs: inputsOf(script, process.env),
+        inputs: digestRunInputs(script, process.env),
         arrivals: config.phases.map(arrivalsOf),
         cores: availableParallelism(),
         memoryLimitBytes: lowestLimit(readCgroup().memory, totalmem())?.max ?? null,
         machine: thisMachine(),
       },
-      carrier: openThreadCarrier(artillery().testRunId),
-      admit: () => requireFit(config, log, share.hosts),
+      carrier: openThreadCarrier(artilleryGlobal().testRunId),
+      admit: () => requireLoadFits(config, log, share.hosts),
       onEnd: (exitCode, why) => this.#end(exitCode, why),
       ...(silentAfterMs !== undefined && { silentAfterMs }),
     });
@@ -106,12 +106,14 @@ export class HostRun {
     });
     events.on('done', (stats) => {
       this.#agent.skippedUsers = stats.counters['vusers.skipped'] ?? 0;
-      this.#agent.totals = totalsOf(stats);
+      this.#agent.totals = hostTotalsOf(stats);
     });
     const { host, port } = join;
     log(`This host opens ${config.load.connections} connections; ${host}:${port} conducts the run and has its result.`);
     // The join is deferred, because Artillery cannot shut down while it is creating plugins.
-    void setImmediate().then(() => this.#join().catch((error) => this.#end(exitCodeOf('refused'), error as Error)));
+    void setImmediate().then(() =>
+      this.#join().catch((error) => this.#end(exitCodeOfOutcome('refused'), error as Error)),
+    );
   }
 
   /**
@@ -125,7 +127,7 @@ export class HostRun {
   setExitCode({ earlyStop, exitCode }: ShutdownOptions): void {
     // If the run was stopped early, Artillery's exit code is kept.
     const own = earlyStop ? exitCode : this.#exitCode;
-    if (own) artillery().suggestedExitCode = own;
+    if (own) artilleryGlobal().suggestedExitCode = own;
   }
 
   /** Idempotent. */
@@ -141,13 +143,13 @@ export class HostRun {
   #end(exitCode: number | undefined, why: Error | string): void {
     if (this.#ended) return;
     this.#ended = true;
-    this.#exitCode = exitCode ?? exitCodeOf('failed');
+    this.#exitCode = exitCode ?? exitCodeOfOutcome('failed');
     if (typeof why === 'string') log(why);
-    else reportError(why);
-    void artillery().shutdown({ earlyStop: true, exitCode: this.#exitCode });
+    else reportFatalError(why);
+    void artilleryGlobal().shutdown({ earlyStop: true, exitCode: this.#exitCode });
   }
 }
 
 function log(text: string): void {
-  if (artillery().testInfo.flags.quiet !== true) artillery().log(harmless(text));
+  if (artilleryGlobal().testInfo.flags.quiet !== true) artilleryGlobal().log(escapeEachLine(text));
 }

@@ -2,28 +2,28 @@
 import { realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { reportError } from '../../protocol/base/ended-by.ts';
+import { reportFatalError } from '../../protocol/base/fatal-error.ts';
 import { ownRelease, releaseOf } from '../../protocol/base/release.ts';
 import { VERSION } from '../../protocol/base/version.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { RunMessage } from '../../protocol/link/link-messages.ts';
-import { ENGINE_PACKAGE, handedOver, PLUGIN_PACKAGE, versionsDiffer } from '../script/handed-over.ts';
+import { ENGINE_PACKAGE, handedOverSettings, PLUGIN_PACKAGE, versionsDifferError } from '../script/handed-over.ts';
 import { InvalidSettings } from '../script/invalid-settings.ts';
-import { readHost } from '../script/load/shares.ts';
-import { unfilledIn } from '../script/options/check-config.ts';
-import { ENGINE, type Script } from '../script/script.ts';
+import { readHostVariables } from '../script/load/shares.ts';
+import { unfilledOptions } from '../script/options/check-config.ts';
+import { ENGINE_NAME, type Script } from '../script/script.ts';
 import { artilleryFolder } from '../virtual-user/artillery-types.ts';
-import { type ArtilleryEvents, artillery, isArtilleryWorker, remotePlatform } from './artillery-hooks.ts';
-import { Run, type RunOptions } from './hook-run.ts';
+import { type ArtilleryEvents, artilleryGlobal, isArtilleryWorker, remotePlatform } from './artillery-hooks.ts';
+import { HookRun, type HookRunOptions } from './hook-run.ts';
 import { HostRun } from './host-run.ts';
 
 export class Plugin {
-  constructor(script: Script, events: ArtilleryEvents, options: RunOptions) {
+  constructor(script: Script, events: ArtilleryEvents, options: HookRunOptions) {
     if (isArtilleryWorker()) {
       try {
-        adjustWorkerScript(script, artillery().testRunId);
+        adjustWorkerScript(script, artilleryGlobal().testRunId);
       } catch (error) {
         // Artillery prints the stack of an error in a worker, so the stack is replaced by the message.
         throw Object.assign(new Error(), { stack: describeError(error) });
@@ -32,16 +32,16 @@ export class Plugin {
     }
     const platform = remotePlatform();
     if (platform) {
-      artillery().log(`The load runs on ${platform}. Its conductor measures, and has the result.`);
+      artilleryGlobal().log(`The load runs on ${platform}. Its conductor measures, and has the result.`);
       return;
     }
     try {
       requireSameEngine();
-      const host = readHost(process.env);
+      const host = readHostVariables(process.env);
       if (!host && isFollower(process.env)) throw noConductor();
-      const run = host ? new HostRun(script, events, host) : new Run(script, events, options);
-      artillery().ext({ ext: 'beforeExit', method: (event) => run.report(event.earlyStop === true) });
-      artillery().ext({
+      const run = host ? new HostRun(script, events, host) : new HookRun(script, events, options);
+      artilleryGlobal().ext({ ext: 'beforeExit', method: (event) => run.report(event.earlyStop === true) });
+      artilleryGlobal().ext({
         ext: 'onShutdown',
         method: async (event) => {
           run.setExitCode(event);
@@ -50,7 +50,7 @@ export class Plugin {
       });
     } catch (error) {
       // An exception would be reported as an unhandled rejection, with Artillery's stack trace.
-      reportError(error);
+      reportFatalError(error);
       process.exit(EXIT_CODES.refused);
     }
   }
@@ -95,22 +95,22 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
   const { version } = createRequire(manifest)(manifest);
   const release = releaseOf(root, version);
   if (release === ownRelease()) return;
-  throw versionsDiffer(`the engine in ${folder}`, release, PLUGIN_PACKAGE);
+  throw versionsDifferError(`the engine in ${folder}`, release, PLUGIN_PACKAGE);
 }
 
 const HOLD_FUNCTION = '__socketioCapacityHold';
 
 /** Changes the script in a worker thread, before Artillery creates the engines. */
 export function adjustWorkerScript(script: Script, testRunId: string): void {
-  const { target, tls, engine, external } = handedOver();
+  const { target, tls, engine, external } = handedOverSettings();
   const { config } = script;
   // Empty templates are found in the worker: in the main thread, options whose template is empty are already missing.
-  const unfilled = unfilledIn(config.engines?.[ENGINE] ?? {}, ['config', 'engines', ENGINE]);
+  const unfilled = unfilledOptions(config.engines?.[ENGINE_NAME] ?? {}, ['config', 'engines', ENGINE_NAME]);
   if (unfilled.length > 0) throw new InvalidSettings(unfilled);
   config.target = target;
   if (tls) config.tls = { ...(config.tls as object | undefined), rejectUnauthorized: false };
   // This engine is added even to runs on a third-party engine. It delays the arrivals until the baseline has been read.
-  config.engines = { [ENGINE]: {}, ...config.engines };
+  config.engines = { [ENGINE_NAME]: {}, ...config.engines };
   if (external) runOnExternalEngine(script, engine, testRunId);
 }
 

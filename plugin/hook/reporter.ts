@@ -5,7 +5,7 @@
 import { format, stripVTControlCharacters } from 'node:util';
 import { withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
 import type { RunFiles } from '../run/folder/run-files.ts';
-import { type ArtilleryEvents, artillery } from './artillery-hooks.ts';
+import { type ArtilleryEvents, artilleryGlobal } from './artillery-hooks.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
 
@@ -18,7 +18,7 @@ const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
  * @param name name of the file in `files`
  */
 export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: string): void {
-  const { globalEvents } = artillery();
+  const { globalEvents } = artilleryGlobal();
   const printers = globalEvents.listeners('log');
   let reporting = false;
   let checks = 0;

@@ -3,11 +3,11 @@
  * per second.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
-import { lostOf } from '../result/assemble-connections.ts';
+import { lostByReason } from '../result/assemble-connections.ts';
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
-import { loadReceivers } from '../run/receivers/load-receivers.ts';
+import { membersWithoutOwnClients } from '../run/receivers/members-without-own-clients.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
@@ -65,10 +65,10 @@ interface LiveLoop {
  * Returns a reader of the figures.
  * @param hosts returns the generator hosts of a run over several hosts
  */
-export function liveReader(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
+export function createLiveReader(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
   const { measurements, sampler, ledger, control, link } = context;
   const startedMs = performance.now();
-  const facts = liveFacts(conductor, context);
+  const facts = createLiveFactsReader(conductor, context);
   const own = ownLoop();
   return {
     /** Reads all figures. Workers that do not answer in time are left out. Never throws. */
@@ -106,7 +106,10 @@ export function liveReader(conductor: Conductor, context: RunContext, hosts: () 
 type Measurements = RunContext['measurements'];
 
 function expectedOf(measurements: Measurements): number {
-  return measurements.sent.reduce((sum, broadcast) => sum + (loadReceivers(broadcast, measurements) ?? 0), 0);
+  return measurements.sent.reduce(
+    (sum, broadcast) => sum + (membersWithoutOwnClients(broadcast, measurements) ?? 0),
+    0,
+  );
 }
 
 function sentinelMs({ sent, sentinel }: Measurements): number | null {
@@ -163,7 +166,7 @@ const MEASURING_SECONDS = 12;
 /** Milliseconds over which the rate of connections is computed. */
 const RATE_WINDOW_MS = 900;
 
-export function liveFacts(
+export function createLiveFactsReader(
   conductor: Conductor,
   { measurements, config, link, population }: RunContext,
 ): () => LiveFacts {
@@ -191,7 +194,7 @@ export function liveFacts(
     return {
       stage,
       connections: {
-        ...{ now, target, failures, lost: lostOf(ended) },
+        ...{ now, target, failures, lost: lostByReason(ended) },
         achievedRatePerSec: stage === 'ramp' ? ratePerSec : 0,
       },
       broadcasts: { planned, sent: measurements.sent.length, received: reached },

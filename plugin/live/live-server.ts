@@ -9,8 +9,8 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
 import { Guard } from '../../server/guard.ts';
-import { type HttpListener, openHttp } from '../../server/http-listener.ts';
-import { within } from '../run/wait.ts';
+import { type HttpListener, openHttpListener } from '../../server/http-listener.ts';
+import { resultWithin } from '../run/wait.ts';
 import type { LiveFigures } from './live-figures.ts';
 import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus-text.ts';
 
@@ -73,7 +73,7 @@ export class LiveView {
     const guard = new Guard({ malformed: () => {} });
     const address = { port: options.port, host: HOST, tls: undefined, purpose: 'live view' };
     try {
-      view.#listener = await openHttp(address, guard, (request, response) => view.#answer(request, response));
+      view.#listener = await openHttpListener(address, guard, (request, response) => view.#answer(request, response));
     } catch (error) {
       await view.close();
       throw error;
@@ -102,7 +102,7 @@ export class LiveView {
     const pages = this.#streams.size;
     this.#send('end', { report: report !== undefined });
     if (report !== undefined && pages > 0) {
-      await within(this.#fetchedBy(pages), FETCH_TIMEOUT_MS);
+      await resultWithin(this.#fetchedBy(pages), FETCH_TIMEOUT_MS);
     }
     await this.close();
   }

@@ -15,6 +15,9 @@ export async function openLiveView(
   hosts: (() => GeneratorHost[]) | undefined,
 ): Promise<LiveView | undefined> {
   if (port === undefined) return undefined;
-  const [{ LiveView }, { liveReader }] = await Promise.all([import('./live-server.ts'), import('./live-figures.ts')]);
-  return LiveView.open({ port, reader: liveReader(conductor, context, hosts) });
+  const [{ LiveView }, { createLiveReader }] = await Promise.all([
+    import('./live-server.ts'),
+    import('./live-figures.ts'),
+  ]);
+  return LiveView.open({ port, reader: createLiveReader(conductor, context, hosts) });
 }

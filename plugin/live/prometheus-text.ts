@@ -1,11 +1,11 @@
 /** Prometheus metrics of a run in progress. They are derived from the declarations of the result's figures. */
 import { Counter, Gauge, Registry } from 'prom-client';
-import type { Metric } from '../../protocol/base/metric.ts';
-import { ANY, FIGURES, type Figure, unitOf } from '../../protocol/result/figure-paths.ts';
-import { valueAt } from '../../report/figures/figures.ts';
+import type { MetricDefinition } from '../../protocol/base/metric.ts';
+import { ANY_NAME, DECLARED_FIGURES, type DeclaredFigure, figureUnit } from '../../protocol/result/figure-paths.ts';
+import { valueAtKey } from '../../report/figures/figures.ts';
 import type { LiveFigures } from './live-figures.ts';
 
-export interface Series extends Metric {
+export interface LiveMetricSeries extends MetricDefinition {
   kind: 'gauge' | 'counter';
   /** Names of further labels. All metrics have `run` and `scenario`. */
   labels: string[];
@@ -18,7 +18,7 @@ type Sample = [labels: Record<string, string>, value: unknown];
 const PREFIX = 'socketio_capacity_';
 
 /** Metric whose label is the current stage of the run. */
-const STAGE: Series = {
+const STAGE: LiveMetricSeries = {
   name: `${PREFIX}stage`,
   kind: 'gauge',
   unit: '–',
@@ -27,9 +27,9 @@ const STAGE: Series = {
   read: ({ stage }) => [[{ stage }, 1]],
 };
 
-export const SERIES: Series[] = [
+export const LIVE_METRICS: LiveMetricSeries[] = [
   STAGE,
-  ...[...Map.groupBy(FIGURES, ({ live }) => live?.series)].flatMap(([name, figures]) =>
+  ...[...Map.groupBy(DECLARED_FIGURES, ({ live }) => live?.series)].flatMap(([name, figures]) =>
     name === undefined ? [] : seriesOf(name, figures),
   ),
 ];
@@ -38,10 +38,10 @@ export const SERIES: Series[] = [
  * Returns a metric.
  * @param figures figures of the result that belong to the metric, with different labels
  */
-function seriesOf(series: string, figures: Figure[]): Series {
-  const [{ live, description }] = figures as [Figure];
+function seriesOf(series: string, figures: DeclaredFigure[]): LiveMetricSeries {
+  const [{ live, description }] = figures as [DeclaredFigure];
   const { help = description, label } = live ?? { series };
-  const [unit, divisor] = baseUnit(figures[0] as Figure);
+  const [unit, divisor] = baseUnit(figures[0] as DeclaredFigure);
   return {
     name: PREFIX + series,
     kind: series.endsWith('_total') ? 'counter' : 'gauge',
@@ -63,22 +63,22 @@ function seriesOf(series: string, figures: Figure[]): Series {
  * Returns the unit that Prometheus recommends, and the divisor to convert to it: seconds for milliseconds, shares or
  * cores for percent.
  */
-function baseUnit(figure: Figure): [unit: string, divisor: number] {
+function baseUnit(figure: DeclaredFigure): [unit: string, divisor: number] {
   if (figure.quantity === 'milliseconds') return ['seconds', 1000];
-  return figure.quantity === 'percent' ? [figure.noun ?? '0 to 1', 100] : [unitOf(figure), 1];
+  return figure.quantity === 'percent' ? [figure.noun ?? '0 to 1', 100] : [figureUnit(figure), 1];
 }
 
 /** Returns the values of a figure. If the value is an object, its keys become the label. */
-function samplesOf({ path, live }: Figure, now: LiveFigures): Sample[] {
+function samplesOf({ path, live }: DeclaredFigure, now: LiveFigures): Sample[] {
   const { label = '', series = '' } = live ?? {};
-  const [above, below] = path.split(`.${ANY}.`);
+  const [above, below] = path.split(`.${ANY_NAME}.`);
   if (below !== undefined) {
     // A key for which there is a separate figure is not a layer, such as `system`.
-    const isLayer = (name: string) => !FIGURES.some((figure) => figure.path.startsWith(`${above}.${name}.`));
-    const layers = Object.entries(valueAt(now, above as string) as object).filter(([name]) => isLayer(name));
-    return layers.map(([name, layer]) => [{ [label]: name }, valueAt(layer, below)]);
+    const isLayer = (name: string) => !DECLARED_FIGURES.some((figure) => figure.path.startsWith(`${above}.${name}.`));
+    const layers = Object.entries(valueAtKey(now, above as string) as object).filter(([name]) => isLayer(name));
+    return layers.map(([name, layer]) => [{ [label]: name }, valueAtKey(layer, below)]);
   }
-  const value = valueAt(now, path);
+  const value = valueAtKey(now, path);
   if (typeof value !== 'object' || value === null) return [[{}, value]];
   // A counter starts with a zero without a label value, so that rates are correct from the first value on.
   const all = { ...(series.endsWith('_total') && { '': 0 }), ...value };
@@ -89,7 +89,7 @@ function samplesOf({ path, live }: Figure, now: LiveFigures): Sample[] {
 export async function renderMetrics(figures: LiveFigures): Promise<string> {
   const registry = new Registry();
   registry.setDefaultLabels({ run: figures.run, scenario: figures.scenario });
-  for (const { name, kind, help, labels, read } of SERIES) {
+  for (const { name, kind, help, labels, read } of LIVE_METRICS) {
     const samples = read(figures).flatMap(([labels, value]) => (typeof value === 'number' ? [{ labels, value }] : []));
     // prom-client prints a metric without samples as 0, so it is left out.
     if (samples.length === 0) continue;

@@ -1,5 +1,5 @@
 /** Status line on the terminal during a run. */
-import { breakdown, integer, total } from '../../report/text/format.ts';
+import { countsBreakdown, integer, totalOfCounts } from '../../report/text/format.ts';
 
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
@@ -66,7 +66,7 @@ export class LiveLine {
 export function renderLive({ stage, connections, broadcasts, secondsLeft }: LiveFacts): string {
   const { now, target, failures: failed, lost, achievedRatePerSec } = connections;
   const { planned, sent, received } = broadcasts;
-  const [failures, losses] = [total(failed), total(lost)];
+  const [failures, losses] = [totalOfCounts(failed), totalOfCounts(lost)];
   // The number of connections is hidden during the warm-up, and during broadcasts if no connection is missing.
   const isCountHidden = stage === 'warm-up' || (sent > 0 && now === target);
   const isLeaving = LEAVING.includes(stage);
@@ -81,7 +81,7 @@ export function renderLive({ stage, connections, broadcasts, secondsLeft }: Live
     // On a slow machine the run can take longer than planned; then no remaining time is shown.
     secondsLeft >= 1 && `about ${rounded(secondsLeft)} s left`,
     // Failures come last: a narrow terminal cuts off the end of the line.
-    ...[failed, lost].map(breakdown),
+    ...[failed, lost].map(countsBreakdown),
   ]
     .filter(Boolean)
     .join(' · ');

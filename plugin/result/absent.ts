@@ -2,7 +2,7 @@
 import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
-import { ENGINE } from '../script/script.ts';
+import { ENGINE_NAME } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { sum } from './sums.ts';
 
@@ -19,7 +19,7 @@ export function absentSections(measurements: Measurements, settings: Pick<Settin
   const readings = isMeasured ? whyNobody(measurements) : NO_WORKERS;
   const delivery = whyNoDelivery(measurements, settings);
   const roundTrip = control ? undefined : NO_CONTROL;
-  const crossWorker = control && delivery === undefined ? whyNotPlaced(measurements) : undefined;
+  const crossWorker = control && delivery === undefined ? whyLatencyNotSplit(measurements) : undefined;
   const memoryReadings = readings ?? whyNoMemory(measurements);
   const all = { memory: memoryReadings, cpu: readings, delivery, latency: delivery, roundTrip, crossWorker };
   return Object.fromEntries(Object.entries(all).filter(([, reason]) => reason !== undefined));
@@ -31,7 +31,7 @@ function whyNoDelivery(measurements: Measurements, { broadcasts }: Pick<Settings
   if (!control && !ownEvent)
     return refused ? `the server refused the run’s own clients: ${refused.error}` : NO_DELIVERY;
   if (control && overTime && !usersLeave) return NO_BROADCASTS;
-  if (control && engine !== ENGINE) return NO_LEDGER;
+  if (control && engine !== ENGINE_NAME) return NO_LEDGER;
   if (broadcasts.count === 0) return undefined;
   if (aborted && sent.length === 0) return whyNobody(measurements) ?? 'the run ended before the broadcasts';
   return whyNobody(measurements);
@@ -61,7 +61,13 @@ const RESTORED = 'connections reconnected with restored sessions and did not joi
  * Returns why the latencies cannot be separated into latencies within a worker and between workers; undefined if they
  * can.
  */
-export function whyNotPlaced({ frozen, sent, snapshots, ownEvent, observations }: Measurements): string | undefined {
+export function whyLatencyNotSplit({
+  frozen,
+  sent,
+  snapshots,
+  ownEvent,
+  observations,
+}: Measurements): string | undefined {
   if (ownEvent) return undefined;
   if (observations.has('joinsMisnamed'))
     return 'acknowledgements of `join_room` name other workers than those that count the connections';

@@ -3,25 +3,25 @@
  * the evaluated thresholds.
  */
 
-import { ownValue } from '../../protocol/base/sum-counts.ts';
+import { ownProperty } from '../../protocol/base/sum-counts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
-import { valueAt } from '../../report/figures/figures.ts';
+import { valueAtKey } from '../../report/figures/figures.ts';
 import { whyNotQuoted } from '../../report/figures/measured-figures.ts';
-import { total } from '../../report/text/format.ts';
+import { totalOfCounts } from '../../report/text/format.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 import { metricsIn } from '../script/ensure.ts';
-import type { ArtilleryStats, Check } from './artillery-stats.ts';
+import type { ArtilleryStats, EnsureCheck } from './artillery-stats.ts';
 import { METRIC_UNITS, runMetrics } from './run-metrics.ts';
 
 /** Adds the run's figures to Artillery's metrics. Leaves out figures that are unmeasured or that may not be quoted. */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path, unit } of runMetrics(layers)) {
-    const value = isWithheld(result, path) ? null : valueAt(result, path);
+    const value = isWithheld(result, path) ? null : valueAtKey(result, path);
     if (value === null || value === undefined) continue;
     if (kind === 'counter')
       stats.counters[name] = counterOf(
-        typeof value === 'number' ? value : total(value as Record<string, number>),
+        typeof value === 'number' ? value : totalOfCounts(value as Record<string, number>),
         unit,
       );
     else stats.summaries[name] = aggregationsOf(value as Summary);
@@ -34,7 +34,7 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
  * @param stats Artillery's metrics of the whole run
  * @returns a period that contains only this run's figures, so that nothing is counted twice
  */
-export function asPeriod(stats: ArtilleryStats, result: Result): ArtilleryStats {
+export function periodMetrics(stats: ArtilleryStats, result: Result): ArtilleryStats {
   const period = { ...stats, counters: {}, rates: {}, summaries: {} };
   addMetrics(period, result);
   return period;
@@ -70,7 +70,7 @@ function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<strin
  * @param stats metrics of the whole run, with which the thresholds were evaluated; undefined if the run ended without
  * metrics
  */
-export function thresholdsOf(checks: Check[], stats: ArtilleryStats | undefined): Result['thresholds'] {
+export function thresholdsOf(checks: EnsureCheck[], stats: ArtilleryStats | undefined): Result['thresholds'] {
   return checks.map(({ original, result, strict, hashed = '' }) => {
     // `ensure` counts a threshold of an unknown metric as missed.
     const unknown = metricsIn(hashed.replaceAll(/'[^']*'/g, ''));
@@ -105,8 +105,8 @@ function valuesIn(expression: string, stats: ArtilleryStats): Found {
 function valueIn(metric: string, { counters, rates, summaries }: ArtilleryStats): number | undefined {
   const { name, aggregation } = inSummary(metric);
   // A metric can have the name of a property that every JavaScript object inherits.
-  const summary = ownValue(summaries, name) ?? {};
-  return ownValue(counters, metric) ?? ownValue(rates, metric) ?? ownValue(summary, aggregation);
+  const summary = ownProperty(summaries, name) ?? {};
+  return ownProperty(counters, metric) ?? ownProperty(rates, metric) ?? ownProperty(summary, aggregation);
 }
 
 /** Returns the unit of a metric. Units of Artillery's own metrics are unknown. */

@@ -10,7 +10,7 @@ export interface ArtilleryStats {
 }
 
 /** Evaluation of one threshold or condition by the plugin `ensure`. */
-export interface Check {
+export interface EnsureCheck {
   /** Expression whose value is 1 if the threshold is met. */
   original: string;
   result: unknown;

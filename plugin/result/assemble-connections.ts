@@ -1,15 +1,15 @@
 /** Builds the figures of the connections: their number, their rate, and the duration of each connect. */
 
-import { decodeHistogram, summaryMs } from '../../protocol/base/histogram.ts';
+import { decodeHistogram, summarizeHistogramMs } from '../../protocol/base/histogram.ts';
 import { addSnapshots, type FleetTotals } from '../../protocol/link/add-up.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { CONNECT_STAGES, OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
-import { endRows } from '../run/measurements/end-rows.ts';
+import { CLIENT_DISCONNECT_REASON, CONNECT_STAGES } from '../../protocol/wire/connection.ts';
+import { closeRows } from '../run/measurements/close-rows.ts';
 import type { Ramp } from '../run/measurements/measured-windows.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../run/measurements/per-worker.ts';
-import { ENGINE } from '../script/script.ts';
+import { ENGINE_NAME } from '../script/script.ts';
 import { sum } from './sums.ts';
 
 export function connectionFigures(measurements: Measurements): Result['connections'] {
@@ -18,14 +18,14 @@ export function connectionFigures(measurements: Measurements): Result['connectio
   const { accounts, ended, failures, tlsResumed: resumed } = all;
   const stages = Object.fromEntries(
     CONNECT_STAGES.flatMap((stage) => {
-      const summary = summaryMs(decodeHistogram(all.connectUs[stage]));
+      const summary = summarizeHistogramMs(decodeHistogram(all.connectUs[stage]));
       return summary ? [[stage, summary]] : [];
     }),
   );
   const { total = null, ...stagesMs } = stages;
   const rate = achievedRate(snapshots, measurements.ramps, all.otherUsers.started > 0);
   const handshakes = stages.tls?.count ?? 0;
-  const isTold = engine === ENGINE && snapshots.length > 0;
+  const isTold = engine === ENGINE_NAME && snapshots.length > 0;
   return {
     target: measurements.targetConnections,
     peak: Math.max(measurements.peakConnections, accounts.peak),
@@ -37,17 +37,17 @@ export function connectionFigures(measurements: Measurements): Result['connectio
     asked: accounts.asked,
     notOpened: accounts.pending > 0 ? { ...accounts.failed, pending: accounts.pending } : accounts.failed,
     opened: accounts.alive + sum(Object.values(accounts.ended)),
-    closed: isTold ? (accounts.ended[OWN_DISCONNECT] ?? 0) : null,
+    closed: isTold ? (accounts.ended[CLIENT_DISCONNECT_REASON] ?? 0) : null,
     held: isTold && expectedAtOnce !== null ? accounts.alive : null,
     meanStaySeconds: isTold && ended.connections > 0 ? ended.openMs / 1000 / ended.connections : null,
-    lost: lostOf(accounts.ended),
+    lost: lostByReason(accounts.ended),
     skipped: measurements.skippedUsers,
     unknownAcks: isTold ? all.unknownAcks : null,
     acks: isTold ? all.acks : null,
     ackErrors: all.ackErrors,
     retries: isTold ? all.retries : null,
     reconnection: reconnectionFigures(all),
-    ends: endRows(all.ends),
+    ends: closeRows(all.ends),
     disconnects: all.disconnects,
     configuredRatePerSec: measurements.configuredRatePerSec,
     achievedRatePerSec: rate?.perSec ?? null,
@@ -63,7 +63,7 @@ export function connectionFigures(measurements: Measurements): Result['connectio
 }
 
 /** Returns the figures of HTTP requests, of users on other engines, and of the scenario's functions. */
-export function otherLoad({ snapshots }: Measurements): Pick<Result, 'http' | 'otherUsers' | 'functions'> {
+export function otherLoadFigures({ snapshots }: Measurements): Pick<Result, 'http' | 'otherUsers' | 'functions'> {
   const { http, otherUsers, functions, eventsDropped } = addSnapshots(snapshots);
   const dropped = functions.dropped + eventsDropped;
   const hasCalls = functions.received + Object.keys(functions.counters).length > 0;
@@ -76,15 +76,15 @@ export function otherLoad({ snapshots }: Measurements): Pick<Result, 'http' | 'o
 
 function reconnectionFigures({ returns }: FleetTotals): Result['connections']['reconnection'] {
   const { awayUs, retries: _, ...counts } = returns;
-  return counts.dropped === 0 ? null : { ...counts, awayMs: summaryMs(decodeHistogram(awayUs)) };
+  return counts.dropped === 0 ? null : { ...counts, awayMs: summarizeHistogramMs(decodeHistogram(awayUs)) };
 }
 
 /**
  * @param ended number of closed connections by reason
  * @returns the same without connections that a virtual user or the run itself closed
  */
-export function lostOf(ended: Record<string, number>): Record<string, number> {
-  const { [OWN_DISCONNECT]: _, ...lost } = ended;
+export function lostByReason(ended: Record<string, number>): Record<string, number> {
+  const { [CLIENT_DISCONNECT_REASON]: _, ...lost } = ended;
   return lost;
 }
 

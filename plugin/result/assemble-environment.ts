@@ -6,14 +6,14 @@ import { cpus, totalmem } from 'node:os';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { thisMachine } from '../../protocol/base/machine/this-host.ts';
-import { allowedCpus, lowestLimit, lowestQuota } from '../../protocol/base/machine/usable.ts';
+import { allowedCpus, lowestCpuQuota, lowestLimit } from '../../protocol/base/machine/usable.ts';
 import { maskedSettings } from '../../protocol/base/secrets/masked-values.ts';
-import { ownValue } from '../../protocol/base/sum-counts.ts';
+import { ownProperty } from '../../protocol/base/sum-counts.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type ServerDescription, serverSchema } from '../../protocol/result/server-schema.ts';
 import type { WorkerStats } from '../../protocol/wire/events.ts';
-import type { Target } from '../run/target/target.ts';
-import { ENGINE, type Script } from '../script/script.ts';
+import type { RunTarget } from '../run/target/target.ts';
+import { ENGINE_NAME, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 
 type Environment = Result['environment'];
@@ -68,7 +68,7 @@ export function describeEnvironment(
 function limitsHere(): Record<string, number> {
   const { soft, hard } = openFileLimits();
   const cgroup = readCgroup();
-  const quota = lowestQuota(cgroup);
+  const quota = lowestCpuQuota(cgroup);
   const allowed = allowedCpus().length;
   const memory = lowestLimit(cgroup.memory, totalmem());
   const tasks = lowestLimit(cgroup.tasks, Number.POSITIVE_INFINITY);
@@ -99,10 +99,10 @@ function gitCommit(): string | null {
 }
 
 /** Returns all settings that influence the figures, with masked secrets. */
-export function settingsOf(
+export function resultSettings(
   script: Script,
   settings: Settings,
-  { profile, url, redisUrl }: Target,
+  { profile, url, redisUrl }: RunTarget,
 ): Record<string, unknown> {
   const {
     control,
@@ -125,7 +125,7 @@ export function settingsOf(
     profile,
     target: url,
     transports: settings.connection.transports,
-    engineOptions: { ...(script.config.engines?.[ENGINE] as object | undefined) },
+    engineOptions: { ...(script.config.engines?.[ENGINE_NAME] as object | undefined) },
     flow: script.scenarios,
   });
 }
@@ -150,6 +150,6 @@ export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Resul
 
 function together(all: ServerDescription['options'][]): ServerDescription['options'] {
   const names = new Set(all.flatMap((one) => Object.keys(one)));
-  const values = (name: string) => [...new Set(all.map((one) => ownValue(one, name) ?? 'not set'))];
+  const values = (name: string) => [...new Set(all.map((one) => ownProperty(one, name) ?? 'not set'))];
   return Object.fromEntries([...names].map((name) => [name, values(name).join(' or ')]));
 }

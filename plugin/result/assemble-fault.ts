@@ -1,27 +1,27 @@
 /** Builds the figures of a planned fault, such as lost copies and the duration of reconnects. */
 
-import { recordedUs } from '../../protocol/base/histogram.ts';
+import { recordedValuesUs } from '../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { FaultCounts } from '../../protocol/link/fault-messages.ts';
 import type { TimeSeries } from '../../protocol/link/time-series.ts';
-import type { Batch } from '../../protocol/result/delivery-schema.ts';
-import type { Fault } from '../../protocol/result/fault-schema.ts';
-import { isDuring } from '../run/fault/fault-times.ts';
+import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
+import type { FaultResult } from '../../protocol/result/fault-schema.ts';
+import { isDuringFault } from '../run/fault/fault-times.ts';
 import type { FaultMeasured } from '../run/measurements/fault-measured.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
-import { merged, sum } from './sums.ts';
+import { mergeToHistogram, sum } from './sums.ts';
 
 const STEP_US = 100_000;
 
 /** Returns the figures of the planned fault; null if no fault has begun. */
 export function faultFigures(
   measurements: Measurements,
-  batches: Batch[],
+  batches: BroadcastBatch[],
   { engineOptions }: Pick<Settings, 'engineOptions'>,
   samples: SampleRow[],
-): Fault | null {
+): FaultResult | null {
   const { fault } = measurements;
   const counts = addSnapshots(measurements.snapshots).fault;
   const backoff = engineOptions?.reconnection;
@@ -47,8 +47,8 @@ export function faultFigures(
   };
 }
 
-function backAfter({ backUs, dropped }: FaultCounts): Fault['backMs'] {
-  const times = recordedUs(merged([backUs]));
+function backAfter({ backUs, dropped }: FaultCounts): FaultResult['backMs'] {
+  const times = recordedValuesUs(mergeToHistogram([backUs]));
   const after = (share: number): number | null => {
     let missing = Math.ceil(dropped * share);
     if (missing === 0) return null;
@@ -86,12 +86,12 @@ function peakCpu({ t, over }: FaultMeasured, samples: SampleRow[]): Record<strin
 function broadcastFigures(
   { sent, unsent, unknown }: Measurements,
   fault: FaultMeasured,
-  batches: Batch[],
-): Fault['broadcasts'] {
+  batches: BroadcastBatch[],
+): FaultResult['broadcasts'] {
   const sentAtUs = new Map(sent.map((one) => [one.seq, one.sentAtUs]));
-  const at = ({ seq }: Batch) => sentAtUs.get(seq) ?? 0;
+  const at = ({ seq }: BroadcastBatch) => sentAtUs.get(seq) ?? 0;
   const before = batches.filter((batch) => at(batch) < fault.atUs);
-  const during = batches.filter((batch) => isDuring(fault, at(batch)));
+  const during = batches.filter((batch) => isDuringFault(fault, at(batch)));
   if (before.length === 0) return null;
   // Connections that were joining received the broadcast before they counted as members.
   const rows = during.map((batch) => {
@@ -104,15 +104,15 @@ function broadcastFigures(
   const [received, lost, absent] = [total('received'), total('lost'), total('absent')];
   return {
     sent: during.length,
-    notSent: unsent.filter(({ intendedAtUs }) => isDuring(fault, intendedAtUs ?? 0)).length,
-    unknown: unknown.filter(({ intendedAtUs }) => isDuring(fault, intendedAtUs)).length,
+    notSent: unsent.filter(({ intendedAtUs }) => isDuringFault(fault, intendedAtUs ?? 0)).length,
+    unknown: unknown.filter(({ intendedAtUs }) => isDuringFault(fault, intendedAtUs)).length,
     due: received + lost + absent,
     ...{ received, resent: total('resent'), lost, absent },
     missed: lost + absent,
   };
 }
 
-function curveOf({ connections, drops, attempts, returns }: FaultCounts): Fault['curve'] {
+function curveOf({ connections, drops, attempts, returns }: FaultCounts): FaultResult['curve'] {
   const series = [drops, attempts, returns].map(inSteps);
   const length = Math.max(...series.map((steps) => steps.length));
   let connected = connections;

@@ -2,15 +2,15 @@
  * Builds the figures of the generator's machine: its free CPU and memory, and the generator's event loops and hosts.
  */
 
-import { summaryMs } from '../../protocol/base/histogram.ts';
+import { summarizeHistogramMs } from '../../protocol/base/histogram.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { GeneratorHost, GeneratorWindow, ThrottledWindows } from '../run/measurements/generator-measured.ts';
 import type { CpuWindow } from '../run/measurements/measured-windows.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
-import { GENERATOR } from '../run/windows/resource-windows.ts';
+import { GENERATOR_KEY } from '../run/windows/resource-windows.ts';
 import type { Sampler } from '../samplers/index.ts';
-import { wholeWindow } from './cpu/assemble-cpu.ts';
-import { merged, sum } from './sums.ts';
+import { mergeCpuWindows } from './cpu/assemble-cpu.ts';
+import { mergeToHistogram, sum } from './sums.ts';
 
 type OfMachine = NonNullable<Result['machine']>;
 
@@ -25,13 +25,13 @@ export function machineFigures(
     // Uses the busiest ramp. A mean over all ramps would hide the last ramp, in which most connections are open.
     ramp: least(cpu.ramps.flatMap((ramp) => idlePercent(ramp, cpuCount) ?? [])),
     messages: least(cpu.messages.flatMap((part) => idlePercent(part, cpuCount) ?? [])),
-    broadcasts: idlePercent(wholeWindow(cpu.broadcasts), cpuCount),
+    broadcasts: idlePercent(mergeCpuWindows(cpu.broadcasts), cpuCount),
     // A cpuset or CPU affinity keeps the generator from using the other CPUs.
-    ...machineIdle.get(GENERATOR),
+    ...machineIdle.get(GENERATOR_KEY),
   };
   return {
     cpuIdlePercent: hosts ? leastOf(hosts) : here,
-    throttled: throttledFigures(throttled.get(GENERATOR)),
+    throttled: throttledFigures(throttled.get(GENERATOR_KEY)),
     others: hosts || windows.length === 0 ? null : { windows },
     swappedInBytes: swapped?.inBytes ?? null,
     swappedOutBytes: swapped?.outBytes ?? null,
@@ -57,11 +57,11 @@ function leastOf(hosts: GeneratorHost[]): OfMachine['cpuIdlePercent'] {
 
 /** Returns the CPU throttling; null without a quota. */
 export function throttledFigures(windows: ThrottledWindows | undefined): OfMachine['throttled'] {
-  return windows ? inWindows(windows) : null;
+  return windows ? valuesByWindow(windows) : null;
 }
 
 /** Returns the values by window; null for windows without a value. */
-export function inWindows<T>(known: Partial<Record<GeneratorWindow, T>> = {}): Record<GeneratorWindow, T | null> {
+export function valuesByWindow<T>(known: Partial<Record<GeneratorWindow, T>> = {}): Record<GeneratorWindow, T | null> {
   return { ramp: null, messages: null, broadcasts: null, ...known };
 }
 
@@ -105,7 +105,7 @@ export function generatorHosts(measurements: Measurements): Result['generators']
       connections: sum(own.map(({ alive, ended }) => alive + sum(Object.values(ended)))),
       held: sum(own.map(({ alive }) => alive)),
       failed: sum(own.map(({ failed }) => sum(Object.values(failed)))),
-      cpu: { idlePercent: inWindows(one.cpuIdlePercent) },
+      cpu: { idlePercent: valuesByWindow(one.cpuIdlePercent) },
       others: sharesOf(measurements, one),
       loops: slowestLoop(measurements, one),
       startSkewMs: one.beganAtUs === undefined ? null : (one.beganAtUs - firstUs) / 1000,
@@ -144,7 +144,7 @@ function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Resu
 /** One-way latencies that this host's connections measured. */
 function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['generators'][number]['oneWayMs'] {
   const own = frozen.filter((row) => row.host === host);
-  const latency = merged(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+  const latency = mergeToHistogram(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
   const broadcasts = new Set(own.filter(({ received }) => received > 0).map(({ seq }) => seq));
-  return summaryMs(latency, broadcasts.size);
+  return summarizeHistogramMs(latency, broadcasts.size);
 }

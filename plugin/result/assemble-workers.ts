@@ -6,7 +6,7 @@ import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import { type Sampler, workerMachines } from '../samplers/index.ts';
-import { inWindows, throttledFigures } from './assemble-machine.ts';
+import { throttledFigures, valuesByWindow } from './assemble-machine.ts';
 
 export function workerFigures(measurements: Measurements): Pick<Result, 'workers' | 'workerMachines'> {
   const { workerResources, exportedMachines, throttled, machineIdle, machineSteal } = measurements;
@@ -40,8 +40,8 @@ export function workerFigures(measurements: Measurements): Pick<Result, 'workers
       cores: machine.cores,
       memoryBytes: machine.memoryBytes,
       usedBytes: maxOf(workers.map((one) => one.machine.usedBytes)),
-      cpuIdlePercent: inWindows(machineIdle.get(machine.kernel)),
-      stealPercent: inWindows(machineSteal.get(machine.kernel)),
+      cpuIdlePercent: valuesByWindow(machineIdle.get(machine.kernel)),
+      stealPercent: valuesByWindow(machineSteal.get(machine.kernel)),
     })),
   };
 }

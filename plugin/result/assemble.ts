@@ -1,12 +1,12 @@
 /** Converts measurements to the figures of the result document, without judging them. */
 import type { Result } from '../../protocol/result/result.ts';
 import { computeCapacity } from '../../report/figures/capacity.ts';
-import { perConnectionOf } from '../../report/figures/per-connection.ts';
+import { memoryPerConnection } from '../../report/figures/per-connection.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
 import type { Sampler } from '../samplers/index.ts';
 import type { Settings } from '../script/settings.ts';
 import { absentSections } from './absent.ts';
-import { connectionFigures, otherLoad } from './assemble-connections.ts';
+import { connectionFigures, otherLoadFigures } from './assemble-connections.ts';
 import { faultFigures } from './assemble-fault.ts';
 import { generatorFigures, generatorHosts, machineFigures } from './assemble-machine.ts';
 import { redisFigures } from './assemble-redis.ts';
@@ -15,14 +15,14 @@ import { cpuFigures } from './cpu/assemble-cpu.ts';
 import { batchRows, deliveryFigures, eventCountFigures } from './delivery/assemble-delivery.ts';
 import { latencyFigures } from './delivery/assemble-latency.ts';
 import { messageFigures } from './delivery/assemble-messages.ts';
-import { doubtMiscounted, memoryFigures } from './memory/assemble-memory.ts';
+import { doubtMiscountedSlopes, memoryFigures } from './memory/assemble-memory.ts';
 import { machineBalance } from './memory/machine-balance.ts';
-import { cpuByPlace } from './places/cpu-places.ts';
+import { cpuByCodePlace } from './places/cpu-places.ts';
 
 /** Parts of the result that follow from the findings. */
 type Concluded = 'answer' | 'outcome' | 'verdict' | 'findings';
 
-export function figuresOf(
+export function assembleFigures(
   measurements: Measurements,
   config: Settings,
   environment: Result['environment'],
@@ -34,7 +34,7 @@ export function figuresOf(
   const batches = batchRows(measurements);
   const absent = absentSections(measurements, config);
   const delivery = absent.delivery === undefined ? deliveryFigures(measurements, batches, config) : null;
-  const byPlace = cpuByPlace(measurements.cpuProfiles);
+  const byPlace = cpuByCodePlace(measurements.cpuProfiles);
   const measured: Omit<Result, Concluded | 'capacity'> = {
     schemaVersion: 4,
     absent,
@@ -52,12 +52,12 @@ export function figuresOf(
     },
     connections: connectionFigures(measurements),
     fault: faultFigures(measurements, batches, config, sampler.samples),
-    ...otherLoad(measurements),
+    ...otherLoadFigures(measurements),
     messages: messageFigures(measurements),
     delivery,
     eventCounts: eventCountFigures(measurements),
     latency: latencyFigures(measurements),
-    memory: doubtMiscounted(memoryFigures(measurements, sampler), measurements),
+    memory: doubtMiscountedSlopes(memoryFigures(measurements, sampler), measurements),
     cpu: cpuFigures(measurements, sampler.layers, sampler.incompleteCpu),
     ...(byPlace && { cpuByPlace: byPlace }),
     processes: measurements.processes,
@@ -73,7 +73,7 @@ export function figuresOf(
     workersOverTime: workersOverTime(measurements, sampler),
     environment: { ...environment, limits: { ...environment.limits, ...limitsOfServer } },
   };
-  measured.memory.perConnection = perConnectionOf(measured);
+  measured.memory.perConnection = memoryPerConnection(measured);
   measured.memory.balance = machineBalance(measured.memory, measurements);
   return { ...measured, capacity: computeCapacity(measured, config.memoryBudgetBytes) };
 }

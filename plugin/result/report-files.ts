@@ -3,20 +3,20 @@
  */
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { unwritable } from '../../protocol/base/unwritable.ts';
+import { unwritableError } from '../../protocol/base/unwritable.ts';
 import type { CapacityError } from '../../protocol/codes/errors.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { renderSamplesCsv } from '../../report/render/csv.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { renderJunit } from '../../report/render/junit.ts';
-import { renderSummary } from '../../report/render/markdown.ts';
+import { renderMarkdownSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { replace } from '../run/folder/run-files.ts';
+import { replaceFileAtomically } from '../run/folder/run-files.ts';
 
 /** Returns a summary for use within other texts: in a pull request, or on the page of a CI job. */
 function summaryOf(result: Result): string {
   const document = runDocument(result);
-  return renderSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);
+  return renderMarkdownSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);
 }
 
 /** A report file: its name, the function that renders it, and its description for the reference page. */
@@ -47,11 +47,11 @@ export function writeReportFiles(
   const failed: CapacityError[] = [];
   for (const [name, render] of files) {
     try {
-      replace(join(directory, name), (temporary) => writeFileSync(temporary, render(result)));
+      replaceFileAtomically(join(directory, name), (temporary) => writeFileSync(temporary, render(result)));
       written.push(name);
     } catch (cause) {
       const again = 'recreate the files from result.json elsewhere: npx socketio-capacity report <run>';
-      failed.push(unwritable(join(directory, name), cause, again));
+      failed.push(unwritableError(join(directory, name), cause, again));
     }
   }
   return { written, failed };

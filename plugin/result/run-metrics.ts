@@ -1,9 +1,15 @@
 /** Lists the metrics of a run: the names of its figures for Artillery's plugin `ensure`. */
-import type { Metric } from '../../protocol/base/metric.ts';
-import { ANY, ends, FIGURES, type Figure, unitOf } from '../../protocol/result/figure-paths.ts';
+import type { MetricDefinition } from '../../protocol/base/metric.ts';
+import {
+  ANY_NAME,
+  DECLARED_FIGURES,
+  type DeclaredFigure,
+  figureUnit,
+  firstAndLastKey,
+} from '../../protocol/result/figure-paths.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
 
-interface RunMetric extends Omit<Metric, 'help'> {
+interface RunMetric extends Omit<MetricDefinition, 'help'> {
   /** A counter is a number at the end of the run. A summary is the distribution of many values. */
   kind: 'counter' | 'summary';
   /** Path of the figure in the result document. If the figure consists of counts by reason, the metric is their sum. */
@@ -16,26 +22,30 @@ interface RunMetric extends Omit<Metric, 'help'> {
  * @param layers layers whose figures become memory metrics
  */
 export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
-  const all = FIGURES.flatMap((figure) => metricsOf(figure, layers)).toSorted((a, b) => (a.name < b.name ? 1 : -1));
+  const all = DECLARED_FIGURES.flatMap((figure) => metricsOf(figure, layers)).toSorted((a, b) =>
+    a.name < b.name ? 1 : -1,
+  );
   return [...all.filter(({ kind }) => kind === 'counter'), ...all.filter(({ kind }) => kind === 'summary')];
 }
 
-function metricsOf(figure: Figure, layers: readonly Layer[]): RunMetric[] {
+function metricsOf(figure: DeclaredFigure, layers: readonly Layer[]): RunMetric[] {
   const { path, threshold } = figure;
   if (threshold === undefined) return [];
   const kind = figure.kind === 'distribution' ? 'summary' : 'counter';
-  const metric = { kind, unit: unitOf(figure) } as const;
-  if (!path.includes(ANY)) return [{ ...metric, name: threshold === true ? nameOf(path) : threshold, path }];
+  const metric = { kind, unit: figureUnit(figure) } as const;
+  if (!path.includes(ANY_NAME)) return [{ ...metric, name: threshold === true ? nameOf(path) : threshold, path }];
   return layers
     .flatMap(({ figures }) => figures)
     .flatMap(({ id, metric: word }) =>
-      word === undefined ? [] : { ...metric, name: String(threshold).replace('*', word), path: path.replace(ANY, id) },
+      word === undefined
+        ? []
+        : { ...metric, name: String(threshold).replace('*', word), path: path.replace(ANY_NAME, id) },
     );
 }
 
 /** Converts a path such as `delivery.lostConnected` to a name such as `socketio.delivery.lost_connected`. */
 function nameOf(path: string): string {
-  const [part, key] = ends(path);
+  const [part, key] = firstAndLastKey(path);
   const name = key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
   return `${part === 'connections' ? '' : 'socketio.'}${part}.${name}`;
 }

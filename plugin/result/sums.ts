@@ -5,11 +5,11 @@ import {
   type Histogram,
   mergeHistograms,
   recordUs,
-  summaryMs,
+  summarizeHistogramMs,
 } from '../../protocol/base/histogram.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 
-export function merged(encoded: string[]): Histogram {
+export function mergeToHistogram(encoded: string[]): Histogram {
   return mergeHistograms(encoded.map(decodeHistogram));
 }
 
@@ -20,8 +20,8 @@ export function histogramOf(valuesUs: number[]): Histogram {
 }
 
 /** Summarizes values, for example of all broadcasts or all round trips. */
-export function summaryOfEach(valuesUs: number[]): Summary | null {
-  return summaryMs(histogramOf(valuesUs), valuesUs.length);
+export function summarizeUs(valuesUs: number[]): Summary | null {
+  return summarizeHistogramMs(histogramOf(valuesUs), valuesUs.length);
 }
 
 export function sum(values: number[]): number {

@@ -6,36 +6,36 @@
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { arrivalsOf } from '../script/load/phases.ts';
-import type { OverTime } from '../script/options/plugin-options.ts';
+import type { OverTimeOptions } from '../script/options/plugin-options.ts';
 import { contractBroadcasts } from './broadcasts/contract-broadcasts.ts';
-import { checkPath, ownEventBroadcasts } from './broadcasts/own-event.ts';
-import { withRedisCpu } from './broadcasts/redis-commands.ts';
+import { checkIdPath, ownEventBroadcasts } from './broadcasts/own-event.ts';
+import { measureIdleRedisCpu } from './broadcasts/redis-commands.ts';
 import { measureSingleRoundTrips } from './broadcasts/round-trips.ts';
 import { measureBroadcasts } from './broadcasts/window.ts';
 import { Checkpoints } from './checkpoints/checkpoints.ts';
 import type { RunContext } from './context.ts';
 import { measureFault } from './fault/measure-fault.ts';
 import { LeavingUsers } from './leaving-users.ts';
-import { collects } from './measurements/collecting.ts';
+import { forcesCollections } from './measurements/collecting.ts';
 import type { OverTimeMeasured } from './measurements/memory-measured.ts';
-import { identityOf } from './measurements/worker-identity.ts';
+import { workerIdentityOf } from './measurements/worker-identity.ts';
 import { measureChurn, measureWave, newOverTime } from './memory/measure-over-time.ts';
 import {
   measureBaseline,
+  measureMachineGrowth,
   measurePlateau,
-  measureResidual,
-  measureStandstill,
+  measureResidualMemory,
   startHeapProfiles,
   takeHeapProfiles,
 } from './memory/plateau.ts';
 import type { Arrivals } from './population.ts';
-import type { Stage } from './stage.ts';
+import type { RunStage } from './stage.ts';
 import { warmUp } from './warm-up.ts';
-import { noteGenerator, noteIdleHold, resetGenerator } from './windows/generator-loops.ts';
-import { measureIdle, measureUnloaded, measureWithoutMessages } from './windows/idle-windows.ts';
-import { beginCounts, endMessages, measureMessages } from './windows/message-window.ts';
+import { beginGeneratorWindow, endGeneratorWindow, endIdleHoldWindow } from './windows/generator-window.ts';
+import { measureCpuWithoutMessages, measureIdleCpu, measureUnloadedCpu } from './windows/idle-windows.ts';
+import { beginEventCounts, endMessageWindow, measureMessageWindow } from './windows/message-window.ts';
 import { profileCpu } from './windows/profiled-window.ts';
-import { addPhase, beginRampWindow, endRamp } from './windows/ramp-window.ts';
+import { addRampPhase, beginRampWindow, endRamp } from './windows/ramp-window.ts';
 
 /** Time limit for the arrivals of a phase to connect and join after the phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;
@@ -46,7 +46,7 @@ const LEAVE_TIMEOUT_MS_PER_CONNECTION = 1;
 const COUNT_AGE_MS = 1000;
 
 export class Conductor {
-  stage: Stage = 'warm-up';
+  stage: RunStage = 'warm-up';
   onStage: () => void = () => {};
   /**
    * Whether virtual users may disconnect, because all measurements that need them are done, or because they disconnect
@@ -73,7 +73,7 @@ export class Conductor {
   async prepare(): Promise<void> {
     const { control, measurements, sampler, population, clocks, signal } = this.#context;
     const { workers, others } = await this.#checkpoints.begin();
-    measurements.workersAtStart = workers.map(identityOf);
+    measurements.workersAtStart = workers.map(workerIdentityOf);
     measurements.redisStream = workers.find(({ stream }) => stream !== undefined)?.stream;
     if (others > 0) measurements.observations.note('connectionsBefore', { others });
     await clocks.read();
@@ -87,7 +87,7 @@ export class Conductor {
     measurements.samplesBeganAtUs = monotonicUs();
     this.#enter('baseline');
     await measureBaseline(this.#context, this.#checkpoints);
-    await measureUnloaded(this.#context);
+    await measureUnloadedCpu(this.#context);
     await measureSingleRoundTrips(this.#context);
     if (!this.#context.config.overTime) await startHeapProfiles(this.#context);
   }
@@ -107,16 +107,16 @@ export class Conductor {
       await this.#endRamp();
       if (overTime) await this.#measureWave(untilMs);
       else if (this.#arrivals.count > 0) await measurePlateau(this.#context, this.#checkpoints);
-      if (config.delivery) await checkPath(this.#context, config.delivery);
+      if (config.delivery) await checkIdPath(this.#context, config.delivery);
       return;
     }
     this.#enter(overTime?.every === undefined ? 'ramp' : 'churn');
     this.#hasArrivals = true;
     this.#arrivals.count += arrivalsOf(phase);
     this.#arrivals.mayBeSkipped ||= phase.maxVusers !== undefined;
-    addPhase(measurements.ramps, phase, beganAtUs);
+    addRampPhase(measurements.ramps, phase, beganAtUs);
     if (!this.#ramp) {
-      await resetGenerator(this.#context);
+      await beginGeneratorWindow(this.#context);
       this.#ramp = await beginRampWindow(this.#context, phase.duration ?? 0);
     }
     this.#leaving?.begin();
@@ -133,11 +133,13 @@ export class Conductor {
       await measurePlateau(this.#context, this.#checkpoints);
     await takeHeapProfiles(this.#context);
     const { messages } = measurements;
-    const counting = config.counts && !config.overTime ? await beginCounts(this.#context) : undefined;
-    if (this.#leaving) await measureUnloaded(this.#context);
+    const counting = config.counts && !config.overTime ? await beginEventCounts(this.#context) : undefined;
+    if (this.#leaving) await measureUnloadedCpu(this.#context);
     else if (config.hold > 0) {
       await this.#during('hold', () =>
-        withRedisCpu(this.#context, () => (messages ? measureMessages(this.#context, messages) : this.#idleHold())),
+        measureIdleRedisCpu(this.#context, () =>
+          messages ? measureMessageWindow(this.#context, messages) : this.#idleHold(),
+        ),
       );
     }
     const { delivery, broadcasts, fault } = config;
@@ -161,17 +163,17 @@ export class Conductor {
     }
     await counting?.end();
     if (messages) {
-      await endMessages(this.#context);
-      if (!this.#leaving) await measureWithoutMessages(this.#context);
+      await endMessageWindow(this.#context);
+      if (!this.#leaving) await measureCpuWithoutMessages(this.#context);
     }
     // Memory cannot be compared if a fault replaced processes, or if the connections of waves have closed.
-    if (!fault && !config.overTime) await measureStandstill(this.#context);
+    if (!fault && !config.overTime) await measureMachineGrowth(this.#context);
     measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
     this.#enter('end of the run');
     measurements.eventLoops = await control.eventLoops(false);
     const stats = await control.stats();
-    measurements.workersAtEnd = stats.map(identityOf);
+    measurements.workersAtEnd = stats.map(workerIdentityOf);
     if (this.#context.profiler) await this.#during('profile', () => profileCpu(this.#context));
     this.#enter('done');
   }
@@ -183,8 +185,8 @@ export class Conductor {
 
   async #idleHold(): Promise<void> {
     await this.#context.resources.begin();
-    await measureIdle(this.#context);
-    await noteIdleHold(this.#context);
+    await measureIdleCpu(this.#context);
+    await endIdleHoldWindow(this.#context);
   }
 
   async #endRamp(): Promise<void> {
@@ -209,7 +211,7 @@ export class Conductor {
     // If `overTime.every` is set, the CPU time includes forced garbage collections.
     const { overTime, usersLeave } = context.config;
     if (overTime?.every === undefined || usersLeave) measurements.cpu.ramps.push(ramp);
-    await noteGenerator(context, 'ramp');
+    await endGeneratorWindow(context, 'ramp');
   }
 
   /** Reads memory until the last virtual user has left. */
@@ -246,7 +248,7 @@ export class Conductor {
   #overTime(): OverTimeMeasured {
     const { config, measurements } = this.#context;
     const { overTime, usersLeave } = config;
-    measurements.overTime ??= newOverTime(overTime as OverTime, collects(measurements), usersLeave);
+    measurements.overTime ??= newOverTime(overTime as OverTimeOptions, forcesCollections(measurements), usersLeave);
     return measurements.overTime;
   }
 
@@ -261,16 +263,16 @@ export class Conductor {
       measurements.observations.note('connectionsStayed', stayed);
       return;
     }
-    await measureResidual(this.#context, this.#checkpoints);
+    await measureResidualMemory(this.#context, this.#checkpoints);
   }
 
-  async #during(stage: Stage, measure: () => Promise<void>): Promise<void> {
+  async #during(stage: RunStage, measure: () => Promise<void>): Promise<void> {
     if (this.#context.signal.aborted) return;
     this.#enter(stage);
     await measure();
   }
 
-  #enter(stage: Stage): void {
+  #enter(stage: RunStage): void {
     this.stage = stage;
     const { measurements, sampler } = this.#context;
     measurements.stages.push({ name: stage, t: sampler.seconds() });

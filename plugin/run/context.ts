@@ -4,15 +4,15 @@ import type { Inspectors, RedisReader, Sampler, TargetReading } from '../sampler
 import type { Settings } from '../script/settings.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
-import type { Holder } from './measurements/memory-measured.ts';
+import type { MemoryHolder } from './measurements/memory-measured.ts';
 import type { DeploymentPart } from './measurements/worker-identity.ts';
-import type { Population } from './population.ts';
+import type { ConnectionPopulation } from './population.ts';
 import type { Publishers } from './receivers/publishers.ts';
-import type { Probe } from './receivers/round-trip-probe.ts';
+import type { ReferenceReceiver } from './receivers/reference-receiver.ts';
+import type { RoundTripProbe } from './receivers/round-trip-probe.ts';
 import type { RunClients } from './receivers/run-clients.ts';
-import type { Sentinel } from './receivers/sentinel.ts';
-import type { Collector, Control } from './target/control-client.ts';
-import type { Target } from './target/target.ts';
+import type { GarbageCollector, WorkerControl } from './target/control-client.ts';
+import type { RunTarget } from './target/target.ts';
 import type { WorkerClocks } from './target/worker-clocks.ts';
 import type { ResourceWindows } from './windows/resource-windows.ts';
 
@@ -20,17 +20,17 @@ export interface RunContext {
   config: Settings;
   measurements: Measurements;
   link: Omit<EngineLink, 'onFailed' | 'ready' | 'start' | 'close'>;
-  control: Omit<Control, 'close'>;
+  control: Omit<WorkerControl, 'close'>;
   /** Forces garbage collections through control ports or inspectors. Does nothing without either. */
-  collector: Collector;
+  collector: GarbageCollector;
   /** Takes profiles through control ports or inspectors; undefined if the run takes none. */
   profiler: Pick<Inspectors, 'startProfiles' | 'takeProfiles'> | undefined;
   /** The sampler of memory and CPU. `close` ends its time series. */
   sampler: Pick<Sampler, keyof Sampler>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
-  probe: Omit<Probe, 'close'>;
+  probe: Omit<RoundTripProbe, 'close'>;
   /** The reference receiver; undefined if there is none. */
-  sentinel: (Pick<Sentinel, 'join' | 'connected'> & Partial<Pick<Sentinel, 'ending'>>) | undefined;
+  sentinel: (Pick<ReferenceReceiver, 'join' | 'connected'> & Partial<Pick<ReferenceReceiver, 'ending'>>) | undefined;
   /** Publishers of the server's own event; undefined if the run does not publish it. */
   publishers:
     | Pick<
@@ -48,7 +48,7 @@ export interface RunContext {
       >
     | undefined;
   clients: Pick<RunClients, 'nextTemporary' | 'nextReceiver' | 'areUsers'>;
-  population: Omit<Population, 'close'>;
+  population: Omit<ConnectionPopulation, 'close'>;
   /** Identifies the processes of the deployment, by name. Unknown processes are missing. */
   deployment(): Promise<Record<string, DeploymentPart>>;
   /** Records which processes are measured at the moment. */
@@ -57,8 +57,8 @@ export interface RunContext {
    * Reads processes outside the measured layers that may hold memory for connections; undefined if the run does not
    * compare the machine's memory.
    */
-  holders?(): Promise<Holder[]>;
-  target: Pick<Target, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
+  holders?(): Promise<MemoryHolder[]>;
+  target: Pick<RunTarget, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
   /** The adapter's Redis; undefined if unknown. */
   redis: Pick<RedisReader, 'answers' | 'traffic' | 'absence' | 'name'> | undefined;
   /** The metrics pages that the run reads, grouped by layer. */

@@ -3,7 +3,7 @@ import { contractBroadcasts } from './broadcasts/contract-broadcasts.ts';
 import { ownEventBroadcasts } from './broadcasts/own-event.ts';
 import { measureDuringLoad } from './broadcasts/window.ts';
 import type { RunContext } from './context.ts';
-import { pause } from './wait.ts';
+import { abortablePause } from './wait.ts';
 
 export class LeavingUsers {
   readonly #context: RunContext;
@@ -43,7 +43,7 @@ export class LeavingUsers {
     if (!delivery && broadcasts.count === 0) return;
     // An event that the server sends by itself is counted as soon as the first user has arrived.
     const isListening = delivery !== undefined && delivery.publish === undefined;
-    if (!isListening) await pause(leadSeconds * 1000, AbortSignal.any([signal, this.over]));
+    if (!isListening) await abortablePause(leadSeconds * 1000, AbortSignal.any([signal, this.over]));
     if (signal.aborted) return;
     const broadcasting = delivery
       ? ownEventBroadcasts(this.#context, delivery, this.over)

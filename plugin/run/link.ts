@@ -2,12 +2,12 @@
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { addUp } from '../../protocol/link/add-up.ts';
+import { sumDeep } from '../../protocol/link/add-up.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
-import { type MessageCounts, type MessageStage, NO_MESSAGES } from '../../protocol/link/client-messages.ts';
-import type { FaultOrder } from '../../protocol/link/fault-messages.ts';
-import type { FreezeOrder, FrozenBroadcast, Sightings } from '../../protocol/link/ledger-messages.ts';
-import type { EngineIdentity, EngineMessage, RunMessage, WarmUpOrder } from '../../protocol/link/link-messages.ts';
+import { type MessageCounts, type MessageStage, NO_MESSAGE_COUNTS } from '../../protocol/link/client-messages.ts';
+import type { FaultCommand } from '../../protocol/link/fault-messages.ts';
+import type { FreezeRequest, FrozenBroadcast, OwnEventSightings } from '../../protocol/link/ledger-messages.ts';
+import type { EngineIdentity, EngineMessage, RunMessage, WarmUpRequest } from '../../protocol/link/link-messages.ts';
 import type { FleetSnapshot, FleetStatus } from '../../protocol/link/snapshot.ts';
 import type { EventCounts } from '../../protocol/link/time-series.ts';
 
@@ -92,7 +92,7 @@ export class EngineLink {
   }
 
   get status(): FleetStatus {
-    return addUp(this.#statuses.values(), NO_STATUS);
+    return sumDeep(this.#statuses.values(), NO_STATUS);
   }
 
   /**
@@ -106,7 +106,7 @@ export class EngineLink {
   statusOf(host: string): FleetStatus {
     const own = [...this.#statuses].filter(([engine]) => hostOf(engine) === host);
     const statuses = own.map(([, status]) => status);
-    return addUp(statuses, NO_STATUS);
+    return sumDeep(statuses, NO_STATUS);
   }
 
   /**
@@ -131,7 +131,7 @@ export class EngineLink {
    * Divides the warm-up connections between the engines. Resolves when all connections have closed.
    * @throws Error of the first failure, or if an engine does not reply
    */
-  async warmUp({ connections, ...order }: WarmUpOrder): Promise<void> {
+  async warmUp({ connections, ...order }: WarmUpRequest): Promise<void> {
     const engines = this.#statuses.size;
     const share = Math.ceil(connections / engines);
     const replies = await this.#ask((requestId) => ({
@@ -161,7 +161,7 @@ export class EngineLink {
     return replies.flatMap((reply) => (reply.type === 'snapshot' ? [{ ...reply.snapshot, from: reply.from }] : []));
   }
 
-  async freeze(broadcasts: FreezeOrder[]): Promise<HostedRow[]> {
+  async freeze(broadcasts: FreezeRequest[]): Promise<HostedRow[]> {
     const replies = await this.#ask((requestId) => ({ type: 'freeze', requestId, broadcasts }));
     return replies.flatMap((reply) => {
       if (reply.type !== 'frozen') return [];
@@ -175,7 +175,7 @@ export class EngineLink {
    * @param outside ids whose ledger rows are discarded
    * @returns the ids that each fleet process received
    */
-  async sight(watch: boolean, outside: string[] = []): Promise<Sightings[]> {
+  async sight(watch: boolean, outside: string[] = []): Promise<OwnEventSightings[]> {
     const replies = await this.#ask((requestId) => ({ type: 'sight', requestId, watch, outside }));
     return replies.flatMap((reply) => (reply.type === 'sighted' ? reply.sightings : []));
   }
@@ -187,7 +187,7 @@ export class EngineLink {
   async messages(stage: MessageStage): Promise<MessageCounts> {
     const replies = await this.#ask((requestId) => ({ type: 'messages', requestId, stage }));
     const counts = replies.flatMap((reply) => (reply.type === 'messages' ? [reply.counts] : []));
-    return addUp(counts, NO_MESSAGES);
+    return sumDeep(counts, NO_MESSAGE_COUNTS);
   }
 
   /** Reads the number of copies since the last call, for events without ids. */
@@ -197,7 +197,7 @@ export class EngineLink {
   }
 
   /** Reports the start or the end of a fault to all fleets. Resolves when all fleets have confirmed. */
-  async fault(order: FaultOrder): Promise<void> {
+  async fault(order: FaultCommand): Promise<void> {
     await this.#ask((requestId) => ({ type: 'fault', requestId, order }));
   }
 

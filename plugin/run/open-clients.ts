@@ -2,18 +2,18 @@
 
 import { formatJsonPath } from '../../protocol/base/json-path.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import type { Delivery, Settings } from '../script/settings.ts';
+import type { OwnEventDelivery, Settings } from '../script/settings.ts';
 import { tryDelivery } from './broadcasts/trial.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { newOwnEvent } from './measurements/own-event-measured.ts';
 import { connectClient } from './receivers/connect-client.ts';
-import { Refused } from './receivers/explain-failure.ts';
+import { RefusedError } from './receivers/explain-failure.ts';
 import { Publishers } from './receivers/publishers.ts';
-import { noProbe, Probe } from './receivers/round-trip-probe.ts';
+import { ReferenceReceiver } from './receivers/reference-receiver.ts';
+import { RoundTripProbe, substituteProbe } from './receivers/round-trip-probe.ts';
 import type { RunClients } from './receivers/run-clients.ts';
-import { Sentinel } from './receivers/sentinel.ts';
-import type { Target } from './target/target.ts';
+import type { RunTarget } from './target/target.ts';
 
 type Opening = Pick<RunContext, 'measurements' | 'signal'> & {
   closers: Closers;
@@ -28,17 +28,17 @@ type Opening = Pick<RunContext, 'measurements' | 'signal'> & {
  */
 export async function openProbe(
   clients: RunClients,
-  target: Target,
+  target: RunTarget,
   signal: AbortSignal,
-): Promise<{ probe: RunContext['probe']; refusal?: Refused }> {
+): Promise<{ probe: RunContext['probe']; refusal?: RefusedError }> {
   try {
-    if (target.control) return { probe: await Probe.connect(clients.next(), signal) };
+    if (target.control) return { probe: await RoundTripProbe.connect(clients.next(), signal) };
     const { socket } = await connectClient(clients.next(), signal);
     await socket.disconnect();
-    return { probe: noProbe() };
+    return { probe: substituteProbe() };
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
-    return { probe: noProbe(), refusal: error };
+    if (!(error instanceof RefusedError)) throw error;
+    return { probe: substituteProbe(), refusal: error };
   }
 }
 
@@ -46,9 +46,9 @@ export async function openProbe(
  * Reports which measurements are missing because the server refuses the run's clients.
  * @returns the settings without these measurements
  */
-export function withoutClients(
+export function settingsWithoutClients(
   settings: Settings,
-  { reason, fix, failure }: Refused,
+  { reason, fix, failure }: RefusedError,
   run: Omit<Opening, 'closers' | 'signal'>,
 ): Settings {
   const { control, delivery, warmUp, broadcasts } = settings;
@@ -81,10 +81,13 @@ export function withoutClients(
  * Connects the reference receiver.
  * @returns undefined if that failed
  */
-export async function openSentinel(clients: RunClients, options: Opening): Promise<Sentinel | undefined> {
+export async function openReferenceReceiver(
+  clients: RunClients,
+  options: Opening,
+): Promise<ReferenceReceiver | undefined> {
   const { signal, measurements } = options;
   try {
-    return await Sentinel.start(clients.next(), signal);
+    return await ReferenceReceiver.start(clients.next(), signal);
   } catch (error) {
     signal.throwIfAborted();
     if (!(error instanceof CapacityError)) throw error;
@@ -98,8 +101,8 @@ export async function openSentinel(clients: RunClients, options: Opening): Promi
  * @param clients undefined if the server refuses the run's clients
  * @throws CapacityError DELIVERY_UNMATCHED, or TARGET_UNREACHABLE
  */
-export async function openDelivery(
-  delivery: Delivery,
+export async function openPublishers(
+  delivery: OwnEventDelivery,
   clients: RunClients | undefined,
   { measurements, closers, signal, log }: Opening,
 ): Promise<Publishers | undefined> {
@@ -121,7 +124,7 @@ export async function openDelivery(
     const rooms = publishers && !audience && !received ? ' If it goes to rooms, set `delivery.audience`.' : '';
     log(`A client of the run received no \`${event}\` before the load${instead}.${answer}${rooms}`);
   } catch (error) {
-    if (!(error instanceof Refused)) throw error;
+    if (!(error instanceof RefusedError)) throw error;
     log(`No client of the run could listen for \`${event}\` before the load: ${error.reason}.`);
   }
   return publishers;

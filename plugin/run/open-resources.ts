@@ -4,10 +4,11 @@ import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../protocol/base/machine/usable.ts';
 import { NAMED_LAYERS, titleOfLayer } from '../../protocol/documents/named-layers.ts';
-import { INSPECTED } from '../../protocol/documents/server-runtimes.ts';
+import { INSPECTION_METHODS } from '../../protocol/documents/server-runtimes.ts';
 import { processesLine } from '../../protocol/result/server-schema.ts';
 import { SOCKETS_PER_CONNECTION } from '../../protocol/wire/connection.ts';
 import {
+  addWorkerChildren,
   ControlClients,
   describeAbsence,
   FURTHER_LAYERS,
@@ -20,7 +21,6 @@ import {
   ProcessWatch,
   RedisReader,
   Sampler,
-  withChildren,
 } from '../samplers/index.ts';
 import {
   metricsPagesOf,
@@ -28,25 +28,30 @@ import {
   sourcesByLayer,
   type WorkerSources,
 } from '../script/options/worker-sources.ts';
-import { ENGINE, type Script } from '../script/script.ts';
+import { ENGINE_NAME, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
 import type { Closers } from './closers.ts';
 import type { RunContext } from './context.ts';
-import { requireFault } from './fault/cause.ts';
+import { requireFaultPossible } from './fault/cause.ts';
 import type { EngineLink } from './link.ts';
 import type { Measurements } from './measurements/measurements.ts';
 import { METRICS_PAGE } from './measurements/observations.ts';
-import { type DeploymentPart, partsOf } from './measurements/worker-identity.ts';
-import { Holders } from './memory/plateau.ts';
-import { openDelivery, openProbe, openSentinel, withoutClients } from './open-clients.ts';
+import { type DeploymentPart, deploymentPartsOf } from './measurements/worker-identity.ts';
+import { MemoryHolders } from './memory/plateau.ts';
+import { openProbe, openPublishers, openReferenceReceiver, settingsWithoutClients } from './open-clients.ts';
 import { FleetPopulation, ServerPopulation } from './population.ts';
 import { grantsCompression } from './receivers/compression-offer.ts';
-import { Probe } from './receivers/round-trip-probe.ts';
+import { RoundTripProbe } from './receivers/round-trip-probe.ts';
 import { type RunClient, RunClients } from './receivers/run-clients.ts';
-import { type Control, NO_CONTROL, whilePermitted, withoutControl } from './target/control-client.ts';
+import {
+  NO_CONTROL,
+  settingsWithoutControl,
+  tolerateRefusedControl,
+  type WorkerControl,
+} from './target/control-client.ts';
 import { requireWorkers } from './target/require-workers.ts';
-import { connectInspectors, openTarget, type Target } from './target/target.ts';
+import { connectInspectors, openRunTarget, type RunTarget } from './target/target.ts';
 import { WorkerClocks } from './target/worker-clocks.ts';
 import { ResourceWindows } from './windows/resource-windows.ts';
 
@@ -68,11 +73,11 @@ interface ResourceOptions {
 export async function openResources(options: ResourceOptions) {
   const { measurements, link, closers, signal, log } = options;
   const tcpConnections = options.config.load.connectionsAtOnce * SOCKETS_PER_CONNECTION[measurements.transports];
-  const opening = openTarget(options.config, tcpConnections, log, signal);
+  const opening = openRunTarget(options.config, tcpConnections, log, signal);
   closers.add(() => opening.then((target) => target.close()).catch(() => {}));
   const target = await opening;
-  const settings = target.control ? options.config : withoutControl(options.config);
-  requireFault(settings.fault, target);
+  const settings = target.control ? options.config : settingsWithoutControl(options.config);
+  requireFaultPossible(settings.fault, target);
   const { url, profile, missing } = target;
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
   measurements.memory = measurements.control || settings.workerSources !== undefined;
@@ -80,13 +85,13 @@ export async function openResources(options: ResourceOptions) {
   if (options.script.before) await link.ready(signal);
   const clients = await RunClients.open(settings, options.script, target.url);
   const { probe, refusal } = await openProbe(clients, target, signal);
-  if (probe instanceof Probe) closers.add(() => probe.close());
-  const config = refusal ? withoutClients(settings, refusal, options) : settings;
+  if (probe instanceof RoundTripProbe) closers.add(() => probe.close());
+  const config = refusal ? settingsWithoutClients(settings, refusal, options) : settings;
   if (!refusal) await offerCompression(clients.next(), options);
   const { urls = [], token = '' } = target.control ?? {};
   const controls = target.control && (await ControlClients.connect(urls, token, target.control));
   closers.add(() => controls?.close());
-  const control = controls ? whilePermitted(controls, measurements, { config, signal }) : NO_CONTROL;
+  const control = controls ? tolerateRefusedControl(controls, measurements, { config, signal }) : NO_CONTROL;
   const inspectors = await openInspectors(config.workerSources, target, options);
   if (target.control) await requireWorkers(control, config.broadcasts, log, signal);
   // Joins a room to end the run early if the server refuses joins.
@@ -101,10 +106,10 @@ export async function openResources(options: ResourceOptions) {
 
   // The engines' processes must be running when the baseline is read.
   await link.ready(signal);
-  const ledger = measurements.engine === ENGINE;
-  const publishers = config.delivery && (await openDelivery(config.delivery, refusal ? undefined : clients, options));
-  const isCompared = ledger && probe instanceof Probe && !config.delivery;
-  const sentinel = isCompared ? await openSentinel(clients, options) : undefined;
+  const ledger = measurements.engine === ENGINE_NAME;
+  const publishers = config.delivery && (await openPublishers(config.delivery, refusal ? undefined : clients, options));
+  const isCompared = ledger && probe instanceof RoundTripProbe && !config.delivery;
+  const sentinel = isCompared ? await openReferenceReceiver(clients, options) : undefined;
   if (sentinel) closers.add(() => sentinel.close());
   const fleetPids = (await link.snapshots()).flatMap(({ processes }) => processes.map(({ pid }) => pid));
   const generator: LayerPids = measurements.hosts ? {} : { fleet: fleetPids, artillery: [process.pid] };
@@ -129,7 +134,7 @@ export async function openResources(options: ResourceOptions) {
       const named = Object.entries(deployed).filter(([layer]) => layer in NAMED_LAYERS);
       watch.add({ ...Object.fromEntries(named), worker: await target.holders(workers, deployed) });
     }
-    return { ...(await withChildren(deployed)), ...generator };
+    return { ...(await addWorkerChildren(deployed)), ...generator };
   };
   const noteProcesses = async () => {
     const known = measurements.processes;
@@ -138,8 +143,8 @@ export async function openResources(options: ResourceOptions) {
   await noteProcesses();
   const line = target.profile === 'remote' && measurements.processes && processesLine(measurements.processes);
   if (line) log(`${line[0]?.toUpperCase()}${line.slice(1)}.`);
-  const isBalanced = measurements.sharedHost && !measurements.hosts && measurements.engine === ENGINE;
-  const otherHolders = new Holders();
+  const isBalanced = measurements.sharedHost && !measurements.hosts && measurements.engine === ENGINE_NAME;
+  const otherHolders = new MemoryHolders();
   const holders = isBalanced ? async () => otherHolders.read(Object.values(await pids()).flat()) : undefined;
   const machine = new MachineWatch(async () => {
     const [ofLayers, unlayered] = await Promise.all([pids(), target.unlayered(workers)]);
@@ -187,7 +192,7 @@ export async function openResources(options: ResourceOptions) {
  * engines.
  */
 async function offerCompression(client: RunClient, { measurements, log, signal }: ResourceOptions): Promise<void> {
-  if (measurements.engine !== ENGINE || measurements.transports === 'polling') return;
+  if (measurements.engine !== ENGINE_NAME || measurements.transports === 'polling') return;
   measurements.serverCompresses = await grantsCompression(client, signal);
   if (!measurements.serverCompresses || measurements.compression) return;
   log(
@@ -202,7 +207,7 @@ async function offerCompression(client: RunClient, { measurements, log, signal }
  */
 async function openInspectors(
   { inspect }: Partial<WorkerSources> = {},
-  target: Target,
+  target: RunTarget,
   { measurements, closers, log }: ResourceOptions,
 ): Promise<Inspectors | undefined> {
   if (!inspect) return undefined;
@@ -213,7 +218,9 @@ async function openInspectors(
   const processes = `${size} process${size > 1 ? 'es' : ''}`;
   const isOpened = runtime === 'v8' && !Array.isArray(inspect);
   const how = isOpened ? ' It is open on 127.0.0.1 during each reading, for any user of this machine.' : '';
-  log(`At rest, memory is read by ${INSPECTED[runtime].by}, which collects the garbage of ${processes}.${how}`);
+  log(
+    `At rest, memory is read by ${INSPECTION_METHODS[runtime].by}, which collects the garbage of ${processes}.${how}`,
+  );
   return inspectors;
 }
 
@@ -237,8 +244,8 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
  * statistics identify each worker in addition.
  */
 async function identify(
-  target: Target,
-  control: Control,
+  target: RunTarget,
+  control: WorkerControl,
   redis: RedisReader | undefined,
   metrics: Record<string, PageTargets>,
 ): Promise<Record<string, DeploymentPart>> {
@@ -249,8 +256,8 @@ async function identify(
   ]);
   return {
     ...target.parts(),
-    ...partsOf('worker', addresses),
-    ...partsOf('redis', reading?.runIds),
+    ...deploymentPartsOf('worker', addresses),
+    ...deploymentPartsOf('redis', reading?.runIds),
     ...Object.assign({}, ...reported),
   };
 }
@@ -263,7 +270,7 @@ async function identityOf(layer: string, pages: PageTargets): Promise<Record<str
   const reading = await pages.read().catch(() => undefined);
   if (!reading || pages.alternates) return {};
   const name = layer === 'worker' ? METRICS_PAGE : `${titleOfLayer(layer)}, by its metrics,`;
-  return partsOf(layer, { [name]: reading.identity });
+  return deploymentPartsOf(layer, { [name]: reading.identity });
 }
 
 async function openMetrics(named: Record<string, ProcessSources>): Promise<Record<string, PageTargets>> {

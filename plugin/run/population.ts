@@ -3,7 +3,7 @@
 import type { WorkerStats } from '../../protocol/wire/events.ts';
 import type { ControlClients } from '../samplers/control/control-workers.ts';
 import type { EngineLink } from './link.ts';
-import { until } from './wait.ts';
+import { pollUntil } from './wait.ts';
 
 const SERVER_POLL_MS = 500;
 /**
@@ -27,7 +27,7 @@ interface Made {
   failedAttempts: number;
 }
 
-export interface Population {
+export interface ConnectionPopulation {
   /** Number of open connections, excluding the probe. */
   connections(): number;
   /** Number of connections opened so far, including reconnects, and number of failed attempts. */
@@ -44,7 +44,7 @@ export interface Population {
 }
 
 /** Counts connections by the reports of the fleet processes. */
-export class FleetPopulation implements Population {
+export class FleetPopulation implements ConnectionPopulation {
   readonly #link: Pick<EngineLink, 'status'>;
   readonly #awaitsJoins: boolean;
 
@@ -78,18 +78,18 @@ export class FleetPopulation implements Population {
       // Virtual users without the step `hold` never report that they have finished, so a time limit applies.
       return quiet && (allHold || performance.now() - busyAtMs >= QUIET_MS);
     };
-    return until(isSettled, timeoutMs, signal);
+    return pollUntil(isSettled, timeoutMs, signal);
   }
 
   gone(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    return until(() => this.#link.status.connected === 0, timeoutMs, signal);
+    return pollUntil(() => this.#link.status.connected === 0, timeoutMs, signal);
   }
 
   close(): void {} // Does nothing: the run closes the link.
 }
 
 /** Counts connections by the reports of the server's workers, for engines that report no counts. */
-export class ServerPopulation implements Population {
+export class ServerPopulation implements ConnectionPopulation {
   readonly #control: Pick<ControlClients, 'stats'>;
   #connections = 0;
   #opened = 0;
@@ -118,11 +118,11 @@ export class ServerPopulation implements Population {
       before = this.#connections;
       return before >= count || (mayBeSkipped && performance.now() - changedAtMs >= QUIET_MS + SERVER_POLL_MS);
     };
-    return until(isSettled, timeoutMs, signal);
+    return pollUntil(isSettled, timeoutMs, signal);
   }
 
   gone(timeoutMs: number, signal: AbortSignal): Promise<boolean> {
-    return until(() => this.#connections === 0, timeoutMs, signal);
+    return pollUntil(() => this.#connections === 0, timeoutMs, signal);
   }
 
   close(): void {
@@ -132,12 +132,12 @@ export class ServerPopulation implements Population {
   async #poll(): Promise<void> {
     const stats = await this.#control.stats().catch(() => undefined);
     if (!stats) return;
-    const connections = Math.max(0, connectionsOf(stats) - 1); // The workers' count includes the probe's connection.
+    const connections = Math.max(0, connectionsOfWorkers(stats) - 1); // The workers' count includes the probe's connection.
     this.#opened += Math.max(0, connections - this.#connections);
     this.#connections = connections;
   }
 }
 
-export function connectionsOf(workers: WorkerStats[]): number {
+export function connectionsOfWorkers(workers: WorkerStats[]): number {
   return workers.reduce((total, { connections }) => total + connections, 0);
 }

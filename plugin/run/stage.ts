@@ -1,5 +1,5 @@
 /** The stages of a run, in their order. */
-export type Stage =
+export type RunStage =
   | 'warm-up'
   | 'baseline'
   | 'ramp'

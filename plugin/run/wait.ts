@@ -1,7 +1,7 @@
 /** Polls values that other processes report periodically. */
 import { setTimeout as delay } from 'node:timers/promises';
 
-export { within } from '../../protocol/base/within.ts';
+export { resultWithin } from '../../protocol/base/within.ts';
 
 const POLL_MS = 50;
 /** Longest wait while a server's backlog gets shorter, as a multiple of the configured deadline. */
@@ -11,7 +11,7 @@ export const MAX_DEADLINES = 10;
  * Polls until a condition holds.
  * @returns false if the time limit passed or the signal aborted first
  */
-export async function until(
+export async function pollUntil(
   condition: () => boolean | Promise<boolean>,
   timeoutMs: number,
   signal: AbortSignal,
@@ -20,7 +20,7 @@ export async function until(
   const deadline = performance.now() + timeoutMs;
   while (!(await condition())) {
     if (signal.aborted || performance.now() > deadline) return false;
-    await pause(pollMs, signal);
+    await abortablePause(pollMs, signal);
     // After an abort, resources that `condition` uses may be closed.
     if (signal.aborted) return false;
   }
@@ -28,7 +28,7 @@ export async function until(
 }
 
 /** Waits for a time, or until the signal aborts. Never rejects. */
-export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+export async function abortablePause(ms: number, signal: AbortSignal): Promise<void> {
   await delay(Math.max(0, ms), undefined, { signal }).catch(() => {});
 }
 
@@ -36,7 +36,7 @@ export async function pause(ms: number, signal: AbortSignal): Promise<void> {
  * Retries a call until it succeeds.
  * @returns its result; undefined if no call succeeds within `timeoutMs`
  */
-export async function succeed<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T | undefined> {
+export async function retryUntilSuccess<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const deadline = performance.now() + timeoutMs;
   for (;;) {
     try {

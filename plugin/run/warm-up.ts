@@ -5,12 +5,12 @@
  * same engine and fleet as the load, and their counts are reset afterwards.
  */
 import { mapLimit } from '../../protocol/base/map-limit.ts';
-import type { WarmUpOrder } from '../../protocol/link/link-messages.ts';
+import type { WarmUpRequest } from '../../protocol/link/link-messages.ts';
 import type { RunContext } from './context.ts';
-import { connectionsOf } from './population.ts';
+import { connectionsOfWorkers } from './population.ts';
 import { connectClient } from './receivers/connect-client.ts';
 import { joinRoom } from './receivers/join-room.ts';
-import { pause, until } from './wait.ts';
+import { abortablePause, pollUntil } from './wait.ts';
 
 const CONCURRENCY = 10;
 /** Number of warm-up connections per worker between two garbage collections. */
@@ -48,7 +48,7 @@ export async function warmUp(context: RunContext): Promise<void> {
  */
 async function connectBriefly(context: RunContext, count: number): Promise<void> {
   const { ledger, link, config, control, clients } = context;
-  const before = connectionsOf(await control.stats());
+  const before = connectionsOfWorkers(await control.stats());
   const done = new AbortController();
   const signal = AbortSignal.any([context.signal, done.signal]);
   const room = control.size > 0 ? roomOf(config.room) : undefined;
@@ -65,7 +65,7 @@ async function connectBriefly(context: RunContext, count: number): Promise<void>
  * Opens the connections from the run's own process: for external engines, and for servers that accept only virtual
  * users.
  */
-function warmUpInRun({ clients, signal }: RunContext, { connections, together, room }: WarmUpOrder): Promise<void> {
+function warmUpInRun({ clients, signal }: RunContext, { connections, together, room }: WarmUpRequest): Promise<void> {
   return mapLimit(connections, together, async () => {
     if (signal.aborted) return;
     const { socket } = await connectClient(clients.nextTemporary(), signal);
@@ -84,13 +84,13 @@ async function broadcastUntil({ control, config }: RunContext, signal: AbortSign
   const order = { room: roomOf(config.room), bytes, ...(binary && { binary }) };
   for (let seq = 1; !signal.aborted; seq++) {
     await control.broadcast({ ...order, seq }, seq % control.size);
-    await pause(BROADCAST_INTERVAL_MS, signal);
+    await abortablePause(BROADCAST_INTERVAL_MS, signal);
   }
 }
 
 async function awaitClosed(context: RunContext, before: number): Promise<void> {
-  const haveLeft = async () => connectionsOf(await context.control.stats()) <= before;
-  if (await until(haveLeft, LEAVE_TIMEOUT_MS, context.signal)) return;
+  const haveLeft = async () => connectionsOfWorkers(await context.control.stats()) <= before;
+  if (await pollUntil(haveLeft, LEAVE_TIMEOUT_MS, context.signal)) return;
   if (!context.signal.aborted) throw new Error(`they did not close within ${LEAVE_TIMEOUT_MS / 1000} s`);
 }
 

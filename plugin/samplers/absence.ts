@@ -9,7 +9,7 @@ import { describeError } from '../../protocol/codes/errors.ts';
  */
 type AbsenceReason = 'refused' | 'gone' | 'unanswered' | 'unsupported';
 
-export interface Absence {
+export interface SourceAbsence {
   reason: AbsenceReason;
   detail: string;
   /** Time of the first failed reading, on CLOCK_MONOTONIC. Undefined for a source that has never answered. */
@@ -36,12 +36,12 @@ const FIXES: Record<AbsenceReason, string> = {
   unsupported: 'let the source report the figure during the whole run',
 };
 
-export class Absent extends Error {
+export class SourceAbsentError extends Error {
   readonly reason: AbsenceReason;
-  readonly known: Partial<Absence>;
+  readonly known: Partial<SourceAbsence>;
 
   /** @param known time and fix, if they differ from the default of the reason */
-  constructor(reason: AbsenceReason, message: string, known: Partial<Absence> = {}) {
+  constructor(reason: AbsenceReason, message: string, known: Partial<SourceAbsence> = {}) {
     super(message);
     this.reason = reason;
     this.known = known;
@@ -52,16 +52,16 @@ export class Absent extends Error {
  * Error for a source that this run does not have. If another source of the same figure fails, the run reports that
  * source's reason.
  */
-export class NotInRun extends Absent {
+export class NotInRunError extends SourceAbsentError {
   constructor(message: string) {
     super('unsupported', message);
   }
 }
 
-export function reasonOf(error: unknown): AbsenceReason {
-  if (error instanceof Absent) return error.reason;
+export function absenceReasonOf(error: unknown): AbsenceReason {
+  if (error instanceof SourceAbsentError) return error.reason;
   if ((error as Error | undefined)?.name === 'TimeoutError') return 'unanswered';
-  const code = codeOf(error);
+  const code = errorCodeOf(error);
   return REASONS[code] ?? (UNANSWERED.test(code) ? 'unanswered' : 'unsupported');
 }
 
@@ -69,24 +69,24 @@ export function reasonOf(error: unknown): AbsenceReason {
  * Describes why a source gave no value.
  * @param error error of the source
  */
-export function absenceOf(error: unknown): Absence {
-  const reason = reasonOf(error);
-  const { sinceUs, fix = FIXES[reason] } = error instanceof Absent ? error.known : {};
+export function absenceOf(error: unknown): SourceAbsence {
+  const reason = absenceReasonOf(error);
+  const { sinceUs, fix = FIXES[reason] } = error instanceof SourceAbsentError ? error.known : {};
   return { reason, detail: describeError(error).split('\n')[0] as string, sinceUs, fix };
 }
 
 /** Returns an error's code such as `HTTP 403`, `ECONNREFUSED` or `NOPERM`; empty for an error without a code. */
-export function codeOf(error: unknown): string {
+export function errorCodeOf(error: unknown): string {
   const { code, cause, message = '' } = (error ?? {}) as Error & { code?: unknown };
   if (typeof code === 'string') return code;
   // Messages of Redis and HTTP begin with the code.
   const first = /^(HTTP \d{3}|[A-Z]{4,})\b/.exec(message)?.[1];
-  return first ?? (cause ? codeOf(cause) : '');
+  return first ?? (cause ? errorCodeOf(cause) : '');
 }
 
 /** Tracks whether a source answers, and since when it does not. */
 export class Availability {
-  absence: Absence | undefined;
+  absence: SourceAbsence | undefined;
   #hasAnswered = false;
 
   succeed(): void {
@@ -99,8 +99,8 @@ export class Availability {
    * @param detail by default the error's message
    * @param fix by default the fix of the reason
    */
-  fail(error: unknown, detail = (error as Error).message, fix?: string): Absence {
-    const reason = reasonOf(error);
+  fail(error: unknown, detail = (error as Error).message, fix?: string): SourceAbsence {
+    const reason = absenceReasonOf(error);
     const sinceUs = this.absence ? this.absence.sinceUs : this.#hasAnswered ? monotonicUs() : undefined;
     this.absence = { reason, detail, sinceUs, fix: fix ?? FIXES[reason] };
     return this.absence;
@@ -121,7 +121,7 @@ const WORDS: Record<AbsenceReason, [never: string, later: string]> = {
  */
 export function describeAbsence(
   source: string,
-  { reason, detail, sinceUs }: Pick<Absence, 'reason' | 'detail' | 'sinceUs'>,
+  { reason, detail, sinceUs }: Pick<SourceAbsence, 'reason' | 'detail' | 'sinceUs'>,
   beganAtUs?: number,
 ): string {
   const [never, later] = WORDS[reason];
@@ -135,7 +135,7 @@ export function describeAbsence(
  * unknown.
  */
 export function absentSinceSeconds(
-  { sinceUs }: Pick<Absence, 'sinceUs'>,
+  { sinceUs }: Pick<SourceAbsence, 'sinceUs'>,
   beganAtUs: number | undefined,
 ): number | undefined {
   return sinceUs === undefined || beganAtUs === undefined ? undefined : Math.max(0, sinceUs - beganAtUs) / 1e6;

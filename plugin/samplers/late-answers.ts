@@ -1,6 +1,6 @@
 /** Limits the time and the size of other programs' answers. */
 
-import { Absent } from './absence.ts';
+import { SourceAbsentError } from './absence.ts';
 
 interface Destroyable {
   destroy(error: Error): unknown;
@@ -12,7 +12,7 @@ interface Destroyable {
  * Destroys a request with `ETIMEDOUT` if it is not complete in time. An idle timeout would not suffice, because an
  * answer may send a byte every second forever.
  */
-export function limitTime(request: Destroyable, timeoutMs: number): void {
+export function destroyAfter(request: Destroyable, timeoutMs: number): void {
   const late = Object.assign(new Error(`no answer within ${timeoutMs} ms`), { code: 'ETIMEDOUT' });
   const timer = setTimeout(() => request.destroy(late), timeoutMs);
   request.once('close', () => clearTimeout(timer));
@@ -24,7 +24,7 @@ export function limitTime(request: Destroyable, timeoutMs: number): void {
  * Returns the first bytes of a body as text. If the connection breaks, returns the bytes received so far. Never
  * rejects.
  */
-export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
+export async function bodyBeginning(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   try {
@@ -39,7 +39,7 @@ export async function beginningOf(body: AsyncIterable<Uint8Array> | [], maxBytes
   return Buffer.concat(chunks).toString('utf8', 0, maxBytes);
 }
 
-export class Late extends Absent {
+export class TimeLimitError extends SourceAbsentError {
   constructor(timeoutMs: number) {
     super('unanswered', `no answer within ${timeoutMs} ms`);
   }
@@ -49,9 +49,9 @@ export class Late extends Absent {
  * Waits for a promise with a time limit.
  * @throws Late after the time limit; a later result or error is ignored
  */
-export async function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
+export async function withTimeLimit<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Late(timeoutMs)), timeoutMs);
+  const timer = setTimeout(() => reject(new TimeLimitError(timeoutMs)), timeoutMs);
   try {
     return await Promise.race([promise, late]);
   } finally {

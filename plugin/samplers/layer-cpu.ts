@@ -3,10 +3,10 @@
 import type { CpuReading } from '../../protocol/wire/events.ts';
 import type { Layer } from './layers/layer.ts';
 import { CpuIncrements } from './processes/cpu-increments.ts';
-import { isAlive, isHidden, type ProcessReading } from './processes/proc.ts';
+import { isHidden, isProcessAlive, type ProcessReading } from './processes/proc.ts';
 import type { LayerPids } from './processes/process-memory.ts';
-import { readMeasure, valuesOf } from './reading.ts';
-import type { Inputs } from './sampler-inputs.ts';
+import { knownValues, readLayerFigure } from './reading.ts';
+import type { SamplerInputs } from './sampler-inputs.ts';
 
 /** CPU time of a layer, and `idleUs` if the layer has its own cores, such as the whole machine. */
 type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
@@ -30,7 +30,7 @@ export class LayerCpu {
   }
 
   add(pids: LayerPids, processes: Map<number, ProcessReading>): void {
-    const increments = this.#increments.add(processes, (pid, startedAtUs) => !isAlive({ pid, startedAtUs }));
+    const increments = this.#increments.add(processes, (pid, startedAtUs) => !isProcessAlive({ pid, startedAtUs }));
     for (const { id, isProcesses } of this.#layers) {
       const own = isProcesses ? (pids[id] ?? []) : [];
       const read = own.flatMap((pid) => increments.get(pid) ?? []);
@@ -44,11 +44,11 @@ export class LayerCpu {
   }
 
   /** Returns the CPU time by layer. For processes, this is the total of all `add` calls. Never rejects. */
-  async uses(inputs: Inputs): Promise<Record<string, CpuUse>> {
+  async uses(inputs: SamplerInputs): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const layer of this.#layers) {
-      const read = (measure: string) => readMeasure(layer, measure, inputs);
-      const { busyUs = this.#totalUs.get(layer.id), idleUs } = valuesOf({
+      const read = (measure: string) => readLayerFigure(layer, measure, inputs);
+      const { busyUs = this.#totalUs.get(layer.id), idleUs } = knownValues({
         ...(!this.#totalUs.has(layer.id) && { busyUs: await read('cpuUs') }),
         ...(layer.hasCpu && { idleUs: await read('idleUs') }),
       });

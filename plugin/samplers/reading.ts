@@ -1,19 +1,23 @@
 /** Readings of layers. Each reading is a value with its source, or the reason why the value is absent. */
-import { type Absence, absenceOf, NotInRun } from './absence.ts';
+import { absenceOf, NotInRunError, type SourceAbsence } from './absence.ts';
 import type { Layer } from './layers/layer.ts';
-import type { Inputs } from './sampler-inputs.ts';
+import type { SamplerInputs } from './sampler-inputs.ts';
 
 /** `value`: bytes, microseconds of CPU time, or a count. */
-export type Reading = { value: number; source: string } | { absent: Absence };
+export type FigureReading = { value: number; source: string } | { absent: SourceAbsence };
 
 /** Readings by figure id: `workerRss`, `kernelTcp`, … */
-export type Readings = Record<string, Reading>;
+export type FigureReadings = Record<string, FigureReading>;
 
 /**
  * Reads a measure from the first source of the layer that can read it. Never rejects.
  * @returns the value; without any, the reason of the last source that is part of the run, or else of the first source
  */
-export async function readMeasure({ sources }: Layer, measure: string, inputs: Inputs): Promise<Reading> {
+export async function readLayerFigure(
+  { sources }: Layer,
+  measure: string,
+  inputs: SamplerInputs,
+): Promise<FigureReading> {
   const reasons: unknown[] = [];
   for (const { name, measures } of sources) {
     try {
@@ -23,14 +27,17 @@ export async function readMeasure({ sources }: Layer, measure: string, inputs: I
       reasons.push(reason);
     }
   }
-  return { absent: absenceOf(reasons.findLast((reason) => !(reason instanceof NotInRun)) ?? reasons[0]) };
+  return { absent: absenceOf(reasons.findLast((reason) => !(reason instanceof NotInRunError)) ?? reasons[0]) };
 }
 
 /**
  * Returns the layer's values for a row of the time series, all from one source; empty if no source has any. Never
  * rejects.
  */
-export async function readSample({ sources, sampled = [] }: Layer, inputs: Inputs): Promise<Record<string, number>> {
+export async function readLayerSample(
+  { sources, sampled = [] }: Layer,
+  inputs: SamplerInputs,
+): Promise<Record<string, number>> {
   for (const { measures } of sources) {
     const read = sampled.map(async (key) => [key, await measures[key]?.(inputs)] as const);
     const values = (await Promise.allSettled(read)).flatMap((outcome) =>
@@ -43,21 +50,21 @@ export async function readSample({ sources, sampled = [] }: Layer, inputs: Input
 }
 
 /** Returns the known values by figure id. */
-export function valuesOf(readings: Readings): Record<string, number> {
+export function knownValues(readings: FigureReadings): Record<string, number> {
   return mapReadings(readings, (reading) => ('value' in reading ? reading.value : undefined));
 }
 
 /** Returns the sources of the known values by figure id. */
-export function sourcesOf(readings: Readings): Record<string, string> {
+export function sourcesOfReadings(readings: FigureReadings): Record<string, string> {
   return mapReadings(readings, (reading) => ('source' in reading ? reading.source : undefined));
 }
 
 /** Returns the reasons of absent values by figure id. */
-export function absencesOf(readings: Readings): Record<string, string> {
+export function absencesOfReadings(readings: FigureReadings): Record<string, string> {
   return mapReadings(readings, (reading) => ('absent' in reading ? reading.absent.detail : undefined));
 }
 
-function mapReadings<T>(readings: Readings, of: (reading: Reading) => T | undefined): Record<string, T> {
+function mapReadings<T>(readings: FigureReadings, of: (reading: FigureReading) => T | undefined): Record<string, T> {
   const entries = Object.entries(readings).map(([id, reading]) => [id, of(reading)] as const);
   return Object.fromEntries(entries.flatMap(([id, value]) => (value === undefined ? [] : [[id, value]])));
 }

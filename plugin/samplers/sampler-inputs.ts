@@ -3,7 +3,7 @@
  */
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import type { InspectedRuntime } from '../../protocol/documents/server-runtimes.ts';
-import { Absent, describeAbsence, NotInRun } from './absence.ts';
+import { describeAbsence, NotInRunError, SourceAbsentError } from './absence.ts';
 import type { ControlClients } from './control/control-workers.ts';
 import type { Inspectors } from './inspector/inspectors.ts';
 import type { ProcessReading } from './processes/proc.ts';
@@ -12,24 +12,24 @@ import type { PageTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis-sampler.ts';
 
 /** Connections through which a run reads figures. Their owner closes them. */
-export interface Readers {
+export interface FigureReaders {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
   inspectors?: Pick<Inspectors, 'memory' | 'runtime'> | undefined;
   prometheus?: Record<string, Pick<PageTargets, 'read' | 'failures'>>;
 }
 
-export type Inputs = ReturnType<typeof openInputs>;
+export type SamplerInputs = ReturnType<typeof createSamplerInputs>;
 
 /**
  * Returns functions that request the answers. Each function rejects with the reason if the answer is missing.
  * @param pids processes by layer
  * @param processes readings of all these processes
  */
-export function openInputs(
+export function createSamplerInputs(
   pids: LayerPids,
   processes: Map<number, ProcessReading>,
-  { redis, workers, inspectors, prometheus = {} }: Readers,
+  { redis, workers, inspectors, prometheus = {} }: FigureReaders,
 ) {
   const pages = Object.fromEntries(
     Object.entries(prometheus).map(([layer, targets]) => [layer, onlyOnce(() => targets.read())]),
@@ -43,7 +43,7 @@ export function openInputs(
       const reading = await reader.read();
       if (reading) return reading;
       const absence = given(reader.absence, 'no Redis in this run');
-      throw new Absent(absence.reason, describeAbsence(reader.name, absence), absence);
+      throw new SourceAbsentError(absence.reason, describeAbsence(reader.name, absence), absence);
     }),
     stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
     /**
@@ -52,7 +52,7 @@ export function openInputs(
      */
     inspected: async (runtime: InspectedRuntime) => {
       const reader = given(inspectors, 'no inspector in this run');
-      if (reader.runtime !== runtime) throw new NotInRun('its processes have another runtime');
+      if (reader.runtime !== runtime) throw new NotInRunError('its processes have another runtime');
       return inspected();
     },
     resources: onlyOnce(async () => given(workers, NO_CONTROL).resources()),
@@ -65,5 +65,5 @@ const NO_CONTROL = 'no control connection to the workers';
 
 function given<T>(reader: T | undefined, why: string): T {
   if (reader) return reader;
-  throw new NotInRun(why);
+  throw new NotInRunError(why);
 }

@@ -9,7 +9,7 @@ import { readSwap, type SwapReading } from '../../protocol/base/machine/kernel.t
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { absenceOf } from './absence.ts';
-import { Late, within } from './late-answers.ts';
+import { TimeLimitError, withTimeLimit } from './late-answers.ts';
 import { type CpuPoint, cpuPercent, LayerCpu } from './layer-cpu.ts';
 import { LAYERS } from './layers/index.ts';
 import type { Layer } from './layers/layer.ts';
@@ -18,11 +18,11 @@ import { readProcesses } from './processes/proc.ts';
 import { type LayerPids, SharedPages } from './processes/process-memory.ts';
 import { ProcessSeries } from './processes/process-series.ts';
 import type { PagesReading } from './prometheus/page.ts';
-import { type Readings, readMeasure, readSample, valuesOf } from './reading.ts';
+import { type FigureReadings, knownValues, readLayerFigure, readLayerSample } from './reading.ts';
 import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
-import { type Inputs, openInputs, type Readers } from './sampler-inputs.ts';
+import { createSamplerInputs, type FigureReaders, type SamplerInputs } from './sampler-inputs.ts';
 
-export interface SamplerSources extends Readers {
+export interface SamplerSources extends FigureReaders {
   /** Called for every sample, because workers restart and fleet processes may start late. */
   pids(): LayerPids | Promise<LayerPids>;
   machine?: Pick<MachineWatch, 'tick'>;
@@ -34,7 +34,7 @@ export interface SamplerSources extends Readers {
   layers?: readonly Layer[];
 }
 
-type Pages = NonNullable<Readers['prometheus']>[string];
+type Pages = NonNullable<FigureReaders['prometheus']>[string];
 type SamplerHealth = NonNullable<Result['sampling']>;
 
 /** Maximum share of the time that reading PSS may take. The PSS of larger processes is read less often. */
@@ -96,14 +96,14 @@ export class Sampler {
   }
 
   /** Reads all memory figures. Reading the PSS of large processes takes some milliseconds. Never rejects. */
-  async reading(): Promise<Readings> {
+  async reading(): Promise<FigureReadings> {
     const { pids, processes } = await this.#readProcesses(true);
-    const inputs = openInputs(pids, processes, this.#sources);
+    const inputs = createSamplerInputs(pids, processes, this.#sources);
     const readings = await this.#read(
       this.layers.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure }))),
       inputs,
     );
-    const bytes = valuesOf(readings);
+    const bytes = knownValues(readings);
     for (const { id, isProcesses } of this.layers) {
       const isElsewhere = isProcesses && (pids[id] ?? []).length === 0;
       if (isElsewhere) this.#shared.noteReported(id, bytes[`${id}Rss`], bytes[`${id}Pss`]);
@@ -115,14 +115,14 @@ export class Sampler {
   async counts(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#readProcesses(false);
     const all = this.layers.flatMap((layer) => (layer.counts ?? []).map((count) => ({ layer, ...count })));
-    return valuesOf(await this.#read(all, openInputs(pids, processes, this.#sources)));
+    return knownValues(await this.#read(all, createSamplerInputs(pids, processes, this.#sources)));
   }
 
-  async #read(all: { id: string; layer: Layer; measure: string }[], inputs: Inputs): Promise<Readings> {
+  async #read(all: { id: string; layer: Layer; measure: string }[], inputs: SamplerInputs): Promise<FigureReadings> {
     const { notShared } = this.#sources;
     const readings = all.map(async ({ id, layer, measure }) => {
       const isUnshared = layer.belongsTo === 'machine' && notShared !== undefined;
-      const reading = isUnshared ? { absent: absenceOf(notShared) } : await readMeasure(layer, measure, inputs);
+      const reading = isUnshared ? { absent: absenceOf(notShared) } : await readLayerFigure(layer, measure, inputs);
       return [id, reading] as const;
     });
     return Object.fromEntries(await Promise.all(readings));
@@ -134,7 +134,7 @@ export class Sampler {
    */
   async cpu(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#readProcesses(false);
-    const uses = await this.#cpu.uses(openInputs(pids, processes, this.#sources));
+    const uses = await this.#cpu.uses(createSamplerInputs(pids, processes, this.#sources));
     return Object.fromEntries(Object.entries(uses).map(([layer, { busyUs }]) => [layer, busyUs]));
   }
 
@@ -201,9 +201,9 @@ export class Sampler {
     const { pids, processes, atMs } = await this.#readProcesses(pss);
     const t = Math.round(atMs - this.#startMs) / 1000;
     const connections = this.#sources.connections();
-    const inputs = openInputs(pids, processes, this.#timelyReaders());
+    const inputs = createSamplerInputs(pids, processes, this.#timelyReaders());
     const machine = this.#sources.machine?.tick();
-    const sampled = this.layers.map((layer) => readSample(layer, inputs));
+    const sampled = this.layers.map((layer) => readLayerSample(layer, inputs));
     this.#workers.add(t, pids.worker ?? [], processes);
     if (pss) this.#pssDueMs = atMs + (performance.now() - atMs) / PSS_SHARE;
 
@@ -226,7 +226,7 @@ export class Sampler {
   /**
    * Sources for a row. A source that does not answer within the interval is missing in the row, and does not delay it.
    */
-  #timelyReaders(): Readers {
+  #timelyReaders(): FigureReaders {
     const { workers, prometheus = {} } = this.#sources;
     const pages = Object.entries(prometheus).map(([layer, targets]) => {
       return [layer, { failures: 0, read: () => this.#pageInTime(layer, targets) }] as const;
@@ -244,10 +244,10 @@ export class Sampler {
   async #pageInTime(layer: string, pages: Pages): Promise<PagesReading> {
     const reading = getOrAdd(this.#pages, layer, () => pages.read().finally(() => this.#pages.delete(layer)));
     try {
-      return await within(reading, this.#intervalMs * PAGE_SHARE);
+      return await withTimeLimit(reading, this.#intervalMs * PAGE_SHARE);
     } catch (error) {
       // Other failures are counted by the reader of the metrics page.
-      if (error instanceof Late) this.#failures.prometheus++;
+      if (error instanceof TimeLimitError) this.#failures.prometheus++;
       throw error;
     }
   }

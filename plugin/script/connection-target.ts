@@ -4,7 +4,7 @@
  */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { Flow } from './load/flow.ts';
-import { changesOf } from './options/connect-options.ts';
+import { connectionDifferences } from './options/connect-options.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 
 export interface ConnectionTarget extends ConnectionOptions {
@@ -17,5 +17,5 @@ export interface ConnectionTarget extends ConnectionOptions {
  * @param flow flow whose connection options are applied, too
  */
 export function connectionTargetOf({ connection, baseNamespace }: EngineOptions, flow?: Flow): ConnectionTarget {
-  return { ...connection, ...changesOf(connection, flow?.connect ?? []), namespace: baseNamespace || '/' };
+  return { ...connection, ...connectionDifferences(connection, flow?.connect ?? []), namespace: baseNamespace || '/' };
 }

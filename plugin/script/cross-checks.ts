@@ -1,5 +1,5 @@
 /** Checks of settings against each other. Each setting has already been validated alone. */
-import { formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
+import { formatPath, type InputProblem, type ProblemPath } from '../../protocol/base/problems.ts';
 import { isStackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { Flow } from './load/flow.ts';
 import { arrivalsOf, phasesOfShare } from './load/phases.ts';
@@ -7,7 +7,7 @@ import type { EngineOptions } from './options/engine-options.ts';
 import type { Environment, RunOptions } from './options/plugin-options.ts';
 import { hasSources } from './options/worker-sources.ts';
 import { STEPS_SECONDS } from './scenarios.ts';
-import { ENGINE, engineNameOf, PLUGIN, type Script } from './script.ts';
+import { ENGINE_NAME, engineNameOf, PLUGIN_NAME, type Script } from './script.ts';
 
 /** Settings that have been validated one by one. */
 interface ValidSettings {
@@ -24,9 +24,9 @@ interface ValidSettings {
   hasStack: boolean;
 }
 
-type Rule = [at: Path, isWrong: boolean | undefined, message: string];
+type Rule = [at: ProblemPath, isWrong: boolean | undefined, message: string];
 
-export function crossProblems(settings: ValidSettings): Problem[] {
+export function findOptionConflicts(settings: ValidSettings): InputProblem[] {
   const rules = [...engineRules(settings), ...stackRules(settings), ...optionRules(settings)];
   rules.push(...faultRules(settings), ...overTimeRules(settings));
   return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
@@ -34,15 +34,15 @@ export function crossProblems(settings: ValidSettings): Problem[] {
 
 /** Engines whose Socket.IO connections this engine does not count. */
 const SOCKETIO_ENGINES = ['socketio', 'socketio-v3'];
-const NO_STACK = `write config.plugins.${PLUGIN}.stack: {} to measure that`;
-const option = (...path: string[]): Path => ['config', 'plugins', PLUGIN, ...path];
-const variable = (name: keyof Environment): Path => ['environment variable', name];
+const NO_STACK = `write config.plugins.${PLUGIN_NAME}.stack: {} to measure that`;
+const option = (...path: string[]): ProblemPath => ['config', 'plugins', PLUGIN_NAME, ...path];
+const variable = (name: keyof Environment): ProblemPath => ['environment variable', name];
 
 function engineRules({ script, variables, options, engine, otherEngines }: ValidSettings): Rule[] {
   const { TRANSPORTS, COMPRESSION } = variables;
   const { rooms, delivery, fault, overTime } = options;
-  const isOther = engine !== ENGINE;
-  const onlyThisEngine = `only engine ${ENGINE} supports this`;
+  const isOther = engine !== ENGINE_NAME;
+  const onlyThisEngine = `only engine ${ENGINE_NAME} supports this`;
   const uncounted = otherEngines.find((name) => isOther || SOCKETIO_ENGINES.includes(name));
   const place = script.scenarios?.findIndex((scenario) => engineNameOf(scenario, script) === uncounted) ?? 0;
   return [
@@ -52,8 +52,10 @@ function engineRules({ script, variables, options, engine, otherEngines }: Valid
     [
       ['config', 'engines'],
       // Artillery creates the engines in `config.engines` for `before`, so this engine must be listed there.
-      !isOther && script.config.engines?.[ENGINE] === undefined && JSON.stringify(script.before)?.includes('"capture"'),
-      `write ${ENGINE}: {} there, so that the run's own clients get what \`before\` captures`,
+      !isOther &&
+        script.config.engines?.[ENGINE_NAME] === undefined &&
+        JSON.stringify(script.before)?.includes('"capture"'),
+      `write ${ENGINE_NAME}: {} there, so that the run's own clients get what \`before\` captures`,
     ],
     [option('delivery'), isOther && delivery !== undefined, onlyThisEngine],
     [option('fault'), isOther && fault !== undefined, onlyThisEngine],
@@ -62,8 +64,8 @@ function engineRules({ script, variables, options, engine, otherEngines }: Valid
       ['scenarios', place, 'engine'],
       uncounted !== undefined,
       isOther
-        ? `${uncounted} beside ${engine}: only ${ENGINE} can be measured beside other engines`
-        : `its connections would be in no account: write engine: ${ENGINE}`,
+        ? `${uncounted} beside ${engine}: only ${ENGINE_NAME} can be measured beside other engines`
+        : `its connections would be in no account: write engine: ${ENGINE_NAME}`,
     ],
   ];
 }
@@ -138,7 +140,7 @@ function optionRules({ script, options, engine, flows, hasStack }: ValidSettings
     ],
     [
       option('counts'),
-      counts !== undefined && (engine !== ENGINE || !flows.every(({ holds }) => holds)),
+      counts !== undefined && (engine !== ENGINE_NAME || !flows.every(({ holds }) => holds)),
       'connections must stay while copies are counted: end every flow with `hold: true`',
     ],
     [option('clients'), clients !== undefined && !named, `no scenario has the name ${clients}`],
@@ -154,7 +156,7 @@ function faultRules({ engineOptions, flows, options }: ValidSettings): Rule[] {
     [
       option('fault'),
       engineOptions.reconnection === undefined,
-      `dropped connections would not reconnect: write config.engines.${ENGINE}.reconnection: true`,
+      `dropped connections would not reconnect: write config.engines.${ENGINE_NAME}.reconnection: true`,
     ],
     [option('fault'), overTime !== undefined, 'not with `overTime`, whose virtual users leave by themselves'],
     [option('fault'), delivery !== undefined, 'not with `delivery`: its publishers would drop, too'],
@@ -179,7 +181,7 @@ function faultRules({ engineOptions, flows, options }: ValidSettings): Rule[] {
  */
 function overTimeRules({ script, options, variables, flows }: ValidSettings): Rule[] {
   // Only options that the user has written are checked, because defaults never conflict.
-  const given = (script.config.plugins?.[PLUGIN] ?? {}) as Record<string, unknown>;
+  const given = (script.config.plugins?.[PLUGIN_NAME] ?? {}) as Record<string, unknown>;
   const isSet = (name: keyof Environment) => variables[name] !== undefined;
   if (given.overTime === undefined) {
     const only = 'only for scenarios with the option `overTime`';

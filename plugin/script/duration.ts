@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { Rewrite } from '../../protocol/base/problems.ts';
+import type { ScriptRewrite } from '../../protocol/base/problems.ts';
 
 /** Time units of the package `ms`, which Artillery uses, with their milliseconds. */
 const UNITS: [RegExp, number][] = [
@@ -31,7 +31,7 @@ export const durationSchema = z
 const MILLISECONDS_FROM = 1000;
 
 /** Rewrites a number to a duration in milliseconds, such as `5000ms`. */
-const inMilliseconds: Rewrite = (owner, key) => ({ owner: { ...owner, [key]: `${owner[key]}ms` } });
+const inMilliseconds: ScriptRewrite = (owner, key) => ({ owner: { ...owner, [key]: `${owner[key]}ms` } });
 
 /** Schema of a time-out. Refuses large numbers, because they are probably milliseconds, as in other programs. */
 export const timeoutSchema = z

@@ -1,13 +1,13 @@
 /** Thresholds of Artillery's plugin `ensure`. */
-import type { Metric } from '../../protocol/base/metric.ts';
-import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
+import type { MetricDefinition } from '../../protocol/base/metric.ts';
+import { didYouMean, formatPath, type InputProblem, type ProblemPath } from '../../protocol/base/problems.ts';
 import type { Script } from './script.ts';
 
 /**
  * Returns the settings of the plugin `ensure`, and their path in the script: `config.ensure`, or else
  * `config.plugins.ensure`. The settings are empty if both are missing.
  */
-export function ensureOf({ config }: Script): [at: Path, settings: Record<string, unknown>] {
+export function ensureSettings({ config }: Script): [at: ProblemPath, settings: Record<string, unknown>] {
   const [at, settings] = config.ensure
     ? [['config', 'ensure'], config.ensure]
     : [['config', 'plugins', 'ensure'], config.plugins?.ensure];
@@ -16,7 +16,7 @@ export function ensureOf({ config }: Script): [at: Path, settings: Record<string
 
 export function hasThresholds(script: Script): boolean {
   const isGiven = (value: unknown) => (Array.isArray(value) ? value.length > 0 : value !== null && value !== undefined);
-  return Object.values(ensureOf(script)[1]).some(isGiven);
+  return Object.values(ensureSettings(script)[1]).some(isGiven);
 }
 
 /** Matches names of metrics. They contain dots, unlike functions and operators. */
@@ -36,8 +36,8 @@ const DISCONNECTS = 'socketio.disconnect';
  * Returns thresholds on metrics that this tool does not report. `ensure` would report them as missed after the run.
  * @param metrics all metrics of the run and of the engine
  */
-export function unknownMetrics(script: Script, metrics: readonly Pick<Metric, 'name'>[]): Problem[] {
-  const [at] = ensureOf(script);
+export function unknownMetrics(script: Script, metrics: readonly Pick<MetricDefinition, 'name'>[]): InputProblem[] {
+  const [at] = ensureSettings(script);
   const names = metrics.map(({ name }) => name);
   const isKnown = (metric: string) => [...names, DISCONNECTS].some((name) => `${metric}.`.startsWith(`${name}.`));
   const isOwn = (metric: string) => didYouMean(metric.split('.')[0] as string, OWN_PREFIXES) !== '';
@@ -52,8 +52,8 @@ export function unknownMetrics(script: Script, metrics: readonly Pick<Metric, 'n
 }
 
 /** Returns the expressions in the settings of `ensure`, with their paths. */
-function expressionsIn(script: Script): (readonly [Path, string])[] {
-  const [, { thresholds, conditions }] = ensureOf(script);
+function expressionsIn(script: Script): (readonly [ProblemPath, string])[] {
+  const [, { thresholds, conditions }] = ensureSettings(script);
   return [
     ...objectsIn(thresholds).map(
       (threshold, index) => [['thresholds', index], String(Object.keys(threshold)[0] ?? '')] as const,

@@ -17,7 +17,7 @@ interface HandedOver {
   settings: Settings;
 }
 
-export function handOver(settings: Settings): void {
+export function handOverSettings(settings: Settings): void {
   const handed: HandedOver = { release: ownRelease(), settings };
   setEnvironmentData(KEY, handed as never);
 }
@@ -26,10 +26,10 @@ export function handOver(settings: Settings): void {
  * Returns the settings from the main thread.
  * @throws CapacityError VERSIONS_DIFFER if a plugin of a different build has stored them
  */
-export function handedOver(): Settings {
+export function handedOverSettings(): Settings {
   const { release = 'an older one', settings } = (getEnvironmentData(KEY) ?? {}) as unknown as Partial<HandedOver>;
   if (settings && release === ownRelease()) return settings;
-  throw versionsDiffer(PLUGIN_PACKAGE, release, ENGINE_PACKAGE);
+  throw versionsDifferError(PLUGIN_PACKAGE, release, ENGINE_PACKAGE);
 }
 
 /** Key of the variables from the script's `before`, which Artillery runs in the main thread only. */
@@ -58,7 +58,7 @@ export function variablesOfBefore(): Record<string, unknown> {
  * Returns the error for packages of different builds.
  * @param own package of this build; `name` should have the same version
  */
-export function versionsDiffer(name: string, release: string, own: string): CapacityError {
+export function versionsDifferError(name: string, release: string, own: string): CapacityError {
   return new CapacityError(
     'VERSIONS_DIFFER',
     `${name} is ${release}, and ${own} is ${ownRelease()}`,

@@ -1,29 +1,31 @@
 /**
  * Finds misspelt, misplaced and missing names of this engine and plugin. Artillery would ignore them without an error.
  */
-import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
+import { didYouMean, formatPath, type InputProblem, type ProblemPath } from '../../protocol/base/problems.ts';
 import { hasThresholds } from './ensure.ts';
 import { hintFor } from './options/hints.ts';
-import { ENGINE, PLUGIN, type Script, usesOurEngine } from './script.ts';
+import { ENGINE_NAME, PLUGIN_NAME, type Script, usesOurEngine } from './script.ts';
 
 /** Returns keys of `config` that are probably misspelt names of the engine or plugin. */
-export function misspeltNames({ config }: Script): Problem[] {
-  const lists = { engines: ENGINE, plugins: PLUGIN };
+export function misspeltNames({ config }: Script): InputProblem[] {
+  const lists = { engines: ENGINE_NAME, plugins: PLUGIN_NAME };
   const misspelt = Object.entries(lists).flatMap(([list, name]) =>
     Object.keys(config[list] ?? {}).flatMap((key) => {
       const meant = key === name ? '' : didYouMean(key, [name]);
       return meant === '' ? [] : [{ path: formatPath(['config', list, key]), message: `unknown name${meant}` }];
     }),
   );
-  const message = `write its options into config.engines.${ENGINE}`;
-  return Object.hasOwn(config, ENGINE) ? [...misspelt, { path: formatPath(['config', ENGINE]), message }] : misspelt;
+  const message = `write its options into config.engines.${ENGINE_NAME}`;
+  return Object.hasOwn(config, ENGINE_NAME)
+    ? [...misspelt, { path: formatPath(['config', ENGINE_NAME]), message }]
+    : misspelt;
 }
 
 /** Returns keys of `config` and of this engine's scenarios that nothing reads. */
-export function unreadNames(script: Script): Problem[] {
+export function unreadKeys(script: Script): InputProblem[] {
   const own = (script.scenarios ?? []).map((scenario) => (usesOurEngine(scenario, script) ? scenario : {}));
-  const unreadIn = (within: string, at: Path, keys: object) =>
-    Object.keys(keys).flatMap((key): Problem[] => {
+  const unreadIn = (within: string, at: ProblemPath, keys: object) =>
+    Object.keys(keys).flatMap((key): InputProblem[] => {
       const hint = hintFor(key, within);
       if (hint === undefined) return [];
       const { text: message, rewrite } = hint;
@@ -41,21 +43,21 @@ export function unreadNames(script: Script): Problem[] {
 /**
  * Returns missing entries of the script. Without them, Artillery would not use the engine, or not check the thresholds.
  */
-export function measuringProblems(script: Script): Problem[] {
+export function measuringProblems(script: Script): InputProblem[] {
   const { config, scenarios } = script;
-  const problems: Problem[] = [];
-  const report = (path: Path, message: string) => problems.push({ path: formatPath(path), message });
+  const problems: InputProblem[] = [];
+  const report = (path: ProblemPath, message: string) => problems.push({ path: formatPath(path), message });
   const engines = Array.isArray(scenarios) ? scenarios.map((scenario) => scenario?.engine ?? config.engine) : [];
-  const isNear = Object.keys(config.engines ?? {}).some((name) => didYouMean(name, [ENGINE]) !== '');
-  if (engines.includes(ENGINE) && !isNear) {
-    report(['config', 'engines'], `Artillery loads only engines that are listed here: write \`${ENGINE}: {}\``);
+  const isNear = Object.keys(config.engines ?? {}).some((name) => didYouMean(name, [ENGINE_NAME]) !== '');
+  if (engines.includes(ENGINE_NAME) && !isNear) {
+    report(['config', 'engines'], `Artillery loads only engines that are listed here: write \`${ENGINE_NAME}: {}\``);
   }
   for (const [index, engine] of engines.entries()) {
     const path = ['scenarios', index, 'engine'];
-    if (engine === undefined && !(engines.includes(ENGINE) && sendsHttp(scenarios?.[index]?.flow)))
-      report(path, `without it, Artillery sends HTTP requests: write \`engine: ${ENGINE}\``);
-    else if (engine !== undefined && engine !== ENGINE && didYouMean(engine, [ENGINE]))
-      report(path, `unknown engine, did you mean "${ENGINE}"?`);
+    if (engine === undefined && !(engines.includes(ENGINE_NAME) && sendsHttp(scenarios?.[index]?.flow)))
+      report(path, `without it, Artillery sends HTTP requests: write \`engine: ${ENGINE_NAME}\``);
+    else if (engine !== undefined && engine !== ENGINE_NAME && didYouMean(engine, [ENGINE_NAME]))
+      report(path, `unknown engine, did you mean "${ENGINE_NAME}"?`);
   }
   if (hasThresholds(script) && config.plugins?.ensure === undefined) {
     report(['config', 'ensure'], 'no plugin evaluates it: write `ensure: {}` into config.plugins, too');
@@ -77,5 +79,5 @@ function sendsHttp(flow: unknown): boolean {
 
 /** Returns whether the script uses the plugin. */
 export function isMeasured({ config }: Script): boolean {
-  return Object.hasOwn(config.plugins ?? {}, PLUGIN);
+  return Object.hasOwn(config.plugins ?? {}, PLUGIN_NAME);
 }

@@ -2,8 +2,8 @@
  * Refuses scripts that are too large or too deeply nested, have the wrong shape, or could change prototypes of objects.
  */
 import { z } from 'zod';
-import { check } from '../../protocol/base/problems.ts';
-import { boundProblem } from '../../protocol/base/readable-size.ts';
+import { parseWithSchema } from '../../protocol/base/problems.ts';
+import { findSizeProblem } from '../../protocol/base/readable-size.ts';
 import { InvalidSettings } from './invalid-settings.ts';
 import type { Script } from './script.ts';
 
@@ -23,8 +23,8 @@ const shape = z.looseObject({
  */
 export function requireBounds(script: Script): void {
   // The rows of CSV files in `payload` are not checked, because there can be very many.
-  const problem = boundProblem({ ...script, config: { ...script.config, payload: undefined } }, RESERVED);
+  const problem = findSizeProblem({ ...script, config: { ...script.config, payload: undefined } }, RESERVED);
   const problems = problem ? [problem] : [];
-  if (!problem) check(shape, script, [], problems);
+  if (!problem) parseWithSchema(shape, script, [], problems);
   if (problems.length > 0) throw new InvalidSettings(problems);
 }

@@ -5,13 +5,13 @@
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
 import { relative, resolve } from 'node:path';
-import { attempt } from '../../protocol/base/attempt.ts';
-import { folderOf } from './options/files.ts';
-import { environmentSchema } from './options/plugin-options.ts';
-import { PLUGIN, type Script } from './script.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
+import { scriptFolder } from './options/files.ts';
+import { runEnvironmentSchema } from './options/plugin-options.ts';
+import { PLUGIN_NAME, type Script } from './script.ts';
 
 /** Digests of the inputs by name. */
-export type Inputs = Record<string, string>;
+export type RunInputs = Record<string, string>;
 
 /** Options of the plugin that only the conductor uses. They may differ between hosts. */
 const CONDUCTOR_OPTIONS = ['control', 'layers', 'results', 'live'];
@@ -27,8 +27,8 @@ const MAX_NAME_LENGTH = 255;
  * Returns the digests of everything that a script reads.
  * @param script script from Artillery or from `readScenario`
  */
-export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
-  const folder = folderOf(script);
+export function digestRunInputs(script: Script, env: NodeJS.ProcessEnv): RunInputs {
+  const folder = scriptFolder(script);
   const { config, scenarios, before, after, _environment: environment } = script;
   const { payload, processor: _, statsInterval: __, plugins = {}, ...rest } = config;
   const quotedFolder = JSON.stringify(folder).slice(1, -1);
@@ -49,7 +49,10 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
   const paths = new Set([...filesOf(script, specs), ...named].map((name) => resolve(folder, name)));
   // A file that cannot be read has an empty digest. Artillery reports the error.
-  const files = [...paths].map((path) => [relative(folder, path), attempt(() => digestOf(readFileSync(path))) ?? '']);
+  const files = [...paths].map((path) => [
+    relative(folder, path),
+    tryOrUndefined(() => digestOf(readFileSync(path))) ?? '',
+  ]);
   const digests = [...texts, ...values].map(([name, content = '']) => [name, digestOf(content)]);
   return Object.fromEntries([...digests, ...files]);
 }
@@ -60,11 +63,11 @@ export function inputsOf(script: Script, env: NodeJS.ProcessEnv): Inputs {
  */
 export function variablesOf(texts: string[]): string[] {
   const inTemplates = texts.flatMap((text) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name = '']) => name));
-  const names = [...Object.keys(environmentSchema.shape), ...inTemplates];
+  const names = [...Object.keys(runEnvironmentSchema.shape), ...inTemplates];
   return [...new Set(names)].filter((name) => !CONDUCTOR_VARIABLE.test(name));
 }
 
-export function differences(a: Inputs, b: Inputs): string[] {
+export function differingInputs(a: RunInputs, b: RunInputs): string[] {
   return [...new Set([...Object.keys(a), ...Object.keys(b)])].filter((name) => a[name] !== b[name]);
 }
 
@@ -78,7 +81,7 @@ function comparablePlugins(plugins: Record<string, unknown>, env: NodeJS.Process
   const added = [DEFAULT_PLUGIN, ...Object.keys(JSON.parse(env.ARTILLERY_PLUGINS || '{}'))];
   const kept = Object.entries(plugins).filter(([name]) => !added.includes(name));
   return kept.map(([name, options]) => {
-    if (name !== PLUGIN) return [name, options];
+    if (name !== PLUGIN_NAME) return [name, options];
     return [name, Object.entries(options ?? {}).filter(([key]) => !CONDUCTOR_OPTIONS.includes(key))];
   });
 }
@@ -90,7 +93,7 @@ function filesOf({ config, __originalProcessor }: Script, specs: PayloadSpec[]):
 }
 
 function isFile(path: string): boolean {
-  return attempt(() => statSync(path).isFile()) ?? false;
+  return tryOrUndefined(() => statSync(path).isFile()) ?? false;
 }
 
 function stringsIn(value: unknown): string[] {

@@ -1,13 +1,19 @@
 /** Reads the scenarios of a script, and collects all their problems. */
 import type { z } from 'zod';
-import { valueAt } from '../../protocol/base/json-path.ts';
-import { check, didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
-import { addFlows, type Flow, flowOfStep, type StepTable, verbOf } from './load/flow.ts';
-import { fixedOptions, scenarioOptionsSchema } from './options/connect-options.ts';
-import { hintFor, withHints } from './options/hints.ts';
-import { filledHint } from './options/rewrites.ts';
-import { templatesIn, withScalars } from './options/written-scalars.ts';
-import { ENGINE, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
+import { valueAtPath } from '../../protocol/base/json-path.ts';
+import {
+  didYouMean,
+  formatPath,
+  type InputProblem,
+  type ProblemPath,
+  parseWithSchema,
+} from '../../protocol/base/problems.ts';
+import { combineFlows, type Flow, flowOfStep, type StepTable, stepName } from './load/flow.ts';
+import { optionsWithoutTemplates, scenarioOptionsSchema } from './options/connect-options.ts';
+import { addHints, hintFor } from './options/hints.ts';
+import { fillHintText } from './options/rewrites.ts';
+import { parseWrittenScalars, templatePaths } from './options/written-scalars.ts';
+import { ENGINE_NAME, FUNCTION_HOOKS, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 /** Estimated seconds for all steps of a flow that do not wait. */
 export const STEPS_SECONDS = 10;
@@ -21,7 +27,7 @@ interface Scenarios {
   /** Flows of the scenarios on this engine; if a third-party engine drives the load, of all scenarios. */
   flows: Flow[];
   /** Problems of the scenarios on this engine. */
-  problems: Problem[];
+  problems: InputProblem[];
 }
 
 /**
@@ -35,7 +41,7 @@ export function readScenarios(script: Script, steps: StepTable, env = process.en
   const own = scenarios.flatMap((scenario, index) =>
     usesOurEngine(scenario, script) ? [{ scenario, flow: reader.read(scenario, ['scenarios', index]) }] : [],
   );
-  const problems = [...hookProblems(script), ...withHints(reader.problems)];
+  const problems = [...hookProblems(script), ...addHints(reader.problems)];
   // Artillery never runs scenarios of weight 0.
   const used = own.filter(({ scenario }) => Number(scenario.weight) !== 0);
   if (own.length > 0) return { flows: (used.length > 0 ? used : own).map(({ flow }) => flow), problems };
@@ -44,30 +50,30 @@ export function readScenarios(script: Script, steps: StepTable, env = process.en
 }
 
 /** Returns problems of hooks on this engine. A hook without `engine` uses HTTP, even if `config.engine` is set. */
-function hookProblems(script: Script): Problem[] {
+function hookProblems(script: Script): InputProblem[] {
   return (['before', 'after'] as const)
-    .filter((hook) => script[hook]?.engine === ENGINE)
+    .filter((hook) => script[hook]?.engine === ENGINE_NAME)
     .map((hook) => ({
       path: formatPath([hook, 'engine']),
-      message: `${ENGINE} cannot run in hooks, which Artillery runs in its main thread; use engine: http there`,
+      message: `${ENGINE_NAME} cannot run in hooks, which Artillery runs in its main thread; use engine: http there`,
     }));
 }
 
 function readerOf(steps: StepTable, { processor, variables }: Script['config'], env: NodeJS.ProcessEnv) {
   const fill = fillerOf(variables, env);
-  const problems: Problem[] = [];
-  const report = (at: Path, message: string) => void problems.push({ path: formatPath(at), message, at });
+  const problems: InputProblem[] = [];
+  const report = (at: ProblemPath, message: string) => void problems.push({ path: formatPath(at), message, at });
 
-  function read(scenario: Scenario, at: Path): Flow {
+  function read(scenario: Scenario, at: ProblemPath): Flow {
     for (const hook of FUNCTION_HOOKS) checkFunctions(scenario[hook], [...at, hook]);
     if (scenario.socketio) fillIn(scenario.socketio, scenarioOptionsSchema);
-    const options = check(scenarioOptionsSchema, scenario.socketio ?? {}, [...at, 'socketio'], problems);
+    const options = parseWithSchema(scenarioOptionsSchema, scenario.socketio ?? {}, [...at, 'socketio'], problems);
     if (!Array.isArray(scenario.flow)) report([...at, 'flow'], 'expected a list of steps');
     const flow = readSteps(scenario.flow, [...at, 'flow'], true);
     return {
       ...flow,
       staySeconds: flow.staySeconds + STEPS_SECONDS,
-      connect: [fixedOptions(options ?? {}), ...flow.connect],
+      connect: [optionsWithoutTemplates(options ?? {}), ...flow.connect],
     };
   }
 
@@ -76,37 +82,37 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
    * @param flattens whether lists are allowed among the steps, as YAML references produce them; Artillery flattens one
    * level
    */
-  function readSteps(given: unknown, at: Path, flattens: boolean): Flow {
-    if (!Array.isArray(given)) return addFlows([]);
+  function readSteps(given: unknown, at: ProblemPath, flattens: boolean): Flow {
+    if (!Array.isArray(given)) return combineFlows([]);
     const flows = given.map((step, index) =>
       flattens && Array.isArray(step) ? readSteps(step, [...at, index], false) : readStep(step, [...at, index]),
     );
-    return addFlows(flows);
+    return combineFlows(flows);
   }
 
-  function readStep(step: unknown, at: Path): Flow {
-    const kind = steps[verbOf(step, steps) ?? ''];
+  function readStep(step: unknown, at: ProblemPath): Flow {
+    const kind = steps[stepName(step, steps) ?? ''];
     if (!kind) {
       problems.push({ path: formatPath(at), ...unknownStep(step, at, steps) });
-      return addFlows([]);
+      return combineFlows([]);
     }
     const fields = step as Record<string, unknown>;
     fillIn(fields, kind.schema);
-    const unfilled = templatesIn(kind.schema, step);
-    for (const path of unfilled) report([...at, ...(path as Path)], ONE_VALUE);
-    const spec = unfilled.length > 0 ? undefined : check(kind.schema, step, at, problems);
+    const unfilled = templatePaths(kind.schema, step);
+    for (const path of unfilled) report([...at, ...(path as ProblemPath)], ONE_VALUE);
+    const spec = unfilled.length > 0 ? undefined : parseWithSchema(kind.schema, step, at, problems);
     const { childrenKey = '', functionKeys = [] } = kind;
     const inside = readSteps(fields[childrenKey], [...at, childrenKey], false);
-    for (const key of functionKeys) checkFunctions(valueAt(fields, key.split('.')), [...at, ...key.split('.')]);
-    return spec === undefined ? addFlows([]) : flowOfStep(kind, spec, inside);
+    for (const key of functionKeys) checkFunctions(valueAtPath(fields, key.split('.')), [...at, ...key.split('.')]);
+    return spec === undefined ? combineFlows([]) : flowOfStep(kind, spec, inside);
   }
 
   /** Fills templates in the step itself, because the step is read again when the flow runs. */
   function fillIn(fields: object, schema: z.ZodType): void {
-    Object.assign(fields, withScalars(schema, fields, fill));
+    Object.assign(fields, parseWrittenScalars(schema, fields, fill));
   }
 
-  function checkFunctions(names: unknown, at: Path): void {
+  function checkFunctions(names: unknown, at: ProblemPath): void {
     for (const name of [names ?? []].flat()) {
       if (typeof name !== 'string') continue;
       if (processor === undefined) report(at, `function "${name}" needs a config.processor`);
@@ -136,7 +142,7 @@ function fillerOf(variables: unknown, env: NodeJS.ProcessEnv): (text: string) =>
   return (text) => text.replace(TEMPLATE, (template, name) => String(fixedValue(name) ?? template));
 }
 
-function unknownStep(step: unknown, at: Path, steps: StepTable): Omit<Problem, 'path'> {
+function unknownStep(step: unknown, at: ProblemPath, steps: StepTable): Omit<InputProblem, 'path'> {
   const example = 'expected a step such as {think: 1}, not';
   if (typeof step !== 'object' || step === null || Array.isArray(step)) {
     const message = `${example} ${Array.isArray(step) ? 'a list' : step === null ? 'nothing' : `a ${typeof step}`}`;
@@ -150,7 +156,7 @@ function unknownStep(step: unknown, at: Path, steps: StepTable): Omit<Problem, '
   const key = keys.find((name) => hintFor(name, 'step') !== undefined) ?? keys[0];
   if (key === undefined) return { message: `${example} {}`, at };
   const hint = hintFor(key, 'step');
-  const meant = hint ? `: ${filledHint(hint, Object(step)[key])}` : didYouMean(key, Object.keys(steps));
+  const meant = hint ? `: ${fillHintText(hint, Object(step)[key])}` : didYouMean(key, Object.keys(steps));
   return {
     message: `unknown step "${key}"${meant}`,
     at: [...at, key],

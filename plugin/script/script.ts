@@ -1,9 +1,9 @@
 /** The parts of an Artillery script that this tool reads. Artillery publishes no types for them. */
 
 /** Name of the engine in `config.engines` and in the key `engine` of a scenario. */
-export const ENGINE = 'socketio-capacity';
+export const ENGINE_NAME = 'socketio-capacity';
 /** Name of the plugin in `config.plugins`. */
-export const PLUGIN = 'socketio-capacity';
+export const PLUGIN_NAME = 'socketio-capacity';
 
 export interface Script {
   config: {
@@ -56,7 +56,7 @@ export function engineNameOf(scenario: Scenario, { config }: Script): string {
 }
 
 export function usesOurEngine(scenario: Scenario, script: Script): boolean {
-  return engineNameOf(scenario, script) === ENGINE;
+  return engineNameOf(scenario, script) === ENGINE_NAME;
 }
 
 /** Returns the names of the engines that run scenarios. Artillery never chooses a scenario of weight 0. */

@@ -1,19 +1,19 @@
 /** Registers the secrets of a script. This thread masks them in all later output. */
-import { knowSecrets } from '../../protocol/base/secrets/known-secrets.ts';
-import { secretsIn } from '../../protocol/base/secrets/masked-values.ts';
+import { setKnownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
+import { collectScriptSecrets } from '../../protocol/base/secrets/masked-values.ts';
 import type { Script } from './script.ts';
 
 /** Environment variables that are credentials or may contain one. */
 const VARIABLES = ['TARGET', 'REDIS_URL', 'CAPACITY_CONTROL', 'CAPACITY_TOKEN'] as const;
 
 /** Must be called in every thread that receives a script: in the main thread and in each worker. */
-export function knowSecretsOf({ config, scenarios, before, after }: Script, env: NodeJS.ProcessEnv): void {
+export function setSecretsOfScript({ config, scenarios, before, after }: Script, env: NodeJS.ProcessEnv): void {
   const variables = Object.fromEntries(VARIABLES.map((name) => [name, env[name] ?? '']));
   const flows = [...(scenarios ?? []), before, after].map((flow) => ({ flow }));
   const [, token] = /#([\w-]+)\./.exec(env.CAPACITY_CONDUCTOR ?? '') ?? [];
   // The payload is not searched, because it can have very many rows.
   const { payload: _, ...options } = config;
-  const { credentials, values } = secretsIn({ options, flows, variables }, env);
+  const { credentials, values } = collectScriptSecrets({ options, flows, variables }, env);
   if (token !== undefined) credentials.add(token);
-  knowSecrets({ credentials, values });
+  setKnownSecrets({ credentials, values });
 }

@@ -2,33 +2,33 @@
  * Reads the settings of a scenario for the run, the doctor and the engines. Environment variables take precedence over
  * some options, so the same scenario works with another target, rate, hold time or number of broadcasts.
  */
-import { check, type Problem } from '../../protocol/base/problems.ts';
+import { type InputProblem, parseWithSchema } from '../../protocol/base/problems.ts';
 import type { TlsOptions } from '../../protocol/wire/connection.ts';
 import { type ConnectionTarget, connectionTargetOf } from './connection-target.ts';
-import { crossProblems } from './cross-checks.ts';
+import { findOptionConflicts } from './cross-checks.ts';
 import { InvalidSettings } from './invalid-settings.ts';
 import type { StepTable } from './load/flow.ts';
-import { type Load, loadOf } from './load/load.ts';
+import { type ScenarioLoad, scenarioLoadOf } from './load/load.ts';
 import { type Phase, phasesSchema, resizedPhases, totalSeconds } from './load/phases.ts';
-import { type Share, sharedPhases, WHOLE } from './load/shares.ts';
-import { misspeltNames, unreadNames } from './misspelt-names.ts';
+import { type HostShare, phasesOfHost, WHOLE_LOAD } from './load/shares.ts';
+import { misspeltNames, unreadKeys } from './misspelt-names.ts';
 import { checkConfig } from './options/check-config.ts';
 import type { DeliveryOptions } from './options/delivery-options.ts';
 import { type EngineOptions, parseEngineOptions, withKnownOptions } from './options/engine-options.ts';
-import { folderOf, readTlsFiles } from './options/files.ts';
+import { readTlsFiles, scriptFolder } from './options/files.ts';
 import {
   type Environment,
-  optionsSchema,
   type PluginOptions,
+  pluginOptionsSchema,
   type RunOptions,
-  readVariables,
+  readRunEnvironment,
   withVariables,
 } from './options/plugin-options.ts';
 import { hasSources, type WorkerSources } from './options/worker-sources.ts';
 import { requireBounds } from './required-bounds.ts';
 import { readScenarios } from './scenarios.ts';
-import { ENGINE, enginesOf, PLUGIN, type Script } from './script.ts';
-import { knowSecretsOf } from './secrets.ts';
+import { ENGINE_NAME, enginesOf, PLUGIN_NAME, type Script } from './script.ts';
+import { setSecretsOfScript } from './secrets.ts';
 import { unfilledTemplates } from './unfilled-templates.ts';
 
 /**
@@ -41,7 +41,7 @@ const EXTERNAL_ENGINE = 'socketio-v3';
 const HOST = '127.0.0.1';
 
 /** Settings of an event that the server sends itself and the run counts. */
-export interface Delivery extends DeliveryOptions {
+export interface OwnEventDelivery extends DeliveryOptions {
   /** Seconds during which the run publishes; without `publish`, seconds during which it listens. */
   seconds: number;
 }
@@ -60,9 +60,9 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   tls: boolean;
   /** Phases with times in seconds. `RATE` has been applied if it is set. */
   phases: Phase[];
-  load: Load;
+  load: ScenarioLoad;
   /** Event to count in place of the tool's broadcasts; undefined if the run publishes those, or counts nothing. */
-  delivery: Delivery | undefined;
+  delivery: OwnEventDelivery | undefined;
   /** Connection options of the load, of the run's own receivers and of checks. */
   connection: ConnectionTarget;
   /** Settings of the workers' control ports; undefined if the server has none. */
@@ -79,7 +79,7 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   /** Whether a third-party engine drives the load. */
   external: boolean;
   /** This host's share of the load. `phases` and `load` contain only this share. */
-  share: Share;
+  share: HostShare;
   /**
    * Whether all virtual users leave by themselves. The run then measures while users connect and disconnect. False with
    * the option `overTime`.
@@ -115,22 +115,27 @@ export function readSettings(
   script: Script,
   steps: StepTable,
   env: NodeJS.ProcessEnv,
-  share = WHOLE,
-  earlierProblems: Problem[] = [],
+  share = WHOLE_LOAD,
+  earlierProblems: InputProblem[] = [],
 ): Settings {
   requireBounds(script);
-  knowSecretsOf(script, env);
+  setSecretsOfScript(script, env);
   const { config } = script;
   const problems = [...misspeltNames(script), ...earlierProblems];
-  const given = checkConfig(optionsSchema, config.plugins?.[PLUGIN] ?? {}, ['config', 'plugins', PLUGIN], problems);
-  const scriptPhases = check(phasesSchema, config.phases ?? [], ['config', 'phases'], problems);
-  const variables = readVariables(env, problems);
+  const given = checkConfig(
+    pluginOptionsSchema,
+    config.plugins?.[PLUGIN_NAME] ?? {},
+    ['config', 'plugins', PLUGIN_NAME],
+    problems,
+  );
+  const scriptPhases = parseWithSchema(phasesSchema, config.phases ?? [], ['config', 'phases'], problems);
+  const variables = readRunEnvironment(env, problems);
   const { TLS: tls = false, TRANSPORTS: transports, COMPRESSION: compression, BROADCASTS } = variables;
   const options = given && withVariables(given, variables);
   const loadEngine = engineOf(script);
-  const isOwnEngine = loadEngine.engine === ENGINE;
+  const isOwnEngine = loadEngine.engine === ENGINE_NAME;
   const scenarios = readScenarios(script, steps, env);
-  if (isOwnEngine) problems.push(...scenarios.problems, ...unreadNames(script), ...unfilledTemplates(script, env));
+  if (isOwnEngine) problems.push(...scenarios.problems, ...unreadKeys(script), ...unfilledTemplates(script, env));
   const { flows } = scenarios;
   const stack = given && stackTargetOf(config.target, given, variables);
   const target = stack?.url ?? variables.TARGET ?? config.target;
@@ -140,11 +145,13 @@ export function readSettings(
   });
   // The engine's TLS options also apply to control ports, except for server name and session resumption.
   const { servername: _, resume: __, ...sharedTls } = engineOptions?.connection.tls ?? {};
-  const at = ['config', 'plugins', PLUGIN, 'control', 'tls'];
-  const controlTls = { ...sharedTls, ...readTlsFiles(given?.control?.tls ?? {}, folderOf(script), at, problems) };
+  const at = ['config', 'plugins', PLUGIN_NAME, 'control', 'tls'];
+  const controlTls = { ...sharedTls, ...readTlsFiles(given?.control?.tls ?? {}, scriptFolder(script), at, problems) };
   if (options && engineOptions && problems.length === 0) {
     const hasStack = stack !== undefined;
-    problems.push(...crossProblems({ script, options, variables, ...loadEngine, flows, engineOptions, hasStack }));
+    problems.push(
+      ...findOptionConflicts({ script, options, variables, ...loadEngine, flows, engineOptions, hasStack }),
+    );
   }
   if (problems.length > 0 || !options || !scriptPhases || !engineOptions || !target)
     throw new InvalidSettings(problems);
@@ -152,8 +159,8 @@ export function readSettings(
   const delivery = deliveryOf(options, BROADCASTS);
   const { client } = delivery?.audience ?? {};
   if (typeof client === 'string') engineOptions.roomsVariable = client;
-  const phases = sharedPhases(resizedPhases(scriptPhases, variables), share, options.rooms.count);
-  const load = loadOf(phases, flows);
+  const phases = phasesOfHost(resizedPhases(scriptPhases, variables), share, options.rooms.count);
+  const load = scenarioLoadOf(phases, flows);
   const usersLeave = isOwnEngine && load.leaves && options.overTime === undefined;
   const loadSeconds = totalSeconds(phases);
   const every = Math.max(MIN_READING_SECONDS, loadSeconds / READINGS);
@@ -191,7 +198,7 @@ export function readSettings(
 function deliveryOf(
   { delivery, broadcasts }: Pick<PluginOptions, 'delivery' | 'broadcasts'>,
   count: number | undefined,
-): Delivery | undefined {
+): OwnEventDelivery | undefined {
   if (!delivery) return undefined;
   const { publish } = delivery;
   if (!publish) return { ...delivery, seconds: (count ?? broadcasts.count) * broadcasts.interval };
@@ -201,8 +208,8 @@ function deliveryOf(
 
 function engineOf(script: Script): Pick<Settings, 'engine' | 'otherEngines' | 'external'> {
   const names = enginesOf(script);
-  const [first = ENGINE] = names;
-  const engine = names.includes(ENGINE) ? ENGINE : first;
+  const [first = ENGINE_NAME] = names;
+  const engine = names.includes(ENGINE_NAME) ? ENGINE_NAME : first;
   return { engine, otherEngines: names.filter((name) => name !== engine), external: engine === EXTERNAL_ENGINE };
 }
 

@@ -1,10 +1,10 @@
 /**
  * Finds templates in flows that have no value. Artillery would send nothing in their place, or the word `undefined`.
  */
-import { didYouMean, formatPath, type Path, type Problem } from '../../protocol/base/problems.ts';
+import { didYouMean, formatPath, type InputProblem, type ProblemPath } from '../../protocol/base/problems.ts';
 import { hintFor } from './options/hints.ts';
-import { fillsOf, type Hint } from './options/rewrites.ts';
-import { FUNCTION_HOOKS, PLUGIN, type Scenario, type Script, usesOurEngine } from './script.ts';
+import { type OptionHint, rewriteTemplates } from './options/rewrites.ts';
+import { FUNCTION_HOOKS, PLUGIN_NAME, type Scenario, type Script, usesOurEngine } from './script.ts';
 
 /** Names of variables and functions that Artillery gives to every virtual user. */
 const BUILT_IN = [
@@ -19,7 +19,7 @@ const BUILT_IN = [
 ];
 const FUNCTIONS = ['$randomNumber', '$randomString', '$template'];
 /** Plugins that are known not to set variables. */
-const PLUGINS = [PLUGIN, 'ensure', 'expect', 'apdex', 'metrics-by-endpoint', 'publish-metrics'];
+const PLUGINS = [PLUGIN_NAME, 'ensure', 'expect', 'apdex', 'metrics-by-endpoint', 'publish-metrics'];
 /** Keys of steps that call functions. A function can set any variable. */
 const FUNCTION_KEYS = ['function', 'whileTrue', 'beforeRequest', 'afterResponse', 'onError'];
 const HOOKS = FUNCTION_HOOKS.filter((hook) => hook !== 'afterScenario');
@@ -30,13 +30,13 @@ const VARIABLE = /^[\s$\w.[\]'"-]+$/;
 const ENVIRONMENT_NAME = /^\$(?:env|processEnvironment)\.(\w+)$/;
 
 interface Found {
-  path: Path;
+  path: ProblemPath;
   key: string;
   value: unknown;
 }
 
 /** Returns the problems of templates that no payload, variable, capture, loop or function fills. */
-export function unfilledTemplates(script: Script, env: NodeJS.ProcessEnv): Problem[] {
+export function unfilledTemplates(script: Script, env: NodeJS.ProcessEnv): InputProblem[] {
   const { config, scenarios = [], before } = script;
   // Functions of other plugins or of `before` could set any variable, so no template is reported.
   const isOpen =
@@ -58,26 +58,26 @@ export function unfilledTemplates(script: Script, env: NodeJS.ProcessEnv): Probl
 }
 
 /** Returns the parts of a scenario whose templates are filled before any function of the flow runs. */
-function partsOf({ socketio, flow = [] }: Scenario): [Path, unknown][] {
+function partsOf({ socketio, flow = [] }: Scenario): [ProblemPath, unknown][] {
   const steps = Array.isArray(flow) ? flow : [];
   const first = steps.findIndex(hasFunction);
   return [
     // Templates in `socketio` are filled when a step connects.
-    ...(first === -1 ? ([[['socketio'], socketio]] as [Path, unknown][]) : []),
+    ...(first === -1 ? ([[['socketio'], socketio]] as [ProblemPath, unknown][]) : []),
     ...steps
       .slice(0, first === -1 ? steps.length : first)
-      .map((step, index): [Path, unknown] => [['flow', index], step]),
+      .map((step, index): [ProblemPath, unknown] => [['flow', index], step]),
   ];
 }
 
-function problemsAt({ path, key, value }: Found, names: Set<string>, env: NodeJS.ProcessEnv): Problem[] {
+function problemsAt({ path, key, value }: Found, names: Set<string>, env: NodeJS.ProcessEnv): InputProblem[] {
   const texts = typeof value === 'string' ? [key, value] : [key];
   const templates = texts.flatMap((text) => [...text.matchAll(TEMPLATE)].map(([, inner]) => inner as string));
   const { loop, over } = Object(value);
   const lists = loop !== undefined && typeof over === 'string' ? [over] : [];
-  const report = (at: Path) => (inner: string) => {
+  const report = (at: ProblemPath) => (inner: string) => {
     const { text: message, rewrite } = whyUnfilled(inner, names, env) ?? {};
-    const change = fillsOf(rewrite, inner);
+    const change = rewriteTemplates(rewrite, inner);
     return message === undefined
       ? []
       : [{ path: formatPath(at), message, at, ...(change && { rewrite: change }), unfilled: inner }];
@@ -86,7 +86,7 @@ function problemsAt({ path, key, value }: Found, names: Set<string>, env: NodeJS
 }
 
 /** Returns the problem of a template; undefined if it has a value, or if Artillery treats it as plain text. */
-function whyUnfilled(inner: string, names: Set<string>, env: NodeJS.ProcessEnv): Hint | undefined {
+function whyUnfilled(inner: string, names: Set<string>, env: NodeJS.ProcessEnv): OptionHint | undefined {
   const [, call] = CALL.exec(inner) ?? [];
   if (call !== undefined) {
     if (FUNCTIONS.includes(call)) return undefined;
@@ -132,7 +132,7 @@ function hasFunction(value: unknown): boolean {
 }
 
 /** Returns the value and all values inside it, with their paths. */
-function walk(value: unknown, path: Path): Found[] {
+function walk(value: unknown, path: ProblemPath): Found[] {
   const own = { path, key: String(path.at(-1) ?? ''), value };
   if (typeof value !== 'object' || value === null) return [own];
   const isList = Array.isArray(value);

@@ -5,14 +5,14 @@
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
 import type { z } from 'zod';
-import { attempt } from '../../protocol/base/attempt.ts';
 import { makeFolder } from '../../protocol/base/make-folder.ts';
-import { readJson } from '../../protocol/base/readable-size.ts';
-import { unwritable } from '../../protocol/base/unwritable.ts';
+import { readUntrustedJson } from '../../protocol/base/readable-size.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
+import { unwritableError } from '../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { isAlive, type ProcessRef, processRef } from '../../server/stack/state/stack-processes.ts';
-import { newFolder, replace } from '../run/folder/run-files.ts';
-import { runId } from '../run/measurements/run-id.ts';
+import { isRefAlive, type ProcessRef, processRef } from '../../server/stack/state/stack-processes.ts';
+import { createNumberedFolder, replaceFileAtomically } from '../run/folder/run-files.ts';
+import { createRunId } from '../run/measurements/run-id.ts';
 
 const LOCK = 'lock.json';
 export const OTHER_FOLDER = 'choose a folder that you can write to: --results <folder>';
@@ -22,17 +22,17 @@ export const OTHER_FOLDER = 'choose a folder that you can write to: --results <f
  * @returns the path of the new folder
  * @throws CapacityError FILE_UNWRITABLE
  */
-export function setAside(folder: string, startedAt: string): string {
-  const name = runId(new Date(startedAt), basename(folder));
+export function moveSeriesAside(folder: string, startedAt: string): string {
+  const name = createRunId(new Date(startedAt), basename(folder));
   try {
-    const path = newFolder(dirname(folder), name);
+    const path = createNumberedFolder(dirname(folder), name);
     for (const entry of readdirSync(folder)) {
       if (entry !== LOCK) renameSync(join(folder, entry), join(path, entry));
     }
     makeInnerFolders(folder);
     return path;
   } catch (cause) {
-    throw unwritable(join(dirname(folder), name), cause, OTHER_FOLDER);
+    throw unwritableError(join(dirname(folder), name), cause, OTHER_FOLDER);
   }
 }
 
@@ -41,36 +41,36 @@ export function setAside(folder: string, startedAt: string): string {
  * @returns a function that unlocks the folder
  * @throws CapacityError FILE_UNWRITABLE, IN_USE
  */
-export function openFolder(folder: string): () => void {
+export function lockSeriesFolder(folder: string): () => void {
   const path = join(folder, LOCK);
   try {
     makeInnerFolders(folder);
     // Tries once more if it has removed the lock of an ended process.
     while (!lock(path)) {
       // The lock file may be incomplete, or may have been removed meanwhile.
-      const owner: ProcessRef | undefined = attempt(() => JSON.parse(readFileSync(path, 'utf8')));
-      if (owner && isAlive(owner)) {
+      const owner: ProcessRef | undefined = tryOrUndefined(() => JSON.parse(readFileSync(path, 'utf8')));
+      if (owner && isRefAlive(owner)) {
         const fix = 'wait until it ends, or choose another folder: --results <folder>';
         throw new CapacityError('IN_USE', `process ${owner.pid} is running a series in ${folder}`, fix);
       }
       rmSync(path, { force: true });
     }
   } catch (cause) {
-    throw cause instanceof CapacityError ? cause : unwritable(path, cause, OTHER_FOLDER);
+    throw cause instanceof CapacityError ? cause : unwritableError(path, cause, OTHER_FOLDER);
   }
   // A lock that cannot be removed does no harm, because the next process removes the lock of an ended process.
-  return () => void attempt(() => rmSync(path, { force: true }));
+  return () => void tryOrUndefined(() => rmSync(path, { force: true }));
 }
 
 /**
  * Reads the document in the folder; undefined if there is none.
  * @throws CapacityError FILE_UNREADABLE
  */
-export function readDocument<T>(folder: string, name: string, schema: z.ZodType<T>): T | undefined {
+export function readSeriesDocument<T>(folder: string, name: string, schema: z.ZodType<T>): T | undefined {
   const path = join(folder, name);
   if (!existsSync(path)) return undefined;
   try {
-    return schema.parse(readJson(path));
+    return schema.parse(readUntrustedJson(path));
   } catch (cause) {
     const fix = 'restore the file, or start again in another folder: --results <folder>';
     throw new CapacityError('FILE_UNREADABLE', `${path} is damaged, or has another version`, fix, { cause });
@@ -82,10 +82,10 @@ export function readDocument<T>(folder: string, name: string, schema: z.ZodType<
  * @param texts contents by file name
  * @throws CapacityError FILE_UNWRITABLE
  */
-export function writeDocuments(folder: string, texts: Record<string, string>): void {
+export function writeSeriesFiles(folder: string, texts: Record<string, string>): void {
   for (const [name, text] of Object.entries(texts)) {
     const path = join(folder, name);
-    writing(path, () => replace(path, (temporary) => writeFileSync(temporary, text)));
+    withWriteErrors(path, () => replaceFileAtomically(path, (temporary) => writeFileSync(temporary, text)));
   }
 }
 
@@ -93,11 +93,11 @@ export function writeDocuments(folder: string, texts: Record<string, string>): v
  * Runs `work`. Converts its errors to an error about the file `path`.
  * @throws CapacityError FILE_UNWRITABLE
  */
-export function writing(path: string, work: () => void): void {
+export function withWriteErrors(path: string, work: () => void): void {
   try {
     work();
   } catch (cause) {
-    throw unwritable(path, cause, OTHER_FOLDER);
+    throw unwritableError(path, cause, OTHER_FOLDER);
   }
 }
 

@@ -1,15 +1,15 @@
 /** Starts the user's own server for a run, and stops it afterwards. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { execa, type ResultPromise } from 'execa';
-import { attempt } from '../../protocol/base/attempt.ts';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import { maskCommandLine } from '../../protocol/base/secrets/command-line.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { StudyServer } from '../../protocol/documents/study-schema.ts';
 import { splitUserInfo } from '../../protocol/wire/basic-auth.ts';
 import { logTail } from '../../server/stack/logs.ts';
-import { listens } from '../../server/stack/ports.ts';
-import { childrenOf, processRef, terminate } from '../../server/stack/state/stack-processes.ts';
+import { isListening } from '../../server/stack/ports.ts';
+import { childrenOf, processRef, terminateProcesses } from '../../server/stack/state/stack-processes.ts';
 
 export interface ServerCommand extends StudyServer {
   cwd: string;
@@ -69,7 +69,7 @@ async function stop(child: ResultPromise): Promise<void> {
   if (pid === undefined) return;
   const refs = [pid, ...descendantsOf(pid)].map(processRef).filter((ref) => ref !== undefined);
   signalGroup(pid, 'SIGTERM');
-  await terminate(refs, GRACE_MS);
+  await terminateProcesses(refs, GRACE_MS);
   signalGroup(pid, 'SIGKILL');
   await child;
 }
@@ -80,11 +80,11 @@ function descendantsOf(pid: number): number[] {
 
 function signalGroup(pid: number | undefined, name: NodeJS.Signals): void {
   // The call throws if no process of the group is left.
-  if (pid !== undefined) attempt(() => process.kill(-pid, name));
+  if (pid !== undefined) tryOrUndefined(() => process.kill(-pid, name));
 }
 
 async function answers(ready: StudyServer['ready']): Promise<boolean> {
-  if (typeof ready === 'number') return listens('127.0.0.1', ready);
+  if (typeof ready === 'number') return isListening('127.0.0.1', ready);
   try {
     // A server that answers 404 is ready. A server that is not ready answers 5xx.
     const { url, headers } = splitUserInfo(ready);

@@ -4,18 +4,18 @@
  */
 import { appendFileSync, globSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { ERROR_FILE, takeError } from '../../protocol/base/ended-by.ts';
+import { ERROR_FILE_VARIABLE, takeChildError } from '../../protocol/base/fatal-error.ts';
 import { maskCommandLine } from '../../protocol/base/secrets/command-line.ts';
-import { isWriteError, unwritable } from '../../protocol/base/unwritable.ts';
+import { isWriteError, unwritableError } from '../../protocol/base/unwritable.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
-import { exitCodeOf, STOPPED } from '../../protocol/codes/exit-codes.ts';
-import { endingOf, type SeriesRun } from '../../protocol/documents/series-schema.ts';
+import { exitCodeOfOutcome, STOPPED_EXIT_CODE } from '../../protocol/codes/exit-codes.ts';
+import { runEndingOf, type SeriesRun } from '../../protocol/documents/series-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { isUsable } from '../../report/figures/measured-figures.ts';
 import { readResult } from '../../report/read.ts';
-import { PLUGIN } from '../script/script.ts';
+import { PLUGIN_NAME } from '../script/script.ts';
 import { startPrivately } from './artillery-arguments.ts';
-import { OTHER_FOLDER, writing } from './folder.ts';
+import { OTHER_FOLDER, withWriteErrors } from './folder.ts';
 import { type ServerCommand, startOwnServer } from './own-server.ts';
 
 export interface RunCommand {
@@ -30,7 +30,7 @@ export interface RunCommand {
   server?: ServerCommand;
 }
 
-export interface Surroundings {
+export interface SeriesRunContext {
   /** Path of Artillery's command-line program. */
   artillery: string;
   /** Command line that conducts a run over several hosts in place of Artillery. */
@@ -56,29 +56,29 @@ export interface EndedRun {
  * @param commandOf returns the command; if it throws a CapacityError, the run counts as refused
  * @returns how the run ended
  */
-export async function makeRun(
+export async function runOnce(
   number: number,
   commandOf: () => RunCommand,
-  surroundings: Surroundings,
+  surroundings: SeriesRunContext,
 ): Promise<EndedRun> {
   const { folder, signal } = surroundings;
   const log = join(folder, 'logs', `${number}.log`);
-  writing(log, () => writeFileSync(log, ''));
+  withWriteErrors(log, () => writeFileSync(log, ''));
   const startedAt = new Date().toISOString();
   const startedMs = performance.now();
   const errorFile = join(folder, 'logs', `${number}.error.json`);
-  let [exitCode, path]: [number, string | undefined] = [STOPPED, undefined];
+  let [exitCode, path]: [number, string | undefined] = [STOPPED_EXIT_CODE, undefined];
   let error: CapacityError | undefined;
   try {
     const command = commandOf();
-    const withErrorFile = { ...command, env: { ...command.env, [ERROR_FILE]: errorFile } };
+    const withErrorFile = { ...command, env: { ...command.env, [ERROR_FILE_VARIABLE]: errorFile } };
     [exitCode, path] = await start(withErrorFile, number, log, surroundings);
-    error = takeError(errorFile);
+    error = takeChildError(errorFile);
   } catch (thrown) {
     if (!signal.aborted) {
       if (!(thrown instanceof CapacityError)) throw thrown;
-      writing(log, () => appendFileSync(log, `\n${describeError(thrown)}\n`));
-      exitCode = exitCodeOf('refused');
+      withWriteErrors(log, () => appendFileSync(log, `\n${describeError(thrown)}\n`));
+      exitCode = exitCodeOfOutcome('refused');
       error = thrown;
     }
   } finally {
@@ -86,7 +86,7 @@ export async function makeRun(
   }
   const result = path === undefined ? undefined : readResult(join(folder, path));
   // Without a result, the run measured nothing, whatever Artillery's exit code is.
-  if (!result && endingOf(exitCode) === 'measured') exitCode = exitCodeOf('refused');
+  if (!result && runEndingOf(exitCode) === 'measured') exitCode = exitCodeOfOutcome('refused');
   const seconds = (performance.now() - startedMs) / 1000;
   const status = result?.verdict.status ?? null;
   const problem = problemOf(exitCode, result, error);
@@ -94,7 +94,7 @@ export async function makeRun(
 }
 
 function problemOf(exitCode: number, result: Result | undefined, error: CapacityError | undefined): string | null {
-  const ending = endingOf(exitCode);
+  const ending = runEndingOf(exitCode);
   if (ending === 'stopped') return 'stopped';
   if (ending === 'measured' && result) {
     const invalidating = result.findings.filter(({ invalidates }) => invalidates.includes('run'));
@@ -112,7 +112,7 @@ async function start(
   command: RunCommand,
   number: number,
   log: string,
-  surroundings: Surroundings,
+  surroundings: SeriesRunContext,
 ): Promise<[number, string | undefined]> {
   const { server: description, overrides } = command;
   if (!description) return runArtillery(command, log, surroundings);
@@ -135,14 +135,14 @@ async function start(
 
 /** Returns Artillery's overrides, with the server's processes whose memory and CPU the run measures. */
 function withPids({ config }: RunCommand['overrides'], pids: number[]): RunCommand['overrides'] {
-  const plugin = { ...config?.plugins?.[PLUGIN], workers: { pids } };
-  return { config: { ...config, plugins: { ...config?.plugins, [PLUGIN]: plugin } } };
+  const plugin = { ...config?.plugins?.[PLUGIN_NAME], workers: { pids } };
+  return { config: { ...config, plugins: { ...config?.plugins, [PLUGIN_NAME]: plugin } } };
 }
 
 async function runArtillery(
   { scenario, args, overrides, env }: RunCommand,
   log: string,
-  { artillery, conduct, folder, signal }: Surroundings,
+  { artillery, conduct, folder, signal }: SeriesRunContext,
 ): Promise<[number, string | undefined]> {
   signal.throwIfAborted();
   const earlierResults = resultsIn(folder);
@@ -153,7 +153,7 @@ async function runArtillery(
     env: { ...env, CAPACITY_RESULTS: join(folder, 'runs') },
     ...{ signal, stopSignal: conduct ? 'SIGTERM' : 'SIGINT' },
   });
-  if (isWriteError(cause)) throw unwritable(log, cause, OTHER_FOLDER);
+  if (isWriteError(cause)) throw unwritableError(log, cause, OTHER_FOLDER);
   return [exitCode, resultsIn(folder).find((path) => !earlierResults.includes(path))];
 }
 

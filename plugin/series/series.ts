@@ -6,30 +6,30 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
-import { harmless } from '../../protocol/base/printable.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
-import { endingOf, type SeriesRun } from '../../protocol/documents/series-schema.ts';
+import { runEndingOf, type SeriesRun } from '../../protocol/documents/series-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import type { Document as Report } from '../../report/model/document.ts';
+import type { ReportDocument as Report } from '../../report/model/document.ts';
 import { readResult } from '../../report/read.ts';
 import { renderMarkdown } from '../../report/render/markdown.ts';
-import { counted, durationText } from '../../report/text/format.ts';
+import { countText, durationText } from '../../report/text/format.ts';
 import { logTail } from '../../server/stack/logs.ts';
-import { pause } from '../run/wait.ts';
+import { abortablePause } from '../run/wait.ts';
 import { artilleryScript, untilStopped } from './artillery-arguments.ts';
-import { openFolder, readDocument, setAside, writeDocuments } from './folder.ts';
-import { type EndedRun, makeRun, type RunCommand, type Surroundings } from './series-run.ts';
+import { lockSeriesFolder, moveSeriesAside, readSeriesDocument, writeSeriesFiles } from './folder.ts';
+import { type EndedRun, type RunCommand, runOnce, type SeriesRunContext } from './series-run.ts';
 
 /**
  * A run that was started, with its result if there is one. `Key` identifies the run in its series, for example by its
  * level.
  */
-export interface MadeRun<Key> {
+export interface StartedRun<Key> {
   run: SeriesRun & Key;
   result: Result | undefined;
 }
 
-export type Next<Key, End> =
+export type NextRun<Key, End> =
   | {
       key: Key;
       /** Name of the run in progress messages. */
@@ -47,7 +47,7 @@ interface SeriesDocument<Key> {
 }
 
 /** Properties of a series that differ between commands. */
-export interface Series<Key, End, Document extends SeriesDocument<Key>> {
+export interface SeriesDefinition<Key, End, Document extends SeriesDocument<Key>> {
   /** Base name of the documents of the series: `<kind>.json`, `.md` and `.html`. */
   kind: string;
   folder: string;
@@ -64,24 +64,24 @@ export interface Series<Key, End, Document extends SeriesDocument<Key>> {
    * @param earlier number of runs from earlier starts of the command; if these made the series stop, the series tries
    * again
    */
-  next(runs: MadeRun<Key>[], earlier: number): Next<Key, End> | Promise<Next<Key, End>>;
+  next(runs: StartedRun<Key>[], earlier: number): NextRun<Key, End> | Promise<NextRun<Key, End>>;
   /**
    * Returns the command of a run.
    * @throws CapacityError if the run cannot be made; the run counts as refused
    */
   commandOf(key: Key): RunCommand;
   /** Returns the outcome of a measured run and its details, for progress messages. */
-  outcomeOf(made: MadeRun<Key>): string[];
+  outcomeOf(made: StartedRun<Key>): string[];
   /**
    * Builds the document.
    * @param end undefined while the series is not finished
    */
-  documentOf(startedAt: string, runs: MadeRun<Key>[], end: End | undefined): Document;
+  documentOf(startedAt: string, runs: StartedRun<Key>[], end: End | undefined): Document;
   /** Returns the report of the series, which is written as Markdown and as HTML. */
-  reportOf(document: Document, runs: MadeRun<Key>[]): Report;
+  reportOf(document: Document, runs: StartedRun<Key>[]): Report;
 }
 
-interface Runner extends Pick<Surroundings, 'artillery' | 'conduct' | 'signal'> {
+interface Runner extends Pick<SeriesRunContext, 'artillery' | 'conduct' | 'signal'> {
   print(text: string): void;
 }
 
@@ -90,28 +90,30 @@ interface Runner extends Pick<Surroundings, 'artillery' | 'conduct' | 'signal'> 
  * @throws CapacityError IN_USE, SERIES_CHANGED, FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
-  series: Series<Key, End, Document>,
+  series: SeriesDefinition<Key, End, Document>,
   { artillery, conduct, signal, print }: Runner,
-): Promise<{ document: Document; runs: MadeRun<Key>[] }> {
+): Promise<{ document: Document; runs: StartedRun<Key>[] }> {
   const { kind, folder, schema } = series;
   // The chart library is loaded late, because loading takes long.
   const { renderHtml } = await import('../../report/render/html.ts');
-  const close = openFolder(folder);
+  const close = lockSeriesFolder(folder);
   try {
     let { startedAt, runs } = earlierRuns(series);
     if (await isComplete(series, startedAt, runs)) {
-      print(`The earlier ${kind} is complete, and was moved to ${setAside(folder, startedAt)}. Starting a new one.`);
+      print(
+        `The earlier ${kind} is complete, and was moved to ${moveSeriesAside(folder, startedAt)}. Starting a new one.`,
+      );
       [startedAt, runs] = [new Date().toISOString(), []];
     }
     const earlier = runs.length;
-    if (earlier > 0) print(`Resuming after ${counted(earlier, 'earlier run')}.`);
+    if (earlier > 0) print(`Resuming after ${countText(earlier, 'earlier run')}.`);
     let end: End | undefined;
     const write = () => {
       const document = series.documentOf(startedAt, runs, end);
       const text = textOf(document, schema);
       const report = series.reportOf(document, runs);
       const pages = { [`${kind}.md`]: renderMarkdown(report), [`${kind}.html`]: renderHtml(report) };
-      writeDocuments(folder, { [`${kind}.json`]: text, ...pages });
+      writeSeriesFiles(folder, { [`${kind}.json`]: text, ...pages });
       return document;
     };
     while (!signal.aborted) {
@@ -126,9 +128,9 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
       // The pause is limited, because the clock may have been set back.
       const restMs = last ? Math.min(restSeconds * 1000, endOf(last) + restSeconds * 1000 - Date.now()) : 0;
       print(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} first` : ''));
-      await pause(restMs, signal);
+      await abortablePause(restMs, signal);
       if (signal.aborted) break;
-      const { run, result, error } = await makeRun(number, () => series.commandOf(key), {
+      const { run, result, error } = await runOnce(number, () => series.commandOf(key), {
         ...{ artillery, conduct, folder, signal },
       });
       const made = { run: { ...run, ...key }, result };
@@ -145,11 +147,11 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
 /**
  * Calls `runSeries` with the installed Artillery, with progress messages on standard error, and with a signal that
  * aborts on Ctrl-C.
- * @param conduct see `Surroundings`
+ * @param conduct see `SeriesRunContext`
  * @throws CapacityError NOT_INSTALLED, and errors of `runSeries`
  */
-export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(
-  series: Series<Key, End, Document>,
+export function runSeriesOnTerminal<Key, End, Document extends SeriesDocument<Key>>(
+  series: SeriesDefinition<Key, End, Document>,
   conduct?: string[],
 ) {
   const artillery = artilleryScript();
@@ -158,7 +160,7 @@ export function makeSeries<Key, End, Document extends SeriesDocument<Key>>(
       artillery,
       conduct,
       signal,
-      print: (text) => console.error(harmless(text)),
+      print: (text) => console.error(escapeEachLine(text)),
     });
     return { ...made, isStopped: signal.aborted };
   });
@@ -171,9 +173,9 @@ function endOf({ startedAt, seconds }: SeriesRun): number {
 
 /** Returns whether a further start would make no run and leave the document unchanged. */
 async function isComplete<Key, End, Document extends SeriesDocument<Key>>(
-  { kind, folder, schema, next, documentOf }: Series<Key, End, Document>,
+  { kind, folder, schema, next, documentOf }: SeriesDefinition<Key, End, Document>,
   startedAt: string,
-  runs: MadeRun<Key>[],
+  runs: StartedRun<Key>[],
 ): Promise<boolean> {
   const step = runs.length === 0 ? undefined : await next(runs, runs.length);
   if (!step || !('end' in step)) return false;
@@ -189,10 +191,10 @@ function textOf<Document>(document: Document, schema: z.ZodType<Document>): stri
  * the series starts from the beginning.
  */
 function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
-  series: Series<Key, End, Document>,
-): { startedAt: string; runs: MadeRun<Key>[] } {
+  series: SeriesDefinition<Key, End, Document>,
+): { startedAt: string; runs: StartedRun<Key>[] } {
   const { kind, folder, schema } = series;
-  const document = readDocument(folder, `${kind}.json`, schema);
+  const document = readSeriesDocument(folder, `${kind}.json`, schema);
   const hasResult = document?.runs.some(({ result }) => result !== null && existsSync(join(folder, result)));
   if (!document || !hasResult) return { startedAt: new Date().toISOString(), runs: [] };
   const requested = series.documentOf(document.startedAt, [], undefined);
@@ -203,7 +205,7 @@ function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
       `the runs in ${folder} belong to another ${kind}:\n${changes.map((change) => `  ${change}`).join('\n')}`,
     );
   }
-  const runs = document.runs.flatMap((run): MadeRun<Key>[] => {
+  const runs = document.runs.flatMap((run): StartedRun<Key>[] => {
     if (run.result === null) return [{ run, result: undefined }];
     const path = join(folder, run.result);
     return existsSync(path) ? [{ run, result: readResult(path) }] : [];
@@ -228,9 +230,9 @@ function beginText(
 ): string {
   if (left === undefined) return `Run ${number}: ${label}`;
   // The estimate uses the latest run, because runs at higher levels can take longer.
-  const { seconds } = runs.findLast(({ run }) => endingOf(run.exitCode) === 'measured')?.run ?? {};
+  const { seconds } = runs.findLast(({ run }) => runEndingOf(run.exitCode) === 'measured')?.run ?? {};
   const time = seconds === undefined ? '' : `, about ${durationText(left * seconds)}`;
-  return `Run ${number}: ${label}; ${counted(left, 'run')} left${time}`;
+  return `Run ${number}: ${label}; ${countText(left, 'run')} left${time}`;
 }
 
 /**
@@ -239,7 +241,7 @@ function beginText(
  */
 function endLines({ run, error }: Pick<EndedRun, 'run' | 'error'>, outcome: string[], folder: string): string[] {
   const { number, exitCode, seconds } = run;
-  const ending = endingOf(exitCode);
+  const ending = runEndingOf(exitCode);
   const log = join(folder, 'logs', `${number}.log`);
   const [summary, ...details] =
     ending === 'measured' ? outcome : ending === 'stopped' ? [ending] : [ending, ...failureLines(error, log)];
@@ -250,7 +252,7 @@ function endLines({ run, error }: Pick<EndedRun, 'run' | 'error'>, outcome: stri
  * Returns the text that a series prints at its end.
  * @param report rendered report
  */
-export function endText({ kind, folder }: { kind: string; folder: string }, report: string): string {
+export function seriesEndText({ kind, folder }: { kind: string; folder: string }, report: string): string {
   return [
     '',
     report,

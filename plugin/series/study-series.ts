@@ -1,26 +1,38 @@
 /** Makes the runs of a study: every combination of levels, several times, in a fixed order. */
 import { hash } from 'node:crypto';
 import { maskArguments } from '../../protocol/base/secrets/command-line.ts';
-import { isSecretName, isSecretPlace, MASK, maskText } from '../../protocol/base/secrets/secret-text.ts';
-import { EXIT_CODES, exitCodeOf, worstExitCode } from '../../protocol/codes/exit-codes.ts';
-import { endingOf } from '../../protocol/documents/series-schema.ts';
-import { type Level, type Levels, type Plan, type Study, studySchema } from '../../protocol/documents/study-schema.ts';
+import { hasSecretChildren, isSecretName, maskText, SECRET_MASK } from '../../protocol/base/secrets/secret-text.ts';
+import { EXIT_CODES, exitCodeOfOutcome, worstExitCode } from '../../protocol/codes/exit-codes.ts';
+import { runEndingOf } from '../../protocol/documents/series-schema.ts';
+import {
+  type LevelCombination,
+  type Study,
+  type StudyLevel,
+  type StudyPlan,
+  studySchema,
+} from '../../protocol/documents/study-schema.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
-import { endOf } from '../../report/compare/decision.ts';
+import { comparisonOutcome } from '../../report/compare/comparison-outcome.ts';
 import { detectsShare } from '../../report/compare/detectable.ts';
-import { disturbanceOf } from '../../report/figures/contention.ts';
+import { distortingContention } from '../../report/figures/contention.ts';
 import { countedRuns, isWorthRepeating } from '../../report/study/counted-runs.ts';
 import { studyDocument } from '../../report/study/study-page.ts';
-import { combinationsOf, labelOf, type MeasuredRun, questionsOf, summarize } from '../../report/study/summarize.ts';
-import { counted } from '../../report/text/format.ts';
-import type { MadeRun, Next, Series } from './series.ts';
+import {
+  combinationLabel,
+  levelCombinations,
+  type MeasuredRun,
+  studyQuestions,
+  summarizeStudy,
+} from '../../report/study/summarize.ts';
+import { countText } from '../../report/text/format.ts';
+import type { NextRun, SeriesDefinition, StartedRun } from './series.ts';
 import type { RunCommand } from './series-run.ts';
 
 /** A planned run. Each block of runs contains every combination of levels once. */
 interface PlannedRun {
   /** Number of the block, from 1. */
   block: number;
-  levels: Levels;
+  levels: LevelCombination;
 }
 
 interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
@@ -29,10 +41,10 @@ interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenario
    * Checks the levels.
    * @throws CapacityError if they cannot be run
    */
-  commandOf(levels: Levels): RunCommand;
+  commandOf(levels: LevelCombination): RunCommand;
 }
 
-export type StudySeries = Series<PlannedRun, 'done', Study>;
+export type StudySeries = SeriesDefinition<PlannedRun, 'done', Study>;
 
 /**
  * Maximum ratio of measured to planned runs. Other programs may disturb a machine all the time, so repetitions must be
@@ -46,10 +58,10 @@ const MAX_ATTEMPTS = 2;
  */
 export function studySeries(options: StudyOptions): StudySeries {
   const { folder, name, title, scenarioHash } = options;
-  const { shown: plan, realOf } = maskedPlan(options.plan);
-  const order = orderOf(plan);
+  const { shown: plan, realOf } = maskStudyPlan(options.plan);
+  const order = plannedRunsInOrder(plan);
   const combinations = order.length / plan.repeat;
-  const next = (runs: MadeRun<PlannedRun>[], earlier: number): Next<PlannedRun, 'done'> => {
+  const next = (runs: StartedRun<PlannedRun>[], earlier: number): NextRun<PlannedRun, 'done'> => {
     const done = runs.filter((made, index) => index >= earlier || isMeasured(made));
     const open = order.filter((planned) => !done.some(({ run }) => isSame(run, planned)));
     const [disturbed] = runs.slice(-1).filter((latest) => isDisturbed(latest, runs));
@@ -59,7 +71,7 @@ export function studySeries(options: StudyOptions): StudySeries {
     if (!key || (isBlockComplete && (isUseless || isEnough(plan, countedRuns(runs))))) return { end: 'done' };
     const isOpen = plan.detect !== undefined;
     const round = `round ${key.block} of ${isOpen ? 'at most ' : ''}${plan.repeat}`;
-    const label = [labelOf(key.levels), round, ...(disturbed ? ['again'] : [])].filter(Boolean).join(', ');
+    const label = [combinationLabel(key.levels), round, ...(disturbed ? ['again'] : [])].filter(Boolean).join(', ');
     return { key, label, left: isOpen ? undefined : open.length + (disturbed ? 1 : 0) };
   };
   return {
@@ -73,7 +85,7 @@ export function studySeries(options: StudyOptions): StudySeries {
     },
     commandOf: ({ levels }) => options.commandOf(realOf(levels)),
     outcomeOf({ run, result }) {
-      const disturbance = result && disturbanceOf(result);
+      const disturbance = result && distortingContention(result);
       return [run.problem ?? run.status ?? '', ...(disturbance ? [disturbance.text] : [])];
     },
     documentOf: (startedAt, runs) => ({
@@ -86,49 +98,49 @@ export function studySeries(options: StudyOptions): StudySeries {
       planned: order.length,
       runs: runs.map((made) =>
         made.result && excludedRuns(runs).includes(made)
-          ? { ...made.run, problem: `repeated: ${disturbanceOf(made.result)?.text}` }
+          ? { ...made.run, problem: `repeated: ${distortingContention(made.result)?.text}` }
           : made.run,
       ),
-      ...summarize(plan, countedRuns(runs)),
+      ...summarizeStudy(plan, countedRuns(runs)),
     }),
     reportOf: (document, runs) => {
       const report = studyDocument(document, countedRuns(runs));
       const { length } = excludedRuns(runs);
       if (length === 0) return report;
-      const line = `Excluded and repeated: ${counted(length, 'run')} that other programs disturbed`;
+      const line = `Excluded and repeated: ${countText(length, 'run')} that other programs disturbed`;
       return { ...report, answer: { ...report.answer, lines: [...report.answer.lines, line] } };
     },
   };
 }
 
-function isDisturbed(made: MadeRun<PlannedRun>, runs: MadeRun<PlannedRun>[]): boolean {
+function isDisturbed(made: StartedRun<PlannedRun>, runs: StartedRun<PlannedRun>[]): boolean {
   const { result } = made;
   const attempts = runs.filter((attempt) => isSame(attempt.run, made.run) && isMeasured(attempt));
   return result !== undefined && isMeasured(made) && isWorthRepeating(result) && attempts.length < MAX_ATTEMPTS;
 }
 
-function isMeasured({ run }: MadeRun<PlannedRun>): boolean {
-  return endingOf(run.exitCode) === 'measured';
+function isMeasured({ run }: StartedRun<PlannedRun>): boolean {
+  return runEndingOf(run.exitCode) === 'measured';
 }
 
 /**
  * Returns the exit code of the worst run. If all runs are VALID, returns the exit code of the comparisons; `worse`
  * takes precedence.
  */
-export function exitCodeOfStudy(plan: Plan, runs: MadeRun<PlannedRun>[]): number {
+export function exitCodeOfStudy(plan: StudyPlan, runs: StartedRun<PlannedRun>[]): number {
   const worstRun = worstExitCode(decidingRuns(runs).map(({ run }) => run.exitCode));
   if (worstRun !== 0) return worstRun;
   const codes = comparisonsOf(plan, countedRuns(runs)).map((comparison) => {
-    const end = endOf(comparison);
+    const end = comparisonOutcome(comparison);
     const isTooCoarse = plan.detect !== undefined && !wouldDetect(comparison, plan.detect);
     const isNoDifference = 'answer' in end && end.answer === 'no-difference';
-    return exitCodeOf(isNoDifference && isTooCoarse ? { answer: 'inconclusive' } : end);
+    return exitCodeOfOutcome(isNoDifference && isTooCoarse ? { answer: 'inconclusive' } : end);
   });
   return codes.includes(EXIT_CODES.worse) ? EXIT_CODES.worse : Math.max(0, ...codes);
 }
 
 /** Returns whether there are enough runs to detect a change as small as `plan.detect`. */
-function isEnough(plan: Plan, runs: MeasuredRun[]): boolean {
+function isEnough(plan: StudyPlan, runs: MeasuredRun[]): boolean {
   const { detect } = plan;
   if (detect === undefined) return false;
   return comparisonsOf(plan, runs).every((comparison) => wouldDetect(comparison, detect));
@@ -139,25 +151,25 @@ function wouldDetect(comparison: Comparison, detect: number): boolean {
   return comparison.sets.slice(1).every((_, index) => detectsShare(comparison, index + 1, detect));
 }
 
-function comparisonsOf(plan: Plan, runs: MeasuredRun[]): Comparison[] {
-  return questionsOf(plan, runs).flatMap(({ contexts }) => contexts.map(({ comparison }) => comparison));
+function comparisonsOf(plan: StudyPlan, runs: MeasuredRun[]): Comparison[] {
+  return studyQuestions(plan, runs).flatMap(({ contexts }) => contexts.map(({ comparison }) => comparison));
 }
 
 /**
  * Returns the number of measured combinations in the block of the latest run. With fewer than two, nothing can be
  * compared.
  */
-function measuredInLatestBlock(runs: MadeRun<PlannedRun>[]): number {
+function measuredInLatestBlock(runs: StartedRun<PlannedRun>[]): number {
   const block = runs.at(-1)?.run.block;
   const measured = runs.filter((made) => made.run.block === block && isMeasured(made));
-  return new Set(measured.map(({ run }) => labelOf(run.levels))).size;
+  return new Set(measured.map(({ run }) => combinationLabel(run.levels))).size;
 }
 
 /**
  * Returns the runs whose exit codes count: for each planned run, the measured attempts that count; without any, the
  * latest attempt.
  */
-function decidingRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
+function decidingRuns(runs: StartedRun<PlannedRun>[]): StartedRun<PlannedRun>[] {
   const all = countedRuns(runs);
   return runs.filter(({ run }, index) => {
     if (all[index]?.result) return true;
@@ -166,7 +178,7 @@ function decidingRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
 }
 
 /** Returns measured runs that do not count because a less disturbed repetition replaces them. */
-function excludedRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
+function excludedRuns(runs: StartedRun<PlannedRun>[]): StartedRun<PlannedRun>[] {
   const all = countedRuns(runs);
   return runs.filter((made, index) => isMeasured(made) && !all[index]?.result);
 }
@@ -176,14 +188,14 @@ function excludedRuns(runs: MadeRun<PlannedRun>[]): MadeRun<PlannedRun>[] {
  * blocks in the reverse order of the previous block, so that a drift of the machine affects all combinations equally.
  * The order depends on the plan alone, so a resumed series continues with it.
  */
-export function orderOf(plan: Plan): PlannedRun[] {
+export function plannedRunsInOrder(plan: StudyPlan): PlannedRun[] {
   const { repeat, seed } = plan;
-  const combinations = combinationsOf(plan);
+  const combinations = levelCombinations(plan);
   return Array.from({ length: repeat }, (_, index) => index).flatMap((index) => {
     const pair = Math.floor(index / 2);
     // Sorting by hashes gives a pseudo-random order that is the same each time for the same plan.
     const shuffled = combinations
-      .map((levels) => ({ levels, digest: hash('sha256', `${seed}:${pair}:${labelOf(levels)}`) }))
+      .map((levels) => ({ levels, digest: hash('sha256', `${seed}:${pair}:${combinationLabel(levels)}`) }))
       .sort((a, b) => (a.digest < b.digest ? -1 : 1))
       .map(({ levels }) => ({ block: index + 1, levels }));
     return index % 2 === 0 ? shuffled : shuffled.reverse();
@@ -191,22 +203,22 @@ export function orderOf(plan: Plan): PlannedRun[] {
 }
 
 function isSame(a: PlannedRun, b: PlannedRun): boolean {
-  return a.block === b.block && labelOf(a.levels) === labelOf(b.levels);
+  return a.block === b.block && combinationLabel(a.levels) === combinationLabel(b.levels);
 }
 
 /** Masks the credentials in a plan before the plan is written: in levels, arguments and server commands. */
 interface MaskedPlan {
   /** The plan with masked credentials. Levels that look equal after masking are numbered. */
-  shown: Plan;
+  shown: StudyPlan;
   /** Returns the real levels that belong to levels of the masked plan. */
-  realOf(levels: Levels): Levels;
+  realOf(levels: LevelCombination): LevelCombination;
 }
 
-export function maskedPlan(plan: Plan): MaskedPlan {
+export function maskStudyPlan(plan: StudyPlan): MaskedPlan {
   const vary = Object.fromEntries(
     Object.entries(plan.vary).map(([name, levels]) => [name, maskedLevels(name, levels)]),
   );
-  const translate = (from: Plan['vary'], to: Plan['vary'], levels: Levels): Levels =>
+  const translate = (from: StudyPlan['vary'], to: StudyPlan['vary'], levels: LevelCombination): LevelCombination =>
     Object.fromEntries(
       Object.entries(levels).map(([name, level]) => [name, to[name]?.[from[name]?.indexOf(level) ?? -1] ?? level]),
     );
@@ -227,15 +239,15 @@ export function maskedPlan(plan: Plan): MaskedPlan {
   };
 }
 
-function maskedLevels(name: string, levels: Level[]): Level[] {
+function maskedLevels(name: string, levels: StudyLevel[]): StudyLevel[] {
   const masked = levels.map((level) => maskedLevel(name, level));
   const isNumbered = new Set(masked.map(String)).size < masked.length;
   return masked.map((level, index) => (isNumbered && level !== levels[index] ? `${level} ${index + 1}` : level));
 }
 
-function maskedLevel(name: string, level: Level): Level {
+function maskedLevel(name: string, level: StudyLevel): StudyLevel {
   if (typeof level === 'boolean') return level;
   const keys = name.split('.');
-  const isSecret = keys.length === 1 ? isSecretName(name) : keys.some(isSecretPlace);
-  return isSecret ? MASK : typeof level === 'string' ? maskText(level) : level;
+  const isSecret = keys.length === 1 ? isSecretName(name) : keys.some(hasSecretChildren);
+  return isSecret ? SECRET_MASK : typeof level === 'string' ? maskText(level) : level;
 }

@@ -2,12 +2,12 @@
  * The start of a flow, up to the step that joins a room or holds the connection. The run's own clients run it, too,
  * because a server may require a login.
  */
-import { type Flow, type StepDeclaration, verbOf } from '../script/load/flow.ts';
+import { type Flow, type StepDeclaration, stepName } from '../script/load/flow.ts';
 import { readScenarios } from '../script/scenarios.ts';
-import { ENGINE, type Scenario } from '../script/script.ts';
+import { ENGINE_NAME, type Scenario } from '../script/script.ts';
 import { STEPS } from './steps/index.ts';
 
-export interface Arrival {
+export interface UserArrival {
   /** The scenario with only the first steps of its flow. */
   scenario: Scenario;
   /**
@@ -35,7 +35,7 @@ const STAYING = ['think', 'loop'];
 
 type Fields = Record<string, unknown>;
 
-export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival {
+export function compileArrival(scenario: Scenario, { before, join }: Until): UserArrival {
   const flow: unknown[] = [];
   let home: string | undefined;
   let joined: string | undefined;
@@ -49,17 +49,17 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
       return arrival(scenario, flow, namespaceOf(leaves) ?? home);
     }
     if (stays(step, before === undefined)) {
-      if (home === undefined && verbOf(step, STEPS) === 'think') continue;
+      if (home === undefined && stepName(step, STEPS) === 'think') continue;
       home ??= namespaceOf(step);
       break;
     }
     // Steps while a virtual user stays, before it leaves by itself, are not part of its arrival.
-    const isThere = areLeaving && home !== undefined && STAYING.includes(verbOf(step, STEPS) ?? '');
+    const isThere = areLeaving && home !== undefined && STAYING.includes(stepName(step, STEPS) ?? '');
     if (isThere && (awaited === undefined || !steps.slice(index).some((later) => emitIn(later, awaited)))) break;
     flow.push(step);
     const joins = join === undefined ? undefined : emitIn(step, join);
     if (joins) joined ??= namespaceOf(joins) ?? '';
-    const verb = verbOf(step, STEPS) ?? '';
+    const verb = stepName(step, STEPS) ?? '';
     if (CONNECTING.includes(verb)) home = namespaceOf(step) ?? '';
     if (verb === 'every') home ??= namespaceOf(step) ?? '';
   }
@@ -67,13 +67,13 @@ export function arrivalOf(scenario: Scenario, { before, join }: Until): Arrival 
 }
 
 /** Returns whether a flow emits the event and requests its acknowledgement. Undefined if no flow emits the event. */
-export function acknowledges(scenarios: Scenario[], event: string): boolean | undefined {
+export function requestsAcknowledgement(scenarios: Scenario[], event: string): boolean | undefined {
   const emits = scenarios.flatMap(({ flow = [] }) => flow.flat().map((step) => emitIn(step as Fields, event)));
   const found = emits.filter((step) => step !== undefined);
   return found.length === 0 ? undefined : found.some(({ acknowledge }) => Boolean(acknowledge));
 }
 
-function arrival(scenario: Scenario, flow: unknown[], home = ''): Arrival {
+function arrival(scenario: Scenario, flow: unknown[], home = ''): UserArrival {
   const { beforeScenario, socketio } = scenario;
   const brings = [beforeScenario, socketio].some((one) => one !== undefined) || !flow.every(isPlainConnect);
   const isBare = home === '' && !brings;
@@ -89,7 +89,7 @@ function emitIn(step: Fields, event: string): Fields | undefined {
   const { emit } = step;
   const name = Array.isArray(emit) ? emit[0] : (emit as { channel?: unknown } | undefined)?.channel;
   if (name === event) return step;
-  const kind = STEPS[verbOf(step, STEPS) ?? ''] as StepDeclaration | undefined;
+  const kind = STEPS[stepName(step, STEPS) ?? ''] as StepDeclaration | undefined;
   const inside = kind?.childrenKey === undefined ? [] : step[kind.childrenKey];
   for (const child of Array.isArray(inside) ? inside : []) {
     const found = emitIn(child, event);
@@ -112,7 +112,7 @@ function namespaceOf({ namespace, connect, waitFor }: Fields): string | undefine
  * @param repeats whether steps that send repeatedly are included, because a server may close a silent connection
  */
 function stays(step: Fields, repeats: boolean): boolean {
-  const verb = verbOf(step, STEPS);
+  const verb = stepName(step, STEPS);
   if (verb === 'disconnect') return true;
   const flow = readFlow([step]);
   const seconds = (flow?.staySeconds ?? 0) - (readFlow([])?.staySeconds ?? 0);
@@ -122,5 +122,5 @@ function stays(step: Fields, repeats: boolean): boolean {
 }
 
 function readFlow(flow: unknown[]): Flow | undefined {
-  return readScenarios({ config: { processor: '' }, scenarios: [{ engine: ENGINE, flow }] }, STEPS).flows[0];
+  return readScenarios({ config: { processor: '' }, scenarios: [{ engine: ENGINE_NAME, flow }] }, STEPS).flows[0];
 }

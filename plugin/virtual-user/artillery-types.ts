@@ -9,9 +9,9 @@ import { createRequire } from 'node:module';
 import { dirname, join, resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { folderOf } from '../script/options/files.ts';
+import { scriptFolder } from '../script/options/files.ts';
 import type { Scenario, Script } from '../script/script.ts';
-import type { Helpers, ScenarioEvents, ScenarioFunction, UserContext } from './user-types.ts';
+import type { ArtilleryHelpers, ScenarioEvents, ScenarioFunction, UserContext } from './user-types.ts';
 
 /**
  * Returns the folder of Artillery, which is the program of this process. In a test, it is the package installed beside
@@ -36,7 +36,7 @@ async function importArtillery<T>(file: string, folder: string): Promise<T> {
   return (await import(pathToFileURL(join(folder, file)).href)) as T;
 }
 
-export function loadHelpers(folder: string): Promise<Helpers> {
+export function loadHelpers(folder: string): Promise<ArtilleryHelpers> {
   return importArtillery('dist/lib/commons/engine_util.js', folder);
 }
 
@@ -77,7 +77,7 @@ export function cookiesFor({ _jar: jar }: UserContext, url: URL): string {
 }
 
 /** Closes the virtual user's HTTP sockets, which Artillery would keep open. */
-export function endRequests({ _httpAgent, _httpsAgent }: UserContext): void {
+export function closeHttpSockets({ _httpAgent, _httpsAgent }: UserContext): void {
   for (const agent of [_httpAgent, _httpsAgent]) (agent as Agent | undefined)?.destroy();
 }
 
@@ -129,7 +129,7 @@ export async function loadEngine(name: string, script: Script, createdWith: unkn
 export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {
   const { processor } = script.config;
   if (typeof processor !== 'string') return processor ?? {};
-  const path = resolve(folderOf(script), processor);
+  const path = resolve(scriptFolder(script), processor);
   try {
     const module = await import(pathToFileURL(createRequire(import.meta.url).resolve(path)).href);
     return { ...module.default, ...module };
@@ -144,12 +144,16 @@ export async function loadProcessor(script: Script): Promise<Record<string, unkn
  * Returns the context of a virtual user.
  * @param vars variables of one virtual user, such as its row of the payload
  */
-export function contextOf(script: Script, helpers: Helpers, vars: Record<string, unknown>): UserContext {
+export function createUserContext(
+  script: Script,
+  helpers: ArtilleryHelpers,
+  vars: Record<string, unknown>,
+): UserContext {
   const { config, _environment, _scriptPath } = script;
   const shared = {
     target: config.target,
     ...{ $environment: _environment, $processEnvironment: process.env, $env: process.env, $scenarioFile: _scriptPath },
-    ...{ $dirname: folderOf(script), $testId: testRunId() },
+    ...{ $dirname: scriptFolder(script), $testId: testRunId() },
   };
   const inline = Object.entries((config.variables ?? {}) as Record<string, unknown>).map(([name, value]) => [
     name,

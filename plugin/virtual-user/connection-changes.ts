@@ -4,12 +4,12 @@
  * are added.
  */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
-import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
+import type { EmittedMessage, OpenOptions } from '../fleet/fleet-messages.ts';
 import { isTemplate } from '../script/is-template.ts';
-import { type ConnectOptions, changesOf } from '../script/options/connect-options.ts';
+import { type ConnectOptions, connectionDifferences } from '../script/options/connect-options.ts';
 import { cookiesFor } from './artillery-types.ts';
 import { compileTemplate } from './template.ts';
-import type { Helpers, UserContext } from './user-types.ts';
+import type { ArtilleryHelpers, UserContext } from './user-types.ts';
 
 /** Returns the differences from the engine's options; undefined if there are none. */
 export type ConnectionChanges = (context: UserContext, own?: ConnectOptions) => Partial<ConnectionOptions> | undefined;
@@ -17,16 +17,16 @@ export type ConnectionChanges = (context: UserContext, own?: ConnectOptions) => 
 export function compileConnectionChanges(
   engine: ConnectionOptions,
   scenario: ConnectOptions,
-  helpers: Helpers,
+  helpers: ArtilleryHelpers,
 ): ConnectionChanges {
   const ofScenario = compileTemplate(scenario, helpers);
   // The same object is used for all virtual users, so a message to the fleet contains it only once.
-  const shared = isTemplate(scenario) ? undefined : someOf(changesOf(engine, [scenario]));
+  const shared = isTemplate(scenario) ? undefined : someOf(connectionDifferences(engine, [scenario]));
   return (context, own) => {
     const { extraHeaders, _jar: jar } = context;
     if (!own && !extraHeaders && !jar && !isTemplate(scenario)) return shared;
     const headers = compileTemplate(extraHeaders, helpers)(context) as ConnectOptions['headers'];
-    const changes = changesOf(engine, [ofScenario(context) as ConnectOptions, { headers }, own ?? {}]);
+    const changes = connectionDifferences(engine, [ofScenario(context) as ConnectOptions, { headers }, own ?? {}]);
     return someOf({ ...changes, ...withCookies({ ...engine, ...changes }, context) });
   };
 }
@@ -43,7 +43,7 @@ function withCookies({ url, path, headers }: ConnectionOptions, context: UserCon
 }
 
 /** Returns undefined if there are no options, because the channel to the fleet would transfer empty keys, too. */
-export function openOptions(overrides: OpenOptions['overrides'], emit?: Emission): OpenOptions | undefined {
+export function openOptions(overrides: OpenOptions['overrides'], emit?: EmittedMessage): OpenOptions | undefined {
   if (!overrides && !emit) return undefined;
   return { ...(overrides && { overrides }), ...(emit && { emit }) };
 }

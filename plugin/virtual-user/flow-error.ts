@@ -1,4 +1,4 @@
-import { type FailureCode, slug } from '../../protocol/codes/failure-codes.ts';
+import { type FailureCode, reasonToCode } from '../../protocol/codes/failure-codes.ts';
 
 /** Error that ends the flow of a virtual user. Its code is part of a metric's name, `errors.<code>`. */
 export class FlowError extends Error {
@@ -19,7 +19,7 @@ export function toFlowError(error: unknown): FlowError {
 }
 
 /** Adds a refused HTTP request, such as a login, to the message of a later error, because it may be the cause. */
-export function afterRefusal(refusal: string, error: unknown): FlowError {
+export function withRefusedRequest(refusal: string, error: unknown): FlowError {
   const failure = toFlowError(error);
   const { code, message, cause } = failure;
   if (message.startsWith(refusal)) return failure;
@@ -31,7 +31,7 @@ export function afterRefusal(refusal: string, error: unknown): FlowError {
  * @param reason Socket.IO's disconnect reason
  * @param why cause of the last failed attempt to reconnect
  */
-export function lossOf(reason: string, why?: string): FlowError {
+export function connectionLostError(reason: string, why?: string): FlowError {
   const after = why === undefined ? '' : `; then the reconnect failed: ${why}`;
-  return new FlowError(`disconnected_${slug(reason)}`, `the connection was lost: ${reason}${after}`);
+  return new FlowError(`disconnected_${reasonToCode(reason)}`, `the connection was lost: ${reason}${after}`);
 }

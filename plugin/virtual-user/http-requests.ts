@@ -1,5 +1,5 @@
 /** Counts of HTTP requests that Artillery's HTTP engine sends: requests = responses + failures + pending. */
-import { addOwn, ownValue } from '../../protocol/base/sum-counts.ts';
+import { addToOwnCounter, ownProperty } from '../../protocol/base/sum-counts.ts';
 import type { HttpEngine } from './artillery-types.ts';
 
 type HttpCounts = ReturnType<typeof newHttpCounts>;
@@ -32,7 +32,7 @@ export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngin
         if (open === 0) return;
         open--;
         counts.pending--;
-        addOwn(counts.responses, String(statusCode), 1);
+        addToOwnCounter(counts.responses, String(statusCode), 1);
       });
     });
     sending.catch((error: NodeJS.ErrnoException) => {
@@ -59,6 +59,6 @@ export function countError(
     .replace(/\W+/g, '_')
     .replace(/^_+|_+$/g, '')
     .toLowerCase();
-  const isCounted = ownValue(failures, name) !== undefined || Object.keys(failures).length < MAX_NAMES;
-  addOwn(failures, isCounted ? name : 'other', times);
+  const isCounted = ownProperty(failures, name) !== undefined || Object.keys(failures).length < MAX_NAMES;
+  addToOwnCounter(failures, isCounted ? name : 'other', times);
 }

@@ -18,7 +18,7 @@ export interface WatchedEvent extends AwaitedEvent {
   receive(args: unknown[], context: UserContext, events: ScenarioEvents): void;
 }
 
-export function isSame(one: AwaitedEvent, other: AwaitedEvent): boolean {
+export function isSameEvent(one: AwaitedEvent, other: AwaitedEvent): boolean {
   return one.namespace === other.namespace && one.event === other.event;
 }
 
@@ -86,7 +86,7 @@ export class Mailbox {
 }
 
 /** An event that a virtual user waits for, with a timeout. When it settles, its timer and listener are removed. */
-export class Wait {
+export class EventWait {
   readonly #settled = Promise.withResolvers<unknown[]>();
   readonly promise = this.#settled.promise;
   readonly #timer: NodeJS.Timeout;

@@ -1,5 +1,5 @@
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
-import { METRICS, type MetricName } from './user-metrics.ts';
+import { type MetricName, USER_METRICS } from './user-metrics.ts';
 import type { ScenarioEvents } from './user-types.ts';
 
 const FLUSH_INTERVAL_MS = 1000;
@@ -29,17 +29,17 @@ export class Meter {
    * @param suffix last part of the metric's name, if it is counted by reason
    */
   count(metric: MetricName, suffix?: string, by = 1): void {
-    const { name } = METRICS[metric];
+    const { name } = USER_METRICS[metric];
     const full = suffix === undefined ? name : `${name}.${suffix}`;
     this.#counts.set(full, (this.#counts.get(full) ?? 0) + by);
   }
 
   record(metric: MetricName, valueMs: number): void {
-    this.#times.push({ name: METRICS[metric].name, valueMs });
+    this.#times.push({ name: USER_METRICS[metric].name, valueMs });
   }
 
   rate(metric: MetricName): void {
-    this.#events?.emit('rate', METRICS[metric].name);
+    this.#events?.emit('rate', USER_METRICS[metric].name);
   }
 
   error(code: FailureCode): void {

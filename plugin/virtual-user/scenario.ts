@@ -1,27 +1,27 @@
 /** Compiles a scenario to the steps that its virtual users run. */
-import { valueAt } from '../../protocol/base/json-path.ts';
+import { valueAtPath } from '../../protocol/base/json-path.ts';
 import { roomNames } from '../fleet/client/counted-event.ts';
-import { verbOf } from '../script/load/flow.ts';
+import { stepName } from '../script/load/flow.ts';
 import { scenarioOptionsSchema } from '../script/options/connect-options.ts';
 import type { Scenario } from '../script/script.ts';
 import { compileConnectionChanges, openOptions } from './connection-changes.ts';
 import { FlowError } from './flow-error.ts';
-import { type AwaitedEvent, isSame } from './mailbox.ts';
-import { Session } from './session.ts';
-import type { Shared } from './shared.ts';
+import { type AwaitedEvent, isSameEvent } from './mailbox.ts';
+import { UserSession } from './session.ts';
+import type { SharedByUsers } from './shared.ts';
 import { compileFunction } from './steps/function.ts';
 import { STEPS } from './steps/index.ts';
-import type { Build } from './steps/step.ts';
+import type { StepBuildContext } from './steps/step.ts';
 import { compileTemplate } from './template.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
-import type { Step, VirtualUser } from './virtual-user.ts';
+import type { CompiledStep, VirtualUser } from './virtual-user.ts';
 
 interface CompiledScenario {
   /** Functions that are called before and after the flow. */
-  before: Step[];
-  after: Step[];
+  before: CompiledStep[];
+  after: CompiledStep[];
   /** Steps of the flow. Nested lists are flattened. */
-  flow: Step[];
+  flow: CompiledStep[];
   /** Returns a new virtual user. The caller runs its steps and must close its session. */
   newUser(context: UserContext, events: ScenarioEvents): VirtualUser;
   /**
@@ -31,9 +31,9 @@ interface CompiledScenario {
   use(user: VirtualUser, namespace: string): Promise<string>;
 }
 
-export function compileScenario(scenario: Scenario, shared: Shared): CompiledScenario {
-  const uses: Build['uses'] = { awaited: [], watched: [], http: false };
-  const build: Build = {
+export function compileScenario(scenario: Scenario, shared: SharedByUsers): CompiledScenario {
+  const uses: StepBuildContext['uses'] = { awaited: [], watched: [], http: false };
+  const build: StepBuildContext = {
     shared,
     uses,
     template: (value) => compileTemplate(value, shared.helpers),
@@ -59,11 +59,11 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
   const functions = (names: string | string[] | undefined) =>
     namesOf(names).map((name) => compileFunction(name, shared));
   const kept: AwaitedEvent[] = [];
-  const flow: Step[] = [];
+  const flow: CompiledStep[] = [];
   // Steps are read from last to first. The first step found for an event is then the last step that waits for it.
   for (const { step, awaits } of compiled.reverse()) {
     const before = kept.length;
-    for (const event of awaits) if (!kept.some((other) => isSame(event, other))) kept.push(event);
+    for (const event of awaits) if (!kept.some((other) => isSameEvent(event, other))) kept.push(event);
     flow.unshift(thenForget(step, kept.slice(before)));
   }
   const { roomsVariable } = shared.config;
@@ -75,7 +75,7 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
     after: functions(scenario.afterScenario),
     newUser(context, events) {
       if (uses.http) shared.http?.setInitialContext(context);
-      const session = new Session(shared, { awaited: kept, watched: uses.watched }, context, events);
+      const session = new UserSession(shared, { awaited: kept, watched: uses.watched }, context, events);
       return { context, session, events };
     },
     async use(user, namespace) {
@@ -91,7 +91,7 @@ export function compileScenario(scenario: Scenario, shared: Shared): CompiledSce
  * engine.
  */
 function onlyWaits({ flow = [] }: Scenario): boolean {
-  return flow.length > 0 && flow.flat().every((spec) => STEPS[verbOf(spec, STEPS) ?? '']?.waits);
+  return flow.length > 0 && flow.flat().every((spec) => STEPS[stepName(spec, STEPS) ?? '']?.waits);
 }
 
 function namesOf(names: string | string[] | undefined): string[] {
@@ -102,7 +102,7 @@ function namesOf(names: string | string[] | undefined): string[] {
  * Returns the step followed by a call that stops keeping these events. No later step waits for them, so the fleet
  * process can discard them.
  */
-function thenForget(step: Step, events: AwaitedEvent[]): Step {
+function thenForget(step: CompiledStep, events: AwaitedEvent[]): CompiledStep {
   if (events.length === 0) return step;
   return async (user) => {
     await step(user);
@@ -111,17 +111,17 @@ function thenForget(step: Step, events: AwaitedEvent[]): Step {
 }
 
 /** Returns the step followed by a call that adds the connection to the rooms in a variable. */
-function thenEnter(step: Step, variable: string): Step {
+function thenEnter(step: CompiledStep, variable: string): CompiledStep {
   const path = variable.split('.');
   return async (user) => {
     await step(user);
-    const rooms = roomNames([valueAt(user.context.vars, path)].flat());
+    const rooms = roomNames([valueAtPath(user.context.vars, path)].flat());
     if (rooms.length > 0) user.session.enter(rooms);
   };
 }
 
-function compileStep(spec: unknown, build: Build): Step {
-  const kind = STEPS[verbOf(spec, STEPS) ?? ''];
+function compileStep(spec: unknown, build: StepBuildContext): CompiledStep {
+  const kind = STEPS[stepName(spec, STEPS) ?? ''];
   if (!kind) throw new FlowError('unknown_step');
   return kind.compile(spec, build);
 }

@@ -4,15 +4,15 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import { type FailureCode, slug } from '../../protocol/codes/failure-codes.ts';
+import { type FailureCode, reasonToCode } from '../../protocol/codes/failure-codes.ts';
 import { retryDelayMs } from '../fleet/backoff.ts';
-import type { Emission, OpenOptions } from '../fleet/fleet-messages.ts';
-import type { FleetConnection, Return, Watcher } from '../fleet/remote-connection.ts';
+import type { EmittedMessage, OpenOptions } from '../fleet/fleet-messages.ts';
+import type { ConnectionWatcher, FleetConnection, ReconnectReport } from '../fleet/remote-connection.ts';
 import { openOptions } from './connection-changes.ts';
-import { FlowError, lossOf, toFlowError } from './flow-error.ts';
-import { type AwaitedEvent, isSame, Mailbox, Wait, type WatchedEvent } from './mailbox.ts';
-import type { Shared } from './shared.ts';
-import { countFailure, keepExample } from './tally.ts';
+import { connectionLostError, FlowError, toFlowError } from './flow-error.ts';
+import { type AwaitedEvent, EventWait, isSameEvent, Mailbox, type WatchedEvent } from './mailbox.ts';
+import type { SharedByUsers } from './shared.ts';
+import { countFailure, keepErrorExample } from './tally.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
 /** A namespace that the virtual user has opened, with its connection. */
@@ -37,12 +37,12 @@ interface Expectation {
   fromMailbox?: boolean;
 }
 
-export class Session implements Watcher {
+export class UserSession implements ConnectionWatcher {
   /** Set when a connection is finally lost or a join was refused. The flow ends after the current step. */
   lost: FlowError | undefined;
   /** Called when a connection is finally lost. */
   onLost: () => void = nothing;
-  readonly #shared: Shared;
+  readonly #shared: SharedByUsers;
   readonly #context: UserContext;
   readonly #events: ScenarioEvents;
   readonly #watched: readonly WatchedEvent[];
@@ -50,7 +50,7 @@ export class Session implements Watcher {
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
   #mailboxes: Mailbox[] | undefined;
-  #wait: Wait | undefined;
+  #wait: EventWait | undefined;
   #hasFailed = false;
 
   /**
@@ -58,7 +58,7 @@ export class Session implements Watcher {
    * @param handled events that the flow waits for or passes to functions
    */
   constructor(
-    shared: Shared,
+    shared: SharedByUsers,
     handled: { awaited: readonly AwaitedEvent[]; watched: readonly WatchedEvent[] },
     context: UserContext,
     events: ScenarioEvents,
@@ -99,7 +99,7 @@ export class Session implements Watcher {
    * Sends an event. If the namespace is not open, the `open` command contains the event, which is sent when the
    * namespace is open.
    */
-  async send(namespace: string, emit: Emission, overrides: OpenOptions['overrides']): Promise<void> {
+  async send(namespace: string, emit: EmittedMessage, overrides: OpenOptions['overrides']): Promise<void> {
     const isKnown = this.#namespaces.some((entry) => entry.namespace === namespace);
     const connection = await this.use(namespace, openOptions(overrides, emit));
     if (isKnown) connection.emit(namespace, emit.event, emit.args);
@@ -120,9 +120,9 @@ export class Session implements Watcher {
    * Waits for an event; listening begins at once. A virtual user has at most one wait at a time. The caller must call
    * `cancel` at the end.
    */
-  expect(connection: FleetConnection, expectation: Expectation): Wait {
+  expect(connection: FleetConnection, expectation: Expectation): EventWait {
     const { namespace, event, timeoutMs, timeoutCode, accept, fromMailbox } = expectation;
-    const wait = new Wait(timeoutMs, timeoutCode);
+    const wait = new EventWait(timeoutMs, timeoutCode);
     const offer = (args: unknown[]) => {
       try {
         if (!accept || accept(args)) wait.done(args);
@@ -130,7 +130,7 @@ export class Session implements Watcher {
         wait.fail(toFlowError(error));
       }
     };
-    const mailbox = fromMailbox ? this.#mailboxes?.find((box) => isSame(box, expectation)) : undefined;
+    const mailbox = fromMailbox ? this.#mailboxes?.find((box) => isSameEvent(box, expectation)) : undefined;
     this.#wait = wait;
     if (mailbox) {
       wait.onEnd = () => mailbox.stop();
@@ -154,7 +154,7 @@ export class Session implements Watcher {
 
   /** Stops keeping events for which no later step waits. */
   forget(events: readonly AwaitedEvent[]): void {
-    const isForgotten = (one: AwaitedEvent) => events.some((event) => isSame(one, event));
+    const isForgotten = (one: AwaitedEvent) => events.some((event) => isSameEvent(one, event));
     this.#awaited = this.#awaited.filter((one) => !isForgotten(one));
     for (const mailbox of this.#mailboxes ?? []) if (isForgotten(mailbox)) mailbox.close();
     this.#mailboxes = this.#mailboxes?.filter((mailbox) => !isForgotten(mailbox));
@@ -177,32 +177,32 @@ export class Session implements Watcher {
     await Promise.all([...connections].map((connection) => connection.close()));
   }
 
-  /** Reports of the virtual user's connections. They implement `Watcher`. */
+  /** Reports of the virtual user's connections. They implement `ConnectionWatcher`. */
   opened(namespace: string, connection: FleetConnection): void {
     for (const entry of this.#entriesOf(connection, namespace)) entry.up = true;
   }
 
   dropped(reason: string, namespace: string | undefined, returns: boolean, connection: FleetConnection): void {
-    this.#shared.meter.count('disconnect', slug(reason));
+    this.#shared.meter.count('disconnect', reasonToCode(reason));
     for (const entry of this.#entriesOf(connection, namespace)) {
       // A namespace that is reconnecting can be lost, too, if its fleet process dies.
       if (!entry.up && !entry.restoring) continue;
       entry.up = false;
       if (returns) entry.restoring ??= Promise.withResolvers();
       else {
-        this.#fail(lossOf(reason));
+        this.#fail(connectionLostError(reason));
         restored(entry);
       }
     }
   }
 
-  returned({ namespace, lostBy, retries, why }: Return, connection: FleetConnection): void {
+  returned({ namespace, lostBy, retries, why }: ReconnectReport, connection: FleetConnection): void {
     const { meter } = this.#shared;
     if (retries > 0) meter.count('retry', undefined, retries);
     if (lostBy === undefined) meter.count('reconnect');
     for (const entry of this.#entriesOf(connection, namespace).filter(({ restoring }) => restoring)) {
       if (lostBy === undefined) entry.up = true;
-      else this.#fail(lossOf(lostBy, why));
+      else this.#fail(connectionLostError(lostBy, why));
       restored(entry);
     }
   }
@@ -242,7 +242,7 @@ export class Session implements Watcher {
       } catch (error) {
         const failure = toFlowError(error);
         if (!retry || attempt > retry.attempts) throw failure;
-        keepExample(tally, failure, this.#context);
+        keepErrorExample(tally, failure, this.#context);
         await sleep(retryDelayMs(retry, attempt));
         tally.retries++;
         meter.count('retry');

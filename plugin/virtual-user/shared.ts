@@ -3,20 +3,20 @@ import type { FleetConnection } from '../fleet/remote-connection.ts';
 import type { EngineOptions } from '../script/options/engine-options.ts';
 import type { HttpEngine } from './artillery-types.ts';
 import type { Meter } from './meter.ts';
-import type { Signals } from './signals.ts';
-import type { Tally } from './tally.ts';
-import type { Helpers } from './user-types.ts';
+import type { RunSignals } from './signals.ts';
+import type { UserTally } from './tally.ts';
+import type { ArtilleryHelpers } from './user-types.ts';
 
-export interface Shared {
+export interface SharedByUsers {
   config: EngineOptions;
   /** Fleet that creates the connections. */
   fleet: { connection(): FleetConnection };
-  helpers: Helpers;
+  helpers: ArtilleryHelpers;
   /** Artillery's HTTP engine; undefined if no flow has HTTP steps. */
   http: HttpEngine | undefined;
   processor: Record<string, unknown>;
   meter: Meter;
-  tally: Tally;
-  signals: Signals;
+  tally: UserTally;
+  signals: RunSignals;
   warn: (message: string) => void;
 }

@@ -1,5 +1,5 @@
 /** Events of a run for which all virtual users of a worker wait. Each event is a single promise. */
-export class Signals {
+export class RunSignals {
   /**
    * Resolves when arrivals may begin. In a run over several hosts, it resolves with the common start time on the local
    * clock.

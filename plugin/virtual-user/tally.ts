@@ -1,8 +1,8 @@
 /** Counts of virtual users, retries and failures in the engine. Connections are counted in the fleet. */
 
-import { printable } from '../../protocol/base/printable.ts';
-import { allSecretsIn } from '../../protocol/base/secrets/masked-values.ts';
-import { addOwn, ownValue, setOwn } from '../../protocol/base/sum-counts.ts';
+import { printableLine } from '../../protocol/base/printable.ts';
+import { collectConnectionSecrets } from '../../protocol/base/secrets/masked-values.ts';
+import { addToOwnCounter, ownProperty, setOwnProperty } from '../../protocol/base/sum-counts.ts';
 import { FleetError } from '../fleet/client/failure.ts';
 import type { FlowError } from './flow-error.ts';
 import { newHttpCounts } from './http-requests.ts';
@@ -12,10 +12,10 @@ import type { UserContext } from './user-types.ts';
 /** Largest length of a failure's example: enough for a status line, two headers and the start of a body. */
 const MAX_EXAMPLE_LENGTH = 300;
 
-export type Tally = ReturnType<typeof newTally>;
-export type OtherUsers = Tally['otherUsers'];
+export type UserTally = ReturnType<typeof newUserTally>;
+export type OtherUsers = UserTally['otherUsers'];
 
-export function newTally() {
+export function newUserTally() {
   return {
     started: 0,
     ended: 0,
@@ -47,34 +47,38 @@ export function newTally() {
 }
 
 export function countFailure(
-  { tally, meter }: { tally: Tally; meter: Pick<Meter, 'error'> },
+  { tally, meter }: { tally: UserTally; meter: Pick<Meter, 'error'> },
   error: FlowError,
   kind: 'losses' | 'failures',
   context?: UserContext,
 ): void {
   tally.failed++;
   meter.error(error.code);
-  addOwn(tally[kind], error.code, 1);
-  keepExample(tally, error, context);
+  addToOwnCounter(tally[kind], error.code, 1);
+  keepErrorExample(tally, error, context);
 }
 
 /**
  * Keeps the error as an example of its code, unless its message only repeats the code.
  * @param context context of the virtual user; values of its variables are masked
  */
-export function keepExample({ examples }: Tally, { code, message, cause }: FlowError, context?: UserContext): void {
-  if (ownValue(examples, code) !== undefined || message === code || message === '') return;
+export function keepErrorExample(
+  { examples }: UserTally,
+  { code, message, cause }: FlowError,
+  context?: UserContext,
+): void {
+  if (ownProperty(examples, code) !== undefined || message === code || message === '') return;
   const data = cause instanceof FleetError && cause.data !== undefined ? ` ${JSON.stringify(cause.data)}` : '';
-  setOwn(examples, code, printable(message + data, MAX_EXAMPLE_LENGTH, context && secretsOf(context)));
+  setOwnProperty(examples, code, printableLine(message + data, MAX_EXAMPLE_LENGTH, context && secretsOfUser(context)));
 }
 
 /**
  * Returns the values of a virtual user's variables: payload rows, captures, and values set by functions. Variables of
  * Artillery, whose names begin with `$`, are left out.
  */
-export function secretsOf({ vars, extraHeaders = {} }: UserContext): string[] {
+export function secretsOfUser({ vars, extraHeaders = {} }: UserContext): string[] {
   const variables = Object.fromEntries(
     Object.entries(vars).filter(([name]) => !name.startsWith('$') && name !== 'target'),
   );
-  return allSecretsIn({ variables, extraHeaders });
+  return collectConnectionSecrets({ variables, extraHeaders });
 }

@@ -1,13 +1,13 @@
 /** Metrics that the engine reports to Artillery. Errors use Artillery's counters `errors.<code>`. */
-import type { Metric } from '../../protocol/base/metric.ts';
+import type { MetricDefinition } from '../../protocol/base/metric.ts';
 
-const metric = (kind: Metric['kind'], name: string, unit: string, help: string): Metric => ({
+const metric = (kind: MetricDefinition['kind'], name: string, unit: string, help: string): MetricDefinition => ({
   ...{ name: `socketio.${name}`, kind, unit, help },
 });
 const counter = (name: string, unit: string, help: string) => metric('counter', name, unit, help);
 const timeMs = (name: string, help: string) => metric('histogram', name, 'ms', help);
 
-export const METRICS = {
+export const USER_METRICS = {
   connect: counter('connects', 'connections', 'Namespaces connected, not including reconnections'),
   connectTime: timeMs('connect_time', 'From the step to the CONNECT answer, including retries'),
   emit: counter('emit', 'events', 'Events sent'),
@@ -28,4 +28,4 @@ export const METRICS = {
   eventsDropped: counter('events_dropped', 'events', 'Events kept for a later `waitFor`, but displaced by newer ones'),
 };
 
-export type MetricName = keyof typeof METRICS;
+export type MetricName = keyof typeof USER_METRICS;

@@ -24,19 +24,19 @@ export interface RunnerEvents {
   on(event: 'done', listener: () => void): unknown;
 }
 
-export interface Outcome {
+export interface UserOutcome {
   captures: Record<string, { value?: unknown; failed?: boolean }>;
   matches: Record<string, { success?: boolean }>;
 }
 
 /** Internal functions that Artillery passes to engines. */
-export interface Helpers {
+export interface ArtilleryHelpers {
   template(value: unknown, context: UserContext): unknown;
   captureOrMatch(
     params: { capture?: unknown; match?: unknown },
     response: { body: unknown },
     context: UserContext,
-    done: (error: unknown, result: Outcome | null) => void,
+    done: (error: unknown, result: UserOutcome | null) => void,
   ): void;
 }
 

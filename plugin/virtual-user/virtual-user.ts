@@ -1,24 +1,24 @@
-import { afterRefusal } from './flow-error.ts';
-import type { Session } from './session.ts';
+import { withRefusedRequest } from './flow-error.ts';
+import type { UserSession } from './session.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
 /** A virtual user, as passed to its steps. */
 export interface VirtualUser {
   context: UserContext;
-  session: Session;
+  session: UserSession;
   events: ScenarioEvents;
   /** Last HTTP request whose response was an error, such as `POST /login answered 401`. */
   refusal?: string;
 }
 
 /** A compiled step. Returns undefined if it has completed synchronously. An error ends the flow. */
-export type Step = (user: VirtualUser) => Promise<void> | void;
+export type CompiledStep = (user: VirtualUser) => Promise<void> | void;
 
 /**
  * Runs the steps in order. If a connection is finally lost during a step, the flow ends after it.
  * @throws errors of a step; after a refused HTTP request, a FlowError that mentions the request
  */
-export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> {
+export async function runSteps(steps: CompiledStep[], user: VirtualUser): Promise<void> {
   try {
     for (let index = 0; index < steps.length; index++) {
       const pending = steps[index]?.(user);
@@ -26,6 +26,6 @@ export async function runSteps(steps: Step[], user: VirtualUser): Promise<void> 
       if (user.session.lost) throw user.session.lost;
     }
   } catch (error) {
-    throw user.refusal === undefined ? error : afterRefusal(user.refusal, error);
+    throw user.refusal === undefined ? error : withRefusedRequest(user.refusal, error);
   }
 }

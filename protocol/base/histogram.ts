@@ -11,7 +11,7 @@ import {
   type JsHistogram,
 } from 'hdr-histogram-js';
 import type { Summary } from '../result/shared-schemas.ts';
-import { attempt } from './attempt.ts';
+import { tryOrUndefined } from './try-or-undefined.ts';
 
 export type Histogram = HdrHistogram;
 
@@ -46,7 +46,7 @@ const [COMPRESSED_AT, DIGITS_AT] = [8, 12];
 
 /** Returns whether the text is a histogram as written by `encodeHistogram`. Other text could decompress to any size. */
 export function isEncodedHistogram(text: string): boolean {
-  const isValid = attempt(() => {
+  const isValid = tryOrUndefined(() => {
     const compressed = Buffer.from(text, 'base64').subarray(COMPRESSED_AT);
     const inflated = inflateSync(compressed, { maxOutputLength: MAX_INFLATED_BYTES });
     return inflated.readInt32BE(DIGITS_AT) === 3 && decodeHistogram(text).totalCount >= 0;
@@ -62,12 +62,12 @@ export function mergeHistograms(parts: Iterable<Histogram>): Histogram {
 }
 
 /** @param encoded results of `encodeHistogram` */
-export function mergeEncoded(encoded: string[]): string {
+export function mergeEncodedHistograms(encoded: string[]): string {
   return encodeHistogram(mergeHistograms(encoded.map(decodeHistogram)));
 }
 
 /** Returns the recorded values in ascending order, with the precision of the histogram. */
-export function recordedUs(histogram: Histogram): { valueUs: number; count: number }[] {
+export function recordedValuesUs(histogram: Histogram): { valueUs: number; count: number }[] {
   const recorded: { valueUs: number; count: number }[] = [];
   const iterator = (histogram as JsHistogram).recordedValuesIterator;
   iterator.reset();
@@ -83,7 +83,7 @@ export function recordedUs(histogram: Histogram): { valueUs: number; count: numb
  * @param independent number of independent values. For latencies, it is the number of broadcasts, because copies of a
  * broadcast are late together. A percentile is null if fewer than one independent value is expected above it
  */
-export function summaryMs(histogram: Histogram, independent = Number.POSITIVE_INFINITY): Summary | null {
+export function summarizeHistogramMs(histogram: Histogram, independent = Number.POSITIVE_INFINITY): Summary | null {
   if (histogram.totalCount === 0) return null;
   const percentileMs = (percentile: number) => histogram.getValueAtPercentile(percentile) / 1000;
   // Uses integers, so that 0.1 % of 1,000 is exactly 1.

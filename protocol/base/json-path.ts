@@ -3,7 +3,7 @@
  * id"]`, `$.0.*.id`.
  */
 
-import { attempt } from './attempt.ts';
+import { tryOrUndefined } from './try-or-undefined.ts';
 
 /** Steps of a path. Each is a key, a list index, or `*` for all of them. */
 export type JsonPath = readonly string[];
@@ -11,7 +11,7 @@ export type JsonPath = readonly string[];
 /** Step of a path. Names in double quotes are JSON strings, so that any name is possible. */
 const STEP = /\.([^.[\]\s"']+)|\[(\d+|\*)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\]/y;
 /** Step that matches every key or index. */
-export const EACH = '*';
+export const PATH_WILDCARD = '*';
 /** Alias of `$.0`. Most events have a single argument. */
 const FIRST_ARGUMENT = 'first argument';
 
@@ -33,7 +33,7 @@ export function parseJsonPath(text: string): JsonPath | undefined {
     const found = STEP.exec(text);
     if (!found) return undefined;
     const [, name, index, single, double] = found;
-    const step = double === undefined ? (name ?? index ?? single) : attempt(() => JSON.parse(double) as string);
+    const step = double === undefined ? (name ?? index ?? single) : tryOrUndefined(() => JSON.parse(double) as string);
     if (step === undefined) return undefined;
     path.push(step);
   }
@@ -45,7 +45,7 @@ export function formatJsonPath(path: JsonPath): string {
 }
 
 /** Returns the value at the path; undefined if there is none. */
-export function valueAt(args: unknown, path: JsonPath): unknown {
+export function valueAtPath(args: unknown, path: JsonPath): unknown {
   let value = args;
   for (const step of path) {
     if (typeof value !== 'object' || value === null || !Object.hasOwn(value, step)) return undefined;
@@ -55,13 +55,13 @@ export function valueAt(args: unknown, path: JsonPath): unknown {
 }
 
 /** Returns all values that match the path, in order. A path with `*` can match several values. */
-export function valuesAt(args: unknown, path: JsonPath): unknown[] {
-  const star = path.indexOf(EACH);
+export function valuesAtPath(args: unknown, path: JsonPath): unknown[] {
+  const star = path.indexOf(PATH_WILDCARD);
   if (star < 0) {
-    const value = valueAt(args, path);
+    const value = valueAtPath(args, path);
     return value === undefined ? [] : [value];
   }
-  const all = valueAt(args, path.slice(0, star));
+  const all = valueAtPath(args, path.slice(0, star));
   if (typeof all !== 'object' || all === null || ArrayBuffer.isView(all)) return [];
-  return Object.values(all).flatMap((value) => valuesAt(value, path.slice(star + 1)));
+  return Object.values(all).flatMap((value) => valuesAtPath(value, path.slice(star + 1)));
 }

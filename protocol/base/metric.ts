@@ -2,7 +2,7 @@
  * Entry in a table of metrics. The engine, the plugin, the live view and the server each have a table. Both the emitted
  * metrics and docs/reference are generated from these tables.
  */
-export interface Metric {
+export interface MetricDefinition {
   name: string;
   kind: 'counter' | 'rate' | 'gauge' | 'histogram' | 'summary';
   unit: string;

@@ -24,7 +24,7 @@ const SECRET_MARGIN = 10_000;
  * @param text text of a server or another program
  * @param secrets secrets of the virtual user that the text is about
  */
-export function printable(text: string, maxLength: number, secrets?: Iterable<string>): string {
+export function printableLine(text: string, maxLength: number, secrets?: Iterable<string>): string {
   return shortLine(withoutSecrets(text.slice(0, maxLength * 2 + SECRET_MARGIN), secrets), maxLength);
 }
 
@@ -57,7 +57,7 @@ function escapedLine(text: string): string {
 }
 
 /** Applies `oneLine` to every line. */
-export function harmless(text: string): string {
+export function escapeEachLine(text: string): string {
   return withoutCredentials(text).split('\n').map(escapedLine).join('\n');
 }
 

@@ -1,23 +1,23 @@
 /** Problems in a script, with their paths in the YAML. All problems are reported together. */
 import { z } from 'zod';
-import { printable } from './printable.ts';
+import { printableLine } from './printable.ts';
 
 const MAX_KEY_LENGTH = 100;
 
-export interface Problem {
+export interface InputProblem {
   /** Path in the YAML: `scenarios[0].flow[2].loop[1]`. */
   path: string;
   message: string;
   /** Whether the path leads to an unknown key. */
   isUnknownKey?: true;
   /** Path of the key with the problem. */
-  at?: Path;
-  rewrite?: Rewrite;
+  at?: ProblemPath;
+  rewrite?: ScriptRewrite;
   /** Variable or function in a template that has no value. */
   unfilled?: string;
 }
 
-export type Path = readonly (string | number)[];
+export type ProblemPath = readonly (string | number)[];
 type Owner = Record<string, unknown>;
 
 /**
@@ -25,10 +25,10 @@ type Owner = Record<string, unknown>;
  * @param owner map or list that contains the wrong key
  * @returns the replacement of the owner, or the new place of the key; undefined if only the user can decide
  */
-export type Rewrite = (
+export type ScriptRewrite = (
   owner: Owner,
   key: string,
-) => { owner: Owner | unknown[] } | { moveTo(owner: Path): Path; value: unknown } | undefined;
+) => { owner: Owner | unknown[] } | { moveTo(owner: ProblemPath): ProblemPath; value: unknown } | undefined;
 type Issue = z.core.$ZodIssue;
 /** Path of a key that a schema accepts. `*` stands for any key. */
 type KeyPath = readonly string[];
@@ -38,14 +38,14 @@ type KeyPath = readonly string[];
  * @param problems receives the problems, with their paths
  * @returns the parsed value; undefined if it is invalid
  */
-export function check<S extends z.ZodType>(
+export function parseWithSchema<S extends z.ZodType>(
   schema: S,
   value: unknown,
-  at: Path,
-  problems: Problem[],
+  at: ProblemPath,
+  problems: InputProblem[],
 ): z.output<S> | undefined {
   const { data, error } = schema.safeParse(value);
-  if (error) problems.push(...problemsOf(error, at, schema));
+  if (error) problems.push(...problemsOfZodError(error, at, schema));
   return data;
 }
 
@@ -72,14 +72,18 @@ function keysIn(schema: z.ZodType): KeyPath[] {
 }
 
 /** @param schema schema whose keys are suggested for an unknown key */
-export function problemsOf(error: z.ZodError, at: Path, schema?: z.ZodType): Problem[] {
+export function problemsOfZodError(error: z.ZodError, at: ProblemPath, schema?: z.ZodType): InputProblem[] {
   const known = schema ? keysIn(schema) : [];
   return error.issues
     .flatMap((issue) => issueProblems(issue, [], known))
     .map(({ path, ...problem }) => ({ path: formatPath([...at, ...path]), at: [...at, ...path], ...problem }));
 }
 
-function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem, 'path'> & { path: Path })[] {
+function issueProblems(
+  issue: Issue,
+  at: ProblemPath,
+  known: KeyPath[],
+): (Omit<InputProblem, 'path'> & { path: ProblemPath })[] {
   const path = [...at, ...(issue.path as (string | number)[])];
   if (issue.code === 'unrecognized_keys') {
     return issue.keys.map((key) => ({
@@ -101,7 +105,7 @@ function issueProblems(issue: Issue, at: Path, known: KeyPath[]): (Omit<Problem,
 }
 
 /** Suggests another place of a key with the same name, or a similar key at the same place. */
-function suggestion(key: string, at: Path, known: KeyPath[]): Pick<Problem, 'message' | 'rewrite'> {
+function suggestion(key: string, at: ProblemPath, known: KeyPath[]): Pick<InputProblem, 'message' | 'rewrite'> {
   const message = (end: string) => `unknown option${end}`;
   const here = at.filter((part) => typeof part === 'string');
   const leadsHere = (parents: KeyPath) => parents.every((parent, depth) => parent === '*' || parent === here[depth]);
@@ -109,7 +113,7 @@ function suggestion(key: string, at: Path, known: KeyPath[]): Pick<Problem, 'mes
   const around = parents.find((path) => path.length < here.length && leadsHere(path));
   if (around) {
     const beside = here[around.length] as string;
-    const moveTo = (owner: Path) => [...owner.slice(0, owner.lastIndexOf(beside)), key];
+    const moveTo = (owner: ProblemPath) => [...owner.slice(0, owner.lastIndexOf(beside)), key];
     return {
       message: message(`: write it beside \`${beside}\``),
       rewrite: (owner) => ({ moveTo, value: owner[key] }),
@@ -125,15 +129,15 @@ function isInside(issue: Issue): boolean {
   return issue.path.length > 0 || issue.code === 'unrecognized_keys' || issue.code === 'custom';
 }
 
-export function formatPath(path: Path): string {
+export function formatPath(path: ProblemPath): string {
   return path.reduce<string>((text, part) => {
     if (typeof part === 'number') return `${text}[${part}]`;
-    const key = printable(part, MAX_KEY_LENGTH);
+    const key = printableLine(part, MAX_KEY_LENGTH);
     return text === '' ? key : `${text}.${key}`;
   }, '');
 }
 
-export function formatProblems(problems: Problem[]): string {
+export function formatProblems(problems: InputProblem[]): string {
   return problems.map(({ path, message }) => `  ${path}: ${message}`).join('\n');
 }
 

@@ -3,7 +3,7 @@
  * and JSON can be nested to any depth.
  */
 import { closeSync, openSync, readSync } from 'node:fs';
-import { formatPath, type Problem } from './problems.ts';
+import { formatPath, type InputProblem } from './problems.ts';
 
 /** Maximum number of values. Scripts and results have far fewer, and this many are traversed in well under a second. */
 const MAX_VALUES = 1_000_000;
@@ -26,8 +26,8 @@ const SHOWN_DEPTH = 5;
  * @param reserved forbidden key
  * @param maxNames maximum number of keys in an object
  */
-export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_VALUES): Problem | undefined {
-  let problem: Problem | undefined;
+export function findSizeProblem(value: unknown, reserved?: string, maxNames = MAX_VALUES): InputProblem | undefined {
+  let problem: InputProblem | undefined;
   let values = 0;
   const path: (string | number)[] = [];
   const refuse = (message: string) => {
@@ -63,9 +63,9 @@ export function boundProblem(value: unknown, reserved?: string, maxNames = MAX_V
  * @throws Error if the file is too large or too deeply nested
  * @throws SyntaxError if it is not JSON
  */
-export function readJson(path: string): unknown {
+export function readUntrustedJson(path: string): unknown {
   const value: unknown = JSON.parse(readText(path));
-  const problem = boundProblem(value, undefined, MAX_NAMES);
+  const problem = findSizeProblem(value, undefined, MAX_NAMES);
   if (problem) throw new Error(`${problem.path}: ${problem.message}`);
   return value;
 }

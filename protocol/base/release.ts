@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { VERSION } from './version.ts';
 
 /** File in a published package that contains the digest of the package's sources. */
-export const BUILD_FILE = 'build';
+export const BUILD_DIGEST = 'build';
 /** Folders with the sources of engine, plugin and generator hosts. */
 const FOLDERS = ['protocol', 'plugin'];
 const IS_SOURCE = /^(?!.*(^|\/)(node_modules|dist)\/).*\.ts$/;
@@ -16,7 +16,7 @@ const DIGEST_LENGTH = 12;
 
 /** @param root folder of the code: a checkout, or `dist` of a package */
 export function releaseOf(root: string, version = VERSION): string {
-  const packed = join(root, BUILD_FILE);
+  const packed = join(root, BUILD_DIGEST);
   return `${version}+${existsSync(packed) ? readFileSync(packed, 'utf8') : sourceDigest(root)}`;
 }
 

@@ -8,18 +8,18 @@ export function sumCounts(all: Record<string, number>[]): Record<string, number>
 }
 
 /** Sets an own property of an object, even if an inherited property has the same name. */
-export function setOwn<V>(record: Record<string, V>, key: string, value: V): void {
+export function setOwnProperty<V>(record: Record<string, V>, key: string, value: V): void {
   Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
 /** Adds to a counter with any name. A counter that becomes zero is removed. */
-export function addOwn(counts: Record<string, number>, key: string, change: number): void {
-  const sum = (ownValue(counts, key) ?? 0) + change;
+export function addToOwnCounter(counts: Record<string, number>, key: string, change: number): void {
+  const sum = (ownProperty(counts, key) ?? 0) + change;
   if (sum === 0) delete counts[key];
-  else setOwn(counts, key, sum);
+  else setOwnProperty(counts, key, sum);
 }
 
 /** Returns an own property of an object; undefined for an inherited property. */
-export function ownValue<V>(record: Record<string, V>, key: string): V | undefined {
+export function ownProperty<V>(record: Record<string, V>, key: string): V | undefined {
   return Object.hasOwn(record, key) ? record[key] : undefined;
 }

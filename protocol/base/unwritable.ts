@@ -23,7 +23,7 @@ const FIXES: Record<string, (folder: string) => string> = {
  * @param elsewhere instruction how to choose another place
  * @param what the failed action, with the path
  */
-export function unwritable(
+export function unwritableError(
   path: string,
   cause: unknown,
   elsewhere: string,
@@ -45,7 +45,7 @@ export function isWriteError(error: unknown): boolean {
  * ignores quotas and permissions.
  * @throws the system's error
  */
-export function requireRoom(folder: string, sizeBytes: number): void {
+export function requireDiskSpace(folder: string, sizeBytes: number): void {
   const path = join(folder, `.room.${process.pid}`);
   try {
     // The file contains ones, because some file systems store zeros without using space.

@@ -1,16 +1,16 @@
 /** Catalogue of findings about broadcasts, messages, memory, leaks and internal errors. Part of `finding-codes.ts`. */
-import type { About, Invalidated } from '../result/findings.ts';
-import type { Code } from './error-codes.ts';
+import type { FindingSubject, InvalidatedPart } from '../result/findings.ts';
+import type { CodeDefinition } from './error-codes.ts';
 import type { ExpectationName } from './expectations.ts';
 
-export interface Definition extends Code {
+export interface Definition extends CodeDefinition {
   /**
    * Figures that the finding invalidates. `run` stands for all figures and makes the measurement INVALID. Any other
    * entry makes it SUSPECT.
    */
-  invalidates: readonly Invalidated[];
+  invalidates: readonly InvalidatedPart[];
   /** Subject of the finding; default: the deployment. */
-  about?: About;
+  about?: FindingSubject;
   /** Expectation that the finding fails. Most findings either fail an expectation or invalidate figures. */
   fails?: ExpectationName;
 }

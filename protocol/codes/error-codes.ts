@@ -4,7 +4,7 @@
  */
 
 /** Entry of a catalogue of codes. Backticks are the only Markdown. */
-export interface Code {
+export interface CodeDefinition {
   /** Condition for the code, with its threshold. */
   meaning: string;
   /** Action that the user can take. */
@@ -223,8 +223,8 @@ const CODES = {
     meaning: '`instrument(io)` before Socket.IO had an HTTP server',
     remedy: 'call it after `new Server(httpServer)`, `io.attach(httpServer)` or `io.listen(port)`',
   },
-} satisfies Record<string, Code>;
+} satisfies Record<string, CodeDefinition>;
 
 export type ErrorCode = keyof typeof CODES;
 
-export const ERROR_CODES: Record<ErrorCode, Code> = CODES;
+export const ERROR_CODES: Record<ErrorCode, CodeDefinition> = CODES;

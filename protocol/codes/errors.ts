@@ -1,4 +1,4 @@
-import { harmless } from '../base/printable.ts';
+import { escapeEachLine } from '../base/printable.ts';
 import { ERROR_CODES, type ErrorCode } from './error-codes.ts';
 
 /** Error for users, with a stable code, a cause, and a fix. */
@@ -20,7 +20,7 @@ export class CapacityError extends Error {
 const LIMIT_ERRORS = new Set(['EAGAIN', 'EMFILE', 'ENFILE', 'ENOMEM']);
 
 /** Returns an error for the user if a limit prevented a process from starting. Undefined for other errors. */
-export function startRefused(error: unknown): CapacityError | undefined {
+export function processStartError(error: unknown): CapacityError | undefined {
   if (!(error instanceof Error)) return undefined;
   const { code = '', syscall = '', message } = error as NodeJS.ErrnoException;
   if (!syscall.startsWith('spawn') || !LIMIT_ERRORS.has(code)) return undefined;
@@ -34,7 +34,9 @@ export function startRefused(error: unknown): CapacityError | undefined {
 /** Formats an error for printing: `CODE: what happened`, then the indented fix. */
 export function describeError(error: unknown): string {
   // Removes the quoted text from Node's message about invalid JSON. The text can contain secrets.
-  return harmless(textOf(error).replace(/, (\.\.\.)?".*?"(\.\.\.)? is not valid JSON/gs, ', which is not valid JSON'));
+  return escapeEachLine(
+    textOf(error).replace(/, (\.\.\.)?".*?"(\.\.\.)? is not valid JSON/gs, ', which is not valid JSON'),
+  );
 }
 
 function textOf(error: unknown): string {

@@ -22,10 +22,10 @@ export const RUN_EXIT_CODES: Record<number, string> = {
 };
 
 /** Exit code after Ctrl-C. */
-export const STOPPED = 130;
+export const STOPPED_EXIT_CODE = 130;
 
 /** Exit code of `stack status` if no stack is running. */
-export const NOT_UP = 3;
+export const STACK_DOWN_EXIT_CODE = 3;
 
 /** Exit code of `compare` and `study` if the result is inconclusive. */
 const INCONCLUSIVE = 5;
@@ -34,7 +34,7 @@ const INCONCLUSIVE = 5;
 type NoResult = 'refused' | 'stopped' | 'failed';
 
 /** Outcome of a run, a comparison or a search. */
-export type Ended =
+export type CommandOutcome =
   | NoResult
   | { verdict: 'VALID' | 'SUSPECT' | 'INVALID'; outcome: 'PASSED' | 'FAILED' | 'UNKNOWN' }
   | { answer: 'better' | 'no-difference' | 'worse' | 'inconclusive' }
@@ -42,7 +42,7 @@ export type Ended =
 
 const { worse, refused, suspect, invalid } = EXIT_CODES;
 
-const NO_RESULT_EXIT_CODES: Record<NoResult, number> = { refused, stopped: STOPPED, failed: invalid };
+const NO_RESULT_EXIT_CODES: Record<NoResult, number> = { refused, stopped: STOPPED_EXIT_CODE, failed: invalid };
 
 const RESULT_EXIT_CODES = {
   VALID: { PASSED: 0, FAILED: worse, UNKNOWN: invalid },
@@ -65,7 +65,7 @@ const SEARCH_EXIT_CODES = {
 };
 
 /** Returns the exit code of an outcome. It is 0 only if a measurement shows success. */
-export function exitCodeOf(ended: Ended): number {
+export function exitCodeOfOutcome(ended: CommandOutcome): number {
   if (typeof ended === 'string') return NO_RESULT_EXIT_CODES[ended];
   if ('answer' in ended) return ANSWER_EXIT_CODES[ended.answer];
   return 'search' in ended ? SEARCH_EXIT_CODES[ended.search] : RESULT_EXIT_CODES[ended.verdict][ended.outcome];

@@ -4,9 +4,9 @@
  * docs:reference` generates docs/reference/errors.md from this list.
  */
 import type { Blame } from '../documents/search-schema.ts';
-import type { Code } from './error-codes.ts';
+import type { CodeDefinition } from './error-codes.ts';
 
-interface FailureDefinition extends Code {
+interface FailureDefinition extends CodeDefinition {
   /** Owner of the exceeded limit, if it is the generator or its machine instead of the deployment. */
   blame?: Extract<Blame, 'generator' | 'machine'>;
   /**
@@ -19,7 +19,7 @@ interface FailureDefinition extends Code {
 }
 
 /** Fix for a proxy that does not forward WebSocket upgrades. */
-export const UPGRADE_HEADERS =
+export const UPGRADE_HEADERS_FIX =
   'let the proxy forward the upgrade; in nginx: `proxy_http_version 1.1; proxy_set_header Upgrade $http_upgrade; proxy_set_header Connection "upgrade";`';
 
 const BUG = { meaning: 'a bug', remedy: 'please report it with the folder of the run' };
@@ -270,17 +270,18 @@ export const FAILURE_CODES: Record<string, FailureDefinition> = CODES;
  * @param cause code of a failure, or Socket.IO's disconnect reason
  */
 export function generatorFaultOf(cause: string): FailureDefinition | undefined {
-  const reason = slug(cause).replace(/^disconnected_/, '');
-  const definition = failureOf(cause) ?? failureOf(reason) ?? failureOf(`disconnected_${reason}`);
+  const reason = reasonToCode(cause).replace(/^disconnected_/, '');
+  const definition =
+    failureDefinitionOf(cause) ?? failureDefinitionOf(reason) ?? failureDefinitionOf(`disconnected_${reason}`);
   return definition?.blame && definition;
 }
 
 /** Converts Socket.IO's disconnect reason to a part of a code: `transport close` → `transport_close`. */
-export function slug(reason: string): string {
+export function reasonToCode(reason: string): string {
   return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }
 
 /** Returns the definition of a failure code; undefined for unknown codes. */
-export function failureOf(code: string): FailureDefinition | undefined {
+export function failureDefinitionOf(code: string): FailureDefinition | undefined {
   return Object.hasOwn(FAILURE_CODES, code) ? FAILURE_CODES[code] : undefined;
 }

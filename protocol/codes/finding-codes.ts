@@ -1,5 +1,5 @@
 /** All findings that a run can report. `npm run docs:reference` generates docs/reference/errors.md from this list. */
-import type { About } from '../result/findings.ts';
+import type { FindingSubject } from '../result/findings.ts';
 import { ANSWER_FINDINGS, type Definition } from './answer-codes.ts';
 
 /**
@@ -215,7 +215,7 @@ const CATALOGUE = {
 export type FindingCode = keyof typeof CATALOGUE;
 
 export interface FindingDefinition extends Definition {
-  about: About;
+  about: FindingSubject;
 }
 
 /** Codes of all findings. A cause comes before its consequences. */

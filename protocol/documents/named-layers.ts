@@ -25,7 +25,7 @@ export const WORKERS_TITLE = 'Workers';
 const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'heap' };
 
 /** Returns the title of a layer's figure, such as `Workers PSS`. */
-export function measureTitle(layerTitle: string, measure: keyof typeof MEASURES): string {
+export function layerFigureTitle(layerTitle: string, measure: keyof typeof MEASURES): string {
   return `${layerTitle} ${MEASURES[measure]}`;
 }
 
@@ -34,7 +34,7 @@ export function titleOfLayer(id: string): string {
   const [, layer = id, measure = ''] = /^([a-z\d]*)(.*)$/.exec(id) ?? [];
   const named = layer === 'worker' ? WORKERS_TITLE : (NAMED_LAYERS as Record<string, NamedLayer>)[layer]?.title;
   const title = named ?? `${layer.charAt(0).toUpperCase()}${layer.slice(1)}`;
-  if (measure in MEASURES) return measureTitle(title, measure as keyof typeof MEASURES);
+  if (measure in MEASURES) return layerFigureTitle(title, measure as keyof typeof MEASURES);
   return `${title}${measure.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`)}`;
 }
 
@@ -42,4 +42,4 @@ export function titleOfLayer(id: string): string {
 export const LAYER_NAMES = Object.keys(NAMED_LAYERS) as LayerName[];
 
 /** Layers that can be proxies in front of the workers. */
-export const PROXIES = LAYER_NAMES.filter((name) => NAMED_LAYERS[name].isProxy);
+export const PROXY_LAYER_NAMES = LAYER_NAMES.filter((name) => NAMED_LAYERS[name].isProxy);

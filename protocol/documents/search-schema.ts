@@ -3,19 +3,19 @@
  * held. A level is a number of connections, a rate or another varied number.
  */
 import { z } from 'zod';
-import { count, rowsOf } from '../result/shared-schemas.ts';
+import { listOfObjects, resultCount } from '../result/shared-schemas.ts';
 import { seriesRunSchema } from './series-schema.ts';
 
 const positive = z.number().positive();
 
-export const VARIED = ['connections', 'rate', 'broadcastsPerSec', 'bytes'] as const;
+export const SEARCHED_QUANTITIES = ['connections', 'rate', 'broadcastsPerSec', 'bytes'] as const;
 
-export const COMPARISONS = ['<=', '>=', '==', '!=', '<', '>'] as const;
+export const COMPARISON_OPERATORS = ['<=', '>=', '==', '!=', '<', '>'] as const;
 
 export const conditionSchema = z.strictObject({
   /** Dotted key of a number in the result document. */
   key: z.string().min(1),
-  comparison: z.enum(COMPARISONS),
+  comparison: z.enum(COMPARISON_OPERATORS),
   value: z.number(),
 });
 
@@ -26,7 +26,7 @@ const planSchema = z.strictObject({
   /** Name of an entry in the scenario's `config.environments`. */
   environment: z.string().nullable(),
   target: z.string(),
-  vary: z.enum(VARIED),
+  vary: z.enum(SEARCHED_QUANTITIES),
   /** Conditions. A level breaks if one of them is met. Empty for the default rules. */
   until: z.array(conditionSchema),
   from: positive,
@@ -39,7 +39,7 @@ const planSchema = z.strictObject({
    */
   tolerance: positive,
   /** Number of repeated runs at the level of the answer. */
-  repeat: count,
+  repeat: resultCount,
   /** Pause after a run that broke. It is extended if the deployment has not recovered. */
   restSeconds: z.number().nonnegative(),
   /** Share of each limit that the table of machines leaves free. */
@@ -100,7 +100,7 @@ const endSchema = z.enum([
 const wallSchema = z.strictObject({
   name: z.enum(['held', 'memory', 'cpu']),
   /** Maximum number of connections of a machine, without headroom. Null if unknown. */
-  max: count.nullable(),
+  max: resultCount.nullable(),
   /** Basis of the number, or the reason why it is unknown. */
   assumption: z.string(),
 });
@@ -114,10 +114,10 @@ const sizingSchema = z.strictObject({
   walls: z.array(wallSchema),
   /** Name of the lowest limit. It determines `perMachine`. */
   decides: wallSchema.shape.name,
-  perMachine: count,
-  rows: rowsOf({
-    users: count,
-    machines: count,
+  perMachine: resultCount,
+  rows: listOfObjects({
+    users: resultCount,
+    machines: resultCount,
     /** Memory of each machine in use; null if unknown. */
     memoryBytes: z.number().nullable(),
     idleCores: z.number().nullable(),
@@ -138,16 +138,16 @@ export const searchSchema = z.strictObject({
     /** Highest level that held below all broken levels; null if no level held. */
     held: positive.nullable(),
     /** Number of runs at this level that held. */
-    heldRuns: count,
+    heldRuns: resultCount,
     /** Number of runs at this level. Broken control runs are not counted. */
-    runs: count,
+    runs: resultCount,
     /** Lowest level that broke, or the level at which the generator reached its limit; null if there is none. */
     broke: positive.nullable(),
     /** Explanations, the strongest first: findings at the broken level, or the reason why the search ended. */
     evidence: z.array(becauseSchema),
   }),
   /** Limit that ended the search before a run; null if there was none. */
-  limit: z.strictObject({ name: z.string(), max: count, raise: z.string() }).nullable(),
+  limit: z.strictObject({ name: z.string(), max: resultCount, raise: z.string() }).nullable(),
   /**
    * Number of machines for a number of users. Null if no level held connections, or if something other than connections
    * was varied.
@@ -155,14 +155,14 @@ export const searchSchema = z.strictObject({
   sizing: sizingSchema.nullable(),
 });
 
-export type Varied = (typeof VARIED)[number];
-export type Condition = z.infer<typeof conditionSchema>;
+export type SearchedQuantity = (typeof SEARCHED_QUANTITIES)[number];
+export type FigureCondition = z.infer<typeof conditionSchema>;
 export type SearchPlan = z.infer<typeof planSchema>;
 export type SearchRun = z.infer<typeof runSchema>;
-export type Outcome = z.infer<typeof outcomeSchema>;
-export type Because = z.infer<typeof becauseSchema>;
+export type SearchRunOutcome = z.infer<typeof outcomeSchema>;
+export type SearchRunReason = z.infer<typeof becauseSchema>;
 export type Blame = z.infer<typeof blameSchema>;
 export type SearchEnd = z.infer<typeof endSchema>;
-export type Sizing = z.infer<typeof sizingSchema>;
-export type Wall = z.infer<typeof wallSchema>;
-export type Search = z.infer<typeof searchSchema>;
+export type MachineSizing = z.infer<typeof sizingSchema>;
+export type SizingLimit = z.infer<typeof wallSchema>;
+export type SearchResult = z.infer<typeof searchSchema>;

@@ -1,6 +1,6 @@
 /** Schemas of a series of runs, shared by study.json and search.json. */
 import { z } from 'zod';
-import { EXIT_CODES, STOPPED } from '../codes/exit-codes.ts';
+import { EXIT_CODES, STOPPED_EXIT_CODE } from '../codes/exit-codes.ts';
 
 const statusSchema = z.enum(['VALID', 'SUSPECT', 'INVALID']);
 
@@ -23,7 +23,7 @@ export const seriesRunSchema = z.strictObject({
   number: z.number().int().positive(),
   startedAt: z.string(),
   seconds: z.number().nonnegative(),
-  /** Exit code of `artillery run`. If the run was refused without a result, it is that of `refused`; see `endingOf`. */
+  /** Exit code of `artillery run`. If the run was refused without a result, it is that of `refused`; see `runEndingOf`. */
   exitCode: z.number().int(),
   /** Path of the run's result.json, relative to the folder of this file; null if there is none. */
   result: z.string().nullable(),
@@ -35,21 +35,21 @@ export const seriesRunSchema = z.strictObject({
 export type SeriesRun = z.infer<typeof seriesRunSchema>;
 export type Spread = z.infer<typeof spreadSchema>;
 
-export type Ending = 'measured' | 'refused' | 'stopped' | 'crashed';
+export type RunEnding = 'measured' | 'refused' | 'stopped' | 'crashed';
 
 /**
  * Returns the number of runs that ended without a result, by a crash or a refusal. It is 0 if all runs were refused or
  * stopped, for example because a package is missing.
  */
-export function lostAmong(exitCodes: number[]): number {
-  const endings = exitCodes.map(endingOf);
+export function countLostRuns(exitCodes: number[]): number {
+  const endings = exitCodes.map(runEndingOf);
   if (endings.every((ending) => ending === 'refused' || ending === 'stopped')) return 0;
   return endings.filter((ending) => ending === 'refused' || ending === 'crashed').length;
 }
 
 /** Returns how a run ended, from its exit code. `measured` means that it completed, with any verdict. */
-export function endingOf(exitCode: number): Ending {
+export function runEndingOf(exitCode: number): RunEnding {
   const { worse, refused, suspect, invalid } = EXIT_CODES;
   if ([0, worse, suspect, invalid].includes(exitCode)) return 'measured';
-  return exitCode === refused ? 'refused' : exitCode === STOPPED ? 'stopped' : 'crashed';
+  return exitCode === refused ? 'refused' : exitCode === STOPPED_EXIT_CODE ? 'stopped' : 'crashed';
 }

@@ -1,14 +1,14 @@
 /** Runtimes of servers, and the texts for each of them. */
 
 /** Runtimes that a run recognises by the name of the program. `node` includes Deno. */
-export const RUNTIMES = ['node', 'jvm', 'go', 'bun', 'python', 'other'] as const;
-export type Runtime = (typeof RUNTIMES)[number];
+export const SERVER_RUNTIMES = ['node', 'jvm', 'go', 'bun', 'python', 'other'] as const;
+export type ServerRuntime = (typeof SERVER_RUNTIMES)[number];
 
 /**
  * Runtimes whose memory at rest can be read from outside the process (`workers.inspect`). `by`: the tool that collects
  * garbage and reads the memory. `counted`: what the figure includes.
  */
-export const INSPECTED = {
+export const INSPECTION_METHODS = {
   v8: { by: 'Node’s inspector', counted: 'V8 counts' },
   jvm: { by: 'the JVM’s attach protocol', counted: 'the JVM counts in its heap, without direct buffers' },
   go: {
@@ -17,5 +17,5 @@ export const INSPECTED = {
   },
 } as const;
 
-export type InspectedRuntime = keyof typeof INSPECTED;
-export const INSPECTED_RUNTIMES = Object.keys(INSPECTED) as InspectedRuntime[];
+export type InspectedRuntime = keyof typeof INSPECTION_METHODS;
+export const INSPECTED_RUNTIMES = Object.keys(INSPECTION_METHODS) as InspectedRuntime[];

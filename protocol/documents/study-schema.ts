@@ -3,15 +3,15 @@
  * several times.
  */
 import { z } from 'zod';
-import { byName, count, rowsOf } from '../result/shared-schemas.ts';
+import { listOfObjects, recordOf, resultCount } from '../result/shared-schemas.ts';
 import { seriesRunSchema, spreadSchema } from './series-schema.ts';
 
-export const levelSchema = z.union([z.string(), z.number(), z.boolean()], {
+export const studyLevelSchema = z.union([z.string(), z.number(), z.boolean()], {
   error: 'expected text, a number, true or false',
 });
 
-export const levelsSchema = z
-  .array(levelSchema, { error: 'expected a list of levels, such as [1, 2]' })
+export const studyLevelsSchema = z
+  .array(studyLevelSchema, { error: 'expected a list of levels, such as [1, 2]' })
   .min(1, 'has no levels')
   .refine((levels) => new Set(levels.map(String)).size === levels.length, 'has the same level twice');
 
@@ -28,10 +28,10 @@ const serverSchema = z.strictObject({
   ready: z.union([port, z.url({ protocol: /^https?$/, error: READY })], { error: READY }),
 });
 
-const combinationSchema = z.record(z.string(), levelSchema);
+const combinationSchema = z.record(z.string(), studyLevelSchema);
 
 /** Settings of a study, from its file or the command line. */
-export const planSchema = z.strictObject({
+export const studyPlanSchema = z.strictObject({
   /** Path of the scenario, relative to the study's file or, without a file, to the working directory. */
   scenario: z.string().min(1),
   /**
@@ -39,7 +39,7 @@ export const planSchema = z.strictObject({
    * the engine. `server` selects an entry of `servers`. `scenario` is a file that replaces the scenario. Any other name
    * is a dotted option of the plugin.
    */
-  vary: z.record(z.string(), levelsSchema).default({}),
+  vary: z.record(z.string(), studyLevelsSchema).default({}),
   /** User's own servers by name. The study starts them for its runs. */
   servers: z.record(z.string(), serverSchema).default({}),
   /** Excluded combinations. A combination that has all levels of an entry is not run. */
@@ -64,7 +64,7 @@ const runSchema = seriesRunSchema.extend({
    * Number of the block, from 1. A block contains every combination once. A run that did not complete can be repeated
    * within its block.
    */
-  block: count,
+  block: resultCount,
   levels: combinationSchema,
 });
 
@@ -109,33 +109,33 @@ export const studySchema = z.strictObject({
   name: z.string(),
   /** First comment line of the study's file; empty if there is no file. */
   title: z.string(),
-  plan: planSchema,
+  plan: studyPlanSchema,
   /** SHA-256 of the text of the scenario. */
   scenarioHash: z.string(),
   startedAt: z.string(),
   /** Number of planned runs. */
-  planned: count,
+  planned: resultCount,
   runs: z.array(runSchema),
-  combinations: rowsOf({
+  combinations: listOfObjects({
     levels: combinationSchema,
     /** Number of runs with usable figures. */
-    usable: count,
+    usable: resultCount,
     /** Spread of each figure, by its key in the result document. */
-    figures: byName(spreadSchema),
+    figures: recordOf(spreadSchema),
   }),
   /** Differences: an entry for each setting, each combination of the other settings, and each level after the first. */
-  differences: rowsOf({
+  differences: listOfObjects({
     name: z.string(),
     others: combinationSchema,
-    reference: levelSchema,
-    level: levelSchema,
-    figures: byName(differenceSchema),
+    reference: studyLevelSchema,
+    level: studyLevelSchema,
+    figures: recordOf(differenceSchema),
   }),
 });
 
-export type Difference = z.infer<typeof differenceSchema>;
-export type Level = z.infer<typeof levelSchema>;
-export type Levels = z.infer<typeof combinationSchema>;
+export type FigureDifference = z.infer<typeof differenceSchema>;
+export type StudyLevel = z.infer<typeof studyLevelSchema>;
+export type LevelCombination = z.infer<typeof combinationSchema>;
 export type StudyServer = z.infer<typeof serverSchema>;
-export type Plan = z.infer<typeof planSchema>;
+export type StudyPlan = z.infer<typeof studyPlanSchema>;
 export type Study = z.infer<typeof studySchema>;

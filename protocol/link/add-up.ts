@@ -3,10 +3,10 @@
  * averaged.
  */
 
-import { mergeEncoded } from '../base/histogram.ts';
-import { ownValue } from '../base/sum-counts.ts';
+import { mergeEncodedHistograms } from '../base/histogram.ts';
+import { ownProperty } from '../base/sum-counts.ts';
 import { CONNECT_STAGES } from '../wire/connection.ts';
-import { addEnds } from './ends.ts';
+import { mergeCloseKinds } from './close-kinds.ts';
 import { NO_LOSSES } from './ledger-messages.ts';
 import type { FleetSnapshot } from './snapshot.ts';
 import type { ConnectingOverTime, TimeSeries } from './time-series.ts';
@@ -23,7 +23,7 @@ const MAXIMUM_KEY = 'loopLateMs';
  * Adds numbers, and merges histograms and time series. Objects are added key by key.
  * @param zero object with the keys to add; default: all keys that occur
  */
-export function addUp<T extends object>(all: Iterable<T>, zero = {} as T): T {
+export function sumDeep<T extends object>(all: Iterable<T>, zero = {} as T): T {
   return sumOf([...all] as object[] as Values[], zero as object as Values) as object as T;
 }
 
@@ -31,8 +31,8 @@ function sumOf(all: Values[], zero: Values): Values {
   const keys = new Set(Object.keys(zero).length > 0 ? Object.keys(zero) : all.flatMap(Object.keys));
   return Object.fromEntries(
     Array.from(keys, (key) => {
-      const values = all.flatMap((values) => ownValue(values, key) ?? []);
-      return [key, combined(key, ownValue(zero, key), values)];
+      const values = all.flatMap((values) => ownProperty(values, key) ?? []);
+      return [key, combined(key, ownProperty(zero, key), values)];
     }),
   );
 }
@@ -42,8 +42,8 @@ function combined(key: string, zero: Value | undefined, values: Value[]): Value 
   if (typeof kind === 'number') {
     return (values as number[]).reduce((sum, value) => (key === MAXIMUM_KEY ? Math.max(sum, value) : sum + value), 0);
   }
-  if (typeof kind === 'string') return mergeEncoded(values as string[]);
-  if (Array.isArray(kind?.counts)) return addSeries(values as object[] as TimeSeries[]) as object as Values;
+  if (typeof kind === 'string') return mergeEncodedHistograms(values as string[]);
+  if (Array.isArray(kind?.counts)) return addTimeSeries(values as object[] as TimeSeries[]) as object as Values;
   return sumOf(values as Values[], (zero as Values | undefined) ?? {});
 }
 
@@ -52,10 +52,10 @@ function combined(key: string, zero: Value | undefined, values: Value[]): Value 
  * longest interval is used for all.
  */
 function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
-  const { startedAtUs, intervalUs } = addSeries(all.flatMap((series) => Object.values(series)));
+  const { startedAtUs, intervalUs } = addTimeSeries(all.flatMap((series) => Object.values(series)));
   const grid = { startedAtUs, intervalUs, counts: [] };
   const combined = (key: keyof ConnectingOverTime, combine?: (a: number, b: number) => number) =>
-    addSeries([grid, ...all.map((series) => series[key])], combine);
+    addTimeSeries([grid, ...all.map((series) => series[key])], combine);
   return {
     opened: combined('opened'),
     connectUs: combined('connectUs'),
@@ -69,7 +69,7 @@ function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
 const MAX_INTERVALS = 1_000_000;
 
 /** Adds series with different start times. The sum starts with the earliest series and has the longest interval. */
-export function addSeries(all: TimeSeries[], combine = (a: number, b: number) => a + b): TimeSeries {
+export function addTimeSeries(all: TimeSeries[], combine = (a: number, b: number) => a + b): TimeSeries {
   const startedAtUs = Math.min(...all.map((series) => series.startedAtUs));
   const endedAtUs = Math.max(...all.map((series) => series.startedAtUs + series.counts.length * series.intervalUs));
   const coarsestUs = Math.ceil((endedAtUs - startedAtUs) / MAX_INTERVALS);
@@ -93,7 +93,12 @@ export type FleetTotals = Omit<FleetSnapshot, 'processes' | 'still' | 'engineLoo
 
 type Summand = Partial<FleetTotals> & Pick<FleetTotals, 'ends' | 'openings' | 'connecting'>;
 
-const NO_TIMES = { sent: 0, acknowledged: 0, ackUs: mergeEncoded([]), sendDelayUs: mergeEncoded([]) };
+const NO_TIMES = {
+  sent: 0,
+  acknowledged: 0,
+  ackUs: mergeEncodedHistograms([]),
+  sendDelayUs: mergeEncodedHistograms([]),
+};
 
 /** Zero values of all fields that are added up. */
 const ZERO = {
@@ -106,13 +111,24 @@ const ZERO = {
   eventsDropped: 0,
   retries: 0,
   disconnects: {},
-  returns: { dropped: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, away: 0, retries: 0, awayUs: mergeEncoded([]) },
+  returns: {
+    dropped: 0,
+    returned: 0,
+    recovered: 0,
+    gaveUp: 0,
+    left: 0,
+    away: 0,
+    retries: 0,
+    awayUs: mergeEncodedHistograms([]),
+  },
   transports: { websocket: 0, upgraded: 0, polling: 0 },
   compressed: 0,
   upgradeFailures: {},
   perWorker: {},
   perSessionPrefix: {},
-  connectUs: Object.fromEntries(CONNECT_STAGES.map((stage) => [stage, mergeEncoded([])])) as FleetSnapshot['connectUs'],
+  connectUs: Object.fromEntries(
+    CONNECT_STAGES.map((stage) => [stage, mergeEncodedHistograms([])]),
+  ) as FleetSnapshot['connectUs'],
   tlsResumed: 0,
   receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, unknownBroadcast: 0, open: 0, losses: NO_LOSSES },
   messages: {
@@ -129,10 +145,10 @@ const ZERO = {
 export function addSnapshots(all: Summand[]): FleetTotals {
   const faults = all.flatMap(({ fault }) => fault ?? []);
   return {
-    ...addUp(all as (typeof ZERO)[], ZERO),
-    ends: addEnds(all.map(({ ends }) => ends)),
-    openings: addSeries(all.map(({ openings }) => openings)),
+    ...sumDeep(all as (typeof ZERO)[], ZERO),
+    ends: mergeCloseKinds(all.map(({ ends }) => ends)),
+    openings: addTimeSeries(all.map(({ openings }) => openings)),
     connecting: addConnecting(all.map(({ connecting }) => connecting)),
-    ...(faults.length > 0 && { fault: addUp(faults) }),
+    ...(faults.length > 0 && { fault: sumDeep(faults) }),
   };
 }

@@ -13,24 +13,24 @@ const LARGEST = 2 ** 46;
 const MAX_ENTRIES = 100_000;
 
 /** Count within a range. The schema does not check that sums agree; the verdict does. */
-export const count = z.number().gte(-LARGEST).lte(LARGEST);
+export const boundedCount = z.number().gte(-LARGEST).lte(LARGEST);
 /** Number of a phase or similar number. It is small, because code loops or allocates memory with it. */
-export const index = z.int().nonnegative().lte(10_000);
+export const boundedIndex = z.int().nonnegative().lte(10_000);
 /** Point in time in microseconds. The monotonic clocks of two hosts can be years apart. */
-export const instant: z.ZodType<InstantUs> = z
+export const boundedInstant: z.ZodType<InstantUs> = z
   .number()
   .gte(-(2 ** 53))
   .lte(2 ** 53);
-export const name = z.string().max(1000);
+export const boundedName = z.string().max(1000);
 /** Text of one or several sentences, such as a list of mistakes in a scenario. */
-export const sentence = z.string().max(2 ** 16);
-export const list = <T extends z.ZodType>(of: T) => z.array(of).max(MAX_ENTRIES);
+export const boundedText = z.string().max(2 ** 16);
+export const boundedList = <T extends z.ZodType>(of: T) => z.array(of).max(MAX_ENTRIES);
 /** Record with a limited number of names, such as causes or workers. */
-export const byName = <T extends z.ZodType>(of: T) =>
-  z.record(name, of).refine((all) => Object.keys(all).length <= MAX_ENTRIES, 'too many names');
-export const counts = byName(count);
+export const boundedRecord = <T extends z.ZodType>(of: T) =>
+  z.record(boundedName, of).refine((all) => Object.keys(all).length <= MAX_ENTRIES, 'too many names');
+export const boundedCounts = boundedRecord(boundedCount);
 
 /** Returns the schema of an object with one field for each name. */
-export function each<const Name extends string, T extends z.ZodType>(names: readonly Name[], of: T) {
+export function objectWithKeys<const Name extends string, T extends z.ZodType>(names: readonly Name[], of: T) {
   return z.object(Object.fromEntries(names.map((field) => [field, of])) as Record<Name, T>);
 }

@@ -1,7 +1,7 @@
 /** Schemas for the messages that connections send repeatedly (step `every`). */
 import { z } from 'zod';
-import { count, counts, each } from './bounded-schemas.ts';
-import { histogram } from './histogram-schema.ts';
+import { boundedCount, boundedCounts, objectWithKeys } from './bounded-schemas.ts';
+import { histogramSchema } from './histogram-schema.ts';
 
 /**
  * Stage of the messages that clients send repeatedly. `measure`: messages that are due from now on belong to the
@@ -12,27 +12,27 @@ export type MessageStage = z.infer<typeof messageStageSchema>;
 
 /** Counts of repeated messages until now. */
 export const messageCountsSchema = z.object({
-  sent: count,
+  sent: boundedCount,
   /** Number of messages on open connections whose acknowledgement has not yet arrived. */
-  unanswered: count,
+  unanswered: boundedCount,
   /**
    * Messages of `unanswered` that were probably lost: a newer message of the connection was acknowledged, or none ever
    * was.
    */
-  skippedByServer: count,
+  skippedByServer: boundedCount,
 });
 export type MessageCounts = z.infer<typeof messageCountsSchema>;
-export const NO_MESSAGES: MessageCounts = { sent: 0, unanswered: 0, skippedByServer: 0 };
+export const NO_MESSAGE_COUNTS: MessageCounts = { sent: 0, unanswered: 0, skippedByServer: 0 };
 
 const messageTimesSchema = z.object({
-  sent: count,
-  acknowledged: count,
+  sent: boundedCount,
+  acknowledged: boundedCount,
   /**
    * HDR histograms in microseconds, as compressed base64. Times from the intended send to the acknowledgement, and to
    * the actual send.
    */
-  ackUs: histogram,
-  sendDelayUs: histogram,
+  ackUs: histogramSchema,
+  sendDelayUs: histogramSchema,
 });
 export type MessageTimes = z.infer<typeof messageTimesSchema>;
 
@@ -48,23 +48,23 @@ type MessageLoss = 'missed' | 'disconnected';
  */
 export const messageTotalsSchema = z.object({
   /** Connections that have started to send. A connection with two such steps counts twice. */
-  connections: count,
+  connections: boundedCount,
   /** Messages that were due by schedule, from the start of each connection's step to its end. */
-  due: count,
-  sent: count,
+  due: boundedCount,
+  sent: boundedCount,
   /** Messages that were not sent, by cause. */
-  notSent: each<MessageLoss, typeof count>(['missed', 'disconnected'], count),
+  notSent: objectWithKeys<MessageLoss, typeof boundedCount>(['missed', 'disconnected'], boundedCount),
   /** Messages sent without a request for an acknowledgement. */
-  ackNotRequested: count,
-  acknowledged: count,
+  ackNotRequested: boundedCount,
+  acknowledged: boundedCount,
   /** Messages on open connections without an acknowledgement. */
-  unanswered: count,
+  unanswered: boundedCount,
   /** Open connections with unacknowledged messages. */
-  waitingConnections: count,
+  waitingConnections: boundedCount,
   /** Probably lost messages by event, as in `messageCountsSchema`. */
-  skippedByServer: counts,
+  skippedByServer: boundedCounts,
   /** Messages without an acknowledgement whose connection has closed. */
-  lost: count,
+  lost: boundedCount,
   /** Times of the messages that were due in the measured window, and of all others. */
   measured: messageTimesSchema,
   outside: messageTimesSchema,

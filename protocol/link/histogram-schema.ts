@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { isEncodedHistogram } from '../base/histogram.ts';
 
 /** HDR histogram as compressed base64. */
-export const histogram = z
+export const histogramSchema = z
   .string()
   .max(2 ** 17)
   .refine(isEncodedHistogram, 'expected a histogram');

@@ -5,37 +5,44 @@
  */
 import { z } from 'zod';
 import { ERROR_CODES, type ErrorCode } from '../codes/error-codes.ts';
-import { count, index, instant, list, name, sentence } from './bounded-schemas.ts';
+import {
+  boundedCount,
+  boundedIndex,
+  boundedInstant,
+  boundedList,
+  boundedName,
+  boundedText,
+} from './bounded-schemas.ts';
 import { messageCountsSchema, messageStageSchema } from './client-messages.ts';
-import { faultOrderSchema } from './fault-messages.ts';
-import { freezeOrderSchema, frozenBroadcastSchema, sightingsSchema } from './ledger-messages.ts';
+import { faultCommandSchema } from './fault-messages.ts';
+import { freezeRequestSchema, frozenBroadcastSchema, ownEventSightingsSchema } from './ledger-messages.ts';
 import { fleetSnapshotSchema, fleetStatusSchema } from './snapshot.ts';
 import { eventCountsSchema } from './time-series.ts';
 
 /** Identifies an engine and its host. Generator processes are numbered within their engine. */
 const engineIdentitySchema = z.object({
   /** Id of the kernel, as in `Host.kernel`. */
-  host: name,
+  host: boundedName,
   /** Id that Artillery gave the worker. */
-  engine: name,
+  engine: boundedName,
 });
 export type EngineIdentity = z.infer<typeof engineIdentitySchema>;
 
 /** Order for short connections before the load, which warm up the server. Later counts exclude them. */
 const warmUpOrderSchema = z.object({
-  connections: count,
+  connections: boundedCount,
   /** Number of concurrent connections. */
-  together: count,
+  together: boundedCount,
   /** Room to join; undefined if the server may not support `join_room`. */
-  room: name.optional(),
+  room: boundedName.optional(),
 });
-export type WarmUpOrder = z.infer<typeof warmUpOrderSchema>;
+export type WarmUpRequest = z.infer<typeof warmUpOrderSchema>;
 
 /** Error for the user. */
-export const failureSchema = z.object({
+export const userErrorSchema = z.object({
   code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
-  message: sentence,
-  fix: sentence,
+  message: boundedText,
+  fix: boundedText,
 });
 
 const requestId = z.int().nonnegative();
@@ -45,21 +52,21 @@ const message = <const Type extends string, Shape extends z.ZodRawShape>(type: T
 /** Messages from the run to all engines. */
 export const runMessageSchema = z.discriminatedUnion('type', [
   /** Arrivals can begin: the target is up and the baseline is measured. With several hosts, all start at `atUs`. */
-  message('start', { atUs: instant.optional() }),
+  message('start', { atUs: boundedInstant.optional() }),
   message('warm-up', { requestId, order: warmUpOrderSchema }),
   message('snapshot', { requestId }),
-  message('freeze', { requestId, broadcasts: list(freezeOrderSchema) }),
+  message('freeze', { requestId, broadcasts: boundedList(freezeRequestSchema) }),
   /**
    * Requests the user's own events that were received so far. `watch`: whether ids that appear from now on are counted.
    * `outside`: ids of broadcasts that the run did not send.
    */
-  message('sight', { requestId, watch: z.boolean(), outside: list(sentence) }),
+  message('sight', { requestId, watch: z.boolean(), outside: boundedList(boundedText) }),
   /** Sets the stage of repeated messages and requests their counts. */
   message('messages', { requestId, stage: messageStageSchema }),
   /** Requests the number of copies of events without ids since the last request. */
   message('events', { requestId }),
   /** Starts or ends the counts of a planned fault. */
-  message('fault', { requestId, order: faultOrderSchema }),
+  message('fault', { requestId, order: faultCommandSchema }),
   /** Closes held connections, spread over time. */
   message('release', {}),
   /** Virtual users in a hold can end, because the residual memory is measured. */
@@ -75,22 +82,22 @@ const report = <const Type extends string, Shape extends z.ZodRawShape>(type: Ty
 /** Messages from an engine to the run. */
 export const engineMessageSchema = z.discriminatedUnion('type', [
   /** The engine is ready. `engines`: number of engines on this host, including this engine. */
-  report('ready', { engines: index }),
+  report('ready', { engines: boundedIndex }),
   /** Arrivals have started. With several hosts, the time is the ordered start time. */
-  report('began', { beganAtUs: instant }),
+  report('began', { beganAtUs: boundedInstant }),
   report('status', { status: fleetStatusSchema }),
   /** All warm-up connections are closed. `failure` is the message of the first failure. */
-  report('warmed', { requestId, failure: sentence.optional() }),
+  report('warmed', { requestId, failure: boundedText.optional() }),
   report('snapshot', { requestId, snapshot: fleetSnapshotSchema }),
-  report('frozen', { requestId, rows: list(frozenBroadcastSchema) }),
-  report('sighted', { requestId, sightings: list(sightingsSchema) }),
+  report('frozen', { requestId, rows: boundedList(frozenBroadcastSchema) }),
+  report('sighted', { requestId, sightings: boundedList(ownEventSightingsSchema) }),
   report('messages', { requestId, counts: messageCountsSchema }),
-  report('events', { requestId, events: list(eventCountsSchema) }),
+  report('events', { requestId, events: boundedList(eventCountsSchema) }),
   report('faulted', { requestId }),
   report('closed', { requestId }),
   /** Contact with the engine's host was lost. No more reports will arrive. */
   report('gone', {}),
-  report('failed', failureSchema.shape),
+  report('failed', userErrorSchema.shape),
 ]);
 export type EngineMessage = z.infer<typeof engineMessageSchema>;
 type WithoutSender<Message> = Message extends unknown ? Omit<Message, 'from'> : never;

@@ -4,30 +4,38 @@
  */
 import { z } from 'zod';
 import { CONNECT_STAGES, type ConnectStage } from '../wire/connection.ts';
-import { byName, count, counts, each, index, list, sentence } from './bounded-schemas.ts';
+import {
+  boundedCount,
+  boundedCounts,
+  boundedIndex,
+  boundedList,
+  boundedRecord,
+  boundedText,
+  objectWithKeys,
+} from './bounded-schemas.ts';
 import { messageTotalsSchema } from './client-messages.ts';
-import { endKindSchema } from './ends.ts';
+import { closeKindSchema } from './close-kinds.ts';
 import { faultCountsSchema } from './fault-messages.ts';
-import { histogram } from './histogram-schema.ts';
+import { histogramSchema } from './histogram-schema.ts';
 import { receiptTotalsSchema } from './ledger-messages.ts';
 import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
 
 /** State of an event loop since the previous snapshot. The delay is that of timers. */
 const eventLoopHealthSchema = z.object({
   /** Utilization from 0 to 1. At 1, the loop is always busy, and measured times include the time in its queue. */
-  utilization: count,
-  delayP50Ms: count,
-  delayP99Ms: count,
-  delayMaxMs: count,
+  utilization: boundedCount,
+  delayP50Ms: boundedCount,
+  delayP99Ms: boundedCount,
+  delayMaxMs: boundedCount,
   /** Share of its runnable time that the thread waited for a CPU. Null on other systems than Linux. */
-  cpuWaitShare: count.nullable(),
+  cpuWaitShare: boundedCount.nullable(),
 });
 export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;
 
 const fleetProcessHealthSchema = z.object({
   pid: z.int().positive(),
   /** Number of the generator process within its engine. */
-  index,
+  index: boundedIndex,
   /** False after the process has died. Its connections then count as disconnected. */
   alive: z.boolean(),
   /**
@@ -35,26 +43,26 @@ const fleetProcessHealthSchema = z.object({
    * outdated.
    */
   answers: z.boolean(),
-  connections: count,
+  connections: boundedCount,
   eventLoop: eventLoopHealthSchema,
 });
 
 /** Counts of all requested connections: asked = pending + Σ failed + alive + Σ ended. */
 const connectionAccountsSchema = z.object({
-  asked: count,
-  pending: count,
-  alive: count,
+  asked: boundedCount,
+  pending: boundedCount,
+  alive: boundedCount,
   /** Peak of concurrent connections. Over several engines, it is the sum of their peaks. */
-  peak: count,
+  peak: boundedCount,
   /** Connections that never opened, by cause. */
-  failed: counts,
+  failed: boundedCounts,
   /**
    * Connections that opened and closed, by Socket.IO's reason. The reason `io client disconnect` is a disconnect by the
    * generator.
    */
-  ended: counts,
+  ended: boundedCounts,
   /** Number of drops after which the client reconnected. */
-  returned: count,
+  returned: boundedCount,
 });
 
 /**
@@ -62,85 +70,90 @@ const connectionAccountsSchema = z.object({
  * twice counts twice.
  */
 const returnCountsSchema = z.object({
-  dropped: count,
-  returned: count,
+  dropped: boundedCount,
+  returned: boundedCount,
   /** Reconnected with a restored session. */
-  recovered: count,
+  recovered: boundedCount,
   /** Connections that did not reconnect after the last attempt. */
-  gaveUp: count,
+  gaveUp: boundedCount,
   /** Connections that their virtual users closed while they were disconnected. */
-  left: count,
+  left: boundedCount,
   /** Connections that are disconnected now. */
-  away: count,
+  away: boundedCount,
   /** Number of reconnect attempts beyond the first attempt of each drop. */
-  retries: count,
+  retries: boundedCount,
   /** HDR histogram, compressed base64: microseconds from drop to reconnect. */
-  awayUs: histogram,
+  awayUs: histogramSchema,
 });
-export type ReturnCounts = z.infer<typeof returnCountsSchema>;
+export type ReconnectCounts = z.infer<typeof returnCountsSchema>;
 
 /**
  * Opened connections by transport. Each connection counts once. `upgraded` connections started with polling and changed
  * to WebSocket.
  */
 const transportCountsSchema = z.object({
-  websocket: count,
-  upgraded: count,
-  polling: count,
+  websocket: boundedCount,
+  upgraded: boundedCount,
+  polling: boundedCount,
 });
 export type TransportCounts = z.infer<typeof transportCountsSchema>;
 
 /** Counters and histograms of an engine's generator processes since the start. */
 export const fleetSnapshotSchema = z.object({
-  processes: list(fleetProcessHealthSchema),
+  processes: boundedList(fleetProcessHealthSchema),
   accounts: connectionAccountsSchema,
   /** Whether no connection opened or closed while the processes replied. Their counts are then consistent. */
   still: z.boolean(),
   /** Event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
-  connected: count,
+  connected: boundedCount,
   /** Virtual users that failed, by cause. Lost connections are not included. */
-  failures: counts,
+  failures: boundedCounts,
   /** Printable error text of the first failure for each cause. */
-  failureExamples: byName(sentence),
+  failureExamples: boundedRecord(boundedText),
   /** Virtual users of other engines in the same run. Failures are counted by error. */
-  otherUsers: z.object({ started: count, ended: count, failures: counts }),
+  otherUsers: z.object({ started: boundedCount, ended: boundedCount, failures: boundedCounts }),
   /** HTTP requests: requests = Σ responses (by status) + Σ failures (by error) + pending. */
-  http: z.object({ requests: count, pending: count, responses: counts, failures: counts }),
+  http: z.object({ requests: boundedCount, pending: boundedCount, responses: boundedCounts, failures: boundedCounts }),
   /**
    * Counts of functions: received events, failed calls, events dropped because functions were too slow, and counters of
    * the functions.
    */
-  functions: z.object({ received: count, failures: counts, dropped: count, counters: counts }),
+  functions: z.object({
+    received: boundedCount,
+    failures: boundedCounts,
+    dropped: boundedCount,
+    counters: boundedCounts,
+  }),
   /** Events that a generator process dropped because functions were too slow. */
-  eventsDropped: count,
+  eventsDropped: boundedCount,
   /** Repeated connection attempts, for the first connection and for reconnects. */
-  retries: count,
+  retries: boundedCount,
   /** Closed connections, by Socket.IO's reason. */
-  disconnects: counts,
+  disconnects: boundedCounts,
   /**
    * Connections that closed although their virtual user had not closed them, by kind. Includes connections that
    * reconnected.
    */
-  ends: list(endKindSchema),
+  ends: boundedList(closeKindSchema),
   returns: returnCountsSchema,
   /** All opened connections, by their last transport. */
   transports: transportCountsSchema,
   /** Connections for which the server accepted compression. */
-  compressed: count,
+  compressed: boundedCount,
   /** Connections that stayed on polling although WebSocket is allowed, by cause. */
-  upgradeFailures: counts,
+  upgradeFailures: boundedCounts,
   /** Open connections by worker, from the acknowledgement of the join. */
-  perWorker: counts,
+  perWorker: boundedCounts,
   /**
    * Open connections whose worker is unknown, by the first part of the session id. Only bundled servers put the
    * worker's name there.
    */
-  perSessionPrefix: counts,
+  perSessionPrefix: boundedCounts,
   /** HDR histograms in microseconds, as compressed base64. */
-  connectUs: each<ConnectStage, typeof histogram>(CONNECT_STAGES, histogram),
+  connectUs: objectWithKeys<ConnectStage, typeof histogramSchema>(CONNECT_STAGES, histogramSchema),
   /** Connections whose TLS handshake resumed an earlier session. */
-  tlsResumed: count,
+  tlsResumed: boundedCount,
   /** Connections opened in each interval since the start. The achieved rate is computed from them. */
   openings: timeSeriesSchema,
   connecting: connectingOverTimeSchema,
@@ -149,15 +162,15 @@ export const fleetSnapshotSchema = z.object({
   receipts: receiptTotalsSchema,
   messages: messageTotalsSchema,
   /** Closed connections, and the sum of the times for which they were open, in ms. */
-  ended: z.object({ connections: count, openMs: count }),
+  ended: z.object({ connections: boundedCount, openMs: boundedCount }),
   /** Acknowledgements that match no message, or that were repeated. */
-  unknownAcks: count,
-  acks: count,
+  unknownAcks: boundedCount,
+  acks: boundedCount,
   /**
    * Acknowledgements that contain an error object, by its text. After a limit, further texts are counted under the
    * empty text.
    */
-  ackErrors: counts,
+  ackErrors: boundedCounts,
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
 
@@ -167,35 +180,35 @@ export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
  */
 export const fleetStatusSchema = z.object({
   /** Virtual users that have started. */
-  started: count,
+  started: boundedCount,
   /** Started virtual users of other engines. */
-  others: count,
-  connecting: count,
-  connected: count,
+  others: boundedCount,
+  connecting: boundedCount,
+  connected: boundedCount,
   /** Connections whose join was acknowledged. */
-  joined: count,
+  joined: boundedCount,
   /** Virtual users in the step `hold`. */
-  holding: count,
-  failed: count,
+  holding: boundedCount,
+  failed: boundedCount,
   /** Opened connections so far, including reconnects. */
-  opened: count,
+  opened: boundedCount,
   /** Failed connection attempts so far. */
-  failedAttempts: count,
+  failedAttempts: boundedCount,
   /** Virtual users that failed, by cause. Lost connections are not included. */
-  failures: counts,
+  failures: boundedCounts,
   /** Connections that either side has closed, by reason. */
-  ended: counts,
+  ended: boundedCounts,
   /** Received copies since the start, including duplicates. */
-  received: count,
+  received: boundedCount,
   /** Received copies without duplicates, a part of `received`. */
-  reached: count,
+  reached: boundedCount,
   /** Joins without an acknowledgement so far. */
-  joining: count,
+  joining: boundedCount,
   /** Connections on polling that are upgrading to WebSocket. */
-  upgrading: count,
+  upgrading: boundedCount,
   /** Dropped connections that are reconnecting. */
-  away: count,
+  away: boundedCount,
   /** Maximum timer delay of the slowest event loop in the last second. Combined by maximum, not by sum. */
-  loopLateMs: count,
+  loopLateMs: boundedCount,
 });
 export type FleetStatus = z.infer<typeof fleetStatusSchema>;

@@ -1,12 +1,12 @@
 /** Time series of counts, and counts between two readings. */
 import { z } from 'zod';
-import { count, instant, list, name } from './bounded-schemas.ts';
+import { boundedCount, boundedInstant, boundedList, boundedName } from './bounded-schemas.ts';
 
 /** Number of events in each interval. */
 export const timeSeriesSchema = z.object({
-  startedAtUs: instant,
+  startedAtUs: boundedInstant,
   intervalUs: z.number().positive(),
-  counts: list(count),
+  counts: boundedList(boundedCount),
 });
 export type TimeSeries = z.infer<typeof timeSeriesSchema>;
 
@@ -35,10 +35,10 @@ export interface CountedEvent {
 
 /** Copies of events without ids, counted between two readings. */
 export const eventCountsSchema = z.object({
-  event: name,
+  event: boundedName,
   /** Messages of open connections that cause the copies. */
-  sent: count,
+  sent: boundedCount,
   /** Number of copies and of messages per connection, with the number of such connections. */
-  byCount: list(z.tuple([count, count, count])),
+  byCount: boundedList(z.tuple([boundedCount, boundedCount, boundedCount])),
 });
 export type EventCounts = z.infer<typeof eventCountsSchema>;

@@ -2,7 +2,7 @@
  * Runs V8's heap or CPU profiler in an inspector session inside the process. A worker with a control port calls this
  * function. In other processes, the run evaluates the function's source text.
  */
-import type { PROFILE_LIMITS, Profile, ProfileKind } from './profile-schema.ts';
+import type { PROFILE_LIMITS, ProfileKind, V8Profile } from './profile-schema.ts';
 
 /** Inspector session of the same process. It calls back before `post` returns. */
 interface Session {
@@ -26,7 +26,7 @@ interface ProfileModules {
 }
 
 /** Source text of an expression that loads these modules. It works in ES modules and in CommonJS. */
-export const MODULES = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs') }))(process)`;
+export const PROFILE_MODULES_SOURCE = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs') }))(process)`;
 
 export type ProfileAction = 'start' | 'take' | 'end';
 
@@ -41,7 +41,7 @@ export function profileProcess(
   limits: typeof PROFILE_LIMITS,
   action: ProfileAction,
   kind: ProfileKind,
-): { profile?: Profile; failure?: string } {
+): { profile?: V8Profile; failure?: string } {
   const KEY = Symbol.for('socketio-capacity.profile');
   const slot = process as unknown as { [KEY]?: Running | undefined };
   /** Returns the CPU time of a thread; undefined if the kernel does not report it. */
@@ -111,7 +111,7 @@ export function profileProcess(
     return found;
   }
 
-  function take({ session, ...began }: Running): Profile {
+  function take({ session, ...began }: Running): V8Profile {
     const cpu = { processUs: processUs() - began.processUs - profilerUs(), threadUs: threadUs() };
     cpu.processUs = Math.max(0, cpu.processUs);
     if (cpu.threadUs !== undefined) cpu.threadUs -= began.threadUs ?? Number.NaN;
@@ -162,9 +162,9 @@ export function profileProcess(
 
   /** Flattens the call tree. Callers come before callees. Nodes beyond the limits are omitted. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
-  function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Omit<Profile, 'kind'> {
+  function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Omit<V8Profile, 'kind'> {
     const cut = (text: unknown) => String(text).slice(0, limits.text);
-    const nodes: Profile['nodes'] = [];
+    const nodes: V8Profile['nodes'] = [];
     let text = 0;
     const open = [[root, -1]];
     for (const [node, parent] of open) {

@@ -52,7 +52,10 @@ const profileSchema = z
   );
 
 /** Reply of a process: the profile, or the reason for a failure. */
-export const takenSchema = z.object({ profile: profileSchema.optional(), failure: z.string().max(1000).optional() });
+export const profileReplySchema = z.object({
+  profile: profileSchema.optional(),
+  failure: z.string().max(1000).optional(),
+});
 
-export type Profile = z.infer<typeof profileSchema>;
+export type V8Profile = z.infer<typeof profileSchema>;
 export type ProfileKind = z.infer<typeof profileKindSchema>;

@@ -1,56 +1,70 @@
 /** Section `delivery` of the result document. Every frame with the broadcast event is counted in exactly one column. */
 import { z } from 'zod';
 import { ROOM_ORDERS } from '../wire/rooms.ts';
-import { figure } from './figure.ts';
-import { count, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
+import { describeFigure } from './figure.ts';
+import {
+  listOfObjects,
+  objectSchemaOrNull,
+  resultCount,
+  schemaOrNull,
+  secondsSchema,
+  strictObject,
+} from './shared-schemas.ts';
 
 const receipts = { quantity: 'count', noun: 'receipts', answers: ['delivery'], threshold: true } as const;
 const share = { quantity: 'share', answers: ['delivery'], threshold: true } as const;
 
 /** Counts of received copies, for one broadcast or for all. */
 const receiptShape = {
-  expected: figure(count, 'members of the room at the send', {
+  expected: describeFigure(resultCount, 'members of the room at the send', {
     ...receipts,
     live: { series: 'receipts_expected_total', help: 'Members of the room, over all broadcasts' },
   }),
-  received: figure(count, 'first receipts of expected connections', {
+  received: describeFigure(resultCount, 'first receipts of expected connections', {
     ...receipts,
     live: { series: 'receipts_total', help: 'Broadcasts received by all connections' },
   }),
-  lostConnected: figure(count, 'not received; the connection stayed open', receipts),
-  lostDisconnected: figure(count, 'not received; the connection ended after the send', receipts),
+  lostConnected: describeFigure(resultCount, 'not received; the connection stayed open', receipts),
+  lostDisconnected: describeFigure(resultCount, 'not received; the connection ended after the send', receipts),
   // No finding invalidates duplicates. A duplicate is certain even if other counts are in doubt.
-  duplicates: figure(count, 'receipts after a connection’s first', {
+  duplicates: describeFigure(resultCount, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),
-  reordered: figure(orNull(count), 'first receipts after a later broadcast', receipts),
-  unexpected: figure(count, 'by connections whose join was not yet acknowledged', receipts),
-  notMember: figure(count, 'first receipts by connections that never asked to join', receipts),
-  wrongSize: figure(orNull(count), 'copies of another length; no receipts', receipts),
-  wrongContent: figure(orNull(count), 'copies that differ, among those compared; no receipts', receipts),
-  early: figure(orNull(count), 'first receipts before the send; part of the above', receipts),
-  missed: count.describe('expected, but disconnected at the send; the session was restored'),
-  resent: count.describe('missed, then received; part of `received`'),
+  reordered: describeFigure(schemaOrNull(resultCount), 'first receipts after a later broadcast', receipts),
+  unexpected: describeFigure(resultCount, 'by connections whose join was not yet acknowledged', receipts),
+  notMember: describeFigure(resultCount, 'first receipts by connections that never asked to join', receipts),
+  wrongSize: describeFigure(schemaOrNull(resultCount), 'copies of another length; no receipts', receipts),
+  wrongContent: describeFigure(
+    schemaOrNull(resultCount),
+    'copies that differ, among those compared; no receipts',
+    receipts,
+  ),
+  early: describeFigure(schemaOrNull(resultCount), 'first receipts before the send; part of the above', receipts),
+  missed: resultCount.describe('expected, but disconnected at the send; the session was restored'),
+  resent: resultCount.describe('missed, then received; part of `received`'),
   // Includes receivers of the run that left before they received a copy.
-  justJoined: orNull(count).describe('members that joined between order and send'),
-  justLeft: orNull(count).describe('members that left between order and send, or later'),
+  justJoined: schemaOrNull(resultCount).describe('members that joined between order and send'),
+  justLeft: schemaOrNull(resultCount).describe('members that left between order and send, or later'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
 /** Counts that are added up over generator processes and broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
-export const NO_COPIES = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0])) as Record<ReceiptCount, number>;
+export const NO_RECEIPT_COUNTS = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0])) as Record<
+  ReceiptCount,
+  number
+>;
 
 const latency = z.number().nullable();
 
-const batchSchema = object({
-  seq: count.describe('its number, from 1'),
-  broadcasts: count.describe('broadcasts in the row; several in long runs with an own event'),
-  room: orNull(z.string()).describe(
+const batchSchema = strictObject({
+  seq: resultCount.describe('its number, from 1'),
+  broadcasts: resultCount.describe('broadcasts in the row; several in long runs with an own event'),
+  room: schemaOrNull(z.string()).describe(
     'its room, after its namespace if that is not the main one (`/chat,room`); null for an own event without `audience`',
   ),
-  serverMembers: count.nullable().describe('members by the server’s own count, just before sending'),
+  serverMembers: resultCount.nullable().describe('members by the server’s own count, just before sending'),
   ...receiptShape,
-  t: orNull(time),
+  t: schemaOrNull(secondsSchema),
   sendDelayMs: z.number().nullable().describe('actual less intended send time; null if no worker confirmed it'),
   firstMs: latency.describe('latency of the first receiver'),
   p50Ms: latency.describe('median receiver; null with a single one'),
@@ -61,38 +75,42 @@ const batchSchema = object({
 });
 
 /** Section on delivered copies. Null for external engines, which do not count copies. */
-export const deliverySchema = object({
+export const deliverySchema = strictObject({
   source: z.enum(['contract', 'own event']).describe('what was counted'),
   event: z.string().describe('name of the event'),
   publisher: z.enum(['worker', 'run']).nullable().describe('publisher: a worker, or the run’s connections'),
-  payloadBytes: count.describe('length of one; of an own event, the mean of its JSON'),
+  payloadBytes: resultCount.describe('length of one; of an own event, the mean of its JSON'),
   binary: z.boolean().describe('sent as an attachment'),
-  broadcasts: figure(count, 'broadcasts sent', {
+  broadcasts: describeFigure(resultCount, 'broadcasts sent', {
     ...{ quantity: 'count', noun: 'broadcasts', answers: ['delivery'], live: { series: 'broadcasts_total' } },
   }),
-  unconfirmed: orNull(count).describe('of these, not confirmed, but with copies'),
-  unknown: orNull(count).describe('neither confirmed nor received: perhaps not sent'),
-  coverage: figure(z.number().nullable(), 'received ÷ expected', {
+  unconfirmed: schemaOrNull(resultCount).describe('of these, not confirmed, but with copies'),
+  unknown: schemaOrNull(resultCount).describe('neither confirmed nor received: perhaps not sent'),
+  coverage: describeFigure(z.number().nullable(), 'received ÷ expected', {
     ...{ ...share, title: 'Delivered', better: 'higher', compared: 'secondary' },
     faults: ({ expected, received }: Record<ReceiptCount, number>) => expected - received,
   }),
-  coverageOfTarget: figure(orNull(z.number()), 'received ÷ (target × broadcasts); null where users leave', share),
+  coverageOfTarget: describeFigure(
+    schemaOrNull(z.number()),
+    'received ÷ (target × broadcasts); null where users leave',
+    share,
+  ),
   ...receiptShape,
-  late: figure(count, 'after the ledger was closed', receipts),
-  unreadable: figure(count, 'unreadable frames with the event', receipts),
-  unknownBroadcast: figure(orNull(count), 'of broadcasts that the run did not send', receipts),
-  outside: orNull(count).describe('copies of an own event from before, after, or others'),
-  frames: orNull(count).describe('all frames with the event'),
-  rooms: objectOrNull({
-    count,
-    perConnection: count,
+  late: describeFigure(resultCount, 'after the ledger was closed', receipts),
+  unreadable: describeFigure(resultCount, 'unreadable frames with the event', receipts),
+  unknownBroadcast: describeFigure(schemaOrNull(resultCount), 'of broadcasts that the run did not send', receipts),
+  outside: schemaOrNull(resultCount).describe('copies of an own event from before, after, or others'),
+  frames: schemaOrNull(resultCount).describe('all frames with the event'),
+  rooms: objectSchemaOrNull({
+    count: resultCount,
+    perConnection: resultCount,
     order: z.enum(ROOM_ORDERS),
-    seed: count,
-    reached: count.describe('rooms that got at least one broadcast'),
+    seed: resultCount,
+    reached: resultCount.describe('rooms that got at least one broadcast'),
   }).describe('the option `rooms`'),
-  leftOut: objectOrNull({
-    broadcasts: count,
-    connections: count.describe('the connections that missed them, although they were open'),
+  leftOut: objectSchemaOrNull({
+    broadcasts: resultCount,
+    connections: resultCount.describe('the connections that missed them, although they were open'),
     workers: z
       .array(z.string())
       .describe('the workers that sent none of these broadcasts, if they hold exactly as many connections'),
@@ -101,16 +119,16 @@ export const deliverySchema = object({
       .default(true)
       .describe('every broadcast since the first of them missed these connections: they received none from then on'),
   }).describe('the largest group of broadcasts that missed the same connections'),
-  losses: objectOrNull({
-    members: count.describe('connections that should have received broadcasts'),
-    losers: count.describe('members that lost a copy while they were open'),
-    receivedNone: count.describe('losers that received none of their broadcasts'),
-    fewest: count.describe('fewest copies that one of the other losers lost; 0 without others'),
-    median: count,
-    most: count,
-    broadcasts: count.describe('largest number of broadcasts expected by one of them'),
-    started: objectOrNull({
-      connections: count.describe('losers that received every broadcast from their first one on'),
+  losses: objectSchemaOrNull({
+    members: resultCount.describe('connections that should have received broadcasts'),
+    losers: resultCount.describe('members that lost a copy while they were open'),
+    receivedNone: resultCount.describe('losers that received none of their broadcasts'),
+    fewest: resultCount.describe('fewest copies that one of the other losers lost; 0 without others'),
+    median: resultCount,
+    most: resultCount,
+    broadcasts: resultCount.describe('largest number of broadcasts expected by one of them'),
+    started: objectSchemaOrNull({
+      connections: resultCount.describe('losers that received every broadcast from their first one on'),
       fromSeconds: z
         .number()
         .nonnegative()
@@ -126,29 +144,29 @@ export const deliverySchema = object({
   batches: z.array(batchSchema).describe('each broadcast'),
 }).nullable();
 
-export type Batch = z.infer<typeof batchSchema>;
+export type BroadcastBatch = z.infer<typeof batchSchema>;
 
-export const eventCountsSchema = z
+export const eventCountsResultSchema = z
   ._default(
-    rowsOf({
+    listOfObjects({
       event: z.string().describe('its name'),
       seconds: z.number().describe('how long copies were counted'),
-      receivers: count.describe('connections that were open all the time'),
-      copies: count.describe('of all receivers'),
-      sent: count
+      receivers: resultCount.describe('connections that were open all the time'),
+      copies: resultCount.describe('of all receivers'),
+      sent: resultCount
         .nullable()
         .default(null)
         .describe(
           'messages from which the server made the copies, against which those of each connection are compared: those of the run’s connections (`from`), or by the server’s `counter`; null: unknown',
         ),
-      most: count.describe(
+      most: resultCount.describe(
         'copies of the connection that got most, against which the others are compared if `sent` is null',
       ),
-      fewest: count.describe('copies of the connection that got fewest'),
-      missingAtLeast: count.describe(
+      fewest: resultCount.describe('copies of the connection that got fewest'),
+      missingAtLeast: resultCount.describe(
         'fewer than `sent` by others, or than `most`, by more than copies under way can explain',
       ),
-      missingAtMost: count.describe('fewer than `sent` by others, or than `most`'),
+      missingAtMost: resultCount.describe('fewer than `sent` by others, or than `most`'),
     }),
     [],
   )

@@ -1,14 +1,14 @@
 /** Figures of the result document. They are found by a walk through its schema. */
 import type { z } from 'zod';
-import { type Declaration, declarationOf } from './figure.ts';
+import { type FigureDeclaration, figureDeclarationOf } from './figure.ts';
 import { generatorSchema } from './machine-schema.ts';
 import { resultSchema } from './result.ts';
 import { sampleSchema } from './samples.ts';
 
 /** Placeholder in a key for any name, such as that of a layer. */
-export const ANY = '<name>';
+export const ANY_NAME = '<name>';
 
-export interface Figure extends Declaration {
+export interface DeclaredFigure extends FigureDeclaration {
   /** Key of the figure: `memory.perConnectionBytes.<name>.slope`. */
   path: string;
   description: string;
@@ -19,7 +19,7 @@ export interface Figure extends Declaration {
 interface Place {
   path: string;
   type: string;
-  figure?: Figure;
+  figure?: DeclaredFigure;
 }
 
 interface Def {
@@ -31,33 +31,35 @@ interface Def {
 }
 
 /** All keys of the document that are not in lists, in order. */
-export const PLACES: readonly Place[] = walk(resultSchema, []);
+export const RESULT_KEYS: readonly Place[] = walk(resultSchema, []);
 
 /** Keys in lists that the live view shows: the newest sample, and event loops of the generator. */
 const LIVE_PLACES = [...walk(sampleSchema, ['samples']), ...walk(generatorSchema.element, ['generator'])];
 
-export const FIGURES: readonly Figure[] = [...PLACES, ...LIVE_PLACES].flatMap(({ figure }) => figure ?? []);
+export const DECLARED_FIGURES: readonly DeclaredFigure[] = [...RESULT_KEYS, ...LIVE_PLACES].flatMap(
+  ({ figure }) => figure ?? [],
+);
 
 function walk(schema: z.ZodType, at: string[]): Place[] {
   const { type, shape = {}, catchall, innerType, valueType } = schema._zod.def as unknown as Def;
   const inner = innerType ? walk(innerType, at) : [];
   const below = [
     ...Object.entries(shape).flatMap(([key, value]) => walk(value, [...at, key])),
-    ...[catchall, valueType].flatMap((value) => (value ? walk(value, [...at, ANY]) : [])),
+    ...[catchall, valueType].flatMap((value) => (value ? walk(value, [...at, ANY_NAME]) : [])),
   ];
   const path = at.join('.');
-  const declaration = declarationOf(schema);
+  const declaration = figureDeclarationOf(schema);
   const own: Place = { path, type: 'p50' in shape ? 'distribution' : type, ...inner[0] };
   if (declaration) own.figure = { ...declaration, path, description: schema.description ?? '', kind: kindOf(own.type) };
   return innerType ? [own, ...inner.slice(1)] : [own, ...below];
 }
 
-function kindOf(type: string): Figure['kind'] {
+function kindOf(type: string): DeclaredFigure['kind'] {
   return type === 'number' || type === 'distribution' ? type : 'counts';
 }
 
 /** Returns the first and the last part of a key, such as `memory` and `slope`. */
-export function ends(path: string): [first: string, last: string] {
+export function firstAndLastKey(path: string): [first: string, last: string] {
   const keys = path.split('.');
   return [keys[0] as string, keys.at(-1) as string];
 }
@@ -66,21 +68,21 @@ export function ends(path: string): [first: string, last: string] {
  * Matches a key with a pattern, in which `<name>` stands for any part.
  * @returns the part that matches `<name>`; empty if the pattern has no placeholder; undefined without a match
  */
-export function matches(pattern: string, path: string): string | undefined {
+export function matchKey(pattern: string, path: string): string | undefined {
   const [known, given] = [pattern.split('.'), path.split('.')];
-  if (known.length !== given.length || !known.every((key, at) => key === given[at] || (key === ANY && given[at])))
+  if (known.length !== given.length || !known.every((key, at) => key === given[at] || (key === ANY_NAME && given[at])))
     return undefined;
-  return given[known.indexOf(ANY)] ?? '';
+  return given[known.indexOf(ANY_NAME)] ?? '';
 }
 
 /** Figures by the keys of their paths. Comparisons look up thousands of paths. */
 interface FigureTree {
-  figure?: Figure;
+  figure?: DeclaredFigure;
   below: Map<string, FigureTree>;
 }
 
 const TREE: FigureTree = { below: new Map() };
-for (const figure of FIGURES) {
+for (const figure of DECLARED_FIGURES) {
   let tree = TREE;
   for (const key of figure.path.split('.')) {
     const next = tree.below.get(key) ?? { below: new Map() };
@@ -94,7 +96,7 @@ for (const figure of FIGURES) {
  * Returns the figure at a key. `name` is the part of the key that matches `<name>` or follows the figure, such as a
  * layer or a percentile.
  */
-export function figureAt(path: string): { figure: Figure; name: string } | undefined {
+export function declaredFigureAt(path: string): { figure: DeclaredFigure; name: string } | undefined {
   return figureBelow(TREE, path.split('.'), '');
 }
 
@@ -102,10 +104,10 @@ function figureBelow(
   { figure, below }: FigureTree,
   [key, ...keys]: string[],
   name: string,
-): { figure: Figure; name: string } | undefined {
+): { figure: DeclaredFigure; name: string } | undefined {
   if (key === undefined) return figure && { figure, name };
   const exact = below.get(key);
-  const any = key === '' ? undefined : below.get(ANY);
+  const any = key === '' ? undefined : below.get(ANY_NAME);
   return (
     (exact && figureBelow(exact, keys, name)) ??
     (any && figureBelow(any, keys, name || key)) ??
@@ -114,7 +116,7 @@ function figureBelow(
 }
 
 /** Units of numbers in the document. The unit of a count or rate is the figure's noun. */
-const UNITS: Partial<Record<Figure['quantity'], string>> = {
+const UNITS: Partial<Record<DeclaredFigure['quantity'], string>> = {
   kilobytes: 'bytes',
   megabytes: 'bytes',
   size: 'bytes',
@@ -128,6 +130,6 @@ const UNITS: Partial<Record<Figure['quantity'], string>> = {
 };
 
 /** Returns the unit of a figure: `bytes`, `ms`, `receipts`, `connections/s`. */
-export function unitOf({ quantity, noun = '' }: Figure): string {
+export function figureUnit({ quantity, noun = '' }: DeclaredFigure): string {
   return UNITS[quantity] ?? (quantity === 'perSecond' ? `${noun}/s` : noun);
 }

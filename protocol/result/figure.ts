@@ -4,7 +4,7 @@
  */
 import { z } from 'zod';
 import type { AnsweredQuestion } from './findings.ts';
-import { interval, object } from './shared-schemas.ts';
+import { intervalOrNull, strictObject } from './shared-schemas.ts';
 
 /** Quantities in the units of the result document: memory in bytes, CPU in seconds or in percent of a core. */
 const QUANTITY_NAMES = [
@@ -24,10 +24,10 @@ const QUANTITY_NAMES = [
 
 export type QuantityName = (typeof QUANTITY_NAMES)[number];
 
-export const amountSchema = object({
+export const amountSchema = strictObject({
   quantity: z.enum(QUANTITY_NAMES).describe('what it measures, and so how it is shown; memory is in bytes'),
   value: z.number().nullable().describe('null where only an interval is known, or nothing'),
-  interval: interval.unwrap().optional().describe('95 %, around the value or in its place'),
+  interval: intervalOrNull.unwrap().optional().describe('95 %, around the value or in its place'),
   isAtLeast: z.literal(true).optional().describe('the value is a lower bound, because a part of it is unknown'),
   why: z.string().optional().describe('why there is no value, or only an interval'),
   next: z.string().optional().describe('what would make it known better'),
@@ -41,7 +41,7 @@ export type Amount = z.infer<typeof amountSchema>;
  */
 type Compared = 'primary' | 'secondary' | { insteadOf: string };
 
-export interface Declaration {
+export interface FigureDeclaration {
   /**
    * Title in tables. If the figure exists for each layer, it follows the layer's title. If the figure is a
    * distribution, the percentile follows.
@@ -57,7 +57,7 @@ export interface Declaration {
   /** Name of the Artillery metric; `true` derives it from the key. A star stands for the name of the layer. */
   threshold?: string | true;
   /** Prometheus series during a run. */
-  live?: Live;
+  live?: LiveFigureDeclaration;
   /**
    * Role in comparisons. If the figure has several percentiles or layers, there is a role for each. Each additional
    * figure widens the intervals of all figures.
@@ -77,7 +77,7 @@ export interface Declaration {
   faults?(section: never): number;
 }
 
-export interface Live {
+export interface LiveFigureDeclaration {
   /** Name of the series without its prefix. A name that ends with `_total` is a counter, any other is a gauge. */
   series: string;
   /** Label whose values are the names in the key or the names of the counts. */
@@ -88,15 +88,15 @@ export interface Live {
   help?: string;
 }
 
-const DECLARATIONS = z.registry<Declaration>();
+const DECLARATIONS = z.registry<FigureDeclaration>();
 
 /** Returns the schema with a description and a declaration as a figure. */
-export function figure<S extends z.ZodType>(schema: S, description: string, declaration: Declaration): S {
+export function describeFigure<S extends z.ZodType>(schema: S, description: string, declaration: FigureDeclaration): S {
   const described = schema.describe(description);
   DECLARATIONS.add(described, declaration);
   return described;
 }
 
-export function declarationOf(schema: z.ZodType): Declaration | undefined {
+export function figureDeclarationOf(schema: z.ZodType): FigureDeclaration | undefined {
   return DECLARATIONS.get(schema);
 }

@@ -1,17 +1,17 @@
 /** Findings of a run. They are derived once from the measurements, and all reports and commands read this list. */
 import { z } from 'zod';
 import { EXPECTATION_NAMES } from '../codes/expectations.ts';
-import { object, rowsOf } from './shared-schemas.ts';
+import { listOfObjects, strictObject } from './shared-schemas.ts';
 
 const ABOUT = ['measurement', 'generator', 'machine', 'deployment', 'application'] as const;
-export type About = (typeof ABOUT)[number];
+export type FindingSubject = (typeof ABOUT)[number];
 
 /** Parts of the answer that a finding can invalidate. `run` stands for all of them. */
 const INVALIDATED = ['connections', 'memory', 'delivery', 'latency', 'cpu', 'run'] as const;
-export type Invalidated = (typeof INVALIDATED)[number];
-export type AnsweredQuestion = Exclude<Invalidated, 'run'>;
+export type InvalidatedPart = (typeof INVALIDATED)[number];
+export type AnsweredQuestion = Exclude<InvalidatedPart, 'run'>;
 
-const valueSchema = object({
+const valueSchema = strictObject({
   name: z.string().describe('what it is, such as `lost connections`'),
   value: z.number(),
   unit: z.string().describe('empty for a count'),
@@ -19,7 +19,7 @@ const valueSchema = object({
   high95: z.number().nullable().describe('upper end'),
 });
 
-export const findingSchema = object({
+export const findingSchema = strictObject({
   code: z.string().describe('its [code](./errors.md)'),
   about: z.enum(ABOUT).describe('what it is about; `machine` is the one that the generator runs on'),
   invalidates: z.array(z.enum(INVALIDATED)).describe('figures that must not be used because of it; `run`: all'),
@@ -27,7 +27,7 @@ export const findingSchema = object({
   explains: z.array(z.string()).describe('codes of other findings of this run that it is the cause of'),
   subject: z.string().optional().describe('the worker, host, process or room that it is about'),
   window: z.string().optional().describe('the stage of the run in which it happened'),
-  values: rowsOf(valueSchema.shape).optional().describe('the numbers in the message'),
+  values: listOfObjects(valueSchema.shape).optional().describe('the numbers in the message'),
   message: z.string().describe('what happened, with its numbers'),
   fix: z.string().describe('what to do about it'),
 });
@@ -39,7 +39,7 @@ export type FindingValue = z.infer<typeof valueSchema>;
  * Returns the numbers with their names. Unknown numbers are omitted.
  * @param unit unit of all numbers; empty for counts
  */
-export function valuesOf(named: Record<string, number | null | undefined>, unit = ''): FindingValue[] {
+export function findingValues(named: Record<string, number | null | undefined>, unit = ''): FindingValue[] {
   return Object.entries(named).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : [{ name, value, unit, low95: null, high95: null }],
   );

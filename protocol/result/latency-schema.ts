@@ -1,7 +1,15 @@
 /** Section `latency` of the result document. */
 import { z } from 'zod';
-import { figure } from './figure.ts';
-import { byName, count, intervals, object, objectOrNull, rowsOf, summary } from './shared-schemas.ts';
+import { describeFigure } from './figure.ts';
+import {
+  intervalsByPercentile,
+  listOfObjects,
+  objectSchemaOrNull,
+  recordOf,
+  resultCount,
+  strictObject,
+  summaryOrNull,
+} from './shared-schemas.ts';
 
 const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' } as const;
 const ofBroadcasts = { ...time, noise: 'broadcasts' } as const;
@@ -14,48 +22,48 @@ const ofBroadcasts = { ...time, noise: 'broadcasts' } as const;
 const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as const;
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
 
-export const latencySchema = object({
+export const latencySchema = strictObject({
   from: z.enum(LATENCY_FROM).describe('start of latencies'),
-  oneWayMs: figure(summary, 'all receipts', {
+  oneWayMs: describeFigure(summaryOrNull, 'all receipts', {
     ...{ ...ofBroadcasts, title: 'One way', threshold: 'socketio.broadcast.latency' },
     compared: { p50: 'secondary', p99: 'primary' },
   }),
-  localMs: summary.describe('receivers on the worker that sent'),
-  crossWorkerMs: summary.describe('receivers on other workers'),
-  completionMs: figure(summary, 'the last receiver of each broadcast', {
+  localMs: summaryOrNull.describe('receivers on the worker that sent'),
+  crossWorkerMs: summaryOrNull.describe('receivers on other workers'),
+  completionMs: describeFigure(summaryOrNull, 'the last receiver of each broadcast', {
     ...{ ...ofBroadcasts, title: 'Last receiver', threshold: 'socketio.broadcast.completion' },
     compared: { p50: 'secondary' },
   }),
-  intervals: objectOrNull({ oneWayMs: intervals, completionMs: intervals }).describe(
+  intervals: objectSchemaOrNull({ oneWayMs: intervalsByPercentile, completionMs: intervalsByPercentile }).describe(
     '95 % intervals; null with too few broadcasts',
   ),
-  slowFirst: objectOrNull({
-    seq: count,
+  slowFirst: objectSchemaOrNull({
+    seq: resultCount,
     lastMs: z.number(),
     othersP50Ms: z.number(),
     othersMaxMs: z.number(),
   }).describe('the first broadcast, if much slower than the others'),
-  sendDelayMs: figure(summary, 'actual less intended send', {
+  sendDelayMs: describeFigure(summaryOrNull, 'actual less intended send', {
     ...{ ...time, threshold: 'socketio.broadcast.send_delay' },
   }),
-  sentinelMs: figure(summary, 'the [reference receiver](../method/latency.md#reference-receiver)', {
+  sentinelMs: describeFigure(summaryOrNull, 'the [reference receiver](../method/latency.md#reference-receiver)', {
     ...{ ...time, threshold: 'socketio.broadcast.sentinel' },
     live: {
       series: 'sentinel_latency_seconds',
       help: 'Latency of the latest broadcast at the reference receiver, from the intended send time',
     },
   }),
-  behindSentinelMs: summary.describe('how far its worker’s p99 receiver was behind it'),
-  roundTripHalfMs: object({
-    underLoad: figure(summary, 'all connected', {
+  behindSentinelMs: summaryOrNull.describe('how far its worker’s p99 receiver was behind it'),
+  roundTripHalfMs: strictObject({
+    underLoad: describeFigure(summaryOrNull, 'all connected', {
       ...{ ...time, title: 'Round trip ÷ 2 under load', threshold: 'socketio.broadcast.round_trip_half_under_load' },
       compared: { p50: 'secondary' },
     }),
-    single: figure(summary, 'before any other connection', {
+    single: describeFigure(summaryOrNull, 'before any other connection', {
       ...{ ...time, title: 'Round trip ÷ 2 alone', threshold: 'socketio.broadcast.round_trip_half_single' },
     }),
   }),
-  clocks: rowsOf({
+  clocks: listOfObjects({
     worker: z.string().describe('its name'),
     offsetUs: z.number().describe('how far it is ahead'),
     uncertaintyUs: z.number().describe('largest error of the offset at any of the broadcasts'),
@@ -63,5 +71,5 @@ export const latencySchema = object({
     // A jump occurs only if a machine was moved or suspended.
     jumpUs: z.number().describe('sum of its jumps during the run'),
   }).describe('each worker’s clock less the generator’s; removed from latencies'),
-  histograms: byName(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
+  histograms: recordOf(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),
 });

@@ -1,28 +1,37 @@
 /** Section `memory` of the result document: bytes by layer. */
 import { z } from 'zod';
 import { INSPECTED_RUNTIMES } from '../documents/server-runtimes.ts';
-import { type Declaration, figure } from './figure.ts';
-import { memoryPlacesSchema } from './places-schema.ts';
-import { byName, count, layers, object, objectOrNull, orNull, rowsOf, time } from './shared-schemas.ts';
+import { describeFigure, type FigureDeclaration } from './figure.ts';
+import { memoryCodePlacesSchema } from './places-schema.ts';
+import {
+  listOfObjects,
+  numbersByLayer,
+  objectSchemaOrNull,
+  recordOf,
+  resultCount,
+  schemaOrNull,
+  secondsSchema,
+  strictObject,
+} from './shared-schemas.ts';
 
 /** Memory at a time while clients connect and disconnect. */
-const momentSchema = object({
-  t: time,
+const momentSchema = strictObject({
+  t: secondsSchema,
   connections: z.number().describe('connections at that time'),
   gone: z.number().describe('connections that had been opened and closed by then'),
-  bytes: layers.describe('by layer'),
+  bytes: numbersByLayer.describe('by layer'),
 });
 
-const driftSchema = object({
-  bytesPerConnection: figure(
+const driftSchema = strictObject({
+  bytesPerConnection: describeFigure(
     z.number(),
     'memory that each connection leaves behind; the whole rise if `perSecond` is null',
     { title: 'per connection that left', quantity: 'size', answers: ['memory'] },
   ),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three readings'),
   high95: z.number().nullable().describe('upper end'),
-  perSecond: objectOrNull({
-    bytes: figure(z.number(), 'bytes per second', { quantity: 'size', answers: ['memory'] }),
+  perSecond: objectSchemaOrNull({
+    bytes: describeFigure(z.number(), 'bytes per second', { quantity: 'size', answers: ['memory'] }),
     low95: z.number(),
     high95: z.number(),
     noLeakAbove: z.number().describe('bytes per second from which a rise over time would have been detected'),
@@ -39,27 +48,27 @@ const driftSchema = object({
     .number()
     .nullable()
     .describe('bytes per connection from which a leak would have been detected, at least `high95`'),
-  conclusiveRun: objectOrNull({
+  conclusiveRun: objectSchemaOrNull({
     connections: z.number().describe('connections of each wave; with churn, in all'),
     bytes: z.number().describe('bytes per connection that would be detected then'),
   }).describe('a run that would be conclusive, if `noLeakAbove` is more than the cost of a connection; null otherwise'),
-  sinceSeconds: orNull(z.number()).describe(
+  sinceSeconds: schemaOrNull(z.number()).describe(
     'the line begins here, because memory had grown before and then stopped; null: at the warm-up’s end',
   ),
 });
 
-const countSchema = object({
+const countSchema = strictObject({
   id: z.string().describe('such as `workerNamespaces` or `redisKeys`'),
   title: z.string().describe('what is counted'),
-  first: count.describe('after the first wave of the line'),
-  last: count.describe('after the last one'),
+  first: resultCount.describe('after the first wave of the line'),
+  last: resultCount.describe('after the last one'),
   perConnection: z.number().describe('number that each connection leaves behind'),
   low95: z.number().describe('lower end of its 95 % interval'),
   high95: z.number().describe('upper end'),
   isKept: z.boolean().describe('the interval is above 0, and at least one remains per hundred connections'),
 });
 
-const overTimeSchema = object({
+const overTimeSchema = strictObject({
   kind: z
     .enum(['waves', 'churn', 'load'])
     .describe(
@@ -71,25 +80,25 @@ const overTimeSchema = object({
     .array(momentSchema)
     .describe('the readings of the line; older ones are means of neighbours in a long run'),
   // Readings before the number of closed connections reached the peak of open connections.
-  warmUpReadings: count.describe('readings at the beginning that the line leaves out'),
+  warmUpReadings: resultCount.describe('readings at the beginning that the line leaves out'),
   counts: z
     .array(countSchema)
     .default([])
     .describe('counts that remain after all connections have closed; only with waves'),
-  drift: byName(driftSchema).describe('memory that a connection leaves behind, by layer'),
+  drift: recordOf(driftSchema).describe('memory that a connection leaves behind, by layer'),
 });
 
 export type OverTimeResult = z.infer<typeof overTimeSchema>;
 export type CountOverTime = z.infer<typeof countSchema>;
-export type Drift = z.infer<typeof driftSchema>;
+export type MemoryDrift = z.infer<typeof driftSchema>;
 
 const DOUBTS = ['curved', 'grows', 'freed', 'kept', 'reused', 'miscounted'] as const;
 
 const BYTES_PER_CONNECTION = 'memory.*.bytes_per_connection';
-const perConnection = { quantity: 'kilobytes', answers: ['memory'], noise: 'fit' } satisfies Declaration;
+const perConnection = { quantity: 'kilobytes', answers: ['memory'], noise: 'fit' } satisfies FigureDeclaration;
 
 const SLOPE = 'bytes per connection: the line through the plateaus';
-const slopeSchema = object({
+const slopeSchema = strictObject({
   slope: z.number().describe(SLOPE),
   low95: z.number().nullable().describe('lower end of its 95 % interval; null with fewer than three plateaus'),
   high95: z.number().nullable().describe('upper end'),
@@ -98,7 +107,7 @@ const slopeSchema = object({
   doubt: z.enum(DOUBTS).optional().describe('why the slope is not reliable; see “When there is no line”'),
 });
 
-const partSchema = object({
+const partSchema = strictObject({
   title: z.enum(['workers', 'proxy', 'kernel']).describe('part of the deployment'),
   layer: z.string().describe('the layer that it is from'),
   bytes: z.number().describe('per connection, at rest'),
@@ -109,8 +118,8 @@ const partSchema = object({
   inService: z.number().nullable().describe('at the peak, with garbage and buffers; null if not measured'),
 });
 
-const perConnectionSchema = object({
-  bytes: figure(z.number().nullable(), 'the sum of the parts: what a connection keeps; null without parts', {
+const perConnectionSchema = strictObject({
+  bytes: describeFigure(z.number().nullable(), 'the sum of the parts: what a connection keeps; null without parts', {
     ...{ ...perConnection, title: 'Memory per connection', compared: 'primary' },
     threshold: BYTES_PER_CONNECTION.replace('*', 'deployment'),
   }),
@@ -118,7 +127,7 @@ const perConnectionSchema = object({
   high95: z.number().nullable().describe('upper end'),
   isAtLeast: z.boolean().describe('a part is in doubt or too noisy (`without`), so the sum may not be quoted'),
   parts: z.array(partSchema).describe('parts of the sum'),
-  without: rowsOf({
+  without: listOfObjects({
     title: z.enum([...partSchema.shape.title.options, 'native memory']).describe('part of the deployment'),
     doubt: z
       .enum([...DOUBTS, 'noisy', 'uncounted'])
@@ -133,8 +142,8 @@ const perConnectionSchema = object({
       'parts that could not be read (why: `absent`); the sum is a lower bound, comparable with others without them',
     ),
   inService: z.number().nullable().describe('the sum of the parts at the peak, with garbage and buffers'),
-  conclusiveRun: object({
-    connections: count.describe('connections of that larger run'),
+  conclusiveRun: strictObject({
+    connections: resultCount.describe('connections of that larger run'),
     halfWidthBytes: z.number().describe('half of its interval then'),
   })
     .nullable()
@@ -143,7 +152,7 @@ const perConnectionSchema = object({
     ),
 });
 
-const layerSchema = object({
+const layerSchema = strictObject({
   id: z.string().describe('key of its memory figures (`workerRss`), or in `cpu` and `samples` (`worker`)'),
   title: z.string().describe('its display name'),
   unit: z.enum(['bytes', 'cpuSeconds']).describe('bytes of memory, or CPU time'),
@@ -161,11 +170,11 @@ const beyondSchema = {
   isSignificant: z.boolean().describe('the interval is above noise and 10 % of the headline'),
 };
 
-export const memorySchema = object({
+export const memorySchema = strictObject({
   layers: z.array(layerSchema).describe('in the order of tables'),
   collected: z.boolean().describe('garbage was collected before each reading at rest'),
-  inspector: object({
-    processes: count.describe('processes of the server that it reads'),
+  inspector: strictObject({
+    processes: resultCount.describe('processes of the server that it reads'),
     runtime: z
       .enum(INSPECTED_RUNTIMES)
       .default('v8')
@@ -176,11 +185,11 @@ export const memorySchema = object({
   })
     .optional()
     .describe('effect of `workers.inspect`'),
-  places: memoryPlacesSchema.optional().describe('by [place](../method/memory.md#by-place) of allocation'),
-  perConnection: orNull(perConnectionSchema).describe('the headline'),
-  perConnectionBytes: byName(
+  places: memoryCodePlacesSchema.optional().describe('by [place](../method/memory.md#by-place) of allocation'),
+  perConnection: schemaOrNull(perConnectionSchema).describe('the headline'),
+  perConnectionBytes: recordOf(
     slopeSchema.extend({
-      slope: figure(z.number(), SLOPE, {
+      slope: describeFigure(z.number(), SLOPE, {
         ...{ ...perConnection, title: 'per connection', threshold: BYTES_PER_CONNECTION },
         compared: {
           workerPss: 'secondary',
@@ -191,51 +200,51 @@ export const memorySchema = object({
       }),
     }),
   ).describe('at rest, by layer'),
-  inService: objectOrNull({
+  inService: objectSchemaOrNull({
     // Slope in service. It uses the readings before the collections, or `peakBytes` per connection if that is larger.
-    perConnectionBytes: byName(
+    perConnectionBytes: recordOf(
       slopeSchema.omit({ naive: true }).extend({
-        slope: figure(z.number(), SLOPE, {
+        slope: describeFigure(z.number(), SLOPE, {
           title: 'per connection in service',
           quantity: 'kilobytes',
           answers: ['memory'],
         }),
       }),
     ).describe('by layer; no interval, as the peak is one observation'),
-    peakBytes: layers.describe('highest reading while all were connected and received broadcasts, by layer'),
+    peakBytes: numbersByLayer.describe('highest reading while all were connected and received broadcasts, by layer'),
     plateaus: z
-      .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
+      .array(z.object({ connections: resultCount.describe('at that plateau') }).catchall(z.number()))
       .describe('bytes by layer, just before the garbage collection'),
   }).describe('in service'),
-  balance: objectOrNull({
-    parts: rowsOf({
+  balance: objectSchemaOrNull({
+    parts: listOfObjects({
       part: z
         .enum(['shared', 'programs', 'kernel'])
         .describe('shared memory (`systemUnmeasuredShared`), programs (`systemUnmeasured`), or `systemKernel`'),
       ...beyondSchema,
     }).describe('parts of the machine’s memory; those that could not be read are missing'),
-    holders: rowsOf({
-      pid: count.nullable().describe('a process that no layer includes; null for a place of shared memory'),
+    holders: listOfObjects({
+      pid: resultCount.nullable().describe('a process that no layer includes; null for a place of shared memory'),
       name: z.string().describe('the process’s command line without credentials, or the place'),
       ...beyondSchema,
     }).describe('probable holders: the processes or places that grew most, at most three'),
   }).describe('machine’s memory beyond the [layers](../method/memory.md#do-the-layers-add-up)'),
-  peakBytes: layers.describe('highest reading, by layer'),
-  residualBytes: layers.describe('at the end, less the baseline, by layer'),
+  peakBytes: numbersByLayer.describe('highest reading, by layer'),
+  residualBytes: numbersByLayer.describe('at the end, less the baseline, by layer'),
   plateaus: z
-    .array(z.object({ connections: count.describe('at that plateau') }).catchall(z.number()))
+    .array(z.object({ connections: resultCount.describe('at that plateau') }).catchall(z.number()))
     .describe('bytes by layer, at rest'),
-  leaks: figure(count.nullable().default(null), 'layers and counts that leak; null if inconclusive', {
+  leaks: describeFigure(resultCount.nullable().default(null), 'layers and counts that leak; null if inconclusive', {
     quantity: 'count',
     noun: 'leaks',
     answers: ['memory'],
     threshold: 'memory.leaks',
   }),
-  overTime: orNull(overTimeSchema).describe('[over time](../method/memory.md#memory-over-time)'),
-  sources: byName(z.string()).describe('by layer'),
-  absent: byName(z.string()).describe('unreadable layers, with the reason'),
+  overTime: schemaOrNull(overTimeSchema).describe('[over time](../method/memory.md#memory-over-time)'),
+  sources: recordOf(z.string()).describe('by layer'),
+  absent: recordOf(z.string()).describe('unreadable layers, with the reason'),
 });
 
-export type PerConnection = z.infer<typeof perConnectionSchema>;
-export type Slope = z.infer<typeof slopeSchema>;
+export type MemoryPerConnection = z.infer<typeof perConnectionSchema>;
+export type MemorySlope = z.infer<typeof slopeSchema>;
 export type LayerDescription = z.infer<typeof layerSchema>;

@@ -1,9 +1,9 @@
 /** Memory and CPU per connection or per copy in the workers, by package and function. */
 import { z } from 'zod';
-import { count, object, rowsOf } from './shared-schemas.ts';
+import { listOfObjects, resultCount, strictObject } from './shared-schemas.ts';
 
 /** Maximum number of functions in each list. The largest functions are listed. */
-export const MOST_FUNCTIONS = 20;
+export const MAX_LISTED_FUNCTIONS = 20;
 
 const ERROR = z.number().describe('half of its 95 % interval, which covers the sampling');
 const PACKAGE = 'such as `engine.io`; `application`; `Node`; `native` (no JavaScript called it)';
@@ -18,8 +18,8 @@ const bytes = {
   halfWidth95: ERROR,
 };
 
-export const memoryPlacesSchema = object({
-  connections: count.describe('connections that share it'),
+export const memoryCodePlacesSchema = strictObject({
+  connections: resultCount.describe('connections that share it'),
   leftBehind: z
     .literal(true)
     .optional()
@@ -27,13 +27,13 @@ export const memoryPlacesSchema = object({
   growthBytes: z
     .number()
     .describe('memory per connection that V8 counts, heap and external, less the baseline, or the first wave'),
-  packages: rowsOf({
+  packages: listOfObjects({
     name: z.string().describe(`${PACKAGE}; or \`external\` (buffers outside the heap)`),
     ...bytes,
   }).describe('by the package of the function, the largest first'),
-  functions: rowsOf({ ...FUNCTION, ...bytes }).describe(`by function, the largest ${MOST_FUNCTIONS}`),
+  functions: listOfObjects({ ...FUNCTION, ...bytes }).describe(`by function, the largest ${MAX_LISTED_FUNCTIONS}`),
   unattributedBytes: z.number().describe('`growthBytes` less all packages'),
-  savings: rowsOf({
+  savings: listOfObjects({
     name: z
       .enum(['first-request', 'compression', 'ws'])
       .describe('the first HTTP request, which Engine.IO keeps; per-message deflate; the WebSocket server `ws`'),
@@ -46,26 +46,26 @@ export const memoryPlacesSchema = object({
 
 const us = { us: z.number().describe('per connect or copy, without called functions'), halfWidth95: ERROR };
 
-const cpuPlacesSchema = object({
-  units: count.describe('connects or copies while it was profiled'),
+const cpuPlacesSchema = strictObject({
+  units: resultCount.describe('connects or copies while it was profiled'),
   us: z
     .number()
     .describe('per connect or copy: CPU time of the processes, as the kernel counts it, without the profiler’s thread'),
-  packages: rowsOf({
+  packages: listOfObjects({
     name: z.string().describe(`${PACKAGE}; \`garbage collection\`; or \`other threads\``),
     ...us,
   }).describe('by the package of the function, the largest first'),
-  functions: rowsOf({ ...FUNCTION, ...us }).describe(`by function, the largest ${MOST_FUNCTIONS}`),
+  functions: listOfObjects({ ...FUNCTION, ...us }).describe(`by function, the largest ${MAX_LISTED_FUNCTIONS}`),
   unattributedUs: z.number().describe('`us` less all packages'),
   busyShare: z.number().describe('0 to 1: share of the time in which the processes were not idle'),
 });
 
-export const cpuByPlaceSchema = object({
+export const cpuByCodePlaceSchema = strictObject({
   connect: cpuPlacesSchema.optional().describe('per connect'),
   copy: cpuPlacesSchema.optional().describe('per copy of a broadcast'),
   absent: z.string().optional().describe('why the rest is missing'),
 });
 
-export type MemoryPlaces = z.infer<typeof memoryPlacesSchema>;
-export type CpuByPlace = z.infer<typeof cpuByPlaceSchema>;
-export type CpuPlaces = z.infer<typeof cpuPlacesSchema>;
+export type MemoryCodePlaces = z.infer<typeof memoryCodePlacesSchema>;
+export type CpuByCodePlace = z.infer<typeof cpuByCodePlaceSchema>;
+export type CpuCodePlaces = z.infer<typeof cpuPlacesSchema>;

@@ -1,10 +1,10 @@
 /** Row of `samples`, the time series of the result document. */
 import { z } from 'zod';
-import { type Declaration, figure } from './figure.ts';
-import { count } from './shared-schemas.ts';
+import { describeFigure, type FigureDeclaration } from './figure.ts';
+import { resultCount } from './shared-schemas.ts';
 
 const bytes = z.number().optional();
-const memory = (labels: Record<string, string>): Declaration => ({
+const memory = (labels: Record<string, string>): FigureDeclaration => ({
   ...{ quantity: 'megabytes', answers: ['memory'] },
   live: {
     series: 'memory_bytes',
@@ -16,9 +16,9 @@ const memory = (labels: Record<string, string>): Declaration => ({
 
 const layerSchema = z
   .object({
-    rssBytes: figure(bytes, 'RSS of its processes', memory({ kind: 'rss' })),
-    pssBytes: figure(bytes, 'PSS of its processes', memory({ kind: 'pss' })),
-    cpuPercent: figure(z.number().optional(), 'CPU since the row before; 100 is one core', {
+    rssBytes: describeFigure(bytes, 'RSS of its processes', memory({ kind: 'rss' })),
+    pssBytes: describeFigure(bytes, 'PSS of its processes', memory({ kind: 'pss' })),
+    cpuPercent: describeFigure(z.number().optional(), 'CPU since the row before; 100 is one core', {
       ...{ quantity: 'percent', noun: 'cores', answers: ['cpu'] },
       live: { series: 'cpu_cores', label: 'layer', help: 'CPU of a layer, in cores' },
     }),
@@ -27,8 +27,8 @@ const layerSchema = z
 
 const systemSchema = z
   .object({
-    usedBytes: figure(bytes, 'memory in use', memory({ layer: 'system', kind: 'used' })),
-    cpuPercent: figure(z.number().optional(), 'CPU since the row before; 100 is all cores', {
+    usedBytes: describeFigure(bytes, 'memory in use', memory({ layer: 'system', kind: 'used' })),
+    cpuPercent: describeFigure(z.number().optional(), 'CPU since the row before; 100 is all cores', {
       ...{ quantity: 'percent', answers: ['cpu'] },
       live: { series: 'machine_cpu_ratio', help: 'CPU of the whole machine, 0 to 1' },
     }),
@@ -38,7 +38,7 @@ const systemSchema = z
 export const sampleSchema = z
   .object({
     t: z.number().describe('seconds since the first row'),
-    connections: figure(count, 'connections at that time', {
+    connections: describeFigure(resultCount, 'connections at that time', {
       ...{ quantity: 'count', noun: 'connections', answers: ['connections'] },
       live: { series: 'connections', help: 'Connected now' },
     }),

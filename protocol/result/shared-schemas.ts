@@ -1,20 +1,20 @@
 /** Schemas that several sections of the result document use. Their descriptions appear in docs/reference/result.md. */
 import { z } from 'zod';
 
-export const object = z.strictObject;
-export const rowsOf = <S extends z.ZodRawShape>(shape: S) => z.array(object(shape));
-export const byName = <T extends z.ZodType>(of: T) => z.record(z.string(), of);
+export const strictObject = z.strictObject;
+export const listOfObjects = <S extends z.ZodRawShape>(shape: S) => z.array(strictObject(shape));
+export const recordOf = <T extends z.ZodType>(of: T) => z.record(z.string(), of);
 /** Returns a schema that also accepts null, for a value that was not measured. */
-export const orNull = <T extends z.ZodType>(schema: T) => z.nullable(schema);
-export const objectOrNull = <S extends z.ZodRawShape>(shape: S) => orNull(object(shape));
+export const schemaOrNull = <T extends z.ZodType>(schema: T) => z.nullable(schema);
+export const objectSchemaOrNull = <S extends z.ZodRawShape>(shape: S) => schemaOrNull(strictObject(shape));
 
-export const count = z.number().int().nonnegative();
-export const layers = byName(z.number());
+export const resultCount = z.number().int().nonnegative();
+export const numbersByLayer = recordOf(z.number());
 /** Time of a reading, or of the start of an interval. */
-export const time = z.number().describe('seconds since the first of `samples`');
+export const secondsSchema = z.number().describe('seconds since the first of `samples`');
 
-export const summarySchema = object({
-  count: count.describe('how many values'),
+export const summarySchema = strictObject({
+  count: resultCount.describe('how many values'),
   min: z.number().describe('smallest'),
   mean: z.number().describe('mean'),
   p50: z.number().describe('median'),
@@ -29,14 +29,14 @@ export const summarySchema = object({
   description: 'a distribution, without percentiles that too few values tell from the largest',
 });
 /** Distribution; null if nothing was measured. */
-export const summary = summarySchema.nullable();
+export const summaryOrNull = summarySchema.nullable();
 
-const intervalSchema = object({
+const intervalSchema = strictObject({
   low95: z.number().describe('lower end'),
   high95: z.number().describe('upper end'),
 }).meta({ id: 'Interval', description: 'a 95 % interval; null with too few readings' });
-export const interval = intervalSchema.nullable();
-export const intervals = object({ p50: interval, p99: interval });
+export const intervalOrNull = intervalSchema.nullable();
+export const intervalsByPercentile = strictObject({ p50: intervalOrNull, p99: intervalOrNull });
 
-export type Interval = z.infer<typeof interval>;
+export type Interval = z.infer<typeof intervalOrNull>;
 export type Summary = z.infer<typeof summarySchema>;

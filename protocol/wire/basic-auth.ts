@@ -20,7 +20,7 @@ export function splitUserInfo(text: string | URL): { url: string; headers: Recor
  * @param password percent-encoded as well
  */
 export function basicToken(username: string, password: string): string {
-  return Buffer.from(`${decoded(username)}:${decoded(password)}`).toString('base64');
+  return Buffer.from(`${decodePercent(username)}:${decodePercent(password)}`).toString('base64');
 }
 
 /** Merges headers. A later header replaces an earlier header with the same name. The case of names is ignored. */
@@ -31,7 +31,7 @@ export function mergeHeaders(...layers: Record<string, string>[]): Record<string
 }
 
 /** Decodes percent-encoding. A text with invalid escapes is returned unchanged. */
-export function decoded(text: string): string {
+export function decodePercent(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {

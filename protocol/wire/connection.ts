@@ -2,7 +2,7 @@
 import type { LookupAddress } from 'node:dns';
 
 /** Socket.IO's reason when the client closed the connection. */
-export const OWN_DISCONNECT = 'io client disconnect';
+export const CLIENT_DISCONNECT_REASON = 'io client disconnect';
 
 /** Kind of client. `light` needs a few KB per connection; `official` is socket.io-client. */
 export type ClientKind = 'light' | 'official';
@@ -27,7 +27,7 @@ export const SOCKETS_PER_CONNECTION: Record<TransportsName, number> = { default:
  * stays in TIME_WAIT on the server. The official client and WebSocket connections with a close handshake are closed by
  * the server.
  */
-export const SOCKETS_LEFT_BEHIND: Record<TransportsName, { opening: number; leaving: number }> = {
+export const SOCKETS_CLOSED_BY_CLIENT: Record<TransportsName, { opening: number; leaving: number }> = {
   default: { opening: 2, leaving: 0 },
   websocket: { opening: 0, leaving: 0 },
   polling: { opening: 0, leaving: 2 },

@@ -3,27 +3,27 @@
  * address.
  */
 import { z } from 'zod';
-import { byName, LARGEST_FIGURE, list, name, sentence } from '../link/bounded-schemas.ts';
-import { takenSchema } from '../profiles/profile-schema.ts';
+import { boundedList, boundedName, boundedRecord, boundedText, LARGEST_FIGURE } from '../link/bounded-schemas.ts';
+import { profileReplySchema } from '../profiles/profile-schema.ts';
 import { serverSchema } from '../result/server-schema.ts';
 
 const figure = z.number().nonnegative().lte(LARGEST_FIGURE);
 const total = z.int().nonnegative();
-const worker = name.min(1);
+const worker = boundedName.min(1);
 const eventLoop = z.object({ utilization: figure, delayP50Ms: figure, delayP99Ms: figure, delayMaxMs: figure });
 
 const hostSchema = z.object({
   /** Id of the kernel. Processes with the same kernel, including containers, share clock, memory and sockets. */
-  kernel: name,
+  kernel: boundedName,
   /** Id of the namespace of process ids. A container has its own namespace. */
-  pidNamespace: name,
+  pidNamespace: boundedName,
 });
 
 const limitSchema = z.object({
   max: figure,
   used: figure,
   /** Id of a group that shares the limit, for processes of the same kernel. */
-  group: sentence,
+  group: boundedText,
 });
 
 /** CPU quota, and its use since the group was created if that can be read. */
@@ -40,13 +40,13 @@ const quotaSchema = z.object({
 
 /** Limits of control groups. The process's own group comes first. A list without limits is empty. */
 const cgroupSchema = z.object({
-  cpu: list(quotaSchema),
+  cpu: boundedList(quotaSchema),
   /**
    * Memory limits in bytes. `used` excludes file cache that the kernel can drop, and is missing if it cannot be read.
    */
-  memory: list(limitSchema.partial({ used: true })),
+  memory: boundedList(limitSchema.partial({ used: true })),
   /** Limits on the number of processes and threads. */
-  tasks: list(limitSchema),
+  tasks: boundedList(limitSchema),
 });
 
 /** CPU times since boot. */
@@ -62,13 +62,13 @@ const cpuSchema = z.object({
 
 /** Machine of the worker's process. For a container, it is the host machine. */
 const machineSchema = z.object({
-  hostname: name,
+  hostname: boundedName,
   /** Id of the kernel, as in `Host.kernel`. Two workers with the same id are on the same machine. */
-  kernel: name,
+  kernel: boundedName,
   /** CPU model. */
-  model: name.optional(),
+  model: boundedName.optional(),
   /** Kernel with its release, such as `Linux 6.18.44`. */
-  system: name.optional(),
+  system: boundedName.optional(),
   cores: total,
   memoryBytes: figure,
   /** Memory that is neither free nor in a cache that the kernel can drop. */
@@ -79,7 +79,7 @@ const machineSchema = z.object({
   cpu: cpuSchema.optional(),
 });
 
-export const REPLIES = {
+export const CONTROL_REPLY_SCHEMAS = {
   broadcast: z.object({
     seq: total,
     sentAtUs: figure,
@@ -99,9 +99,9 @@ export const REPLIES = {
   stats: z.object({
     worker,
     /** Random id for each call of `instrument(io)`. Names and process ids can occur twice. */
-    instance: name,
+    instance: boundedName,
     /** Version of the instrumenting package. */
-    version: name,
+    version: boundedName,
     pid: total,
     host: hostSchema,
     uptimeSeconds: figure,
@@ -121,12 +121,17 @@ export const REPLIES = {
     cpuSystemUs: figure,
     /** Event loop since the previous `stats`. */
     eventLoop,
-    versions: z.object({ node: name, socketIo: name, adapter: name, webSocketEngine: name }),
+    versions: z.object({
+      node: boundedName,
+      socketIo: boundedName,
+      adapter: boundedName,
+      webSocketEngine: boundedName,
+    }),
     /** Number of full garbage collections of the process so far, whether they were forced or not. */
     collections: total,
-    server: serverSchema.extend({ tunings: byName(name), options: byName(sentence) }),
+    server: serverSchema.extend({ tunings: boundedRecord(boundedName), options: boundedRecord(boundedText) }),
     /** Key of the Redis stream that the adapter writes to, if there is one. */
-    stream: name.optional(),
+    stream: boundedName.optional(),
   }),
   /**
    * Use and limits of the process's resources, and its machine. A value that the system does not provide is missing.
@@ -165,27 +170,27 @@ export const REPLIES = {
   eventLoop: z.object({
     worker,
     /** End of each interval, in seconds since the start. A long recording has longer intervals. */
-    seconds: list(figure),
+    seconds: boundedList(figure),
     /** Maximum in each interval. */
-    delayP99Ms: list(figure),
-    delayMaxMs: list(figure),
+    delayP99Ms: boundedList(figure),
+    delayMaxMs: boundedList(figure),
   }),
   /** Heap or CPU profile of the worker. The reply to `take` contains the profile. */
-  profile: takenSchema.extend({ worker }),
+  profile: profileReplySchema.extend({ worker }),
   /** Clock of the server, for estimating the offset between two hosts. */
   time: z.object({ monotonicUs: figure }),
 };
 
-export type ControlRequest = keyof typeof REPLIES;
-export type Answer<Name extends ControlRequest> = z.output<(typeof REPLIES)[Name]>;
-export type BroadcastSent = Answer<'broadcast'>;
-export type WorkerStats = Answer<'stats'>;
-export type WorkerResources = Answer<'resources'>;
-export type WorkerBatches = Answer<'batches'>;
-export type WorkerEventLoop = Answer<'eventLoop'>;
+export type ControlRequest = keyof typeof CONTROL_REPLY_SCHEMAS;
+export type ControlAnswer<Name extends ControlRequest> = z.output<(typeof CONTROL_REPLY_SCHEMAS)[Name]>;
+export type BroadcastSent = ControlAnswer<'broadcast'>;
+export type WorkerStats = ControlAnswer<'stats'>;
+export type WorkerResources = ControlAnswer<'resources'>;
+export type WorkerBatches = ControlAnswer<'batches'>;
+export type WorkerEventLoop = ControlAnswer<'eventLoop'>;
 export type WorkerMachine = z.output<typeof machineSchema>;
-export type Host = z.output<typeof hostSchema>;
+export type HostInfo = z.output<typeof hostSchema>;
 export type Cgroup = z.output<typeof cgroupSchema>;
 export type CpuQuota = z.output<typeof quotaSchema>;
-export type GroupLimit = z.output<typeof limitSchema>;
+export type CgroupLimit = z.output<typeof limitSchema>;
 export type CpuReading = z.output<typeof cpuSchema>;

@@ -9,7 +9,7 @@ import type { ErrorCode } from '../codes/error-codes.ts';
 export type * from './control-replies.ts';
 
 /** Direction and content of each event, for the reference documentation. */
-export const EVENT_HELP: Record<keyof typeof EVENTS, string> = {
+export const CONTRACT_EVENT_HELP: Record<keyof typeof CONTRACT_EVENTS, string> = {
   joinRoom:
     'from a client: a room, or `{clientKey: room}`; acknowledged by `{room, worker, members}`, or `{error, code, fix}` (`JOIN_REFUSED`)',
   broadcast: 'to the members: `{seq, sentAtUs, worker, data}`, in this order',
@@ -18,7 +18,7 @@ export const EVENT_HELP: Record<keyof typeof EVENTS, string> = {
 };
 
 /** Events of the measured namespace. */
-export const EVENTS = {
+export const CONTRACT_EVENTS = {
   joinRoom: 'join_room',
   broadcast: 'broadcast',
   broadcastEcho: 'broadcast_echo',
@@ -29,10 +29,10 @@ export const EVENTS = {
 export const CONTROL_NAMESPACE = '/capacity';
 
 /** Request to join a room: its name, or an object with the name as in the Techracers study. */
-export type JoinRoom = string | { clientKey: string };
+export type JoinRoomMessage = string | { clientKey: string };
 
 /** Acknowledgement of `join_room`. */
-export interface Joined {
+export interface JoinAck {
   room: string;
   /** Worker that has the connection. */
   worker: string;
@@ -41,7 +41,7 @@ export interface Joined {
 }
 
 /** Reply to a client's message that the server rejects. */
-export interface Refusal {
+export interface MessageRefusal {
   error: string;
   /** Code of the error. It is `JOIN_REFUSED` for a rejected `join_room`. */
   code?: ErrorCode | undefined;
@@ -52,7 +52,7 @@ export interface Refusal {
  * Broadcast to all members of a room. `seq` and `sentAtUs` come first in the JSON, in this order, so that receivers can
  * read them from the raw bytes without parsing the payload.
  */
-export interface Broadcast {
+export interface BroadcastMessage {
   /** Number of the broadcast, from 1 in each run. */
   seq: number;
   /** CLOCK_MONOTONIC of the server in microseconds, when it passed the broadcast to Socket.IO. */
@@ -64,14 +64,14 @@ export interface Broadcast {
 }
 
 /** Returns whether a decoded value is a broadcast. The field `data` is not checked. */
-export function isBroadcast(value: unknown): value is Omit<Broadcast, 'data'> & { data?: unknown } {
-  const { seq, sentAtUs, worker } = (value ?? {}) as Partial<Broadcast>;
+export function isBroadcastMessage(value: unknown): value is Omit<BroadcastMessage, 'data'> & { data?: unknown } {
+  const { seq, sentAtUs, worker } = (value ?? {}) as Partial<BroadcastMessage>;
   return typeof seq === 'number' && typeof sentAtUs === 'number' && typeof worker === 'string';
 }
 
-/** Broadcast that the probe sends back to the server. The server acknowledges it with `EchoTimed`. */
-export type BroadcastEcho = Pick<Broadcast, 'seq' | 'sentAtUs' | 'data'>;
-export interface EchoTimed {
+/** Broadcast that the probe sends back to the server. The server acknowledges it with `EchoAck`. */
+export type BroadcastEcho = Pick<BroadcastMessage, 'seq' | 'sentAtUs' | 'data'>;
+export interface EchoAck {
   seq: number;
   /**
    * Arrival of the echo on the server's clock, minus `sentAtUs`. Half of it is the propagation delay of the Techracers
@@ -81,7 +81,7 @@ export interface EchoTimed {
 }
 
 /** Acknowledgement of `event_batch`, which contains a list of events or a single event. */
-export interface BatchReceived {
+export interface BatchAck {
   events: number;
 }
 
@@ -89,7 +89,7 @@ export interface BatchReceived {
 export const MAX_BROADCAST_BYTES = 10_000_000;
 
 /** Control request to publish a broadcast to `room`. `bytes` is its number of characters, or of bytes if `binary`. */
-export interface BroadcastOrder {
+export interface BroadcastRequest {
   room: string;
   bytes: number;
   binary?: boolean;

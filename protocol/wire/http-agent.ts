@@ -15,7 +15,7 @@ export function tlsConnectOptions(tls: TlsOptions): Omit<TlsOptions, 'resume'> {
   return Object.fromEntries(Object.entries(all).filter(([, value]) => value !== undefined));
 }
 
-export function speaksTls(url: string | URL): boolean {
+export function isTlsUrl(url: string | URL): boolean {
   return /^(https|wss):/.test(String(url));
 }
 
@@ -26,9 +26,13 @@ interface Addresses {
 }
 
 /** Returns an agent for this URL. The caller must destroy it if it keeps connections alive. */
-export function agentTo(url: string | URL, tls: TlsOptions, { localAddress, address }: Addresses = {}): http.Agent {
-  const ends = { ...(localAddress && { localAddress }), ...(address && { lookup: lookupOf(address) }) };
-  return speaksTls(url) ? new https.Agent({ ...tlsConnectOptions(tls), ...ends }) : new http.Agent(ends);
+export function httpAgentFor(
+  url: string | URL,
+  tls: TlsOptions,
+  { localAddress, address }: Addresses = {},
+): http.Agent {
+  const ends = { ...(localAddress && { localAddress }), ...(address && { lookup: fixedLookup(address) }) };
+  return isTlsUrl(url) ? new https.Agent({ ...tlsConnectOptions(tls), ...ends }) : new http.Agent(ends);
 }
 
 type Found = (error: null, address: string | LookupAddress[], family?: number) => void;
@@ -37,7 +41,7 @@ type Found = (error: null, address: string | LookupAddress[], family?: number) =
  * Returns a `lookup` function that always returns this address. The host name and the certificate check stay those of
  * the URL.
  */
-export function lookupOf(address: LookupAddress) {
+export function fixedLookup(address: LookupAddress) {
   return (_name: string, { all }: { all?: boolean }, found: Found) =>
     all ? found(null, [address]) : found(null, address.address, address.family);
 }

@@ -1,13 +1,13 @@
 /** Names of Redis instances, and fixes for commands that Redis refuses. */
 
 /** Fixes by error code, for a Redis address without a valid user or password. */
-export const CREDENTIAL_FIXES = {
+export const REDIS_CREDENTIAL_FIXES = {
   NOAUTH: 'put the password into the address of Redis (`REDIS_URL`): redis://:<password>@host:port',
   WRONGPASS: 'correct user and password in the address of Redis (`REDIS_URL`)',
 };
 
 const FIXES: Record<string, string> = {
-  ...CREDENTIAL_FIXES,
+  ...REDIS_CREDENTIAL_FIXES,
   NOPERM: 'give that user the rights of an adapter: ACL SETUSER <user> +@pubsub +@connection +ping allchannels',
 };
 
@@ -15,7 +15,7 @@ const FIXES: Record<string, string> = {
  * Returns the fix for a refused command; undefined for other errors.
  * @param error error of a Redis client
  */
-export function refusalFix(error: unknown): string | undefined {
+export function redisRefusalFix(error: unknown): string | undefined {
   const [code = ''] = /^[A-Z]+/.exec(error instanceof Error ? error.message : '') ?? [];
   return FIXES[code];
 }
@@ -25,6 +25,6 @@ export function refusalFix(error: unknown): string | undefined {
  * same name detects a replacement.
  * @param node `host:port` of a cluster node
  */
-export function redisPart(node?: string): string {
+export function redisPartName(node?: string): string {
   return node === undefined ? 'Redis' : `Redis node ${node}`;
 }

@@ -9,7 +9,7 @@ export const ROOM_ORDERS = ['turn', 'random'] as const;
 /**
  * Placeholder for a room: all receivers of the user's own event. It is used if all broadcasts go to the same receivers.
  */
-export const AUDIENCE = '';
+export const ALL_RECEIVERS_ROOM = '';
 
 export interface RoomPlan {
   /** Name of the room, or prefix of the names of several rooms. */
@@ -34,16 +34,16 @@ export function roomName({ name, count }: RoomPlan, index: number): string {
  * connections to workers in turn would otherwise put all members of a room on the same workers.
  * @param connection number of the connection in the run, from 0
  */
-export function roomsOf({ count, perConnection }: RoomPlan, connection: number): number[] {
+export function roomsOfConnection({ count, perConnection }: RoomPlan, connection: number): number[] {
   const first = (connection % count) * perConnection + scrambled(Math.floor(connection / count));
   return Array.from({ length: perConnection }, (_, index) => (first + index) % count);
 }
 
 /** Returns the number of members of each room, for the first `connections` connections. */
-export function plannedMembers(plan: RoomPlan, connections: number): number[] {
+export function plannedRoomSizes(plan: RoomPlan, connections: number): number[] {
   const members = new Array<number>(plan.count).fill(0);
   for (let connection = 0; connection < connections; connection++) {
-    for (const room of roomsOf(plan, connection)) members[room] = (members[room] as number) + 1;
+    for (const room of roomsOfConnection(plan, connection)) members[room] = (members[room] as number) + 1;
   }
   return members;
 }
@@ -53,7 +53,7 @@ export function plannedMembers(plan: RoomPlan, connections: number): number[] {
  * room, so that every worker publishes to every room.
  * @param broadcast number of the broadcast, from 0
  */
-export function destinationOf(
+export function broadcastDestination(
   { count, order, seed }: RoomPlan,
   broadcast: number,
   workers: number,
@@ -79,7 +79,7 @@ const MAX_NAMESPACE_LENGTH = 200;
 interface Place {
   /** Name of the namespace. It contains no comma, because a comma ends the namespace in a packet. */
   namespace: string;
-  /** Name of the room. `AUDIENCE` stands for all receivers in the namespace. */
+  /** Name of the room. `ALL_RECEIVERS_ROOM` stands for all receivers in the namespace. */
   room: string;
 }
 
@@ -88,13 +88,13 @@ interface OwnBroadcast extends Place {
 }
 
 /** Returns a key for a room in a namespace. In the main namespace, the key is the name of the room. */
-export function placeOf({ namespace, room }: Place): string {
+export function roomKey({ namespace, room }: Place): string {
   if (namespace === '/' && !room.startsWith(MARK)) return room;
   return `${MARK}${namespace.slice(0, MAX_NAMESPACE_LENGTH)},${room}`;
 }
 
-/** Inverse of `placeOf`. */
-export function readPlace(place: string): Place {
+/** Inverse of `roomKey`. */
+export function parseRoomKey(place: string): Place {
   if (!place.startsWith(MARK)) return { namespace: '/', room: place };
   const comma = place.indexOf(',');
   return { namespace: place.slice(MARK.length, comma), room: place.slice(comma + 1) };
@@ -104,14 +104,14 @@ export function readPlace(place: string): Place {
  * Returns the key under which a broadcast of the user's own event is counted. It includes namespace and room, because
  * they can use the same ids.
  */
-export function countedAs({ id, ...where }: OwnBroadcast): string {
-  const place = placeOf(where);
-  if (place === AUDIENCE && !id.startsWith(MARK)) return id;
+export function ownBroadcastKey({ id, ...where }: OwnBroadcast): string {
+  const place = roomKey(where);
+  if (place === ALL_RECEIVERS_ROOM && !id.startsWith(MARK)) return id;
   return `${MARK}${place.length}${MARK}${place}${id}`;
 }
 
-export function placeOfCounted(counted: string): string {
-  if (!counted.startsWith(MARK)) return AUDIENCE;
+export function roomKeyOfOwnBroadcast(counted: string): string {
+  if (!counted.startsWith(MARK)) return ALL_RECEIVERS_ROOM;
   const start = counted.indexOf(MARK, 1) + 1;
   return counted.slice(start, start + Number(counted.slice(1, start - 1)));
 }

@@ -4,30 +4,30 @@ import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { processesLine } from '../../protocol/result/server-schema.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import { connectionLines, countedLines, functionLines, httpLines, limitLines } from './connections-line.ts';
+import { connectionLines, countedEventLines, functionLines, httpLines, limitLines } from './connections-line.ts';
 import { cpuLines } from './cpu-line.ts';
 import { deliveryLines, messageLines } from './delivery-line.ts';
 import { faultLines } from './fault-line.ts';
 import { generatorLines } from './generator-line.ts';
 import { latencyLines } from './latency-line.ts';
-import type { Line } from './line.ts';
+import type { ReportLine } from './line.ts';
 import { machineLine } from './machine-line.ts';
-import { cpuPlacesLine, memoryLines } from './memory-line.ts';
-import { missedText, outcomeTitle } from './outcome.ts';
+import { cpuCodePlacesLine, memoryLines } from './memory-line.ts';
+import { missedThresholdsText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
 
 /** Lines of the answer for each section of the report. The section has the details. */
-const LINES: Record<string, (result: Result) => Line[]> = {
+const LINES: Record<string, (result: Result) => ReportLine[]> = {
   connections: (result) => [...connectionLines(result), ...httpLines(result), ...functionLines(result)],
   fault: faultLines,
-  delivery: (result) => [...deliveryLines(result), ...countedLines(result)],
+  delivery: (result) => [...deliveryLines(result), ...countedEventLines(result)],
   latency: latencyLines,
   messages: messageLines,
   memory: (result) => [
     ...(result.memory.overTime === null || hasLeavingUsers(result) ? memoryLines(result) : []),
     ...overTimeLines(result),
   ],
-  cpu: (result) => [...cpuLines(result), ...cpuPlacesLine(result)],
+  cpu: (result) => [...cpuLines(result), ...cpuCodePlacesLine(result)],
   capacity: limitLines,
   processes: ({ processes, run }) =>
     processes && run.profile === 'remote' ? [{ text: processesLine(processes) ?? null }] : [],
@@ -35,14 +35,14 @@ const LINES: Record<string, (result: Result) => Line[]> = {
 };
 
 /** @param judged the result with its findings, verdict and outcome */
-export function answerOf(judged: Omit<Result, 'answer'>): RunAnswer {
+export function runAnswerOf(judged: Omit<Result, 'answer'>): RunAnswer {
   const result: Result = { ...judged, answer: { title: '', cause: null, machine: '', lines: [] } };
   const lines = Object.entries(LINES).flatMap(([section, linesOf]) =>
     linesOf(result).map((line) => doubted({ section, ...line }, result.findings)),
   );
   return {
     title: outcomeTitle(result),
-    cause: leadOf(judged).text ?? null,
+    cause: answerLead(judged).text ?? null,
     machine: machineLine(judged),
     lines: result.verdict.status === 'INVALID' ? [] : [...lines, ...notMeasured(result)],
   };
@@ -73,7 +73,7 @@ export function decisiveFindings(findings: readonly Finding[]): Finding[] {
  * Groups the consequences of findings under the leading finding that causes them. A consequence with several causes is
  * listed under the first one.
  */
-export function foldedFindings(all: readonly Finding[]): { cause: Finding; consequences: Finding[] }[] {
+export function findingsByCause(all: readonly Finding[]): { cause: Finding; consequences: Finding[] }[] {
   const shown = new Set<Finding>();
   return leadingFindings(all).map((cause) => {
     const consequences = consequencesOf(cause, all).filter((one) => !shown.has(one));
@@ -117,11 +117,11 @@ function effectsOf(cause: Finding, all: readonly Finding[]) {
  * verdict. `thresholds`: missed thresholds explain the outcome. `beside`: the first cause is listed first, but explains
  * neither.
  */
-export function leadOf({ findings, outcome, verdict }: Omit<Result, 'answer'>) {
+export function answerLead({ findings, outcome, verdict }: Omit<Result, 'answer'>) {
   const [first] = leadingFindings(findings);
   const { invalidatesRun = false, fails = false, doubts = false } = first ? effectsOf(first, findings) : {};
   const isFailed = outcome.status === 'FAILED';
-  if (isFailed && !fails) return { kind: 'thresholds' as const, text: missedText(outcome) };
+  if (isFailed && !fails) return { kind: 'thresholds' as const, text: missedThresholdsText(outcome) };
   const isReason = verdict.status === 'INVALID' ? invalidatesRun : isFailed || (verdict.status === 'SUSPECT' && doubts);
   return { kind: isReason ? ('because' as const) : ('beside' as const), text: first?.message };
 }

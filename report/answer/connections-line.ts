@@ -1,24 +1,24 @@
 /** Describes how many connections a run held. */
 import type { Result } from '../../protocol/result/result.ts';
-import { heldOf, heldSeconds, turnoverText } from '../figures/held.ts';
+import { heldConnections, heldSeconds, turnoverText } from '../figures/held.ts';
 import { limitName, nextLimit } from '../figures/limits.ts';
 import { embeddedName, serverName } from '../figures/setting-lines.ts';
 import { clientsOf } from '../figures/transports.ts';
 import { withUnit } from '../model/amount.ts';
-import { breakdown, counted, decimals, integer, total } from '../text/format.ts';
-import { figureOf, type Line } from './line.ts';
+import { countsBreakdown, countText, decimals, integer, totalOfCounts } from '../text/format.ts';
+import { figureOf, type ReportLine } from './line.ts';
 
-export function connectionLines(result: Result): Line[] {
+export function connectionLines(result: Result): ReportLine[] {
   const { connections: made, absent } = result;
   const { target, achievedRatePerSec: rate, failures, failureExamples } = made;
-  const held = heldOf(made);
+  const held = heldConnections(made);
   const passing = turnoverText(result);
   const server = [serverName(result), embeddedName(result)].filter(Boolean).join(', ');
   const clients = clientsOf(result);
   const seconds = absent.delivery === undefined || passing !== null ? null : heldSeconds(result);
   // A virtual user can open several connections.
-  const kept = held < target ? `${integer(held)} of ${counted(target, 'connection')}` : counted(held, 'connection');
-  const all = made.held === null ? `at most ${counted(held, 'connection')} at the same time` : `${kept} held`;
+  const kept = held < target ? `${integer(held)} of ${countText(target, 'connection')}` : countText(held, 'connection');
+  const all = made.held === null ? `at most ${countText(held, 'connection')} at the same time` : `${kept} held`;
   const who = [server, clients].filter(Boolean).join('; ');
   const most = made.held === 0 && made.peak > 0 ? `, at most ${integer(made.peak)} at the same time` : '';
   const text = `${passing ?? all + most}${seconds === null ? '' : ` for ${integer(seconds)} s`}${who && ` (${who})`}`;
@@ -35,10 +35,10 @@ export function connectionLines(result: Result): Line[] {
 }
 
 /** Reports the number of received copies for events whose messages have no ids. */
-export function countedLines({ eventCounts }: Result): Line[] {
+export function countedEventLines({ eventCounts }: Result): ReportLine[] {
   return eventCounts.map(({ event, seconds, receivers, sent, most, fewest, missingAtLeast, missingAtMost }) => {
     const each = most === fewest ? integer(most) : `${integer(fewest)} to ${integer(most)}`;
-    const got = `\`${event}\`: ${each} copies for each of ${counted(receivers, 'connection')} in ${decimals(seconds, 1)} s`;
+    const got = `\`${event}\`: ${each} copies for each of ${countText(receivers, 'connection')} in ${decimals(seconds, 1)} s`;
     const missing =
       missingAtLeast > 0
         ? `${integer(missingAtLeast)} to ${integer(missingAtMost)} are missing, without ids to tell which`
@@ -50,44 +50,50 @@ export function countedLines({ eventCounts }: Result): Line[] {
     const base =
       sent === null
         ? '; compared with the connection that got most, so a copy that reached none is not missed'
-        : `; compared with ${counted(sent, 'message')}`;
+        : `; compared with ${countText(sent, 'message')}`;
     return { text: `${got} (counts only: ${missing}${base})` };
   });
 }
 
 /** Reports the limit of the deployment that more connections would reach first. */
-export function limitLines(result: Result): Line[] {
+export function limitLines(result: Result): ReportLine[] {
   const next = result.absent.memory === undefined ? nextLimit(result) : null;
   return next ? [{ text: `next limit: ${integer(next.max)} ${limitName(next.name)}` }] : [];
 }
 
 /** Reports HTTP requests, other engines and custom functions of virtual users. */
-export function httpLines({ http, otherUsers }: Result): Line[] {
+export function httpLines({ http, otherUsers }: Result): ReportLine[] {
   const requests = http ? [requestsText(http)] : [];
   if (!otherUsers) return requests.map((text) => ({ text }));
   const { started, failures } = otherUsers;
-  const failed = total(failures) > 0 ? `, ${integer(total(failures))} failed (${breakdown(failures)})` : '';
-  const users = `${counted(started, 'virtual user')} of other engines${failed}`;
+  const failed =
+    totalOfCounts(failures) > 0 ? `, ${integer(totalOfCounts(failures))} failed (${countsBreakdown(failures)})` : '';
+  const users = `${countText(started, 'virtual user')} of other engines${failed}`;
   return [{ text: `beside the connections, ${[users, ...requests].join('; ')}; CPU and memory include them` }];
 }
 
 const SHOWN_COUNTERS = 5;
 
-export function functionLines({ functions }: Result): Line[] {
+export function functionLines({ functions }: Result): ReportLine[] {
   if (!functions) return [];
   const { received, dropped, failures, counters } = functions;
-  const failed = total(failures) > 0 ? `${integer(total(failures))} failed (${breakdown(failures)})` : 'none failed';
-  const calls = received > 0 ? [`functions got ${counted(received, 'event')}, ${failed}`] : [];
+  const failed =
+    totalOfCounts(failures) > 0
+      ? `${integer(totalOfCounts(failures))} failed (${countsBreakdown(failures)})`
+      : 'none failed';
+  const calls = received > 0 ? [`functions got ${countText(received, 'event')}, ${failed}`] : [];
   if (dropped > 0) calls.push(`${integer(dropped)} arrived faster than functions could process them`);
   const shown = Object.fromEntries(Object.entries(counters).slice(0, SHOWN_COUNTERS));
   const more = Object.keys(counters).length - SHOWN_COUNTERS;
-  if (Object.keys(shown).length > 0) calls.push(`counters: ${breakdown(shown)}${more > 0 ? `, and ${more} more` : ''}`);
+  if (Object.keys(shown).length > 0)
+    calls.push(`counters: ${countsBreakdown(shown)}${more > 0 ? `, and ${more} more` : ''}`);
   return [{ text: calls.join('; ') }];
 }
 
 function requestsText({ requests, responses, failures, pending }: NonNullable<Result['http']>): string {
   const parts = Object.entries(responses).map(([status, count]) => `${integer(count)} answered ${status}`);
-  if (total(failures) > 0) parts.push(`${integer(total(failures))} failed (${breakdown(failures)})`);
+  if (totalOfCounts(failures) > 0)
+    parts.push(`${integer(totalOfCounts(failures))} failed (${countsBreakdown(failures)})`);
   if (pending > 0) parts.push(`${integer(pending)} open at the end`);
-  return `${counted(requests, 'HTTP request')}: ${parts.join(', ')}`;
+  return `${countText(requests, 'HTTP request')}: ${parts.join(', ')}`;
 }

@@ -1,15 +1,15 @@
 /** Describes the headline of a run in words: the deployment's memory per connection. */
-import { RUNTIMES, type Runtime } from '../../protocol/documents/server-runtimes.ts';
-import type { PerConnection } from '../../protocol/result/memory-schema.ts';
+import { SERVER_RUNTIMES, type ServerRuntime } from '../../protocol/documents/server-runtimes.ts';
+import type { MemoryPerConnection } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import { isConclusive } from '../figures/per-connection.ts';
+import { isConclusiveCost } from '../figures/per-connection.ts';
 import { type Amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
 import { amountOf } from './line.ts';
 
-export const COST = 'memory.perConnection.bytes';
+export const COST_KEY = 'memory.perConnection.bytes';
 
 type Processes = Result['processes'];
 type Measured = Pick<Result, 'processes' | 'memory'>;
@@ -30,17 +30,17 @@ const NARROWING_ADVICE = {
   python: MORE_CONNECTIONS,
   bun: MORE_CONNECTIONS,
   other: `${MORE_CONNECTIONS}; in Node, Deno, Java and Go, \`workers.inspect\` ${COLLECTS}`,
-} satisfies Record<Runtime, string>;
+} satisfies Record<ServerRuntime, string>;
 
 /**
  * Returns the runtime of the workers, for advice. If the run measured both a server and the shell that started it, the
  * server's runtime is returned.
  */
-function workersRuntime({ measured }: NonNullable<Processes>): Runtime {
+function workersRuntime({ measured }: NonNullable<Processes>): ServerRuntime {
   const found = new Set(
     measured.map(({ layer, runtime, holds }) => (layer === 'worker' && holds !== false ? runtime : undefined)),
   );
-  return RUNTIMES.find((runtime) => found.has(runtime)) ?? 'other';
+  return SERVER_RUNTIMES.find((runtime) => found.has(runtime)) ?? 'other';
 }
 
 /** Returns how to narrow an interval that includes garbage. */
@@ -55,15 +55,16 @@ function withoutGarbage(result: Measured): string {
  * marked.
  * @param result the figure's result, if available
  */
-export function costAmount(cost: PerConnection, result?: Measured): Amount {
+export function costAmount(cost: MemoryPerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, conclusiveRun } = cost;
   const doubtText = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
-  if (bytes === null) return { ...amountOf(COST, null), why: `unknown: ${doubtText}` };
+  if (bytes === null) return { ...amountOf(COST_KEY, null), why: `unknown: ${doubtText}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   // Some memory was not read and would add to the figure, so the figure is only a lower bound.
-  if (isAtLeast) return { ...amountOf(COST, isConclusive(cost) ? bytes : low95), isAtLeast: true };
-  if (isConclusive(cost)) return { ...amountOf(COST, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
-  const between = amountOf(COST, null, interval);
+  if (isAtLeast) return { ...amountOf(COST_KEY, isConclusiveCost(cost) ? bytes : low95), isAtLeast: true };
+  if (isConclusiveCost(cost))
+    return { ...amountOf(COST_KEY, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
+  const between = amountOf(COST_KEY, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
   if (conclusiveRun === null && parts.some(({ layer }) => layer === 'workerKept'))
@@ -79,10 +80,12 @@ export function costAmount(cost: PerConnection, result?: Measured): Amount {
  * Returns the note of the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`. Empty if there is nothing
  * to note.
  */
-export function costNote(cost: PerConnection, collected: boolean): string {
+export function costNote(cost: MemoryPerConnection, collected: boolean): string {
   const { bytes, low95, parts, without, unread } = cost;
   // The parts of an unknown sum are also unknown.
-  const known = isConclusive(cost) ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`) : [];
+  const known = isConclusiveCost(cost)
+    ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`)
+    : [];
   const doubted = parts.flatMap(({ title, doubt }) => (doubt ? `${title}: ${DOUBT_TEXTS[doubt]}` : []));
   const missing = [
     ...without.map(({ title, doubt }) => `${title} unknown: ${DOUBT_TEXTS[doubt]}`),
@@ -90,16 +93,16 @@ export function costNote(cost: PerConnection, collected: boolean): string {
   ];
   return [
     bytes !== null && parts.length + missing.length > 1 && [...known, ...missing].join(', '),
-    isConclusive(cost) && doubted.join(', '),
+    isConclusiveCost(cost) && doubted.join(', '),
     bytes !== null && low95 === null && 'read at two numbers of connections only, so its margin is unknown',
-    !collected && isConclusive(cost) && 'garbage included',
+    !collected && isConclusiveCost(cost) && 'garbage included',
   ]
     .filter(Boolean)
     .join('; ');
 }
 
 /** Returns, for example, `memory per connection: 33.2 KB ± 2 % (workers 8.5, proxy 13.7, kernel 10.9)`. */
-export function costText(cost: PerConnection, collected: boolean, result?: Measured): string {
+export function costText(cost: MemoryPerConnection, collected: boolean, result?: Measured): string {
   const note = costNote(cost, collected);
   return `memory per connection: ${amountText(costAmount(cost, result))}${note === '' ? '' : ` (${note})`}`;
 }

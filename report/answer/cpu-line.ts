@@ -1,14 +1,14 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import { roundUp } from '../figures/per-connection.ts';
+import { roundUpOneDigit } from '../figures/per-connection.ts';
 import { numberText, type QuantityName } from '../model/amount.ts';
-import { integer, optional } from '../text/format.ts';
-import { amountOf, type Line } from './line.ts';
+import { integer, textOrDash } from '../text/format.ts';
+import { amountOf, type ReportLine } from './line.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 
 /** Reports the CPU of workers and proxy. Returns no line if every figure is within its margin of error. */
-export function cpuLines(result: Result): Line[] {
+export function cpuLines(result: Result): ReportLine[] {
   const { cpu: layers, absent } = result;
   if (absent.cpu !== undefined) return [];
   const worker = layers.worker;
@@ -19,7 +19,7 @@ export function cpuLines(result: Result): Line[] {
     known.map(([, key, quantity]) => {
       const bound = layers[layer]?.[key] == null ? layers[layer]?.intervals?.[key]?.high95 : undefined;
       if (bound !== undefined) return `at most ${numberText(quantity, bound)}`;
-      return optional(
+      return textOrDash(
         layers[layer]?.[key],
         (value) => `${layers[layer]?.isAtLeast ? 'at least ' : ''}${numberText(quantity, value)}`,
       );
@@ -47,7 +47,7 @@ function narrowingText({ cpu: { worker }, connections: { failed, opened } }: Res
   if (value <= 0 || share <= WIDE) return '';
   // The margin of independent noise shrinks with the square root of the number of connects. A constant error shrinks
   // faster.
-  const enough = roundUp(opened * (share / WANTED) ** 2);
+  const enough = roundUpOneDigit(opened * (share / WANTED) ** 2);
   const how = failures ?? `${integer(enough)} connects in place of ${integer(opened)}`;
   return `; that of connects is known to ± ${integer(100 * share)} %: ${how} would narrow it${failures ? '' : ` to ± ${100 * WANTED} %`}`;
 }

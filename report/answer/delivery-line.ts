@@ -1,23 +1,23 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { hasClosedReceivers } from '../figures/held.ts';
 import { numberText } from '../model/amount.ts';
-import { percentilesText, tailOf } from '../model/names.ts';
-import { counted, integer, percentOf } from '../text/format.ts';
-import { figureOf, hasBroadcasts, type Line, NO_DELIVERY, unknownFigure } from './line.ts';
+import { highestPercentile, percentilesText } from '../model/names.ts';
+import { countText, integer, percentOf } from '../text/format.ts';
+import { figureOf, hasBroadcasts, NO_DELIVERY, type ReportLine, unknownFigure } from './line.ts';
 
 const COVERAGE = 'delivery.coverage';
 
 type Delivery = NonNullable<Result['delivery']>;
 
 /** Returns no line if the run sent no broadcasts. */
-export function deliveryLines(result: Result): Line[] {
+export function deliveryLines(result: Result): ReportLine[] {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return [];
   if (found !== null) return finding(result, found);
   return unknownFigure(result, COVERAGE, absent.delivery ?? NO_DELIVERY);
 }
 
-function finding({ connections }: Result, found: Delivery): Line[] {
+function finding({ connections }: Result, found: Delivery): ReportLine[] {
   const { broadcasts, expected, received, batches } = found;
   if (broadcasts === 0 || found.coverage === null) return [];
   const hasLeavers = hasClosedReceivers(found);
@@ -29,8 +29,8 @@ function finding({ connections }: Result, found: Delivery): Line[] {
     .reduce((sum, batch) => sum + batch.broadcasts, 0);
   // A row of a long run covers several broadcasts. It counts as incomplete if one of its broadcasts is incomplete.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
-  const all = `${broadcasts === 1 ? 'the broadcast' : `all ${counted(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
-  const some = `${atLeast}${integer(complete)} of ${counted(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${roomOfLosses(found)}`;
+  const all = `${broadcasts === 1 ? 'the broadcast' : `all ${countText(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
+  const some = `${atLeast}${integer(complete)} of ${countText(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${roomOfLosses(found)}`;
   const gone = hasLeavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % if closed connections count` : '';
   return [
     {
@@ -38,7 +38,7 @@ function finding({ connections }: Result, found: Delivery): Line[] {
       figure: figureOf(
         COVERAGE,
         found.coverage,
-        `${integer(received)} of ${integer(expected)} copies of ${counted(broadcasts, 'broadcast')}${gone}`,
+        `${integer(received)} of ${integer(expected)} copies of ${countText(broadcasts, 'broadcast')}${gone}`,
       ),
     },
     ...sameMissed(found),
@@ -57,7 +57,7 @@ function roomOfLosses({ batches }: Delivery): string {
  * Reports connections that lost several broadcasts, if the cause is known. Losses without a known cause are reported by
  * the finding instead.
  */
-function sameMissed({ leftOut }: Delivery): Line[] {
+function sameMissed({ leftOut }: Delivery): ReportLine[] {
   if (!leftOut) return [];
   const { broadcasts, connections, workers, isLasting } = leftOut;
   if (workers.length === 0 && !isLasting) return [];
@@ -69,18 +69,18 @@ function sameMissed({ leftOut }: Delivery): Line[] {
   return [{ text: `${who} missed ${integer(broadcasts)} broadcasts: ${why}` }];
 }
 
-export function messageLines({ messages: found }: Result): Line[] {
+export function messageLines({ messages: found }: Result): ReportLine[] {
   if (found === null || found.sent === 0) return [];
   const { ackMs, outsideAckMs, answered, acknowledged, sent, ackNotRequested } = found;
   const asked = sent - ackNotRequested;
-  if (answered === null) return [{ text: `${counted(sent, 'client message')} sent` }];
+  if (answered === null) return [{ text: `${countText(sent, 'client message')} sent` }];
   const share = answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of`;
-  const all = `${share} ${counted(asked, 'client message')} acknowledged`;
+  const all = `${share} ${countText(asked, 'client message')} acknowledged`;
   const figure = figureOf('messages.answered', answered, `${integer(acknowledged)} of ${integer(asked)}`);
   // If virtual users disconnect by themselves, the run has no hold. Acknowledgement times from the whole run are
   // reported instead.
   if (!ackMs) return [{ text: outsideAckMs ? `${all}: ${percentilesText(outsideAckMs)}` : all, figure }];
-  const { ms, percentile } = tailOf(ackMs);
+  const { ms, percentile } = highestPercentile(ackMs);
   return [
     {
       text: `${all}: ${percentilesText(ackMs)}`,

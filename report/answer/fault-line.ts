@@ -1,11 +1,11 @@
 /** The cost of a planned fault, in a sentence. */
 
-import type { Fault } from '../../protocol/result/fault-schema.ts';
+import type { FaultResult } from '../../protocol/result/fault-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { FaultKind } from '../../protocol/wire/fault-kinds.ts';
 import { withUnit } from '../model/amount.ts';
-import { counted, integer, percentOf } from '../text/format.ts';
-import { figureOf, type Line } from './line.ts';
+import { countText, integer, percentOf } from '../text/format.ts';
+import { figureOf, type ReportLine } from './line.ts';
 
 const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
   'reload-workers': 'pm2 reload',
@@ -19,19 +19,19 @@ const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
  * Returns the planned fault in a few words: `pm2 reload`, or `command "systemctl"` with the program of the user's
  * command.
  */
-function nameOf({ kind, command }: Fault): string {
+function nameOf({ kind, command }: FaultResult): string {
   if (kind === 'command') return command === null ? kind : `command \`${command}\``;
   return NAMES[kind];
 }
 
 /** Returns, for example, "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed". */
-export function faultHeadline(fault: Fault): string {
+export function faultHeadline(fault: FaultResult): string {
   const { connections, dropped, back, backMs, broadcasts } = fault;
   const after = backMs.all === null ? `${percentOf(back, dropped)} back` : `all back after ${seconds(backMs.all)}`;
   const drops =
     dropped === 0
       ? 'no connection dropped'
-      : `${integer(dropped)} of ${counted(connections, 'connection')} dropped, ${after}`;
+      : `${integer(dropped)} of ${countText(connections, 'connection')} dropped, ${after}`;
   const missed =
     !broadcasts || broadcasts.due === 0
       ? []
@@ -41,7 +41,7 @@ export function faultHeadline(fault: Fault): string {
   return `${nameOf(fault)}: ${[drops, ...missed].join(', ')}`;
 }
 
-export function faultLines({ fault }: Result): Line[] {
+export function faultLines({ fault }: Result): ReportLine[] {
   if (!fault) return [];
   const { dropped, backMs } = fault;
   const note = faultHeadline(fault);

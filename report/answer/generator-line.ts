@@ -1,11 +1,11 @@
 /** Describes the load generator: delays of its event loops, idle CPU, hosts. */
 import type { Result } from '../../protocol/result/result.ts';
-import { contentionOf } from '../figures/contention.ts';
+import { cpuContention } from '../figures/contention.ts';
 import { withUnit } from '../model/amount.ts';
 import { decimals, integer } from '../text/format.ts';
-import type { Line } from './line.ts';
+import type { ReportLine } from './line.ts';
 
-export function generatorLines(result: Result): Line[] {
+export function generatorLines(result: Result): ReportLine[] {
   const { generator: loops, machine: found } = result;
   const subjects = new Set(
     result.findings.filter(({ invalidates }) => invalidates.length > 0).map(({ about }) => about),
@@ -21,7 +21,7 @@ export function generatorLines(result: Result): Line[] {
   if (texts.length === 0) return [];
   // The finding MACHINE_SATURATED already reports the CPU use of other programs.
   const isReason = result.findings.some(({ code }) => code === 'MACHINE_SATURATED');
-  const taken = isReason ? undefined : contentionOf(result);
+  const taken = isReason ? undefined : cpuContention(result);
   return [
     { text: `load generator ${state}: ${texts.join(', ')}` },
     ...(taken ? [{ text: taken.text }] : []),
@@ -29,7 +29,7 @@ export function generatorLines(result: Result): Line[] {
   ];
 }
 
-function hostLines({ generators, verdict }: Result): Line[] {
+function hostLines({ generators, verdict }: Result): ReportLine[] {
   if (generators.length < 2) return [];
   const counts = generators.map(({ connections }) => connections);
   const [least, most] = [Math.min(...counts), Math.max(...counts)];

@@ -1,7 +1,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { withUnit } from '../model/amount.ts';
-import { percentilesText, supportedPercentiles, tailOf } from '../model/names.ts';
-import { figureOf, hasBroadcasts, type Line, unknownFigure } from './line.ts';
+import { highestPercentile, percentilesText, supportedPercentiles } from '../model/names.ts';
+import { figureOf, hasBroadcasts, type ReportLine, unknownFigure } from './line.ts';
 
 type Latency = Result['latency'];
 
@@ -17,7 +17,7 @@ const FROM: Record<Latency['from'], string> = {
 };
 
 /** Returns no line if the run sent no broadcasts. */
-export function latencyLines(result: Result): Line[] {
+export function latencyLines(result: Result): ReportLine[] {
   if (!hasBroadcasts(result)) return [];
   const why = result.absent.latency;
   if (why !== undefined) return unknownFigure(result, ONE_WAY, why, NAME);
@@ -35,9 +35,9 @@ export function supportedLatency({ latency: times, delivery }: Result): Latency 
   return { ...times, ...Object.fromEntries(entries) };
 }
 
-function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Line[] {
+function finding(result: Result, { from, oneWayMs, completionMs }: Latency): ReportLine[] {
   if (!oneWayMs) return unknownFigure(result, ONE_WAY, 'no broadcast arrived, or this engine keeps no ledger', NAME);
-  const { ms, percentile } = tailOf(oneWayMs);
+  const { ms, percentile } = highestPercentile(oneWayMs);
   const lastCopies = completionMs
     ? `last copy of a broadcast: median ${withUnit('milliseconds', completionMs.p50)}, maximum ${withUnit('milliseconds', completionMs.max)}`
     : '';
@@ -60,7 +60,7 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Lin
  */
 const MIN_ACROSS_MS = 20;
 
-function acrossWorkers({ localMs, crossWorkerMs }: Latency): Line[] {
+function acrossWorkers({ localMs, crossWorkerMs }: Latency): ReportLine[] {
   if (!localMs || !crossWorkerMs) return [];
   const leastMs = crossWorkerMs.min - (localMs.p99 ?? localMs.max);
   if (leastMs < MIN_ACROSS_MS) return [];

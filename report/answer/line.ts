@@ -4,10 +4,10 @@ import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
 import type { Amount } from '../../protocol/result/figure.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
-import { figureOfPath } from '../figures/figures.ts';
+import { figureByKey } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';
 
-export type Line = Pick<AnswerLine, 'text' | 'figure'>;
+export type ReportLine = Pick<AnswerLine, 'text' | 'figure'>;
 
 /** Returns a figure of the answer, formatted in the quantity that is declared for its key. */
 export function amountOf(key: string, value: number | null | undefined, interval?: Interval): Amount {
@@ -23,7 +23,7 @@ export function figureOf(
   value: number | null | undefined | Amount | string,
   note: string,
   name = declared(key).title,
-): NonNullable<Line['figure']> {
+): NonNullable<ReportLine['figure']> {
   if (typeof value === 'string') return { name, value, note };
   return { key, name, value: typeof value === 'object' && value !== null ? value : amountOf(key, value), note };
 }
@@ -33,7 +33,7 @@ export function figureOf(
  * @throws Error if no figure has this key, which is a programming error
  */
 function declared(key: string) {
-  const figure = figureOfPath(key);
+  const figure = figureByKey(key);
   if (!figure) throw new Error(`no figure ${key}`);
   return figure;
 }
@@ -48,6 +48,6 @@ export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
 }
 
 /** Returns a line for an unknown figure of broadcasts. Returns no line if clients send the messages. */
-export function unknownFigure({ messages }: Result, key: string, note: string, name?: string): Line[] {
+export function unknownFigure({ messages }: Result, key: string, note: string, name?: string): ReportLine[] {
   return messages ? [] : [{ text: null, figure: figureOf(key, null, note, name) }];
 }

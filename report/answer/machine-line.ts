@@ -4,8 +4,8 @@
  */
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/places.ts';
-import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
-import { counted, decimals } from '../text/format.ts';
+import { coreCountText, environmentCores, environmentMemoryBytes } from '../figures/usable-resources.ts';
+import { countText, decimals } from '../text/format.ts';
 
 interface Machine {
   model?: string | undefined;
@@ -27,7 +27,7 @@ export function machineLine(result: Omit<Result, 'answer'>): string {
     system: environment.kernel,
     cores: environment.cpuCount,
     memoryBytes: environment.memoryBytes,
-    usable: { cores: usableCores(environment), memoryBytes: usableMemory(environment) },
+    usable: { cores: environmentCores(environment), memoryBytes: environmentMemoryBytes(environment) },
   });
   const servers = serverMachines(result);
   const hosts = generators.map(({ host, cores, memoryLimitBytes, machine }) => ({
@@ -60,7 +60,9 @@ function serverMachines(result: Omit<Result, 'answer'>): string[] {
   const { environment } = result;
   const sameLimits = machines.every(
     ({ isGenerators, usable }) =>
-      isGenerators && usable.cores >= usableCores(environment) && usable.memoryBytes >= usableMemory(environment),
+      isGenerators &&
+      usable.cores >= environmentCores(environment) &&
+      usable.memoryBytes >= environmentMemoryBytes(environment),
   );
   if (sameLimits && generators.length === 0) return [];
   return [
@@ -92,10 +94,10 @@ function grouped(machines: { name: string; text: string }[]): string {
 
 function describe({ model, system, cores, memoryBytes, usable }: Machine): string {
   const { by = '' } = usable;
-  const all = { cores: counted(cores, 'core'), memory: `${gib(memoryBytes)} GiB` };
+  const all = { cores: countText(cores, 'core'), memory: `${gib(memoryBytes)} GiB` };
   const parts = [
     model,
-    usable.cores < cores ? `${coreCount(usable.cores)} of ${all.cores} usable${by}` : all.cores,
+    usable.cores < cores ? `${coreCountText(usable.cores)} of ${all.cores} usable${by}` : all.cores,
     usable.memoryBytes < memoryBytes ? `${gib(usable.memoryBytes)} of ${all.memory} usable${by}` : all.memory,
     system,
   ];

@@ -1,10 +1,10 @@
 /** The outcome of a run in words, and its exit code. */
-import { exitCodeOf } from '../../protocol/codes/exit-codes.ts';
-import type { Outcome } from '../../protocol/result/answer-schema.ts';
+import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
+import type { RunOutcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /** Formats a value that missed its limit. Uses enough digits to keep the rounded value different from the limit. */
-export function shortened(value: number, limits: number[]): number {
+export function textBeyondLimit(value: number, limits: number[]): number {
   const rounded = Number(value.toPrecision(6));
   return limits.includes(rounded) ? value : rounded;
 }
@@ -14,7 +14,7 @@ const TITLES = { PASSED: 'Passed', FAILED: 'Failed', UNKNOWN: 'No result: this m
 /** Returns the verdict or the outcome as one word. An INVALID or SUSPECT verdict takes precedence over the outcome. */
 export function outcomeTitle(
   { verdict, outcome }: Pick<Result, 'verdict' | 'outcome'>,
-  { status }: Outcome = outcome,
+  { status }: RunOutcome = outcome,
 ): string {
   return status === 'PASSED' && verdict.status === 'SUSPECT'
     ? 'SUSPECT: passed, but the figures are in doubt'
@@ -23,26 +23,26 @@ export function outcomeTitle(
 
 /** Returns, for example, `Failed: 50.00 % of the copies delivered, threshold 100 %`. */
 export function outcomeText(result: Result, outcome = result.outcome): string {
-  return [outcomeTitle(result, outcome), missedText(outcome)].filter(Boolean).join(': ');
+  return [outcomeTitle(result, outcome), missedThresholdsText(outcome)].filter(Boolean).join(': ');
 }
 
 /** Describes the missed thresholds; undefined if none was missed. */
-export function missedText({ thresholds }: Outcome): string | undefined {
-  const missed = thresholds.filter(isMissed).map(({ text }) => text);
+export function missedThresholdsText({ thresholds }: RunOutcome): string | undefined {
+  const missed = thresholds.filter(isThresholdMissed).map(({ text }) => text);
   return missed.length > 0 ? missed.join('; ') : undefined;
 }
 
 /** Returns `connections.rate > 900, found 740 connections/s` for each missed threshold that does not fail the run. */
-export function missedOptional({ thresholds }: Outcome): string[] {
+export function missedOptionalThresholds({ thresholds }: RunOutcome): string[] {
   return thresholds.filter(({ met, strict }) => !met && !strict).map(({ text }) => text);
 }
 
 /** In Artillery, a missed threshold with `strict: false` does not fail the run. */
-export function isMissed({ met, strict }: Outcome['thresholds'][number]): boolean {
+export function isThresholdMissed({ met, strict }: RunOutcome['thresholds'][number]): boolean {
   return strict && !met;
 }
 
 /** Returns the exit code of a run. Precedence: INVALID, missed threshold, SUSPECT. */
 export function exitCodeOfResult(result: Result, outcome = result.outcome): number {
-  return exitCodeOf({ verdict: result.verdict.status, outcome: outcome.status });
+  return exitCodeOfOutcome({ verdict: result.verdict.status, outcome: outcome.status });
 }

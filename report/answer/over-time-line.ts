@@ -1,27 +1,27 @@
 /** Describes the memory that remains after connections close, with one sentence for each layer. */
-import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
+import type { MemoryDrift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Described, familyOf, layerTitle } from '../figures/layers.ts';
+import { type DescribedLayers, layerFamily, layerTitle } from '../figures/layers.ts';
 import {
-  type Causes,
   confirmedCauses,
-  otherDrifts,
-  provenLeaks,
+  countProvenLeaks,
+  driftsBesideWorkers,
+  type LeakCauses,
   WORKER_FIGURES,
   workersDrift,
-} from '../figures/left-behind.ts';
+} from '../figures/memory-leaks.ts';
 import { withUnit } from '../model/amount.ts';
 import { decimals, integer } from '../text/format.ts';
-import { figureOf, type Line } from './line.ts';
-import { memoryPlacesLine } from './memory-line.ts';
+import { figureOf, type ReportLine } from './line.ts';
+import { memoryCodePlacesLine } from './memory-line.ts';
 
-export const UNKNOWN = 'unknown, because it requires three readings';
+export const UNKNOWN_DRIFT = 'unknown, because it requires three readings';
 const NAME = 'What connections leave behind';
 const OF_WORKERS = `${NAME} in the workers`;
 const TOO_SHORT =
   'what connections leave behind is unknown: that requires a longer load, with three readings after as many connections have closed as were open at once';
 
-export function overTimeLines(result: Result): Line[] {
+export function overTimeLines(result: Result): ReportLine[] {
   const { overTime: found } = result.memory;
   if (!found || result.absent.memory !== undefined) return [];
   const isUnknown = Object.values(found.drift).every(({ noLeakAbove }) => noLeakAbove === null);
@@ -40,11 +40,11 @@ export function overTimeLines(result: Result): Line[] {
   const size = inTime && !perConnection ? `${withUnit('size', drift.perSecond?.bytes ?? 0)}/s` : null;
   const none = `${found.collected ? 'no leak' : 'no growth'}${widerFigure && ` in ${layerTitle(result, layer)}`}`;
   const known = drift.leaks ? (size ?? drift.bytesPerConnection) : none;
-  const name = drift.leaks || provenLeaks(result) === 0 ? NAME : OF_WORKERS;
+  const name = drift.leaks || countProvenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
     { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
     // The places of remaining memory are listed only for a leak. Without a leak, they show only sampling error.
-    ...(drift.leaks ? memoryPlacesLine(result) : []),
+    ...(drift.leaks ? memoryCodePlacesLine(result) : []),
     ...otherLines(result),
   ];
 }
@@ -62,7 +62,7 @@ function widerFigureText(result: Result, { drift }: OverTimeResult, answering: s
 const OF_SERVER = ['workerRooms', 'workerNamespaces'];
 
 /** Reports objects, such as rooms, that the server or the generator still counts after all connections have closed. */
-function countLines({ memory, workers }: Result): Line[] {
+function countLines({ memory, workers }: Result): ReportLine[] {
   const counts = memory.overTime?.counts ?? [];
   const areCounted = workers.length > 0 || counts.some(({ id }) => OF_SERVER.includes(id));
   const kept = counts.filter(({ isKept }) => isKept);
@@ -86,8 +86,8 @@ function countLines({ memory, workers }: Result): Line[] {
  * Returns one line for each layer besides the workers that leaks, one line for all layers without a leak, and one line
  * for all layers without a result.
  */
-function otherLines(result: Result): Line[] {
-  const all = otherDrifts(result);
+function otherLines(result: Result): ReportLine[] {
+  const all = driftsBesideWorkers(result);
   const leaking = all.filter(({ drift }) => drift.leaks);
   const [without, unclear] = [false, null].map((leaks) =>
     all
@@ -120,35 +120,38 @@ function otherLines(result: Result): Line[] {
  * connections`, `no leak above 64 B per connection`, or `cannot tell below 81.6 KB per connection; waves of 280
  * connections would show 11.7 KB`
  */
-export function driftText(result: Described, layer: string, each = 'per connection'): string {
+export function driftText(result: DescribedLayers, layer: string, each = 'per connection'): string {
   const { overTime: found } = result.memory;
   const drift = found?.drift[layer];
   if (!drift) return 'not measured';
   const { leaks, low95, high95, noLeakAbove, conclusiveRun } = drift;
-  if (low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN;
+  if (low95 === null || high95 === null || noLeakAbove === null) return UNKNOWN_DRIFT;
   if (leaks === null)
     return conclusiveRun
       ? `cannot tell below ${size(noLeakAbove)} ${each}; ${sufficientLoad(found, conclusiveRun)}`
-      : UNKNOWN;
+      : UNKNOWN_DRIFT;
   return leaks
     ? riseText(result, layer, found, { ...drift, low95, high95 }, each)
     : boundText(result, layer, found, `${size(noLeakAbove)} ${each}`);
 }
 
-function sufficientLoad({ kind }: OverTimeResult, { connections, bytes }: NonNullable<Drift['conclusiveRun']>): string {
+function sufficientLoad(
+  { kind }: OverTimeResult,
+  { connections, bytes }: NonNullable<MemoryDrift['conclusiveRun']>,
+): string {
   const count = integer(connections);
   return `${kind === 'waves' ? `waves of ${count} connections` : `${count} connections that leave`} would show ${size(bytes)}`;
 }
 
-function boundText(result: Described, layer: string, found: OverTimeResult, bound: string): string {
-  const { perSecond } = found.drift[layer] as Drift;
+function boundText(result: DescribedLayers, layer: string, found: OverTimeResult, bound: string): string {
+  const { perSecond } = found.drift[layer] as MemoryDrift;
   const bounds = [bound, ...(perSecond ? [`${size(perSecond.noLeakAbove)}/s`] : [])];
-  return `no ${isCollected(result, layer, found) ? 'leak' : 'growth'} above ${bounds.join(' or ')}${endedGrowthText(found.drift[layer] as Drift)}`;
+  return `no ${isCollected(result, layer, found) ? 'leak' : 'growth'} above ${bounds.join(' or ')}${endedGrowthText(found.drift[layer] as MemoryDrift)}`;
 }
 
-type Rise = Drift & { low95: number; high95: number };
+type Rise = MemoryDrift & { low95: number; high95: number };
 
-function riseText(result: Described, layer: string, found: OverTimeResult, drift: Rise, per: string): string {
+function riseText(result: DescribedLayers, layer: string, found: OverTimeResult, drift: Rise, per: string): string {
   const { bytesPerConnection, low95, high95, perSecond, bytesPerHour } = drift;
   const { perConnection, inTime, onlyPages } = confirmedCauses(layer, found);
   const verb = isCollected(result, layer, found) && !onlyPages ? 'leaks' : 'grows by';
@@ -162,18 +165,18 @@ function riseText(result: Described, layer: string, found: OverTimeResult, drift
 }
 
 /** @param leastBytes lower end of the interval of the pages' growth per connection */
-function pagesText(kept: NonNullable<Causes['onlyPages']>, leastBytes: number, found: OverTimeResult): string {
+function pagesText(kept: NonNullable<LeakCauses['onlyPages']>, leastBytes: number, found: OverTimeResult): string {
   if ('excluded' in kept) return 'heap and external memory do not, so it may be free pages: a longer run would show';
   const needed = sufficientLoad(found, { connections: kept.connections, bytes: leastBytes });
   return `heap and external memory cannot tell below ${size(kept.cannotTellBelow)}, so it may be free pages: ${needed}`;
 }
 
-function isCollected({ memory }: Described, layer: string, { collected }: OverTimeResult): boolean {
+function isCollected({ memory }: DescribedLayers, layer: string, { collected }: OverTimeResult): boolean {
   const ofGenerator = memory.layers.find(({ id }) => id === layer)?.belongsTo === 'generator';
-  return !ofGenerator && (collected || familyOf(layer) !== 'worker');
+  return !ofGenerator && (collected || layerFamily(layer) !== 'worker');
 }
 
-function endedGrowthText({ sinceSeconds }: Drift): string {
+function endedGrowthText({ sinceSeconds }: MemoryDrift): string {
   return sinceSeconds === null ? '' : `; grew before ${integer(sinceSeconds)} s and stopped, as a cache does`;
 }
 

@@ -1,7 +1,7 @@
 /** Axes used by all charts. */
-import { COLORS } from './palette.ts';
+import { CHART_COLORS } from './palette.ts';
 
-const LABEL = { color: COLORS.muted, fontSize: 12 };
+const LABEL = { color: CHART_COLORS.muted, fontSize: 12 };
 
 /** @param name unit, shown at the top of the axis */
 export function valueAxis(name: string) {
@@ -15,7 +15,7 @@ export function valueAxis(name: string) {
     // Keeps the axis on the left if the horizontal scale begins below zero.
     axisLine: { show: false, onZero: false },
     axisTick: { show: false },
-    splitLine: { lineStyle: { color: COLORS.line } },
+    splitLine: { lineStyle: { color: CHART_COLORS.line } },
   };
 }
 
@@ -31,14 +31,14 @@ export function bottomAxis(name: string, format: (value: number) => string) {
     nameGap: 26,
     nameTextStyle: LABEL,
     axisLabel: { ...LABEL, hideOverlap: true, formatter: format },
-    axisLine: { show: true, lineStyle: { color: COLORS.muted } },
+    axisLine: { show: true, lineStyle: { color: CHART_COLORS.muted } },
     axisTick: { show: false },
     splitLine: { show: false },
   };
 }
 
 /** Formats seconds as `0:30`, `12:05` or `1:00:00`. */
-export function clock(seconds: number): string {
+export function clockText(seconds: number): string {
   const whole = Math.round(seconds);
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
   const two = (value: number) => String(value).padStart(2, '0');

@@ -3,16 +3,16 @@
  * text does not need it.
  */
 import type { EChartsCoreOption } from 'echarts/core';
-import type { Dash } from './palette.ts';
+import type { LineDash } from './palette.ts';
 
 export interface LegendEntry {
   name: string;
   color: string;
-  dash?: Dash;
+  dash?: LineDash;
 }
 
 /** Values of a chart at each point, shown under the pointer or with the arrow keys. */
-export interface Readout {
+export interface ChartReadout {
   /** Pixels left and right of the plot, in the wide drawing and in the narrow drawing. */
   left: number;
   right: number;
@@ -30,7 +30,7 @@ export interface Chart {
   /** Legend of the chart; empty for a single series. */
   legend: LegendEntry[];
   /** Values shown under the pointer. Missing if the drawing already shows all values. */
-  readout?: Readout;
+  readout?: ChartReadout;
   /** Pixels. */
   height: number;
   /** Returns the options for ECharts for a drawing of this width in pixels. */

@@ -1,13 +1,13 @@
 /** Charts of latency: by percentile over all copies, and by broadcast. */
 import { decodeHistogram, type Histogram, isEncodedHistogram, mergeHistograms } from '../../protocol/base/histogram.ts';
-import type { Batch } from '../../protocol/result/delivery-schema.ts';
+import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { batchName } from '../model/names.ts';
 import { integer } from '../text/format.ts';
-import { clock, clockTicks } from './axes.ts';
+import { clockText, clockTicks } from './axes.ts';
 import type { Chart, LegendEntry } from './chart.ts';
-import { COLORS } from './palette.ts';
-import { type Curve, plot } from './plot.ts';
+import { CHART_COLORS } from './palette.ts';
+import { type ChartCurve, plotChart } from './plot.ts';
 
 /** Distance between two points of the percentile curve. The axis counts powers of ten of the share of slower copies. */
 const STEP = 0.02;
@@ -26,26 +26,26 @@ const COUNTED: Record<Result['latency']['from'], string> = {
 };
 
 /** Draws latency by percentile: all receivers, receivers on the publisher's worker, and receivers on other workers. */
-export function oneWayPercentiles({ latency }: Result): Chart | null {
+export function oneWayLatencyChart({ latency }: Result): Chart | null {
   const [local, cross] = ['oneWayLocal', 'oneWayCrossWorker'].map((key) => decoded(latency, key));
   const both = mergeHistograms([local, cross].filter((one) => one != null));
   const split = local && cross && (latency.localMs ?? latency.crossWorkerMs);
   return percentileChart(COUNTED[latency.from], [
-    { name: 'Every receiver', color: COLORS.text, histogram: both },
+    { name: 'Every receiver', color: CHART_COLORS.text, histogram: both },
     ...(split
       ? [
-          { name: 'Same worker as the publisher', color: COLORS.blue, dash: 'dashed' as const, histogram: local },
-          { name: 'Across workers', color: COLORS.orange, dash: 'dashed' as const, histogram: cross },
+          { name: 'Same worker as the publisher', color: CHART_COLORS.blue, dash: 'dashed' as const, histogram: local },
+          { name: 'Across workers', color: CHART_COLORS.orange, dash: 'dashed' as const, histogram: cross },
         ]
       : []),
   ]);
 }
 
 /** Draws the acknowledgement times of messages that clients send. */
-export function acknowledgementPercentiles({ messages }: Pick<Result, 'messages'>): Chart | null {
+export function acknowledgementChart({ messages }: Pick<Result, 'messages'>): Chart | null {
   const histogram = messages && decoded(messages, 'ackUs');
   if (!histogram) return null;
-  const curve = { name: 'Every message', color: COLORS.text, histogram };
+  const curve = { name: 'Every message', color: CHART_COLORS.text, histogram };
   return percentileChart('How long until messages were acknowledged, by percentile', [curve]);
 }
 
@@ -62,7 +62,7 @@ function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: str
 function percentileChart(title: string, curves: (LegendEntry & { histogram: Histogram })[]): Chart | null {
   const measured = curves.filter(({ histogram }) => histogram.totalCount > 0);
   const to = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
-  return plot({
+  return plotChart({
     title,
     x: {
       ...{ name: 'percentile', from: 0, to, format: percentAt },
@@ -103,43 +103,43 @@ function percentAt(x: number): string {
   return `${(100 * (1 - 10 ** -x)).toLocaleString('en-US', { maximumFractionDigits: 4 })} %`;
 }
 
-const MARKS: { name: string; value: (batch: Batch) => number | null; color: string; symbol: string }[] = [
-  { name: 'Last', value: ({ lastMs }) => lastMs, color: COLORS.text, symbol: 'rect' },
-  { name: 'p99', value: ({ p99Ms }) => p99Ms, color: COLORS.orange, symbol: 'diamond' },
-  { name: 'p50', value: ({ p50Ms }) => p50Ms, color: COLORS.blue, symbol: 'circle' },
-  { name: 'First', value: ({ firstMs }) => firstMs, color: COLORS.green, symbol: 'triangle' },
+const MARKS: { name: string; value: (batch: BroadcastBatch) => number | null; color: string; symbol: string }[] = [
+  { name: 'Last', value: ({ lastMs }) => lastMs, color: CHART_COLORS.text, symbol: 'rect' },
+  { name: 'p99', value: ({ p99Ms }) => p99Ms, color: CHART_COLORS.orange, symbol: 'diamond' },
+  { name: 'p50', value: ({ p50Ms }) => p50Ms, color: CHART_COLORS.blue, symbol: 'circle' },
+  { name: 'First', value: ({ firstMs }) => firstMs, color: CHART_COLORS.green, symbol: 'triangle' },
 ];
 
 /**
  * Draws the latency of each broadcast: first receiver, p50, p99 and last receiver. The horizontal axis is time if the
  * times are known.
  */
-export function broadcastTimes({ delivery }: Result): Chart | null {
+export function broadcastTimesChart({ delivery }: Result): Chart | null {
   const batches = (delivery?.batches ?? []).filter(({ firstMs, lastMs }) => firstMs !== null && lastMs !== null);
   const known = batches.flatMap(({ t }) => t ?? []);
   const times = known.length === batches.length && known.length > 1 ? known : null;
   const at = times ?? batches.map(({ seq }) => seq);
   const margin = times ? (Math.max(...at) - Math.min(...at)) / at.length / 2 : 0.5;
   const [from, to] = [Math.max(0, Math.min(...at) - margin), Math.max(...at) + margin];
-  const nameOf = (x: number) => `broadcast ${batchName(batches[at.indexOf(x)] as Batch)}`;
+  const nameOf = (x: number) => `broadcast ${batchName(batches[at.indexOf(x)] as BroadcastBatch)}`;
   const size = Math.max(3, Math.min(8, 500 / batches.length));
-  const points = (index: number, ...values: (number | null)[]): Curve['points'] =>
+  const points = (index: number, ...values: (number | null)[]): ChartCurve['points'] =>
     values.flatMap((ms) => (ms === null ? [] : [[at[index] as number, ms]]));
-  const ranges: Curve = {
-    ...{ name: 'First to last receiver', color: COLORS.grey, style: 'range' },
+  const ranges: ChartCurve = {
+    ...{ name: 'First to last receiver', color: CHART_COLORS.grey, style: 'range' },
     points: batches.flatMap((batch, index) => points(index, batch.firstMs, batch.lastMs, Number.NaN)),
   };
-  const marks = MARKS.map(({ value, symbol, ...mark }): Curve => {
-    const symbolSize: Curve['symbolSize'] = symbol === 'rect' ? [size * 1.5, 2.5] : size;
+  const marks = MARKS.map(({ value, symbol, ...mark }): ChartCurve => {
+    const symbolSize: ChartCurve['symbolSize'] = symbol === 'rect' ? [size * 1.5, 2.5] : size;
     const values = batches.flatMap((batch, index) => points(index, value(batch)));
     return { ...mark, symbol, symbolSize, style: 'points', points: values };
   });
-  return plot({
+  return plotChart({
     title: 'When each broadcast reached its first and its last receiver',
     x: times
       ? {
-          ...{ name: '', from, to, format: clock, ticks: (width) => clockTicks(from, to, width) },
-          label: (x) => `${nameOf(x)}, ${clock(x)}`,
+          ...{ name: '', from, to, format: clockText, ticks: (width) => clockTicks(from, to, width) },
+          label: (x) => `${nameOf(x)}, ${clockText(x)}`,
         }
       : { name: 'broadcast', from, to, format: integer, label: nameOf },
     panels: [{ unit: 'ms after the intended send', curves: [ranges, ...marks] }],

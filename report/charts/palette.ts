@@ -1,9 +1,9 @@
 /** Colours of charts by meaning, as CSS variables, which `report/render/style.ts` sets for light and dark. */
 import type { LayerDescription } from '../../protocol/result/memory-schema.ts';
-import { type Described, familyOf } from '../figures/layers.ts';
+import { type DescribedLayers, layerFamily } from '../figures/layers.ts';
 
 /** Palette of Okabe and Ito, distinguishable with any colour vision. */
-export const COLORS = {
+export const CHART_COLORS = {
   blue: 'var(--blue)',
   orange: 'var(--orange)',
   green: 'var(--green)',
@@ -19,31 +19,33 @@ export const COLORS = {
   page: 'var(--page)',
 };
 
-export type Dash = 'solid' | 'dashed' | 'dotted';
+export type LineDash = 'solid' | 'dashed' | 'dotted';
 
 /** Colour of each layer of the deployment. The load generator is grey. */
-const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: Dash[] }> = {
+const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: LineDash[] }> = {
   deployment: {
-    colors: [COLORS.blue, COLORS.orange, COLORS.purple, COLORS.gold, COLORS.red],
+    colors: [CHART_COLORS.blue, CHART_COLORS.orange, CHART_COLORS.purple, CHART_COLORS.gold, CHART_COLORS.red],
     dashes: ['solid', 'dashed', 'dotted'],
   },
-  generator: { colors: [COLORS.grey], dashes: ['dashed', 'dotted'] },
-  machine: { colors: [COLORS.green, COLORS.text], dashes: ['dotted'] },
+  generator: { colors: [CHART_COLORS.grey], dashes: ['dashed', 'dotted'] },
+  machine: { colors: [CHART_COLORS.green, CHART_COLORS.text], dashes: ['dotted'] },
 };
 
 /**
  * Returns each colour in turn, then the same colours with a different dash.
  * @param id of a memory layer (`workerPss`) or a CPU layer (`worker`); layers of the same process share a style
  */
-export function layerStyle(result: Described, id: string): { color: string; dash: Dash } {
+export function layerStyle(result: DescribedLayers, id: string): { color: string; dash: LineDash } {
   const layers = result.memory.layers;
   const belongsTo = layers.find((layer) => layer.id === id)?.belongsTo;
-  if (belongsTo === undefined) return { color: COLORS.grey, dash: 'solid' };
+  if (belongsTo === undefined) return { color: CHART_COLORS.grey, dash: 'solid' };
   const { colors, dashes } = STYLES[belongsTo];
-  const families = new Set(layers.filter((layer) => layer.belongsTo === belongsTo).map((layer) => familyOf(layer.id)));
-  const index = [...families].indexOf(familyOf(id));
+  const families = new Set(
+    layers.filter((layer) => layer.belongsTo === belongsTo).map((layer) => layerFamily(layer.id)),
+  );
+  const index = [...families].indexOf(layerFamily(id));
   return {
     color: colors[index % colors.length] as string,
-    dash: dashes[Math.floor(index / colors.length) % dashes.length] as Dash,
+    dash: dashes[Math.floor(index / colors.length) % dashes.length] as LineDash,
   };
 }

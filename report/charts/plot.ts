@@ -1,15 +1,15 @@
 /** Draws curves in panels below each other with a shared horizontal axis. All charts except bars use it. */
 import type { Result } from '../../protocol/result/result.ts';
-import { bottomAxis, clock, clockTicks, valueAxis } from './axes.ts';
-import type { Chart, LegendEntry, Readout } from './chart.ts';
-import { COLORS } from './palette.ts';
+import { bottomAxis, clockText, clockTicks, valueAxis } from './axes.ts';
+import type { Chart, ChartReadout, LegendEntry } from './chart.ts';
+import { CHART_COLORS } from './palette.ts';
 
 /** Point of a curve. A NaN value makes a gap. */
-export type Point = [x: number, value: number];
+export type ChartPoint = [x: number, value: number];
 
-export interface Curve extends LegendEntry {
+export interface ChartCurve extends LegendEntry {
   /** Points of a curve, sorted by x. */
-  points: Point[];
+  points: ChartPoint[];
   /**
    * Style of a curve; default: a line. `area` is filled down to zero. `range` draws separate bars, such as intervals;
    * its values are not in the readout.
@@ -23,7 +23,7 @@ export interface Curve extends LegendEntry {
 interface Panel {
   /** Unit of the values, shown above the vertical axis. */
   unit: string;
-  curves: Curve[];
+  curves: ChartCurve[];
   /** Reference line. */
   mark?: { value: number; text: string };
 }
@@ -66,15 +66,15 @@ const MAX_READ = 300;
 /** Significant digits in a readout, as in the text of a report. */
 const DIGITS = 4;
 const BANDS: Record<string, string> = {
-  plateau: COLORS.band,
-  wave: COLORS.band,
-  'after the wave': COLORS.strongBand,
-  hold: COLORS.band,
-  broadcasts: COLORS.strongBand,
+  plateau: CHART_COLORS.band,
+  wave: CHART_COLORS.band,
+  'after the wave': CHART_COLORS.strongBand,
+  hold: CHART_COLORS.band,
+  broadcasts: CHART_COLORS.strongBand,
 };
 
 /** Returns null if every curve is empty or is a line with a single point. */
-export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | null {
+export function plotChart({ title, x, panels, stages = [], readAt }: Plot): Chart | null {
   const drawn = panels
     .map((panel) => ({ ...panel, curves: panel.curves.filter(isDrawn) }))
     .filter(({ curves }) => curves.length > 0);
@@ -112,36 +112,36 @@ export function plot({ title, x, panels, stages = [], readAt }: Plot): Chart | n
   return {
     title,
     legend: drawn.some(({ curves }) => curves.length > 1) ? legendOf(drawn.flatMap(({ curves }) => curves)) : [],
-    readout: readoutOf(x, readable, readAt),
+    readout: chartReadout(x, readable, readAt),
     height: top + drawn.length * (PANEL_HEIGHT + GAP) - GAP + FOOT + (x.name === '' ? 0 : AXIS_NAME),
     option,
   };
 }
 
-export function pointsOf<T>(
+export function chartPoints<T>(
   all: readonly T[],
   of: (one: T, index: number) => [x: number, value: number | null | undefined],
   scale = 1,
-): Point[] {
-  return all.flatMap((one, index): Point[] => {
+): ChartPoint[] {
+  return all.flatMap((one, index): ChartPoint[] => {
     const [x, value] = of(one, index);
     return value == null ? [] : [[x, scale * value]];
   });
 }
 
 /** Plots curves over the time of a run, from its start. */
-export function timeline(title: string, stages: Result['stages'], panels: Panel[]): Chart | null {
+export function plotTimeline(title: string, stages: Result['stages'], panels: Panel[]): Chart | null {
   const to = Math.max(0, ...panels.flatMap(({ curves }) => curves.map(({ points }) => points.at(-1)?.[0] ?? 0)));
   const stageAt = (t: number) => stages.findLast((stage) => stage.t <= t)?.name ?? [];
   const x = {
-    ...{ name: '', from: 0, to, format: clock },
+    ...{ name: '', from: 0, to, format: clockText },
     ticks: (width: number) => clockTicks(0, to, width),
-    label: (t: number) => [clock(t)].concat(stageAt(t)).join(', '),
+    label: (t: number) => [clockText(t)].concat(stageAt(t)).join(', '),
   };
-  return plot({ title, x, panels, stages });
+  return plotChart({ title, x, panels, stages });
 }
 
-function isDrawn({ points, style }: Curve): boolean {
+function isDrawn({ points, style }: ChartCurve): boolean {
   return points.length > (style === 'points' ? 0 : 1);
 }
 
@@ -151,7 +151,7 @@ function legendOf(curves: LegendEntry[]): LegendEntry[] {
   return [...new Map(named.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
 }
 
-function seriesOf({ color, dash = 'solid', points, style, symbol = 'circle', symbolSize = 0 }: Curve) {
+function seriesOf({ color, dash = 'solid', points, style, symbol = 'circle', symbolSize = 0 }: ChartCurve) {
   return {
     type: style === 'points' ? 'scatter' : 'line',
     silent: true,
@@ -173,7 +173,14 @@ function bands(stages: Result['stages'], end: number, room: number) {
     const until = Math.min(stages[index + 1]?.t ?? end, end);
     if (until <= t) return [];
     const fits = ((until - t) / end) * room > name.length * LETTER_WIDTH + NAME_GAP;
-    const label = { show: fits, formatter: name, position: 'top', distance: 4, color: COLORS.muted, fontSize: 11 };
+    const label = {
+      show: fits,
+      formatter: name,
+      position: 'top',
+      distance: 4,
+      color: CHART_COLORS.muted,
+      fontSize: 11,
+    };
     return [[{ xAxis: t, itemStyle: { color: BANDS[name] ?? 'transparent' }, label }, { xAxis: until }]];
   });
   return { silent: true, data };
@@ -184,8 +191,8 @@ function markLine({ value, text }: { value: number; text: string }) {
     silent: true,
     symbol: 'none',
     data: [{ yAxis: value }],
-    lineStyle: { color: COLORS.muted, type: 'dashed', width: 1 },
-    label: { formatter: text, position: 'insideEndBottom', color: COLORS.muted, fontSize: 11 },
+    lineStyle: { color: CHART_COLORS.muted, type: 'dashed', width: 1 },
+    label: { formatter: text, position: 'insideEndBottom', color: CHART_COLORS.muted, fontSize: 11 },
   };
 }
 
@@ -193,12 +200,12 @@ function markLine({ value, text }: { value: number; text: string }) {
  * Returns the values for the readout of a chart. Each curve contributes its nearest value within half a step.
  * @param readAt positions on the axis; default: the x values of the curve with the most points
  */
-export function readoutOf(
+export function chartReadout(
   { from, to, label }: Pick<Axis, 'from' | 'to' | 'label'>,
-  curves: (Curve & { unit: string })[],
+  curves: (ChartCurve & { unit: string })[],
   readAt?: number[],
-): Readout {
-  const densest = curves.reduce<Point[]>((most, { points }) => (points.length > most.length ? points : most), []);
+): ChartReadout {
+  const densest = curves.reduce<ChartPoint[]>((most, { points }) => (points.length > most.length ? points : most), []);
   const every = Math.ceil(densest.length / MAX_READ);
   const xs = readAt ?? densest.flatMap(([x], index) => (index % every === 0 ? x : []));
   const within = (to - from) / Math.max(1, densest.length / every) / 2;
@@ -216,8 +223,8 @@ export function readoutOf(
   };
 }
 
-function nearest(points: Point[], x: number, within: number): number | null {
-  const away = ([at]: Point) => Math.abs(at - x);
+function nearest(points: ChartPoint[], x: number, within: number): number | null {
+  const away = ([at]: ChartPoint) => Math.abs(at - x);
   const [first, ...others] = points;
   const near = first && others.reduce((best, one) => (away(one) < away(best) ? one : best), first);
   if (!near || away(near) > within || Number.isNaN(near[1])) return null;

@@ -2,14 +2,21 @@
  * Chart of a study: the figure that changes most between the levels of a setting, as a multiple of its value at the
  * first level.
  */
-import { isCounted } from '../figures/figures.ts';
+import { isCountFigure } from '../figures/figures.ts';
 import { levelName } from '../study/study-answers.ts';
-import type { Context, Question } from '../study/summarize.ts';
+import type { StudyContext, StudyQuestion } from '../study/summarize.ts';
 import type { Chart } from './chart.ts';
-import { COLORS } from './palette.ts';
-import { type Curve, plot } from './plot.ts';
+import { CHART_COLORS } from './palette.ts';
+import { type ChartCurve, plotChart } from './plot.ts';
 
-const LEVEL_COLORS = [COLORS.blue, COLORS.orange, COLORS.green, COLORS.purple, COLORS.gold, COLORS.red];
+const LEVEL_COLORS = [
+  CHART_COLORS.blue,
+  CHART_COLORS.orange,
+  CHART_COLORS.green,
+  CHART_COLORS.purple,
+  CHART_COLORS.gold,
+  CHART_COLORS.red,
+];
 /**
  * Horizontal distance between two levels. Groups of levels are 1 apart; each group has its own values of the other
  * settings.
@@ -20,10 +27,10 @@ const STEP = 0.1;
  * Draws a point with its interval for each level, grouped by the values of the other settings.
  * @returns null if no figure changed
  */
-export function changeOf({ name, levels, contexts }: Question): Chart | null {
+export function studyChangeChart({ name, levels, contexts }: StudyQuestion): Chart | null {
   const changes = contexts.flatMap(({ comparison }) =>
     comparison.figures.flatMap((figure) =>
-      isCounted(figure) ? [] : figure.differences.map(({ answer, share }) => ({ figure, answer, share })),
+      isCountFigure(figure) ? [] : figure.differences.map(({ answer, share }) => ({ figure, answer, share })),
     ),
   );
   const [most] = changes
@@ -31,13 +38,13 @@ export function changeOf({ name, levels, contexts }: Question): Chart | null {
     .toSorted((a, b) => Math.abs(b.share ?? 0) - Math.abs(a.share ?? 0));
   if (!most) return null;
   const { path, title } = most.figure;
-  const curves = levels.flatMap((level, index): Curve[] => {
+  const curves = levels.flatMap((level, index): ChartCurve[] => {
     const found = contexts.flatMap((context, at) => {
       const times = timesOf(context, path, context.levels.indexOf(level));
       return times ? [{ x: at + STEP * (index - levels.length / 2), ...times }] : [];
     });
     const color = LEVEL_COLORS[(index - 1) % LEVEL_COLORS.length] as string;
-    const ranges = found.flatMap(({ x, low, high }): Curve['points'] => [
+    const ranges = found.flatMap(({ x, low, high }): ChartCurve['points'] => [
       [x, low],
       [x, high],
       [x, Number.NaN],
@@ -55,7 +62,7 @@ export function changeOf({ name, levels, contexts }: Question): Chart | null {
   });
   const settings = contexts.map(({ others }) => Object.values(others).join(', '));
   const reference = [...new Set(contexts.map((context) => levelName(name, context.levels[0])))].join(' or ');
-  return plot({
+  return plotChart({
     title: `${title}: how many times as much as with ${reference}`,
     x: {
       ...{ name: Object.keys(contexts[0]?.others ?? {}).join(', '), from: -0.5, to: contexts.length - 0.5 },
@@ -68,7 +75,7 @@ export function changeOf({ name, levels, contexts }: Question): Chart | null {
   });
 }
 
-function timesOf({ comparison }: Context, path: string, index: number) {
+function timesOf({ comparison }: StudyContext, path: string, index: number) {
   const figure = comparison.figures.find((one) => one.path === path);
   const [reference, difference] = [figure?.spreads[0]?.mean ?? 0, figure?.differences[index - 1]];
   if (reference === 0 || !difference || difference.value === null) return null;

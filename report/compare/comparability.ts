@@ -10,7 +10,7 @@ import { decimals } from '../text/format.ts';
  */
 type Aspect = 'load' | 'machine' | 'system' | 'deployment';
 
-export interface Mismatch {
+export interface ConditionMismatch {
   aspect: Aspect;
   /** Name of the differing setting or property. */
   name: string;
@@ -37,7 +37,7 @@ const PID = /\.pids\.\d+$/;
 const GIB = 1024 ** 3;
 
 /** @param sets results of each set; empty sets are ignored */
-export function mismatches(sets: Result[][]): Mismatch[] {
+export function findMismatches(sets: Result[][]): ConditionMismatch[] {
   // Ignores the server's properties if a result lacks them, because every property would differ.
   const known = sets.flat().every(({ environment }) => environment.server !== null);
   const properties = sets.map((results) => results.map((result) => propertiesOf(result, known)));
@@ -64,7 +64,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['load', 'latency counts from', latency.from],
     ['load', 'transports', transportsOf(result) ?? 'unknown'],
     ['load', 'compression', compressionOf(result) === null ? 'unknown' : compressionOf(result) === 'on' ? 'on' : 'off'],
-    ['system', 'memory per connection without', unreadOf(result)],
+    ['system', 'memory per connection without', unreadPartsText(result)],
     ['load', 'garbage collected before memory is read', memory.collected],
     // The name of the scenario file does not affect the load, so it is a property of the deployment.
     ['deployment', 'scenario', run.scenario],
@@ -88,7 +88,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
  * Lists parts of the deployment that the run could not read, and that are therefore missing from the cost of a
  * connection.
  */
-export function unreadOf({ memory: { perConnection } }: Result): string {
+export function unreadPartsText({ memory: { perConnection } }: Result): string {
   return perConnection?.unread.join(', ') || 'nothing';
 }
 

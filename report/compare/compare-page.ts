@@ -1,24 +1,35 @@
 /** Builds the report of a comparison. */
-import { type Document, grid, lines, type Section, type Tone } from '../model/document.ts';
+import {
+  type AnswerTone,
+  figuresTable,
+  linesBlock,
+  type ReportDocument,
+  type ReportSection,
+} from '../model/document.ts';
 import type { Comparison } from './compare.ts';
-import type { Answer } from './decide.ts';
+import type { DifferenceAnswer } from './decide.ts';
 import { detectableText } from './detectable.ts';
-import { comparedTable, describeSet, headlineOf, letter, mismatchLines, notes } from './text.ts';
+import { comparedTable, comparisonHeadline, describeSet, mismatchLines, setLetter, tableNotes } from './text.ts';
 
-const TONES: Record<Answer, Tone> = { worse: 'bad', better: 'good', inconclusive: 'doubt', 'no-difference': 'plain' };
+const TONES: Record<DifferenceAnswer, AnswerTone> = {
+  worse: 'bad',
+  better: 'good',
+  inconclusive: 'doubt',
+  'no-difference': 'plain',
+};
 
 /** Returns the report of a comparison: better figures, worse figures, and differing conditions. */
-export function comparisonDocument(comparison: Comparison): Document {
+export function comparisonDocument(comparison: Comparison): ReportDocument {
   const { sets, mismatches, figures, places } = comparison;
   const others = [...sets.keys()].slice(1);
-  const headlines = others.map((index) => ({ index, ...headlineOf(comparison, index) }));
-  const [first = '', ...rest] = headlines.map(({ index, text }) => `${letter(index)} against A: ${text}`);
+  const headlines = others.map((index) => ({ index, ...comparisonHeadline(comparison, index) }));
+  const [first = '', ...rest] = headlines.map(({ index, text }) => `${setLetter(index)} against A: ${text}`);
   const worst = (['worse', 'inconclusive', 'better'] as const).find((one) =>
     headlines.some(({ answer }) => answer === one),
   );
   return {
     title: 'Comparison',
-    subtitle: sets.map((set, index) => `${letter(index)}: ${set.name}`).join(' · '),
+    subtitle: sets.map((set, index) => `${setLetter(index)}: ${set.name}`).join(' · '),
     answer: {
       tone: TONES[worst ?? 'no-difference'],
       title: first,
@@ -26,10 +37,10 @@ export function comparisonDocument(comparison: Comparison): Document {
         ...rest,
         ...others.flatMap((index) => {
           const text = detectableText(comparison, index);
-          return text === undefined ? [] : [`${letter(index)} against A ${text}`];
+          return text === undefined ? [] : [`${setLetter(index)} against A ${text}`];
         }),
-        ...others.flatMap((index) => (places[index - 1] ?? []).map((text) => `${letter(index)} against A, ${text}`)),
-        ...sets.map((set, index) => `${letter(index)}: ${describeSet(set)}`),
+        ...others.flatMap((index) => (places[index - 1] ?? []).map((text) => `${setLetter(index)} against A, ${text}`)),
+        ...sets.map((set, index) => `${setLetter(index)}: ${describeSet(set)}`),
         ...mismatchLines(mismatches),
       ],
       findings: [],
@@ -37,19 +48,19 @@ export function comparisonDocument(comparison: Comparison): Document {
       lead: 'lines',
     },
     sections: [
-      ...others.map((index): Section => {
-        const title = `${letter(index)} against A`;
-        const table = comparedTable(title, figures, index, ['A', letter(index)]);
-        return { id: `set-${letter(index)}`, title, blocks: [table, lines('note', notes(comparison))] };
+      ...others.map((index): ReportSection => {
+        const title = `${setLetter(index)} against A`;
+        const table = comparedTable(title, figures, index, ['A', setLetter(index)]);
+        return { id: `set-${setLetter(index)}`, title, blocks: [table, linesBlock('note', tableNotes(comparison))] };
       }),
       ...differing(comparison),
     ],
   };
 }
 
-function differing({ sets, mismatches }: Comparison): Section[] {
+function differing({ sets, mismatches }: Comparison): ReportSection[] {
   if (mismatches.length === 0) return [];
-  const head = ['Condition', 'Kind', ...sets.map((_, index) => letter(index))];
+  const head = ['Condition', 'Kind', ...sets.map((_, index) => setLetter(index))];
   // Shortens long values to the width of a column.
   const shortened = (value: string) => (value.length > 24 ? `${value.slice(0, 23)}…` : value);
   const rows = mismatches.map(({ aspect, name, values }) => [name, aspect, ...values.map(shortened)]);
@@ -58,7 +69,7 @@ function differing({ sets, mismatches }: Comparison): Section[] {
       id: 'differing',
       title: 'Different conditions',
       lead: 'If the load or the machine differs, that is the most likely reason for any difference between the figures.',
-      blocks: [grid('Different conditions', head, rows)],
+      blocks: [figuresTable('Different conditions', head, rows)],
     },
   ];
 }

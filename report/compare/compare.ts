@@ -3,18 +3,18 @@
  * repeats. The first set is the reference. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
-import type { Difference } from '../../protocol/documents/study-schema.ts';
+import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { COST } from '../answer/cost.ts';
-import { disturbanceOf } from '../figures/contention.ts';
-import { type Described, type Figure, faultsOf, invalidationsOf } from '../figures/figures.ts';
+import { COST_KEY } from '../answer/cost.ts';
+import { distortingContention } from '../figures/contention.ts';
+import { type ComparableFigure, type DescribedFigure, faultCount, invalidationsOf } from '../figures/figures.ts';
 import { isUsable, measuredFigures } from '../figures/measured-figures.ts';
 import { quantityOf } from '../model/amount.ts';
 import { type PooledNoise, spreadOf } from '../statistics/spread.ts';
-import { type Mismatch, mismatches, unreadOf } from './comparability.ts';
-import { placeDifferences } from './compared-places.ts';
-import { type Answer, decide, meanDifference, type Pair, UNKNOWN } from './decide.ts';
-import { gapOf, type Runs, type Side, usableAnswer } from './estimates.ts';
+import { type ConditionMismatch, findMismatches, unreadPartsText } from './comparability.ts';
+import { codePlaceDifferences } from './compared-places.ts';
+import { type DifferenceAnswer, decidePairs, type FigurePair, meanDifference, UNKNOWN_DIFFERENCE } from './decide.ts';
+import { type ComparedSide, measuredDifference, type UsableRuns, usableAnswer } from './estimates.ts';
 
 export interface RunSet {
   /** For readers. */
@@ -26,7 +26,7 @@ export interface RunSet {
   levelNoise?: ReadonlyMap<string, PooledNoise>[];
 }
 
-export interface ComparedSet extends Runs {
+export interface ComparedSet extends UsableRuns {
   name: string;
   /** Verdict of each run with a result. INVALID runs contribute no figures. */
   statuses: Result['verdict']['status'][];
@@ -36,7 +36,7 @@ export interface ComparedSet extends Runs {
   disturbed: string[];
 }
 
-export interface ComparedFigure extends Described {
+export interface ComparedFigure extends DescribedFigure {
   /** Unit; empty for counts and shares. */
   unit: string;
   /** Mean and spread of the figure in each set; null if unknown. */
@@ -44,58 +44,61 @@ export interface ComparedFigure extends Described {
   /** Codes of findings that invalidated the figure in some runs, for each set. */
   invalidated: string[][];
   /** Difference from the reference, for each other set. */
-  differences: Difference[];
+  differences: FigureDifference[];
 }
 
 export interface Comparison {
   sets: ComparedSet[];
   /** Margin as a share of the reference. Smaller differences are treated as equal. */
   margin: number;
-  mismatches: Mismatch[];
+  mismatches: ConditionMismatch[];
   figures: ComparedFigure[];
   /** Texts on worker functions whose cost changed, for each set except the reference. */
   places: string[][];
 }
 
 /** Default margin, as a share of the reference. */
-export const MARGIN = 0.1;
+export const DEFAULT_MARGIN = 0.1;
 
-export interface Options {
+export interface CompareOptions {
   margin?: number;
   /** Whether the sets belong to a study. In a study, levels may have different loads. */
   isStudy?: boolean;
 }
 
-export function asCompared({ name, results, lost = 0 }: RunSet): ComparedSet {
+export function comparedSetOf({ name, results, lost = 0 }: RunSet): ComparedSet {
   const usable = results.filter(isUsable);
   return {
     name,
     statuses: results.map(({ verdict }) => verdict.status),
     failed: results.flatMap(({ outcome, answer }) => (outcome.status === 'FAILED' ? (answer.cause ?? []) : [])),
-    disturbed: usable.flatMap((result) => disturbanceOf(result)?.text ?? []),
+    disturbed: usable.flatMap((result) => distortingContention(result)?.text ?? []),
     usable: usable.length,
     made: results.length + lost,
   };
 }
 
 /** @param sets the reference set, then the sets to compare with it */
-export function compare(sets: RunSet[], options: Options = {}): Comparison {
-  return compareAll([sets], options)[0] as Comparison;
+export function compareSets(sets: RunSet[], options: CompareOptions = {}): Comparison {
+  return compareGroups([sets], options)[0] as Comparison;
 }
 
 /**
  * Compares several groups of sets with a common error budget.
  * @param groups sets of each comparison, the reference first
  */
-export function compareAll(groups: RunSet[][], { margin = MARGIN, isStudy = false }: Options = {}): Comparison[] {
+export function compareGroups(
+  groups: RunSet[][],
+  { margin = DEFAULT_MARGIN, isStudy = false }: CompareOptions = {},
+): Comparison[] {
   const measured = groups.map((sets) => comparablePairs(sets, isStudy));
-  const decided = decide(
+  const decided = decidePairs(
     measured.flatMap((rows) => rows.flatMap(({ pairs }) => pairs)),
     { margin, countsSingleRuns: !isStudy },
   );
   let next = 0;
   return groups.map((sets, group) => {
-    const comparedSets = sets.map(asCompared);
+    const comparedSets = sets.map(comparedSetOf);
     const figures = (measured[group] ?? []).map(({ pairs, ...row }): ComparedFigure => {
       const differences = decided.slice(next, next + pairs.length);
       next += pairs.length;
@@ -104,7 +107,7 @@ export function compareAll(groups: RunSet[][], { margin = MARGIN, isStudy = fals
     return {
       sets: comparedSets,
       margin,
-      mismatches: mismatches(sets.map(({ results }) => results)),
+      mismatches: findMismatches(sets.map(({ results }) => results)),
       figures: [...usableFigure(comparedSets), ...figures],
       places: placesOfSets(sets),
     };
@@ -113,24 +116,29 @@ export function compareAll(groups: RunSet[][], { margin = MARGIN, isStudy = fals
 
 function placesOfSets(sets: RunSet[]): string[][] {
   const [reference = [], ...others] = sets.map(({ results }) => results.filter(isUsable));
-  return others.map((runs) => placeDifferences(reference, runs));
+  return others.map((runs) => codePlaceDifferences(reference, runs));
 }
 
 /** Returns each figure with one pair for each set except the reference. */
 function comparablePairs(sets: RunSet[], isStudy: boolean) {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   return comparableFigures(usable, isStudy).map(({ figure, spreads, invalidatedBy }) => {
-    const sides = sets.map(({ levelNoise = [] }, set): Side => {
+    const sides = sets.map(({ levelNoise = [] }, set): ComparedSide => {
       const levels = levelNoise.flatMap((noise) => noise.get(figure.path) ?? []);
       return { runs: usable[set] ?? [], spread: spreads[set] ?? null, levels };
     });
     const faults = usable.map((runs) => faultsIn(figure, runs));
-    const [reference, ...others] = sides as [Side, ...Side[]];
-    const pairs = others.map((other, index): Pair => {
+    const [reference, ...others] = sides as [ComparedSide, ...ComparedSide[]];
+    const pairs = others.map((other, index): FigurePair => {
       const [a, b] = [faults[0] ?? [], faults[index + 1] ?? []];
-      const isAlike = figure.path !== COST || readSameParts([...reference.runs, ...other.runs]);
+      const isAlike = figure.path !== COST_KEY || readSameParts([...reference.runs, ...other.runs]);
       return {
-        ...{ figure, a: reference.spread, b: other.spread, gap: isAlike ? gapOf(figure, reference, other) : null },
+        ...{
+          figure,
+          a: reference.spread,
+          b: other.spread,
+          gap: isAlike ? measuredDifference(figure, reference, other) : null,
+        },
         faults: a.length > 0 && b.length > 0 ? [a, b] : null,
         invalidatedBy: [...new Set([...(invalidatedBy[0] ?? []), ...(invalidatedBy[index + 1] ?? [])])],
       };
@@ -143,15 +151,15 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
 
 /** Returns whether all runs read the same parts of the deployment. An unread part lowers the reported cost. */
 function readSameParts(runs: Result[]): boolean {
-  return new Set(runs.map(unreadOf)).size < 2;
+  return new Set(runs.map(unreadPartsText)).size < 2;
 }
 
-function faultsIn(figure: Figure, runs: Result[]): number[] {
-  return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (faultsOf(run, figure) ?? [])));
+function faultsIn(figure: ComparableFigure, runs: Result[]): number[] {
+  return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (faultCount(run, figure) ?? [])));
 }
 
 /** Internal key of the share of usable runs. The result document does not contain it. */
-export const USABLE_RUNS = 'runs.usable';
+export const USABLE_RUNS_KEY = 'runs.usable';
 
 /**
  * Returns the share of usable runs as a figure, if it differs between sets. A version that crashes in most runs can
@@ -165,7 +173,7 @@ function usableFigure(all: ComparedSet[]): ComparedFigure[] {
   );
   return [
     {
-      ...{ path: USABLE_RUNS, title: 'Usable runs', quantity: 'share', better: 'higher', unit: '', spreads },
+      ...{ path: USABLE_RUNS_KEY, title: 'Usable runs', quantity: 'share', better: 'higher', unit: '', spreads },
       invalidated: all.map(() => []),
       differences: others.map((set, index) =>
         usableDifference(spreads[0] ?? null, spreads[index + 1] ?? null, usableAnswer(reference, set)),
@@ -174,9 +182,9 @@ function usableFigure(all: ComparedSet[]): ComparedFigure[] {
   ];
 }
 
-function usableDifference(a: Spread | null, b: Spread | null, answer: Answer): Difference {
+function usableDifference(a: Spread | null, b: Spread | null, answer: DifferenceAnswer): FigureDifference {
   const noise = answer === 'inconclusive' ? null : 'none';
-  return { ...UNKNOWN, ...meanDifference(a, b), answer, noise, invalidatedBy: [] };
+  return { ...UNKNOWN_DIFFERENCE, ...meanDifference(a, b), answer, noise, invalidatedBy: [] };
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Compares functions of the workers between two sets of runs: memory per connection, and CPU of connects and copies. */
-import { MOST_FUNCTIONS } from '../../protocol/result/places-schema.ts';
+import { MAX_LISTED_FUNCTIONS } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type FunctionPlace, type Places, placesOf } from '../figures/places.ts';
+import { type CodePlaces, codePlacesOf, type FunctionPlace } from '../figures/places.ts';
 import { withUnit } from '../model/amount.ts';
 
 /**
@@ -14,8 +14,8 @@ const LEAST_SHARE = 0.02;
 const MOST_TEXTS = 5;
 
 /** Returns a text for each measured cost in both sets, such as `per connection: +3.1 KB in session.ts:88 (keep)`. */
-export function placeDifferences(reference: Result[], other: Result[]): string[] {
-  const [before, after] = [reference, other].map((runs) => Map.groupBy(runs.flatMap(placesOf), ({ key }) => key));
+export function codePlaceDifferences(reference: Result[], other: Result[]): string[] {
+  const [before, after] = [reference, other].map((runs) => Map.groupBy(runs.flatMap(codePlacesOf), ({ key }) => key));
   return [...(before ?? [])].flatMap(([key, a]) => {
     const b = after?.get(key) ?? [];
     const [first] = a;
@@ -31,7 +31,7 @@ export function placeDifferences(reference: Result[], other: Result[]): string[]
 }
 
 /** Returns the significant differences between functions, the largest first. */
-function differencesOf(a: Places[], b: Places[]) {
+function differencesOf(a: CodePlaces[], b: CodePlaces[]) {
   const [before, after] = [means(a), means(b)];
   const keys = [...new Set([...after.keys(), ...before.keys()])];
   const all = keys.map((key) => {
@@ -44,7 +44,7 @@ function differencesOf(a: Places[], b: Places[]) {
 }
 
 /** Averages the cost of each function. Functions are matched without line numbers, which differ between versions. */
-function means(runs: Places[]): Map<string, FunctionPlace> {
+function means(runs: CodePlaces[]): Map<string, FunctionPlace> {
   const keyOf = (one: FunctionPlace) => JSON.stringify([one.package, one.name, one.place.replace(/:\d+$/, '')]);
   const sum = (all: number[]) => all.reduce((total, one) => total + one, 0);
   const groups = Map.groupBy(
@@ -64,7 +64,7 @@ function means(runs: Places[]): Map<string, FunctionPlace> {
  * A profile lists only the largest functions. The cost of a function that is not listed can be as large as the last
  * listed cost.
  */
-function smallestListed(runs: Places[]): { value: number; halfWidth95: number } {
-  const last = runs.map(({ functions }) => (functions.length < MOST_FUNCTIONS ? undefined : functions.at(-1)));
+function smallestListed(runs: CodePlaces[]): { value: number; halfWidth95: number } {
+  const last = runs.map(({ functions }) => (functions.length < MAX_LISTED_FUNCTIONS ? undefined : functions.at(-1)));
   return last.find((one) => one !== undefined) ?? { value: 0, halfWidth95: 0 };
 }

@@ -3,27 +3,27 @@
  * covers all figures that are decided together, such as those of a study. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
-import type { Difference } from '../../protocol/documents/study-schema.ts';
-import { accuracyOf, type Figure } from '../figures/figures.ts';
-import { holm, rankSumP } from '../statistics/rank-sum.ts';
-import { detectableBy, intervalOf, pValue, runsNeeded, spreadOf } from '../statistics/spread.ts';
-import { type Gap, hasMoreFaults, isFlaky, separation } from './estimates.ts';
+import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
+import { type ComparableFigure, figureAccuracy } from '../figures/figures.ts';
+import { holmRejections, rankSumP } from '../statistics/rank-sum.ts';
+import { confidenceInterval, detectableBy, runsNeeded, spreadOf, twoSidedPValue } from '../statistics/spread.ts';
+import { hasMoreFaults, isFlaky, type MeasuredDifference, separateFaults } from './estimates.ts';
 
-export type Answer = Difference['answer'];
+export type DifferenceAnswer = FigureDifference['answer'];
 
 /** A pair of sets for a figure, before the decision. */
-export interface Pair {
-  figure: Figure;
+export interface FigurePair {
+  figure: ComparableFigure;
   a: Spread | null;
   b: Spread | null;
   /** Difference between the sets; null for a counted figure. */
-  gap: Gap | null;
+  gap: MeasuredDifference | null;
   /** Number of faults in each run of both sets, for a counted figure. Null if one set was not counted. */
   faults: [a: number[], b: number[]] | null;
   invalidatedBy: string[];
 }
 
-export interface Rules {
+export interface DecisionRules {
   /** Margin as a share of the reference. Smaller differences are treated as equal. */
   margin: number;
   /** Whether single runs may decide a counted figure. They do not show how often faults occur. */
@@ -41,13 +41,13 @@ const CONFIDENCE = 0.95;
 const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: 0.1, broadcasts: 1 };
 
 /** Decides all pairs together and returns the difference of each pair. */
-export function decide(pairs: Pair[], rules: Rules): Difference[] {
+export function decidePairs(pairs: FigurePair[], rules: DecisionRules): FigureDifference[] {
   const families = Map.groupBy(pairs.filter(isTested), kindOf);
   const confidences = new Map<string, number>();
-  const different = new Set<Pair>();
+  const different = new Set<FigurePair>();
   for (const [kind, family] of families) {
     confidences.set(kind, 1 - ERRORS[kind] / family.length);
-    const rejected = holm(family.map(pOf), ERRORS[kind]);
+    const rejected = holmRejections(family.map(pOf), ERRORS[kind]);
     for (const [index, pair] of family.entries()) if (rejected[index]) different.add(pair);
   }
   return pairs.map((pair) => {
@@ -58,48 +58,48 @@ export function decide(pairs: Pair[], rules: Rules): Difference[] {
   });
 }
 
-function kindOf({ figure, faults }: Pair): keyof typeof ERRORS {
+function kindOf({ figure, faults }: FigurePair): keyof typeof ERRORS {
   return faults ? 'counted' : figure.primary ? 'primary' : 'other';
 }
 
 /** Returns whether the pair needs a test. Counts without any fault on either side are equal. */
-function isTested({ gap, faults }: Pair): boolean {
+function isTested({ gap, faults }: FigurePair): boolean {
   return gap !== null || (faults?.flat().some((count) => count > 0) ?? false);
 }
 
-function pOf({ gap, faults }: Pair): number {
+function pOf({ gap, faults }: FigurePair): number {
   if (faults) return rankSumP(...faults);
-  return gap ? pValue(gap.estimate) : 1;
+  return gap ? twoSidedPValue(gap.estimate) : 1;
 }
 
 /**
  * Returns whether every run of one side has more faults than the other side's allowance. An exact test cannot decide so
  * few runs. The rule does not apply if other runs decided together show that the fault is intermittent.
  */
-function isSeparated(pair: Pair, pairs: Pair[], { countsSingleRuns }: Rules): boolean {
+function isSeparated(pair: FigurePair, pairs: FigurePair[], { countsSingleRuns }: DecisionRules): boolean {
   const { faults, figure } = pair;
-  if (!faults || separation(...faults) === null) return false;
+  if (!faults || separateFaults(...faults) === null) return false;
   if (!countsSingleRuns && faults.some(({ length }) => length === 1)) return false;
   const others = pairs.filter((one) => one.figure.path === figure.path && one !== pair);
   return !others.some((other) => other.faults?.some(isFlaky));
 }
 
-export function meanDifference(a: Spread | null, b: Spread | null): Pick<Difference, 'value' | 'share'> {
+export function meanDifference(a: Spread | null, b: Spread | null): Pick<FigureDifference, 'value' | 'share'> {
   const value = a && b ? b.mean - a.mean : null;
   return { value, share: a && value !== null && a.mean !== 0 ? value / Math.abs(a.mean) : null };
 }
 
-export const UNKNOWN = { low: null, high: null, detectable: null, runsNeeded: null, noise: null };
+export const UNKNOWN_DIFFERENCE = { low: null, high: null, detectable: null, runsNeeded: null, noise: null };
 
 function countedDifference(
-  { a, b, invalidatedBy }: Pair,
+  { a, b, invalidatedBy }: FigurePair,
   faults: [number[], number[]],
   isDifferent: boolean,
   margin: number,
-): Difference {
+): FigureDifference {
   const different = hasMoreFaults(...faults) ? 'worse' : 'better';
   const answer = isSame(faults, margin) ? 'no-difference' : isDifferent ? different : 'inconclusive';
-  return { ...UNKNOWN, ...meanDifference(a, b), answer, noise: 'none', invalidatedBy };
+  return { ...UNKNOWN_DIFFERENCE, ...meanDifference(a, b), answer, noise: 'none', invalidatedBy };
 }
 
 /** Returns whether neither side has a fault, or all runs have the same count within the margin. */
@@ -112,18 +112,23 @@ function isSame(faults: [number[], number[]], margin: number): boolean {
   return farthest <= margin * a.mean;
 }
 
-function measuredDifference(pair: Pair, isDifferent: boolean, confidence: number, { margin }: Rules): Difference {
+function measuredDifference(
+  pair: FigurePair,
+  isDifferent: boolean,
+  confidence: number,
+  { margin }: DecisionRules,
+): FigureDifference {
   const { figure, a, b, gap, invalidatedBy } = pair;
   const { value, share } = meanDifference(a, b);
   if (!gap || value === null || !a || !b) {
-    return { ...UNKNOWN, answer: 'inconclusive', value, share, invalidatedBy };
+    return { ...UNKNOWN_DIFFERENCE, answer: 'inconclusive', value, share, invalidatedBy };
   }
   const { estimate, noise } = gap;
   const betweenRuns = BETWEEN_RUNS_SHARE[noise] * Math.abs(a.mean);
-  const within = intervalOf(estimate, CONFIDENCE);
+  const within = confidenceInterval(estimate, CONFIDENCE);
   // Uses the displayed interval, so that the decision agrees with it.
   const [low, high] = [within.low - betweenRuns, within.high + betweenRuns];
-  const accuracy = accuracyOf(figure, a.mean);
+  const accuracy = figureAccuracy(figure, a.mean);
   const threshold = Math.max(accuracy, betweenRuns);
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
   const isSame = Math.max(high, -low) <= allowed;

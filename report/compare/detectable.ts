@@ -2,8 +2,8 @@
  * Computes the smallest change of each primary figure that a comparison would have detected, from the noise of its own
  * runs.
  */
-import { accuracyOf } from '../figures/figures.ts';
-import { shareText } from '../text/format.ts';
+import { figureAccuracy } from '../figures/figures.ts';
+import { changeText } from '../text/format.ts';
 import type { Comparison } from './compare.ts';
 
 /** Minimum number of runs. The standard deviation of fewer runs can be small by chance. */
@@ -29,7 +29,7 @@ export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: nu
       const reference = Math.abs(spreads[0]?.mean ?? 0);
       if (!primary || value === null || reference === 0) return [];
       const share = detectable === null ? Number.POSITIVE_INFINITY : detectable / reference;
-      return [{ title, share, accuracy: accuracyOf(figure, reference) / reference }];
+      return [{ title, share, accuracy: figureAccuracy(figure, reference) / reference }];
     })
     .sort((a, b) => a.share - b.share);
 }
@@ -48,5 +48,5 @@ export function detectsShare({ sets, figures }: Comparison, index: number, share
 export function detectableText(comparison: Comparison, index: number): string | undefined {
   const known = detectableOf(comparison, index).filter(({ share }) => Number.isFinite(share));
   if (known.length === 0) return undefined;
-  return `would have shown a change of ${known.map(({ title, share }) => `${shareText(share)} in ${title}`).join(', ')}`;
+  return `would have shown a change of ${known.map(({ title, share }) => `${changeText(share)} in ${title}`).join(', ')}`;
 }

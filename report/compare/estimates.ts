@@ -1,45 +1,65 @@
 /** Estimates the difference of a measured figure between two sets of runs, and its noise. Compares counts: runs without figures, and missing connections and copies. */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
-import type { Difference } from '../../protocol/documents/study-schema.ts';
+import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Figure, figureOf, intervalAt, isCounted, valueAt } from '../figures/figures.ts';
-import { type Estimate, estimatesApart, levelsApart, meansApart, type PooledNoise } from '../statistics/spread.ts';
+import { type ComparableFigure, comparedValue, intervalAt, isCountFigure, valueAtKey } from '../figures/figures.ts';
+import {
+  differenceOfEstimates,
+  differenceOfLevels,
+  differenceOfMeans,
+  type Estimate,
+  type PooledNoise,
+} from '../statistics/spread.ts';
 import { mean } from '../statistics/statistics.ts';
-import { isNarrow } from '../statistics/straightness.ts';
+import { isNarrowInterval } from '../statistics/straightness.ts';
 import { studentT } from '../statistics/student.ts';
 
 /** Usable runs of a set, with the mean and spread of a figure. */
-export interface Side {
+export interface ComparedSide {
   runs: Result[];
   spread: Spread | null;
   /** Noise of the figure at each level of this set, in a study. */
   levels: PooledNoise[];
 }
 
-export interface Gap {
+export interface MeasuredDifference {
   estimate: Estimate;
-  noise: Exclude<Difference['noise'], 'none' | null>;
+  noise: Exclude<FigureDifference['noise'], 'none' | null>;
 }
 
 /** Returns the difference of a measured figure. Null for counts, for a missing value, and if the noise is unknown. */
-export function gapOf(figure: Figure, a: Side, b: Side): Gap | null {
-  if (!a.spread || !b.spread || isCounted(figure)) return null;
+export function measuredDifference(
+  figure: ComparableFigure,
+  a: ComparedSide,
+  b: ComparedSide,
+): MeasuredDifference | null {
+  if (!a.spread || !b.spread || isCountFigure(figure)) return null;
   const hasLevels = a.levels.length > 0 && b.levels.length > 0;
-  const ofLevels = hasLevels ? levelsApart(a.spread, b.spread, a.levels, b.levels) : null;
+  const ofLevels = hasLevels ? differenceOfLevels(a.spread, b.spread, a.levels, b.levels) : null;
   if (ofLevels) return withBias(figure, a, b, ofLevels.estimate, ofLevels.isPooled ? 'study' : 'repeats');
   const [inA, inB] = [a, b].map(({ runs }) => runEstimate(runs, figure));
   const { noise = 'fit' } = figure.declared;
   // Latencies vary between broadcasts. The spread between repeated runs already includes this variation.
-  const means = meansApart(a.spread, b.spread, noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined);
+  const means = differenceOfMeans(
+    a.spread,
+    b.spread,
+    noise === 'fit' ? (a.spread.runs === 1 ? inA : inB)?.error : undefined,
+  );
   if (means) return withBias(figure, a, b, means, 'repeats');
-  return inA && inB ? { estimate: estimatesApart(inA, inB), noise } : null;
+  return inA && inB ? { estimate: differenceOfEstimates(inA, inB), noise } : null;
 }
 
 /**
  * Adds the error of intervals that are too wide to quote, caused by garbage, worker threads or native memory. All runs
  * of a set share this error, so the spread between runs does not show it.
  */
-function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: Gap['noise']): Gap {
+function withBias(
+  figure: ComparableFigure,
+  a: ComparedSide,
+  b: ComparedSide,
+  estimate: Estimate,
+  noise: MeasuredDifference['noise'],
+): MeasuredDifference {
   const errors = [a, b].flatMap(({ runs }) => widestError(runs, figure) ?? []);
   if (errors.length === 0) return { estimate, noise };
   const error = Math.hypot(estimate.error, ...errors.map((wide) => wide.error));
@@ -51,11 +71,11 @@ function withBias(figure: Figure, a: Side, b: Side, estimate: Estimate, noise: G
  * Returns the largest error among runs whose interval is too wide to quote; undefined if every interval is narrow
  * enough.
  */
-function widestError(runs: Result[], figure: Figure): Estimate | undefined {
+function widestError(runs: Result[], figure: ComparableFigure): Estimate | undefined {
   if (figure.declared.noise !== 'fit') return undefined;
   return runs
     .flatMap((run) => runEstimate([run], figure) ?? [])
-    .filter(({ value, error, degrees }) => !isNarrow(value, 2 * error * studentT(0.95, degrees)))
+    .filter(({ value, error, degrees }) => !isNarrowInterval(value, 2 * error * studentT(0.95, degrees)))
     .toSorted((one, other) => other.error - one.error)[0];
 }
 
@@ -64,8 +84,8 @@ function widestError(runs: Result[], figure: Figure): Estimate | undefined {
  * broadcasts, because copies of one broadcast are late together. For a cost per connection, it is based on the number
  * of plateaus.
  */
-function runEstimate(runs: Result[], figure: Figure): Estimate | null {
-  const result = runs.find((run) => figureOf(run, figure) !== null);
+function runEstimate(runs: Result[], figure: ComparableFigure): Estimate | null {
+  const result = runs.find((run) => comparedValue(run, figure) !== null);
   if (!result) return null;
   const { path, declared } = figure;
   const interval = intervalAt(result, path);
@@ -73,14 +93,14 @@ function runEstimate(runs: Result[], figure: Figure): Estimate | null {
   const degrees = declared.noise ? readings[declared.noise] - 1 : 0;
   if (interval === null || degrees < 1) return null;
   const { low95, high95 } = interval;
-  const value = valueAt(result, path) as number;
+  const value = valueAtKey(result, path) as number;
   // Uses the wider half of the interval, because the other half of a non-negative cost can be cut at zero.
   const reach = Math.max(high95 - value, value - low95);
   return { value, error: reach / studentT(0.95, degrees), degrees };
 }
 
 /** Number of runs of a set, usable and in total. */
-export interface Runs {
+export interface UsableRuns {
   /** Number of runs with figures. */
   usable: number;
   /** Number of runs, with or without figures. */
@@ -92,8 +112,11 @@ export interface Runs {
  * difference or a single lost run is inconclusive, because a disturbance of the machine can also make a run unusable.
  * @returns the answer for `after` against `before`
  */
-export function usableAnswer(before: Runs, after: Runs): 'better' | 'worse' | 'no-difference' | 'inconclusive' {
-  const share = ({ usable, made }: Runs) => usable / made;
+export function usableAnswer(
+  before: UsableRuns,
+  after: UsableRuns,
+): 'better' | 'worse' | 'no-difference' | 'inconclusive' {
+  const share = ({ usable, made }: UsableRuns) => usable / made;
   const apart = share(after) - share(before);
   if (apart === 0) return 'no-difference';
   const [worse, answer] = apart < 0 ? ([after, 'worse'] as const) : ([before, 'better'] as const);
@@ -113,7 +136,7 @@ const RATIO_OF_SINGLE_RUNS = 39;
  * required for two single runs. If one side has no faults, one fault in every run of the other side is sufficient.
  * @returns `worse` if `b` has more faults, `better` if `a` has more; null if neither side clearly has more
  */
-export function separation(a: number[], b: number[]): 'worse' | 'better' | null {
+export function separateFaults(a: number[], b: number[]): 'worse' | 'better' | null {
   if (Math.min(...b) > allowance(a, b)) return 'worse';
   return Math.min(...a) > allowance(b, a) ? 'better' : null;
 }

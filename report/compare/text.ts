@@ -1,26 +1,26 @@
 /** Texts of a comparison, figure by figure and as a whole. */
-import type { Difference } from '../../protocol/documents/study-schema.ts';
-import { isCounted, titleOf } from '../figures/figures.ts';
+import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
+import { isCountFigure, titleOfFigure } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
-import { type Cell, grid, type Table } from '../model/document.ts';
-import { counted, exactDecimals, isRelative, shareText } from '../text/format.ts';
-import type { Mismatch } from './comparability.ts';
-import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS } from './compare.ts';
+import { figuresTable, type Table, type TableCell } from '../model/document.ts';
+import { changeText, countText, exactDecimals, isShownInPercent } from '../text/format.ts';
+import type { ConditionMismatch } from './comparability.ts';
+import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS_KEY } from './compare.ts';
 
 const ANSWERS = {
   better: { mark: 'better', text: 'better' },
   worse: { mark: 'worse', text: 'WORSE' },
   'no-difference': 'no difference',
-} as const satisfies Record<string, Cell>;
+} as const satisfies Record<string, TableCell>;
 
-export const ASPECTS: Record<Mismatch['aspect'], string> = {
+export const MISMATCH_TEXTS: Record<ConditionMismatch['aspect'], string> = {
   load: 'different load',
   machine: 'different machine',
   system: 'different system',
   deployment: 'different deployment',
 };
 
-export function letter(index: number): string {
+export function setLetter(index: number): string {
   return String.fromCharCode(65 + index);
 }
 
@@ -33,7 +33,7 @@ export function describeSet({ name, statuses, usable, made, disturbed }: Compare
   const [example = ''] = disturbed;
   const whose = disturbed.length === usable ? '' : ` of ${disturbed.length}`;
   const partly = disturbed.length === 0 ? '' : `; times, rates and CPU${whose} do not count: ${example}`;
-  return `${name} (${counted(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
+  return `${name} (${countText(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
 }
 
 /** Returns the figures of a set beside those of the reference. Differing figures come first, unknown figures last. */
@@ -46,17 +46,24 @@ export function comparedTable(
 ): Table {
   const rows = figures
     .toSorted((a, b) => rankOf(b, index) - rankOf(a, index))
-    .map((figure): Cell[] => {
-      const difference = figure.differences[index - 1] as Difference;
+    .map((figure): TableCell[] => {
+      const difference = figure.differences[index - 1] as FigureDifference;
       const [a, b] = [0, index].map((set) => amount(figure.quantity, figure.spreads[set]?.mean)) as [Amount, Amount];
       const answer = answerCell(difference);
-      return [titleOf(figure), a, b, answer, differenceText(figure, difference), detectableText(figure, difference)];
+      return [
+        titleOfFigure(figure),
+        a,
+        b,
+        answer,
+        differenceText(figure, difference),
+        detectableText(figure, difference),
+      ];
     });
-  return grid(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
+  return figuresTable(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
 }
 
 /** Lists the codes of findings that invalidate an inconclusive figure. */
-function answerCell({ answer, value, invalidatedBy }: Difference): Cell {
+function answerCell({ answer, value, invalidatedBy }: FigureDifference): TableCell {
   if (answer !== 'inconclusive') return ANSWERS[answer];
   if (invalidatedBy.length > 0) return `inconclusive: ${invalidatedBy.join(', ')}`;
   return value === null ? 'unknown' : 'inconclusive';
@@ -69,22 +76,22 @@ function rankOf({ differences }: ComparedFigure, index: number): number {
 }
 
 /** Formats a difference with half of its interval. It is relative, except for counts and for references near zero. */
-function differenceText(figure: ComparedFigure, { value, share, low, high }: Difference): string {
+function differenceText(figure: ComparedFigure, { value, share, low, high }: FigureDifference): string {
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
   const reference = Math.abs(figure.spreads[0]?.mean ?? 0);
-  const inPercent = !isCounted(figure) && share !== null && isRelative(reference, value, half);
+  const inPercent = !isCountFigure(figure) && share !== null && isShownInPercent(reference, value, half);
   const text = (difference: number) => (inPercent ? percentText(difference / reference) : plain(figure, difference));
   const margin = half > 0 ? ` ± ${text(half)}` : '';
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${inPercent ? ' %' : ''}`;
 }
 
 /** For equal figures, returns the smallest change that 80 % of such comparisons would detect. */
-function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Difference): string {
+function detectableText({ spreads }: ComparedFigure, { answer, detectable }: FigureDifference): string {
   const reference = Math.abs(spreads[0]?.mean ?? 0);
   if (answer === 'better' || answer === 'worse' || detectable === null || reference === 0) return '';
   const share = detectable / reference;
-  return share < 1 ? `± ${shareText(share)}` : shareText(share);
+  return share < 1 ? `± ${changeText(share)}` : changeText(share);
 }
 
 /** Differences between shares are shown in percentage points. */
@@ -100,8 +107,8 @@ export function percentText(share: number): string {
 const MAJORITY = 0.5;
 
 /** Answer for a compared set, in one line. */
-export interface Headline {
-  answer: Difference['answer'];
+export interface ComparisonHeadline {
+  answer: FigureDifference['answer'];
   text: string;
   /** Reasons for an inconclusive answer, other than inconclusive figures. */
   unsure: string[];
@@ -123,10 +130,10 @@ interface OpenFigure {
  * @param nameOf returns the name of a set
  * @returns `worse in Connections failed, Delivered; better in …`
  */
-export function headlineOf(comparison: Comparison, index: number, nameOf = letter): Headline {
+export function comparisonHeadline(comparison: Comparison, index: number, nameOf = setLetter): ComparisonHeadline {
   const { sets, figures } = comparison;
   const [a, b] = [sets[0], sets[index]] as [ComparedSet, ComparedSet];
-  const titles = (answer: Difference['answer']) =>
+  const titles = (answer: FigureDifference['answer']) =>
     figures.flatMap(({ title, differences }) => (differences[index - 1]?.answer === answer ? [title] : []));
   const [worse, better, same] = [titles('worse'), titles('better'), titles('no-difference')];
   const moreFailed = failuresText(a, b, index, nameOf);
@@ -138,7 +145,7 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
     return { answer: 'inconclusive', text, unsure: [text], open: [] };
   }
   const unsure = [
-    ...(figures.some(({ path, differences }) => path === USABLE_RUNS && isOpen(differences[index - 1]))
+    ...(figures.some(({ path, differences }) => path === USABLE_RUNS_KEY && isOpen(differences[index - 1]))
       ? [`${unusableText(a)} and ${unusableText(b)} runs without figures`]
       : []),
     ...(empty ? [] : gapsOf(comparison, index, nameOf)),
@@ -155,10 +162,10 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
     ...(worse.length > 0 ? [`worse in ${worse.join(', ')}`] : []),
     ...(better.length > 0 ? [`better in ${better.join(', ')}`] : []),
     ...unsure,
-    ...openTexts(open),
+    ...inconclusiveTexts(open),
   ];
   const none = worse.length + better.length === 0 && same.length > 0;
-  const rest = none ? [isUnsure ? `no difference in ${counted(same.length, 'other figure')}` : 'no difference'] : [];
+  const rest = none ? [isUnsure ? `no difference in ${countText(same.length, 'other figure')}` : 'no difference'] : [];
   return {
     answer:
       worse.length > 0 || moreFailed
@@ -177,11 +184,11 @@ export function headlineOf(comparison: Comparison, index: number, nameOf = lette
  * Returns `B failed: 50.00 % of the copies …` if most runs of set B failed and fewer than half of the reference's runs
  * failed.
  */
-function failuresText(a: ComparedSet, b: ComparedSet, index: number, nameOf: typeof letter): string | undefined {
+function failuresText(a: ComparedSet, b: ComparedSet, index: number, nameOf: typeof setLetter): string | undefined {
   const share = ({ failed, statuses }: ComparedSet) => failed.length / Math.max(1, statuses.length);
   const [first = ''] = b.failed;
   if (share(b) <= MAJORITY || share(a) >= MAJORITY) return undefined;
-  const runs = b.statuses.length > 1 ? ` in ${b.failed.length} of ${counted(b.statuses.length, 'run')}` : '';
+  const runs = b.statuses.length > 1 ? ` in ${b.failed.length} of ${countText(b.statuses.length, 'run')}` : '';
   return `${nameOf(index)} failed${runs}: ${first}`;
 }
 
@@ -190,7 +197,7 @@ function unusableText({ usable, made }: ComparedSet): string {
 }
 
 function isDeciding(figure: ComparedFigure): boolean {
-  return figure.path !== USABLE_RUNS && (figure.primary === true || isCounted(figure));
+  return figure.path !== USABLE_RUNS_KEY && (figure.primary === true || isCountFigure(figure));
 }
 
 function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
@@ -203,7 +210,7 @@ function openFigures({ figures }: Comparison, index: number): OpenFigure[] {
     const isRepeated = [0, index].some((set) => (figure.spreads[set]?.runs ?? 0) > 1);
     const isOfMemory = noise === 'fit' && figure.path.startsWith('memory.');
     const lacking = hasNoise ? 'noise' : noise === 'fit' && isRepeated ? 'interval' : isOfMemory ? 'reading' : 'runs';
-    const reason = isCounted(figure) ? 'counts' : isNegative ? 'negative' : lacking;
+    const reason = isCountFigure(figure) ? 'counts' : isNegative ? 'negative' : lacking;
     return [{ title: figure.title, reason, runsNeeded }];
   });
 }
@@ -218,7 +225,7 @@ const MISSING = {
 };
 
 /** Lists the inconclusive figures by reason, each with the way to get a conclusion. */
-export function openTexts(open: OpenFigure[]): string[] {
+export function inconclusiveTexts(open: OpenFigure[]): string[] {
   return [...Map.groupBy(open, ({ reason }) => reason)].map(([reason, own]) => {
     const titles = [...Map.groupBy(own, ({ title }) => title)].map(([title, all]) => {
       if (reason !== 'noise') return title;
@@ -235,7 +242,7 @@ export function openTexts(open: OpenFigure[]): string[] {
  * Lists primary and counted figures that some runs of a set lack, or that findings invalidate. Such a gap can hide a
  * worse version: a version that sends nothing has no late messages.
  */
-function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof letter): string[] {
+function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof setLetter): string[] {
   return [0, index].flatMap((side) => {
     const usable = (set: number) => sets[set]?.usable ?? 0;
     const runsOf = ({ spreads }: ComparedFigure, set: number) => spreads[set]?.runs ?? 0;
@@ -244,13 +251,13 @@ function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof let
       const [here, there] = [side, other].map((set) => runsOf(figure, set) / usable(set)) as [number, number];
       if (!isDeciding(figure)) return false;
       if (here === 0 && figure.invalidated[side]?.length) return true;
-      return here < there && (isCounted(figure) || here === 0);
+      return here < there && (isCountFigure(figure) || here === 0);
     });
     const keyOf = (figure: ComparedFigure) => [runsOf(figure, side), ...(figure.invalidated[side] ?? [])].join();
     return [...Map.groupBy(missing, keyOf).values()].map((all) => {
       const [figure] = all as [ComparedFigure];
       const runs = runsOf(figure, side);
-      const where = runs === 0 ? 'unknown for' : `known in ${runs} of ${counted(usable(side), 'run')} of`;
+      const where = runs === 0 ? 'unknown for' : `known in ${runs} of ${countText(usable(side), 'run')} of`;
       const codes = figure.invalidated[side] ?? [];
       const why = codes.length > 0 ? ` (invalidated by ${codes.join(', ')})` : '';
       return `${where} ${nameOf(side)}: ${all.map(({ title }) => title).join(', ')}${why}`;
@@ -259,7 +266,7 @@ function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof let
 }
 
 /** Returns whether the figure was measured on both sides but is inconclusive. */
-function isOpen(difference: Difference | undefined): boolean {
+function isOpen(difference: FigureDifference | undefined): boolean {
   return difference?.answer === 'inconclusive' && difference.value !== null;
 }
 
@@ -267,16 +274,16 @@ const OTHER_LOAD =
   'The loads differ, so only what is per connection or per message can be compared: times, rates and counts follow the load.';
 
 /** Returns one line for each kind of differing condition, with the names. A table has the values. */
-export function mismatchLines(mismatches: Mismatch[]): string[] {
+export function mismatchLines(mismatches: ConditionMismatch[]): string[] {
   const lines = [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(
-    ([aspect, all]) => `${ASPECTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
+    ([aspect, all]) => `${MISMATCH_TEXTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
   );
   const differs = mismatches.some(({ aspect }) => aspect === 'load');
   return differs ? [OTHER_LOAD, ...lines] : lines;
 }
 
 /** Explains the columns of the table. */
-export function notes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'>): string[] {
+export function tableNotes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'>): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
   const within = differences.some(({ noise }) => noise === 'fit' || noise === 'broadcasts');
   return [

@@ -1,15 +1,15 @@
 /** Evaluates conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
 
-import type { Condition } from '../../protocol/documents/search-schema.ts';
-import { ANY, matches, PLACES } from '../../protocol/result/figure-paths.ts';
+import type { FigureCondition } from '../../protocol/documents/search-schema.ts';
+import { ANY_NAME, matchKey, RESULT_KEYS } from '../../protocol/result/figure-paths.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { figureOfPath, valueAt } from '../figures/figures.ts';
+import { figureByKey, valueAtKey } from '../figures/figures.ts';
 import { whyNotQuoted } from '../figures/measured-figures.ts';
 import { withUnit } from '../model/amount.ts';
-import { type Percentile, VALUES_NEEDED } from '../model/names.ts';
-import { counted, decimals, integer, percentOf } from '../text/format.ts';
+import { MIN_PERCENTILE_VALUES, type Percentile } from '../model/names.ts';
+import { countText, decimals, integer, percentOf } from '../text/format.ts';
 
-const TESTS: Record<Condition['comparison'], (value: number, limit: number) => boolean> = {
+const TESTS: Record<FigureCondition['comparison'], (value: number, limit: number) => boolean> = {
   '<': (value, limit) => value < limit,
   '<=': (value, limit) => value <= limit,
   '>': (value, limit) => value > limit,
@@ -19,13 +19,13 @@ const TESTS: Record<Condition['comparison'], (value: number, limit: number) => b
 };
 
 /** A condition with the figure's value. The value is null if it was not measured or cannot be quoted. */
-export interface Checked {
-  condition: Condition;
+export interface CheckedCondition {
+  condition: FigureCondition;
   value: number | null;
   met: boolean;
 }
 
-export function checkConditions(conditions: Condition[], result: Result): Checked[] {
+export function checkConditions(conditions: FigureCondition[], result: Result): CheckedCondition[] {
   return conditions.map((condition) => {
     const value = numberAt(result, condition.key);
     return { condition, value, met: value !== null && TESTS[condition.comparison](value, condition.value) };
@@ -36,14 +36,14 @@ export function checkConditions(conditions: Condition[], result: Result): Checke
 const COUNTS = /^(connections|sampling)\./;
 
 function numberAt(result: Result, key: string): number | null {
-  const found = valueAt(result, key);
+  const found = valueAtKey(result, key);
   if (typeof found === 'number') return whyNotQuoted(result, key) === undefined ? found : null;
-  const parent = valueAt(result, key.slice(0, key.lastIndexOf('.')));
+  const parent = valueAtKey(result, key.slice(0, key.lastIndexOf('.')));
   return found === undefined && COUNTS.test(key) && typeof parent === 'object' && parent !== null ? 0 : null;
 }
 
 /** Formats a condition: `latency.oneWayMs.p99 > 500`. */
-export function conditionText({ key, comparison, value }: Condition): string {
+export function conditionText({ key, comparison, value }: FigureCondition): string {
   return `${key} ${comparison} ${value}`;
 }
 
@@ -51,28 +51,32 @@ export function conditionText({ key, comparison, value }: Condition): string {
  * Returns why the condition cannot be checked: `the run did not measure it`, `it may not be quoted: not a straight
  * line`.
  */
-export function whyUnknown({ key }: Condition, result: Result): string {
+export function whyConditionUnknown({ key }: FigureCondition, result: Result): string {
   const doubt = whyNotQuoted(result, key);
   if (doubt !== undefined) return `it may not be quoted: ${doubt}`;
   const dot = key.lastIndexOf('.');
-  const needed = VALUES_NEEDED[key.slice(dot + 1) as Percentile] ?? 1;
-  const others = valueAt(result, key.slice(0, dot));
+  const needed = MIN_PERCENTILE_VALUES[key.slice(dot + 1) as Percentile] ?? 1;
+  const others = valueAtKey(result, key.slice(0, dot));
   if (needed === 1 || others === null || others === undefined) return 'the run did not measure it';
   return `it needs ${integer(needed)} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
 }
 
-const VERBS: Partial<Record<Condition['comparison'], string>> = { '>': 'exceeded', '>=': 'reached', '<': 'fell below' };
+const VERBS: Partial<Record<FigureCondition['comparison'], string>> = {
+  '>': 'exceeded',
+  '>=': 'reached',
+  '<': 'fell below',
+};
 
 /** Describes a met condition: `the p99 of the one-way latency exceeded 500 ms (it was 733 ms)`. */
-export function metText({ condition, value }: Checked, { delivery }: Result): string {
+export function metConditionText({ condition, value }: CheckedCondition, { delivery }: Result): string {
   const { key, comparison, value: limit } = condition;
   if (key === 'connections.failed' && comparison === '>' && limit === 0) {
-    return `${counted(value ?? 0, 'connection')} failed`;
+    return `${countText(value ?? 0, 'connection')} failed`;
   }
   if (key === 'delivery.coverage' && delivery) {
     return `only ${percentOf(delivery.received, delivery.expected)} of the broadcasts’ copies arrived`;
   }
-  const figure = figureOfPath(key);
+  const figure = figureByKey(key);
   const format = (number: number) =>
     figure ? withUnit(figure.quantity, number) : decimals(number, Number.isInteger(number) ? 0 : 2);
   // Returns the figure's name within a sentence, such as `one way p99`.
@@ -88,10 +92,12 @@ export function metText({ condition, value }: Checked, { delivery }: Result): st
 
 /** Returns the dotted keys of all numbers in the result, except those in lists: `cpu.<name>.idlePercent`. */
 export function numericKeys(): string[] {
-  return PLACES.flatMap(({ path, type }) => (type === 'number' && !path.includes(`${ANY}.${ANY}`) ? path : []));
+  return RESULT_KEYS.flatMap(({ path, type }) =>
+    type === 'number' && !path.includes(`${ANY_NAME}.${ANY_NAME}`) ? path : [],
+  );
 }
 
 /** Returns whether a key is in the list. `<name>` in the list matches any name. */
 export function isNumericKey(key: string, keys: string[]): boolean {
-  return keys.some((known) => matches(known, key) !== undefined);
+  return keys.some((known) => matchKey(known, key) !== undefined);
 }

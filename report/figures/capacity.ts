@@ -1,12 +1,12 @@
 /** Computes how many connections fit: by a memory budget, by the CPU of idle connections, and by other known limits. */
 import type { Result } from '../../protocol/result/result.ts';
 import { crossingOf, fitLine } from '../statistics/statistics.ts';
-import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
-import { idleCostOf } from './idle-cpu.ts';
+import { DOUBT_TEXTS, whySlopeNotQuoted } from '../statistics/straightness.ts';
+import { cpuPerIdleConnection } from './idle-cpu.ts';
 import { inServicePoints } from './in-service.ts';
 import { mainWorkerLayer } from './layers.ts';
-import { limitsOf, machineLimits, nextLimit, workerLimits } from './limits.ts';
-import { type CostSources, perConnectionOf } from './per-connection.ts';
+import { capacityLimitsOf, machineLimits, nextLimit, workerLimits } from './limits.ts';
+import { type CostSources, memoryPerConnection } from './per-connection.ts';
 import { coresOfDeployment } from './usable-resources.ts';
 
 type Capacity = Result['capacity'];
@@ -19,7 +19,7 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
   // rest cannot be quoted.
   const lineReaches = (layer: string, bytes: number) => {
     const atRest = memory.perConnectionBytes[layer];
-    return atRest && whyNot(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
+    return atRest && whySlopeNotQuoted(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
   };
   const memoryLimited =
     whyNoBudget(result) === undefined
@@ -34,7 +34,7 @@ export function computeCapacity(result: Measured, budgetBytes: number): Capacity
   const capacity = { memoryLimited, pings, limits, unknown, lowest: null };
   return {
     ...capacity,
-    limits: limitsOf({ capacity, connections }),
+    limits: capacityLimitsOf({ capacity, connections }),
     lowest: nextLimit({ capacity, connections })?.name ?? null,
   };
 }
@@ -49,13 +49,13 @@ function inServiceReaches({ inService, plateaus }: Measured['memory'], layer: st
 /** Returns why the number of connections for a memory budget is unknown; undefined if it is known. */
 export function whyNoBudget(result: CostSources): string | undefined {
   const { memory } = result;
-  const cost = perConnectionOf(result);
+  const cost = memoryPerConnection(result);
   const needed = memory.inService?.perConnectionBytes[mainWorkerLayer(memory.perConnectionBytes)];
   const [workers] = cost?.parts.filter(({ title }) => title === 'workers') ?? [];
   const [missing] = cost?.without.filter(({ title }) => title === 'workers') ?? [];
   const doubt = missing?.doubt ?? needed?.doubt;
   if (doubt !== undefined) return DOUBT_TEXTS[doubt];
-  return workers ? whyNot({ ...workers, slope: workers.bytes }) : 'not measured';
+  return workers ? whySlopeNotQuoted({ ...workers, slope: workers.bytes }) : 'not measured';
 }
 
 function fitting(found: number | null, budgetBytes: number): Capacity['memoryLimited'] {
@@ -68,7 +68,7 @@ function fitting(found: number | null, budgetBytes: number): Capacity['memoryLim
  * Returns the number of idle connections whose pings use all usable cores. No CPU is reserved for connects or copies.
  */
 function pingLimit(result: Measured): Capacity['pings'] {
-  const cost = idleCostOf(result);
+  const cost = cpuPerIdleConnection(result);
   if (!cost.known) return null;
   const usable = coresOfDeployment(result);
   const { pingIntervalMs, cores, interval } = cost;

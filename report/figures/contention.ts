@@ -1,6 +1,6 @@
 /** Detects CPU use by other programs on a machine, and by the hypervisor for other virtual machines. */
 
-import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
+import { type FindingValue, findingValues } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { decimals } from '../text/format.ts';
@@ -18,7 +18,7 @@ const MAX_NAMES = 2;
 /** Programs that use fewer cores are not named in a line. */
 const MIN_CORES = 0.05;
 
-export interface Contention {
+export interface CpuContention {
   /** CPU use of other programs, as a share of the machine's CPUs. */
   share: number;
   /** Idle share of the machine's CPUs in the same window. */
@@ -46,7 +46,7 @@ interface Window extends Pick<MachineShares, Known> {
 }
 
 /** Returns the CPU use of other programs in the worst window; undefined if it is unknown or small. */
-export function contentionOf(result: Machines): Contention | undefined {
+export function cpuContention(result: Machines): CpuContention | undefined {
   // Ignores the idle window. Nothing is sent then, so a busy CPU delays nothing.
   const loaded = windowsOf(result).filter(({ window }) => window !== 'idle');
   const windows = loaded.map((one) => ({
@@ -74,16 +74,16 @@ export function contentionOf(result: Machines): Contention | undefined {
     idleShare: Math.max(0, 1 - busyCores / cores),
     text: texts.join(', '),
     values: [
-      ...valuesOf(
+      ...findingValues(
         { 'CPU used by others': (100 * worst.taken) / cores, 'taken by the hypervisor': (100 * stealCores) / cores },
         '%',
       ),
-      ...valuesOf({
+      ...findingValues({
         'cores used by other programs': othersCores ?? 0,
         'cores used outside of this container': unseenCores,
         cores,
       }),
-      ...valuesOf(Object.fromEntries(programs.map(({ name, cores: used }) => [`cores used by ${name}`, used]))),
+      ...findingValues(Object.fromEntries(programs.map(({ name, cores: used }) => [`cores used by ${name}`, used]))),
     ],
     programs: programs.map(({ name }) => name),
     windows: [
@@ -96,19 +96,22 @@ export function contentionOf(result: Machines): Contention | undefined {
  * Returns the CPU use of other programs if it distorts times, rates and CPU: a quarter of the machine, or at least as
  * much as was left idle.
  */
-export function disturbanceOf(result: Machines): Contention | undefined {
-  const taken = contentionOf(result);
+export function distortingContention(result: Machines): CpuContention | undefined {
+  const taken = cpuContention(result);
   return taken && taken.share >= Math.min(DISTURBING_SHARE, taken.idleShare) ? taken : undefined;
 }
 
-export interface Waiting {
+export interface PressureWait {
   share: number;
   /** Window and host: `during the ramp on host a`. */
   during: string;
 }
 
 /** Returns the longest wait of processes for memory, CPU or disk over all windows; undefined if unknown. */
-export function longestWait(result: Machines, what: keyof NonNullable<MachineShares['pressure']>): Waiting | undefined {
+export function longestPressureWait(
+  result: Machines,
+  what: keyof NonNullable<MachineShares['pressure']>,
+): PressureWait | undefined {
   const all = windowsOf(result).flatMap(({ where, window, pressure }) =>
     pressure ? [{ share: pressure[what], during: `during the ${window}${where && ` on ${where}`}` }] : [],
   );

@@ -1,19 +1,19 @@
 /** Figures that comparisons use, as declared in the result schema. */
 import { titleOfLayer } from '../../protocol/documents/named-layers.ts';
 import {
-  ANY,
-  FIGURES as DECLARED,
-  type Figure as DeclaredFigure,
-  figureAt,
+  ANY_NAME,
+  DECLARED_FIGURES as DECLARED,
+  type DeclaredFigure,
+  declaredFigureAt,
 } from '../../protocol/result/figure-paths.ts';
-import type { Invalidated } from '../../protocol/result/findings.ts';
-import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
+import type { InvalidatedPart } from '../../protocol/result/findings.ts';
+import type { MemoryPerConnection, MemorySlope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { type QuantityName, quantityOf } from '../model/amount.ts';
-import { total } from '../text/format.ts';
-import { disturbanceOf } from './contention.ts';
+import { totalOfCounts } from '../text/format.ts';
+import { distortingContention } from './contention.ts';
 
-export interface Described {
+export interface DescribedFigure {
   /** Dotted key in the result document. */
   path: string;
   title: string;
@@ -28,7 +28,7 @@ export interface Described {
   primary?: true;
 }
 
-export interface Figure extends Described {
+export interface ComparableFigure extends DescribedFigure {
   declared: DeclaredFigure;
 }
 
@@ -37,34 +37,34 @@ export interface Figure extends Described {
  * list is short. It excludes the generator's figures, the capacity, which follows from the slope, and maxima, which are
  * the noisiest.
  */
-export const FIGURES: Figure[] = DECLARED.flatMap(comparedOf);
+export const COMPARABLE_FIGURES: ComparableFigure[] = DECLARED.flatMap(comparedOf);
 
-function comparedOf(declared: DeclaredFigure): Figure[] {
+function comparedOf(declared: DeclaredFigure): ComparableFigure[] {
   const { path, compared = {} } = declared;
   const byName = typeof compared === 'string' || 'insteadOf' in compared ? { '': compared } : compared;
   return Object.entries(byName).map(([name, how]) => {
     const pathOf = (one: string) =>
-      one === '' ? path : path.includes(ANY) ? path.replace(ANY, one) : `${path}.${one}`;
+      one === '' ? path : path.includes(ANY_NAME) ? path.replace(ANY_NAME, one) : `${path}.${one}`;
     const primary = how === 'primary' && { primary: true as const };
     const instead = typeof how === 'object' && { insteadOf: pathOf(String(how.insteadOf)) };
     return { ...described(declared, name, pathOf(name)), ...primary, ...instead };
   });
 }
 
-function described(declared: DeclaredFigure, name: string, path: string): Figure {
+function described(declared: DeclaredFigure, name: string, path: string): ComparableFigure {
   const { title = declared.description, quantity, better = 'lower' } = declared;
   return { path, title: name === '' ? title : titled(declared, title, name), quantity, better, declared };
 }
 
 /** Returns, for example, `Workers CPU while idle`, `Connect time p99`, or `Idle CPU of the machine, ramp`. */
 function titled({ path, kind }: DeclaredFigure, title: string, name: string): string {
-  if (path.includes(ANY)) return `${titleOfLayer(name)} ${title}`;
+  if (path.includes(ANY_NAME)) return `${titleOfLayer(name)} ${title}`;
   return kind === 'distribution' ? `${title} ${name}` : `${title}, ${name}`;
 }
 
 /** Returns the figure declared for a key of the result, whether comparisons use it or not. */
-export function figureOfPath(path: string): Figure | undefined {
-  const found = figureAt(path);
+export function figureByKey(path: string): ComparableFigure | undefined {
+  const found = declaredFigureAt(path);
   return found && described(found.figure, found.name, path);
 }
 
@@ -75,30 +75,30 @@ const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'p
  * Returns the figure's value for a comparison. Null if it is unknown, distorted by other programs, or invalidated by a
  * finding.
  */
-export function figureOf(result: Result, figure: Figure): number | null {
-  if (DISTURBED.includes(figure.quantity) && disturbanceOf(result)) return null;
+export function comparedValue(result: Result, figure: ComparableFigure): number | null {
+  if (DISTURBED.includes(figure.quantity) && distortingContention(result)) return null;
   return invalidatedBy(result, figure.path).length > 0 ? null : measuredValue(result, figure);
 }
 
 /** Returns the codes of findings that invalidate a measured figure. */
-export function invalidationsOf(result: Result, figure: Figure): string[] {
+export function invalidationsOf(result: Result, figure: ComparableFigure): string[] {
   return measuredValue(result, figure) === null ? [] : invalidatedBy(result, figure.path);
 }
 
-function measuredValue(result: Result, { path, quantity }: Figure): number | null {
-  const found = valueAt(result, path);
+function measuredValue(result: Result, { path, quantity }: ComparableFigure): number | null {
+  const found = valueAtKey(result, path);
   // Counts per cause, which are added up.
   const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;
-  return isCounts ? total(found as Record<string, number>) : knownAt(result, path);
+  return isCounts ? totalOfCounts(found as Record<string, number>) : knownValueAt(result, path);
 }
 
 /**
  * Returns the value of a figure; null if it was not measured. Memory is also null if a part is missing or the slope is
  * in doubt.
  */
-export function knownAt(result: Result, path: string): number | null {
-  const value = valueAt(result, path);
-  const cost = (valueAt(result, path.replace(/\.[^.]*$/, '')) ?? {}) as Partial<PerConnection & Slope>;
+export function knownValueAt(result: Result, path: string): number | null {
+  const value = valueAtKey(result, path);
+  const cost = (valueAtKey(result, path.replace(/\.[^.]*$/, '')) ?? {}) as Partial<MemoryPerConnection & MemorySlope>;
   const { isAtLeast, parts = [] } = cost;
   const isSpoiled = isAtLeast === true || [cost, ...parts].some(({ doubt = 'curved' }) => doubt !== 'curved');
   return typeof value !== 'number' || isSpoiled ? null : value;
@@ -113,14 +113,14 @@ export function intervalAt(result: Result, path: string): { low95: number; high9
   const beside = keys.slice(0, -1).join('.');
   const among = keys.map((_, at) => [...keys.slice(0, at), 'intervals', ...keys.slice(at)].join('.'));
   for (const place of [beside, ...among]) {
-    const { low95, high95 } = (valueAt(result, place) ?? {}) as Partial<Record<'low95' | 'high95', unknown>>;
+    const { low95, high95 } = (valueAtKey(result, place) ?? {}) as Partial<Record<'low95' | 'high95', unknown>>;
     if (typeof low95 === 'number' && typeof high95 === 'number') return { low95, high95 };
   }
   return null;
 }
 
 /** @param path dotted key */
-export function valueAt(document: unknown, path: string): unknown {
+export function valueAtKey(document: unknown, path: string): unknown {
   return path
     .split('.')
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], document);
@@ -130,17 +130,17 @@ export function valueAt(document: unknown, path: string): unknown {
  * Returns the number of missing or excess connections, copies or messages. Null for measured figures, and if nothing
  * was counted.
  */
-export function faultsOf(result: Result, figure: Figure): number | null {
+export function faultCount(result: Result, figure: ComparableFigure): number | null {
   const { path, declared } = figure;
-  if (!isCounted(figure) || measuredValue(result, figure) === null) return null;
+  if (!isCountFigure(figure) || measuredValue(result, figure) === null) return null;
   const { faults } = declared;
-  return faults ? faults(valueAt(result, path.replace(/\.[^.]*$/, '')) as never) : measuredValue(result, figure);
+  return faults ? faults(valueAtKey(result, path.replace(/\.[^.]*$/, '')) as never) : measuredValue(result, figure);
 }
 
 /**
  * Returns whether the figure is a count. A count has no measurement error, so a single run can show that it is worse.
  */
-export function isCounted({ quantity }: Pick<Described, 'quantity'>): boolean {
+export function isCountFigure({ quantity }: Pick<DescribedFigure, 'quantity'>): boolean {
   return quantity === 'count' || quantity === 'share';
 }
 
@@ -161,19 +161,19 @@ const ACCURACY: Partial<Record<QuantityName, number>> = {
 };
 
 /** Returns the accuracy of the measurement in the figure's unit. Smaller differences mean nothing. */
-export function accuracyOf(figure: Described, value: number): number {
-  return isCounted(figure) ? 0 : Math.max(ACCURACY[figure.quantity] ?? 0, ACCURACY_SHARE * Math.abs(value));
+export function figureAccuracy(figure: DescribedFigure, value: number): number {
+  return isCountFigure(figure) ? 0 : Math.max(ACCURACY[figure.quantity] ?? 0, ACCURACY_SHARE * Math.abs(value));
 }
 
 /** Returns, for example, `Connect time p50, ms`. */
-export function titleOf({ title, quantity }: Described): string {
+export function titleOfFigure({ title, quantity }: DescribedFigure): string {
   const { unit } = quantityOf(quantity);
   return unit === '' ? title : `${title}, ${unit}`;
 }
 
 /** Returns the codes of invalidating findings for each part of the answer. */
-function invalidatedAnswers({ findings }: Pick<Result, 'findings'>): Map<Invalidated, string[]> {
-  const found = new Map<Invalidated, string[]>();
+function invalidatedAnswers({ findings }: Pick<Result, 'findings'>): Map<InvalidatedPart, string[]> {
+  const found = new Map<InvalidatedPart, string[]>();
   for (const { code, invalidates } of findings) {
     for (const answer of invalidates) found.set(answer, [...(found.get(answer) ?? []), code]);
   }
@@ -184,5 +184,7 @@ function invalidatedAnswers({ findings }: Pick<Result, 'findings'>): Map<Invalid
 export function invalidatedBy(result: Pick<Result, 'findings'>, path: string): string[] {
   if (result.findings.length === 0) return [];
   const invalidated = invalidatedAnswers(result);
-  return [...new Set((figureAt(path)?.figure.answers ?? []).flatMap((answer) => invalidated.get(answer) ?? []))];
+  return [
+    ...new Set((declaredFigureAt(path)?.figure.answers ?? []).flatMap((answer) => invalidated.get(answer) ?? [])),
+  ];
 }

@@ -1,12 +1,12 @@
 /** Computes how many connections were held, and for how long. */
 import type { Result } from '../../protocol/result/result.ts';
-import { counted, decimals, integer } from '../text/format.ts';
+import { countText, decimals, integer } from '../text/format.ts';
 
 /**
  * Returns the connections that stayed open during all broadcasts. If none had to stay open, or they were not counted,
  * the peak is returned.
  */
-export function heldOf({ held, peak }: Result['connections']): number {
+export function heldConnections({ held, peak }: Result['connections']): number {
   return held ?? peak;
 }
 
@@ -50,7 +50,7 @@ export function turnoverText({ memory: { overTime }, connections }: Result): str
   if (overTime.kind === 'waves') {
     const sizes = waveSizes(overTime);
     const range = [...new Set([Math.min(peak, ...sizes), Math.max(...sizes)])].filter(Number.isFinite);
-    return `${counted(sizes.length, 'wave')} of ${range.map(integer).join(' to ')} connections`;
+    return `${countText(sizes.length, 'wave')} of ${range.map(integer).join(' to ')} connections`;
   }
   const stay = meanStaySeconds === null ? '' : `, open for ${decimals(meanStaySeconds, 1)} s on average`;
   return `${integer(peak)} connections at once, ${integer(opened)} in all${stay}`;

@@ -5,11 +5,11 @@
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 import { decimals } from '../text/format.ts';
-import { heldOf } from './held.ts';
+import { heldConnections } from './held.ts';
 import { sharesMachine } from './places.ts';
 
 /** A known value, or the reason why it is unknown. */
-export type Known<T> = ({ known: true } & T) | { known: false; why: string };
+export type KnownOrReason<T> = ({ known: true } & T) | { known: false; why: string };
 
 interface IdleCost {
   /** Share of a core per connection. */
@@ -24,9 +24,9 @@ interface IdleCost {
  * Returns the CPU per idle connection. It is unknown unless the hold covers a whole ping interval, because pings come
  * in waves and part of an interval can contain any share of them.
  */
-export function idleCostOf(
+export function cpuPerIdleConnection(
   result: Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings' | 'capacity'>,
-): Known<IdleCost> {
+): KnownOrReason<IdleCost> {
   const unknown = (why: string) => ({ known: false as const, why });
   if (result.absent.cpu !== undefined) return unknown(`CPU was not measured: ${result.absent.cpu}`);
   if (!sharesMachine(result) && result.workers.length === 0)
@@ -44,8 +44,8 @@ export function idleCostOf(
       `the hold of ${decimals(seconds, 0)} s is shorter than the ${cycle} s in which each connection is pinged once`,
     );
   }
-  const held = heldOf(result.connections);
-  const figures = deploymentCpu(result);
+  const held = heldConnections(result.connections);
+  const figures = deploymentCpuFigures(result);
   const worker = result.cpu.worker?.idleConnectionsPercent ?? null;
   if (held === 0 || worker === null) return unknown('it does not exceed its noise: use a longer `hold`');
   // Pings reach worker and proxy at the same time, so the errors of both add up.
@@ -64,7 +64,7 @@ export function idleCostOf(
 }
 
 /** Returns CPU figures of the deployment's layers: workers, proxy, Redis and PM2. */
-export function deploymentCpu(result: Pick<Result, 'memory' | 'cpu'>): Result['cpu'][string][] {
+export function deploymentCpuFigures(result: Pick<Result, 'memory' | 'cpu'>): Result['cpu'][string][] {
   return result.memory.layers
     .filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment')
     .flatMap(({ id }) => result.cpu[id] ?? []);

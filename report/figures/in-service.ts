@@ -5,9 +5,9 @@
  * connections.
  */
 import type { Result } from '../../protocol/result/result.ts';
-import type { Point } from '../statistics/statistics.ts';
+import type { FitPoint } from '../statistics/statistics.ts';
 
-export interface Readings {
+export interface InServiceReadings {
   /** At rest. */
   plateaus: Result['memory']['plateaus'];
   /** Memory in service at the same plateaus, and at the peak. */
@@ -18,7 +18,7 @@ export interface Readings {
  * Returns the layer's bytes at each plateau: the reading before the collection or the plateau's share of the peak,
  * whichever is higher.
  */
-export function inServicePoints({ plateaus, inService }: Readings, layer: string): Point[] {
+export function inServicePoints({ plateaus, inService }: InServiceReadings, layer: string): FitPoint[] {
   const read = plateaus.flatMap(({ connections: x, [layer]: atRest }, index) => {
     const before = inService.plateaus[index]?.[layer];
     return atRest === undefined || before === undefined ? [] : [{ x, atRest, before }];

@@ -13,9 +13,9 @@ const LIMIT_NAMES = {
 };
 
 export type LimitName = keyof typeof LIMIT_NAMES;
-export const LIMITS = Object.keys(LIMIT_NAMES) as LimitName[];
+export const CAPACITY_LIMIT_NAMES = Object.keys(LIMIT_NAMES) as LimitName[];
 
-export interface Limit {
+export interface CapacityLimit {
   name: LimitName;
   /** Connections. */
   max: number;
@@ -30,16 +30,18 @@ export function limitName(name: string): string {
  * Returns the limits of a run, the lowest first. Excludes memory budgets, and limits below the number of held
  * connections.
  */
-export function limitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'connections'>): Limit[] {
+export function capacityLimitsOf({ capacity, connections }: Pick<Result, 'capacity' | 'connections'>): CapacityLimit[] {
   const held = connections.held ?? connections.peak;
   return capacity.limits
-    .filter((limit): limit is Limit => LIMITS.includes(limit.name as LimitName) && limit.max >= held)
+    .filter(
+      (limit): limit is CapacityLimit => CAPACITY_LIMIT_NAMES.includes(limit.name as LimitName) && limit.max >= held,
+    )
     .toSorted((a, b) => a.max - b.max);
 }
 
 /** Returns the lowest limit; null if an unknown limit could be lower. */
-export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): Limit | null {
-  return result.capacity.unknown.length > 0 ? null : (limitsOf(result)[0] ?? null);
+export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): CapacityLimit | null {
+  return result.capacity.unknown.length > 0 ? null : (capacityLimitsOf(result)[0] ?? null);
 }
 
 /** Share of the open-file limit at which a process accepts no more connections. */
@@ -73,7 +75,7 @@ type Measured = Pick<Result, 'connections' | 'workers' | 'workerMachines' | 'env
 /** Returns the number of connections at which a figure reaches this many bytes. Null if its slope is unknown. */
 type Crossing = (figure: string, bytes: number) => number | null;
 interface Limits {
-  limits: Limit[];
+  limits: CapacityLimit[];
   unknown: Result['capacity']['unknown'];
 }
 /** The limit or the reason why it is unknown; null if there is no limit. */

@@ -3,15 +3,15 @@
  * only.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
-import type { Slope } from '../../protocol/result/memory-schema.ts';
+import type { MemorySlope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { spreadOf } from '../statistics/spread.ts';
-import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
-import { FIGURES, type Figure, figureOf, invalidationsOf, valueAt } from './figures.ts';
-import { isConclusive } from './per-connection.ts';
+import { DOUBT_TEXTS, whySlopeNotQuoted } from '../statistics/straightness.ts';
+import { COMPARABLE_FIGURES, type ComparableFigure, comparedValue, invalidationsOf, valueAtKey } from './figures.ts';
+import { isConclusiveCost } from './per-connection.ts';
 
 interface MeasuredFigure {
-  figure: Figure;
+  figure: ComparableFigure;
   /** Mean and spread of the figure in each set; null if it was not measured. */
   spreads: (Spread | null)[];
   /** Codes of findings that invalidate the figure in some runs, for each set. These runs are left out. */
@@ -24,9 +24,9 @@ export function isUsable({ verdict }: Result): boolean {
 
 /** @param sets usable runs of each set */
 export function measuredFigures(sets: Result[][]): MeasuredFigure[] {
-  const measured = FIGURES.map((figure) => ({
+  const measured = COMPARABLE_FIGURES.map((figure) => ({
     figure,
-    spreads: sets.map((runs) => spreadOf(runs.flatMap((run) => figureOf(run, figure) ?? []))),
+    spreads: sets.map((runs) => spreadOf(runs.flatMap((run) => comparedValue(run, figure) ?? []))),
     invalidatedBy: sets.map((runs) => [...new Set(runs.flatMap((run) => invalidationsOf(run, figure)))]),
   })).filter(
     ({ spreads, invalidatedBy }) =>
@@ -55,11 +55,11 @@ export function whyNotQuoted(result: Result, path: string): string | undefined {
   const [, key] = HEADLINE.exec(path) ?? [];
   if (cost && key !== undefined) {
     if (cost.isAtLeast) return 'a part of it is unknown';
-    return key === 'bytes' && !isConclusive(cost) ? 'its 95 % interval is wide' : undefined;
+    return key === 'bytes' && !isConclusiveCost(cost) ? 'its 95 % interval is wide' : undefined;
   }
   const [, line, inService] = SLOPE.exec(path) ?? [];
-  const slope = line === undefined ? undefined : (valueAt(result, line) as Slope | null | undefined);
+  const slope = line === undefined ? undefined : (valueAtKey(result, line) as MemorySlope | null | undefined);
   // A slope in service has no interval to check.
   if (inService !== undefined) return slope?.doubt && DOUBT_TEXTS[slope.doubt];
-  return slope ? whyNot(slope) : undefined;
+  return slope ? whySlopeNotQuoted(slope) : undefined;
 }

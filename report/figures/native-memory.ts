@@ -3,7 +3,7 @@
  * exactly. `malloc` counts native memory (addons, OpenSSL, libuv). Without a `malloc` count, native memory is estimated
  * from RSS, which has the noise of pages.
  */
-import type { Slope } from '../../protocol/result/memory-schema.ts';
+import type { MemorySlope } from '../../protocol/result/memory-schema.ts';
 
 /** Half-width of a 95 % interval, in standard errors. */
 const STANDARD_ERRORS = 1.96;
@@ -18,7 +18,7 @@ const SLACK = 0.1;
  */
 const ONCE_BYTES = 1.5 * 1024 ** 2;
 
-type Slopes = Record<string, Slope>;
+type Slopes = Record<string, MemorySlope>;
 
 /**
  * Memory of a worker per connection, from V8's count and one other measurement. The ends of the interval are null if
@@ -36,7 +36,7 @@ interface Whole {
  * @param slopes slopes of all layers
  * @param connections range of the plateaus
  */
-export function isUncounted(kept: Slope, slopes: Slopes, connections: number): boolean {
+export function mayHaveNativeMemory(kept: MemorySlope, slopes: Slopes, connections: number): boolean {
   const { workerRss: pages } = slopes;
   if (!pages || pages.doubt !== undefined || (kept.low95 !== null && pages.low95 !== null)) return false;
   return byMalloc(kept, slopes) === undefined && pages.slope - kept.slope > allowance(kept, connections);
@@ -49,7 +49,11 @@ export function isUncounted(kept: Slope, slopes: Slopes, connections: number): b
  * @param connections range of the plateaus
  * @returns the slope with an interval, and the native bytes in it
  */
-export function withNative(kept: Slope, slopes: Slopes, connections: number): { slope: Slope; native: number } {
+export function addNativeMemory(
+  kept: MemorySlope,
+  slopes: Slopes,
+  connections: number,
+): { slope: MemorySlope; native: number } {
   const { slope, low95, high95 } = kept;
   const [malloc, pages] = [byMalloc(kept, slopes), byPages(kept, slopes, connections)];
   // Prefers RSS if it clearly shows more than `malloc`. RSS also includes memory of other threads and allocators.
@@ -68,7 +72,7 @@ export function withNative(kept: Slope, slopes: Slopes, connections: number): { 
  * Returns V8's count plus native memory by `malloc`. External memory is in both counts and is subtracted once. Large
  * buffers are missing from `malloc`'s heap.
  */
-function byMalloc(kept: Slope, { workerMalloc: malloc, workerExternal: external }: Slopes): Whole | undefined {
+function byMalloc(kept: MemorySlope, { workerMalloc: malloc, workerExternal: external }: Slopes): Whole | undefined {
   if (!malloc || !external || !isUsable(malloc)) return undefined;
   const bytes = kept.slope + Math.max(0, malloc.slope - external.slope);
   if (malloc.low95 === null || malloc.high95 === null || kept.low95 === null || kept.high95 === null)
@@ -84,7 +88,7 @@ function byMalloc(kept: Slope, { workerMalloc: malloc, workerExternal: external 
  * Returns V8's count plus native memory by RSS. Within the noise, the estimate shrinks towards V8's count
  * (positive-part estimator of James and Stein, 1961). Without native memory, pages therefore add no noise.
  */
-function byPages(kept: Slope, { workerRss: pages }: Slopes, connections: number): Whole | undefined {
+function byPages(kept: MemorySlope, { workerRss: pages }: Slopes, connections: number): Whole | undefined {
   if (!pages || !isUsable(pages) || pages.low95 === null || pages.high95 === null || kept.low95 === null)
     return undefined;
   const { slope, low95, high95 } = pages;
@@ -94,11 +98,11 @@ function byPages(kept: Slope, { workerRss: pages }: Slopes, connections: number)
   return { bytes, low: low95 - allowance(kept, connections), high: high95 };
 }
 
-function isUsable({ doubt }: Slope): boolean {
+function isUsable({ doubt }: MemorySlope): boolean {
   return doubt === undefined || doubt === 'curved';
 }
 
 /** Growth of RSS per connection that does not indicate native memory. */
-function allowance(kept: Slope, connections: number): number {
+function allowance(kept: MemorySlope, connections: number): number {
   return SLACK * Math.max(0, kept.slope) + ONCE_BYTES / connections;
 }

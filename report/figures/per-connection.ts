@@ -1,16 +1,16 @@
 /**
  * Computes the headline of a run: memory per connection at rest in the deployment's workers, proxy and kernel sockets.
  */
-import { PROXIES } from '../../protocol/documents/named-layers.ts';
-import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
+import { PROXY_LAYER_NAMES } from '../../protocol/documents/named-layers.ts';
+import type { MemoryPerConnection, MemorySlope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
-import { isNarrow, MAX_HALF_WIDTH_SHARE, whyNot } from '../statistics/straightness.ts';
+import { isNarrowInterval, MAX_HALF_WIDTH_SHARE, whySlopeNotQuoted } from '../statistics/straightness.ts';
 import { mainWorkerLayer, PAGE_NOISE_BYTES } from './layers.ts';
-import { isUncounted, withNative } from './native-memory.ts';
+import { addNativeMemory, mayHaveNativeMemory } from './native-memory.ts';
 
 export type CostSources = Pick<Result, 'memory' | 'run' | 'connections'> & Partial<Pick<Result, 'cpu' | 'processes'>>;
-type Part = PerConnection['parts'][number];
+type Part = MemoryPerConnection['parts'][number];
 
 /** Kernel sockets per connection if one machine has both ends of the connection, in total and for the deployment. */
 const SOCKETS = { proxied: { all: 4, ofDeployment: 3 }, direct: { all: 2, ofDeployment: 1 } };
@@ -24,7 +24,7 @@ const MIN_CHILDREN_SHARE = 0.05;
  * Layers with the proxy's memory, in order of preference. RSS comes first, because PSS changes when another process
  * that shares pages starts or ends.
  */
-const PROXY_LAYERS = PROXIES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
+const PROXY_LAYERS = PROXY_LAYER_NAMES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
 
 /** Cost of a connection to a lean server. A larger run is suggested only if it can measure this cost. */
 const LEAST_COST_BYTES = 10 * 1024;
@@ -33,7 +33,7 @@ const LEAST_COST_BYTES = 10 * 1024;
 const MORE_CONNECTIONS = 2;
 
 /** Returns null if the workers' memory was not read at several numbers of connections. */
-export function perConnectionOf(result: CostSources): PerConnection | null {
+export function memoryPerConnection(result: CostSources): MemoryPerConnection | null {
   const { memory, run, connections } = result;
   const all = [workers(memory, connections.peak), proxy(memory), kernel(memory, run.profile)].filter(
     (part) => part !== undefined,
@@ -42,7 +42,7 @@ export function perConnectionOf(result: CostSources): PerConnection | null {
   // Other doubts are already included in the intervals of the parts.
   const miscounted = all.filter(({ doubt }) => doubt === 'miscounted');
   const { parts, noisy } = withoutNoise(all.filter((part) => !miscounted.includes(part)));
-  const without: PerConnection['without'] = [
+  const without: MemoryPerConnection['without'] = [
     ...miscounted.map(({ title }) => ({ title, doubt: 'miscounted' as const })),
     ...noisy.map(({ title }) => ({ title, doubt: 'noisy' as const })),
     ...(hasUncounted(memory, all[0], connections.peak) ? [NATIVE] : []),
@@ -73,7 +73,9 @@ const NATIVE = { title: 'native memory', doubt: 'uncounted' } as const;
 function hasUncounted(memory: Result['memory'], { layer }: Part, peak: number): boolean {
   const { perConnectionBytes } = memory;
   const { workerKept: kept } = perConnectionBytes;
-  return isV8(memory) && layer === 'workerKept' && kept !== undefined && isUncounted(kept, perConnectionBytes, peak);
+  return (
+    isV8(memory) && layer === 'workerKept' && kept !== undefined && mayHaveNativeMemory(kept, perConnectionBytes, peak)
+  );
 }
 
 /**
@@ -84,14 +86,16 @@ function isV8({ inspector }: Result['memory']): boolean {
   return inspector === undefined || inspector.runtime === 'v8';
 }
 
-function pagesLayer(slopes: Record<string, Slope>): string {
+function pagesLayer(slopes: Record<string, MemorySlope>): string {
   return slopes.workerRss ? 'workerRss' : mainWorkerLayer(slopes);
 }
 
 /** Returns parts of the deployment whose memory the run could not read, such as kernel memory without root. */
-function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources): PerConnection['unread'] {
+function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources): MemoryPerConnection['unread'] {
   const isMissing = (title: Part['title']) => read.every((part) => part.title !== title);
-  const isProxied = PROXIES.some((name) => name in cpu || processes?.measured.some(({ layer }) => layer === name));
+  const isProxied = PROXY_LAYER_NAMES.some(
+    (name) => name in cpu || processes?.measured.some(({ layer }) => layer === name),
+  );
   return [
     ...(isProxied && isMissing('proxy') ? ['proxy' as const] : []),
     ...('kernelSlab' in memory.absent && isMissing('kernel') ? ['kernel' as const] : []),
@@ -99,9 +103,9 @@ function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources)
 }
 
 /** Returns whether the headline is a number or a lower bound. Otherwise, only an interval is shown. */
-export function isConclusive(cost: PerConnection): cost is PerConnection & { bytes: number } {
+export function isConclusiveCost(cost: MemoryPerConnection): cost is MemoryPerConnection & { bytes: number } {
   const { bytes, low95, high95 } = cost;
-  return bytes !== null && (low95 === null || high95 === null || isNarrow(bytes, high95 - low95));
+  return bytes !== null && (low95 === null || high95 === null || isNarrowInterval(bytes, high95 - low95));
 }
 
 function workers(memory: Result['memory'], peak: number): Part | undefined {
@@ -111,10 +115,10 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
   // Without a forced collection, the heap includes garbage.
   const children = perConnectionBytes.workerChildrenPss;
   const hasBusyChild =
-    children && kept && whyNot(children) === undefined && children.slope > MIN_CHILDREN_SHARE * kept.slope;
+    children && kept && whySlopeNotQuoted(children) === undefined && children.slope > MIN_CHILDREN_SHARE * kept.slope;
   const growsBeside = isV8(memory) && pages?.doubt === 'grows' && kept?.doubt === undefined;
   if (collected && kept && !hasBusyChild && !growsBeside) {
-    const { slope, native } = withNative(kept, isV8(memory) ? perConnectionBytes : {}, peak);
+    const { slope, native } = addNativeMemory(kept, isV8(memory) ? perConnectionBytes : {}, peak);
     const part = partOf(memory, 'workers', 'workerKept', slope, { needed: layer });
     return native > 0 ? { ...part, native } : part;
   }
@@ -126,7 +130,7 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
  * Extends the interval of RSS to include the heap. Without forced collections, the heap can grow within free pages, so
  * RSS grows by less.
  */
-function withHeap(pages: Slope, heap: Slope | undefined): Slope {
+function withHeap(pages: MemorySlope, heap: MemorySlope | undefined): MemorySlope {
   if (!heap || pages.high95 === null || heap.high95 === null || heap.slope <= pages.slope) return pages;
   return { ...pages, high95: Math.max(pages.high95, heap.high95) };
 }
@@ -158,7 +162,7 @@ function partOf(
   { inService }: Result['memory'],
   title: Part['title'],
   layer: string,
-  slope: Slope,
+  slope: MemorySlope,
   { share = 1, needed = layer } = {},
 ): Part {
   const inUse = inService?.perConnectionBytes[needed];
@@ -186,7 +190,7 @@ function withoutNoise(parts: Part[]): { parts: Part[]; noisy: Part[] } {
 function isNarrowSum(parts: Part[]): boolean {
   const bytes = sum(parts.map((part) => part.bytes));
   const interval = intervalOf(bytes, parts);
-  return interval === null || isNarrow(bytes, interval.high95 - interval.low95);
+  return interval === null || isNarrowInterval(bytes, interval.high95 - interval.low95);
 }
 
 interface CostInterval {
@@ -218,15 +222,15 @@ function conclusiveRun(
   bytes: number,
   { low95, high95, halfWidth }: CostInterval,
   connections: number,
-): PerConnection['conclusiveRun'] {
-  if (isNarrow(bytes, high95 - low95)) return null;
+): MemoryPerConnection['conclusiveRun'] {
+  if (isNarrowInterval(bytes, high95 - low95)) return null;
   const wanted = MAX_HALF_WIDTH_SHARE * Math.max(bytes, LEAST_COST_BYTES);
-  const enough = roundUp(connections * Math.max(MORE_CONNECTIONS, halfWidth / wanted));
+  const enough = roundUpOneDigit(connections * Math.max(MORE_CONNECTIONS, halfWidth / wanted));
   return { connections: enough, halfWidthBytes: (halfWidth * connections) / enough };
 }
 
 /** Rounds a number of connections up to one significant digit. */
-export function roundUp(connections: number): number {
+export function roundUpOneDigit(connections: number): number {
   const digit = 10 ** Math.floor(Math.log10(connections));
   return Math.ceil(connections / digit) * digit;
 }

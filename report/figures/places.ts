@@ -2,7 +2,7 @@
 
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { QuantityName } from '../../protocol/result/figure.ts';
-import type { CpuPlaces, MemoryPlaces } from '../../protocol/result/places-schema.ts';
+import type { CpuCodePlaces, MemoryCodePlaces } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /** Returns a text for the machines of the deployment. */
@@ -14,19 +14,19 @@ export function sharesMachine({ run }: { run: Run }): boolean {
 }
 
 /** Returns a name for a deployment that the run did not start (profile `remote`). */
-export function ownServer(run: Run): string {
+export function ownServerName(run: Run): string {
   return sharesMachine({ run }) ? 'your own server on this machine' : 'your own server';
 }
 
 /** Amount in bytes for memory, otherwise in the unit of the quantity. */
-export interface PlaceSize {
+export interface CodePlaceSize {
   value: number;
   halfWidth95: number;
 }
 
-export type FunctionPlace = PlaceSize & { name: string; place: string; package: string };
+export type FunctionPlace = CodePlaceSize & { name: string; place: string; package: string };
 
-export interface Places {
+export interface CodePlaces {
   key: 'memory' | 'connect' | 'copy';
   /** Start of a sentence: `A connection keeps`, … */
   subject: string;
@@ -34,13 +34,13 @@ export interface Places {
   unit: string;
   quantity: QuantityName;
   together: number;
-  packages: (PlaceSize & { name: string })[];
+  packages: (CodePlaceSize & { name: string })[];
   functions: FunctionPlace[];
   unattributed: number;
 }
 
 /** Returns memory and CPU by package and function, as far as the run measured them. */
-export function placesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'cpuByPlace'>): Places[] {
+export function codePlacesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'cpuByPlace'>): CodePlaces[] {
   const { connect, copy } = cpuByPlace;
   return [
     ...(memory.places ? [ofMemory(memory.places)] : []),
@@ -52,7 +52,7 @@ export function placesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'c
 const CONNECT = { key: 'connect', subject: 'CPU of a connect', unit: 'connect', quantity: 'milliseconds' } as const;
 const COPY = { key: 'copy', subject: 'CPU of a copy', unit: 'copy', quantity: 'microseconds' } as const;
 
-function ofMemory({ growthBytes, packages, functions, unattributedBytes, leftBehind }: MemoryPlaces): Places {
+function ofMemory({ growthBytes, packages, functions, unattributedBytes, leftBehind }: MemoryCodePlaces): CodePlaces {
   const sized = <T extends { bytes: number }>({ bytes, ...row }: T) => ({ ...row, value: bytes });
   return {
     ...{ key: 'memory', unit: 'connection', quantity: 'kilobytes' },
@@ -63,7 +63,7 @@ function ofMemory({ growthBytes, packages, functions, unattributedBytes, leftBeh
 }
 
 /** @param usPerUnit microseconds per displayed unit */
-function ofCpu({ us, packages, functions, unattributedUs }: CpuPlaces, usPerUnit: number) {
+function ofCpu({ us, packages, functions, unattributedUs }: CpuCodePlaces, usPerUnit: number) {
   const sized = <T extends { us: number; halfWidth95: number }>({ us, halfWidth95, ...row }: T) => ({
     ...row,
     value: us / usPerUnit,

@@ -2,7 +2,7 @@
  * Finds single stalls of an event loop. A single stall does not change the p99 of the delay, but can affect many
  * measured times.
  */
-import { type FindingValue, valuesOf } from '../../protocol/result/findings.ts';
+import { type FindingValue, findingValues } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { decimals } from '../text/format.ts';
@@ -32,7 +32,7 @@ const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summar
 };
 
 /** Returns the figure that a stall in the window can explain; undefined without one. */
-export function explainedBy(result: Measured, window: LoopWindow, stallMs: number) {
+export function figureExplainedByStall(result: Measured, window: LoopWindow, stallMs: number) {
   const { what, of } = TIMES[window];
   const times = of(result);
   if (!times || stallMs <= MIN_MS) return undefined;
@@ -42,19 +42,19 @@ export function explainedBy(result: Measured, window: LoopWindow, stallMs: numbe
   if (!figure) return undefined;
   // Text such as `the connect time of 2,003 ms (max; median 4 ms)`.
   const text = `the ${what} of ${decimals(figure.ms, 0)} ms (${figure.name}; median ${decimals(times.p50, 0)} ms)`;
-  const values = valuesOf({ [`${what} (${figure.name})`]: figure.ms, [`${what} (median)`]: times.p50 }, 'ms');
+  const values = findingValues({ [`${what} (${figure.name})`]: figure.ms, [`${what} (median)`]: times.p50 }, 'ms');
   return { ms: figure.ms, text, values };
 }
 
 /** Name of a value in a finding: longest stall of an event loop, in seconds. */
-export const STANDSTILL = 'longest standstill';
+export const STANDSTILL_VALUE = 'longest standstill';
 
-export function standstill(seconds: number): FindingValue[] {
-  return valuesOf({ [STANDSTILL]: seconds }, 's');
+export function standstillValue(seconds: number): FindingValue[] {
+  return findingValues({ [STANDSTILL_VALUE]: seconds }, 's');
 }
 
 /** Stall of a worker that explains a figure. */
-export interface Stall {
+export interface WorkerStall {
   subject: string;
   window: LoopWindow;
   message: string;
@@ -62,7 +62,7 @@ export interface Stall {
 }
 
 /** Returns the longest stall of a worker in each window, if it explains a figure. */
-export function stalledWorkers(result: Measured): Stall[] {
+export function stalledWorkers(result: Measured): WorkerStall[] {
   const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
     (eventLoop?.t ?? []).map((t, index) => {
       const sinceT = eventLoop?.t[index - 1] ?? 0;
@@ -73,11 +73,15 @@ export function stalledWorkers(result: Measured): Stall[] {
   return LOOP_WINDOWS.flatMap((window) => {
     const stage = window === 'messages' ? 'hold' : window;
     const [longest] = rows.filter((row) => row.stage === stage).toSorted((a, b) => b.ms - a.ms);
-    const explained = longest && explainedBy(result, window, longest.ms);
+    const explained = longest && figureExplainedByStall(result, window, longest.ms);
     if (!longest || !explained || longest.ms > MAX_SHARE * explained.ms) return [];
     const { worker, ms, t } = longest;
     const message = `worker ${worker} stood still for ${decimals(ms, 0)} ms until ${decimals(t, 0)} s: ${explained.text}`;
-    const values = [...standstill(ms / 1000), ...valuesOf({ 'end of the standstill': t }, 's'), ...explained.values];
+    const values = [
+      ...standstillValue(ms / 1000),
+      ...findingValues({ 'end of the standstill': t }, 's'),
+      ...explained.values,
+    ];
     return [{ subject: `worker ${worker}`, window, message, values }];
   });
 }

@@ -6,7 +6,7 @@ import { sharesMachine } from './places.ts';
 type Environment = Pick<Result['environment'], 'cpuCount' | 'memoryBytes' | 'limits'>;
 
 /** Returns the number of cores. A CPU quota can be a fraction of a core. */
-export function usableCores({ cpuCount, limits }: Environment): number {
+export function environmentCores({ cpuCount, limits }: Environment): number {
   return Math.min(cpuCount, ...present(limits.cpusAllowed), ...present(limits.cpuQuotaCores));
 }
 
@@ -15,7 +15,7 @@ export function usableCores({ cpuCount, limits }: Environment): number {
  * one thread.
  */
 export function coresOfDeployment(result: Pick<Result, 'run' | 'workers' | 'workerMachines' | 'environment'>): number {
-  if (sharesMachine(result)) return usableCores(result.environment);
+  if (sharesMachine(result)) return environmentCores(result.environment);
   const ofMachines = result.workerMachines.map(({ cores }, index) => {
     const workers = result.workers.filter(({ machine }) => machine === index);
     return Math.min(
@@ -27,12 +27,12 @@ export function coresOfDeployment(result: Pick<Result, 'run' | 'workers' | 'work
 }
 
 /** Returns bytes. */
-export function usableMemory({ memoryBytes, limits }: Environment): number {
+export function environmentMemoryBytes({ memoryBytes, limits }: Environment): number {
   return Math.min(memoryBytes, ...present(limits.containerMemoryBytes));
 }
 
 /** Formats cores as `4` or `0.12`. */
-export function coreCount(cores: number): string {
+export function coreCountText(cores: number): string {
   return Number.isInteger(cores) ? integer(cores) : decimals(cores, 2);
 }
 
@@ -41,9 +41,9 @@ function present(limit: number | undefined): number[] {
 }
 
 /** Detects throttling: times in which a CPU quota stopped a container. */
-export type Throttled = NonNullable<Result['machine']>['throttled'];
+export type ThrottledByWindow = NonNullable<Result['machine']>['throttled'];
 
-type Window = keyof NonNullable<Throttled>;
+type Window = keyof NonNullable<ThrottledByWindow>;
 
 /**
  * Limit for the share of throttled periods. A stop lasts up to 100 ms, so one stop in twenty periods determines the
@@ -51,12 +51,12 @@ type Window = keyof NonNullable<Throttled>;
  */
 const MAX_SHARE = 0.05;
 
-export function throttledShare(windows: Throttled, window: Window): number {
+export function throttledShare(windows: ThrottledByWindow, window: Window): number {
   const { periods = 0, throttledPeriods = 0 } = windows?.[window] ?? {};
   return periods === 0 ? 0 : throttledPeriods / periods;
 }
 
 /** Returns whether the throttling is strong enough to distort figures. */
-export function isThrottled(windows: Throttled | undefined, window: Window): boolean {
+export function isThrottled(windows: ThrottledByWindow | undefined, window: Window): boolean {
   return throttledShare(windows ?? null, window) > MAX_SHARE;
 }

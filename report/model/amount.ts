@@ -10,12 +10,12 @@ import {
   decimals,
   exactDecimals,
   integer,
-  isRelative,
+  isShownInPercent,
   kilobytes,
   megabytes,
   milliseconds,
   percentOf,
-  sizeOf,
+  sizeText,
 } from '../text/format.ts';
 
 interface Quantity {
@@ -31,7 +31,7 @@ const QUANTITIES = {
   kilobytes: { unit: 'KB', text: kilobytes },
   megabytes: { unit: 'MB', text: megabytes },
   /** Bytes of any size, shown in B, KB, MB or GB. */
-  size: { unit: '', text: sizeOf },
+  size: { unit: '', text: sizeText },
   bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },
   milliseconds: { unit: 'ms', text: milliseconds },
   seconds: { unit: 's', text: (seconds) => decimals(seconds, seconds < 10 ? 2 : 1) },
@@ -49,7 +49,7 @@ export function amount(quantity: QuantityName, value: number | null | undefined,
 }
 
 /** Returns a share; unknown if the whole is 0. */
-export function share(part: number, whole: number): Amount {
+export function shareAmount(part: number, whole: number): Amount {
   return amount('share', whole === 0 ? null : part / whole);
 }
 
@@ -82,7 +82,7 @@ export function amountText({ quantity, value, interval, isAtLeast, why, next }: 
 }
 
 /** Returns the parts of `amountText` separately: `between 0.0 and 137.0 KB (95 %)`, and the reason. */
-export function figureAndReason(what: Amount): [figure: string, reason: string] {
+export function amountParts(what: Amount): [figure: string, reason: string] {
   if (what.value !== null || !what.interval) return [amountText(what), ''];
   const { why, next, ...bare } = what;
   return [amountText(bare), [why, next].filter(Boolean).join('; ')];
@@ -107,7 +107,7 @@ export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare:
 function margin(name: QuantityName, value: number, interval: Interval | undefined): string {
   if (!interval) return '';
   const above = interval.high95 - value;
-  if (!isRelative(value, above)) return above === 0 ? '' : ` ± ${withUnit(name, above)}`;
+  if (!isShownInPercent(value, above)) return above === 0 ? '' : ` ± ${withUnit(name, above)}`;
   const percent = (100 * above) / Math.abs(value);
   return ` ± ${percent < 0.95 ? exactDecimals(percent, 1) : integer(percent)} %`;
 }

@@ -6,33 +6,33 @@
  */
 import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
 import type { Chart } from '../charts/chart.ts';
-import { type Amount, amount, figureAndReason } from './amount.ts';
+import { type Amount, amount, amountParts } from './amount.ts';
 import type { Term } from './terms.ts';
 
-export interface Document {
+export interface ReportDocument {
   title: string;
   subtitle: string;
   /** Description of the machines of a run. */
   machine?: string;
-  answer: Answer;
-  sections: Section[];
+  answer: ReportAnswer;
+  sections: ReportSection[];
 }
 
 /** Colour of an answer: `doubt` is yellow, `plain` has no colour. */
-export type Tone = 'good' | 'doubt' | 'bad' | 'plain';
+export type AnswerTone = 'good' | 'doubt' | 'bad' | 'plain';
 
 /** Answer of the report. It is at the top of a page and at the end of terminal output. */
-export interface Answer {
-  tone: Tone;
+export interface ReportAnswer {
+  tone: AnswerTone;
   /** Title of the answer: a word or a sentence. */
   title: string;
   /** Missed thresholds, or other remarks. */
   lines: string[];
   /** Causes of failures and doubts, the most important first. */
-  causes: Cause[];
+  causes: AnswerCause[];
   /**
    * Text after the title. `because`: the first cause as the reason for the title. `beside`: the first cause as a
-   * separate sentence. `lines`: the lines above.
+   * separate sentence. `linesBlock`: the lines above.
    */
   lead: 'because' | 'beside' | 'lines';
   /** Lines with the measured figures; empty if they cannot be trusted. */
@@ -42,7 +42,7 @@ export interface Answer {
 }
 
 /** A finding that no other finding explains, with its consequences. */
-export interface Cause {
+export interface AnswerCause {
   code: string;
   message: string;
   fix: string;
@@ -64,11 +64,11 @@ interface Headline {
 }
 
 /** Separates the findings into at most four headline figures, and sentences without a figure. */
-export function splitFindings({ findings }: Answer): { headlines: Headline[]; sentences: string[] } {
+export function splitFindings({ findings }: ReportAnswer): { headlines: Headline[]; sentences: string[] } {
   const headlines = findings.flatMap(({ figure, doubts = [] }): Headline[] => {
     if (!figure) return [];
     const { name, value } = figure;
-    const [text, reason] = typeof value === 'string' ? [value, ''] : figureAndReason(value);
+    const [text, reason] = typeof value === 'string' ? [value, ''] : amountParts(value);
     const doubt = doubts.length > 0 && `in doubt: ${doubts.join(', ')}`;
     return [{ name, value, text, note: [figure.note, doubt, reason].filter(Boolean).join('; ') }];
   });
@@ -76,27 +76,27 @@ export function splitFindings({ findings }: Answer): { headlines: Headline[]; se
   return { headlines: headlines.slice(0, 4), sentences };
 }
 
-export interface Section {
+export interface ReportSection {
   id: string;
   title: string;
   /** Sentence below the title of the section. */
   lead?: string;
   /** Terms in the section that the appendix defines. */
   terms?: Term[];
-  blocks: Block[];
+  blocks: ReportBlock[];
   /** Whether the section is collapsed to its title. A terminal omits it. */
   folded?: true;
   /** Whether the section is too long for a terminal. Only pages show it. */
   appendix?: true;
 }
 
-export type Block = Table | Drawing | Lines;
+export type ReportBlock = Table | ChartBlock | LinesBlock;
 /** Cell with a comparison's answer, marked with a sign and a colour. */
 interface Marked {
   mark: 'better' | 'worse';
   text: string;
 }
-export type Cell = string | Amount | Marked;
+export type TableCell = string | Amount | Marked;
 
 export interface Table {
   kind: 'table';
@@ -104,14 +104,14 @@ export interface Table {
   /** Titles of the columns; may be empty. */
   head: string[];
   /** Cells of the rows. The first cell is the name of the row. */
-  rows: Cell[][];
+  rows: TableCell[][];
   /** Whether the units are in the head instead of the cells. */
   bare: boolean;
   /** Whether the block is collapsed to its title. */
   folded: boolean;
 }
 
-export interface Drawing {
+export interface ChartBlock {
   kind: 'chart';
   /** Chart of the block. If it is null, the text `absent` is shown. */
   chart: Chart | null;
@@ -119,7 +119,7 @@ export interface Drawing {
   folded: boolean;
 }
 
-export interface Lines {
+export interface LinesBlock {
   kind: 'lines';
   /** Style of the lines. `absent`: a text that replaces a figure that was not measured. */
   style: 'text' | 'note' | 'list' | 'absent';
@@ -127,15 +127,15 @@ export interface Lines {
 }
 
 /** Name, value, and an optional remark. */
-export type Fact = [name: string, value: Cell, note?: string];
+export type TableFact = [name: string, value: TableCell, note?: string];
 
 /** Returns a fact whose value is a count. */
-export function count(name: string, value: number | null | undefined, note?: string): Fact {
+export function countFact(name: string, value: number | null | undefined, note?: string): TableFact {
   return [name, amount('count', value), ...((note ? [note] : []) as [string?])];
 }
 
 /** Returns a table of facts. False entries are omitted. The renderers omit an empty table. */
-export function facts(title: string, all: (Fact | false | null)[], folded = false): Table {
+export function factsTable(title: string, all: (TableFact | false | null)[], folded = false): Table {
   const known = all.filter((fact) => fact !== false && fact !== null);
   const hasNotes = known.some(([, , note]) => note);
   const rows = known.map(([name, value, note = '']) => (hasNotes ? [name, value, note] : [name, value]));
@@ -143,19 +143,19 @@ export function facts(title: string, all: (Fact | false | null)[], folded = fals
 }
 
 /** Returns a table of figures with units in the head. The renderers omit an empty table. */
-export function grid(title: string, head: string[], rows: Cell[][], folded = false): Table {
+export function figuresTable(title: string, head: string[], rows: TableCell[][], folded = false): Table {
   return { kind: 'table', title, head, rows, bare: true, folded };
 }
 
-export function drawing(chart: Chart | null, absent: string, folded = false): Drawing {
+export function chartBlock(chart: Chart | null, absent: string, folded = false): ChartBlock {
   return { kind: 'chart', chart, absent, folded };
 }
 
-export function lines(style: Lines['style'], all: (string | null | false | undefined)[]): Lines {
+export function linesBlock(style: LinesBlock['style'], all: (string | null | false | undefined)[]): LinesBlock {
   return { kind: 'lines', style, lines: all.filter((line) => typeof line === 'string') };
 }
 
 /** Returns a section that only states why nothing was measured. */
-export function absentSection(id: string, title: string, reason: string): Section {
-  return { id, title, blocks: [lines('absent', [`Not measured: ${reason}.`])] };
+export function absentSection(id: string, title: string, reason: string): ReportSection {
+  return { id, title, blocks: [linesBlock('absent', [`Not measured: ${reason}.`])] };
 }

@@ -1,21 +1,21 @@
 /** Names and percentiles that several sections, charts and tables show. */
-import type { Batch } from '../../protocol/result/delivery-schema.ts';
+import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { integer } from '../text/format.ts';
 import { withUnit } from './amount.ts';
 
 /** Returns the number of the broadcast. A merged row of a long run has the first and last numbers. */
-export function batchName({ seq, broadcasts }: Pick<Batch, 'seq' | 'broadcasts'>): string {
+export function batchName({ seq, broadcasts }: Pick<BroadcastBatch, 'seq' | 'broadcasts'>): string {
   return broadcasts === 1 ? integer(seq) : `${integer(seq)}–${integer(seq + broadcasts - 1)}`;
 }
 
 export type Percentile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999';
 
 /** Minimum number of independent values for each percentile. With fewer values, the percentile equals the maximum. */
-export const VALUES_NEEDED: Record<Percentile, number> = { p50: 1, p90: 10, p95: 20, p99: 100, p999: 1000 };
+export const MIN_PERCENTILE_VALUES: Record<Percentile, number> = { p50: 1, p90: 10, p95: 20, p99: 100, p999: 1000 };
 
 /** Returns the highest known percentile, up to p99. */
-export function tailOf({ p50, p90, p95, p99 }: Summary): { ms: number; percentile: Percentile } {
+export function highestPercentile({ p50, p90, p95, p99 }: Summary): { ms: number; percentile: Percentile } {
   if (p99 !== null) return { ms: p99, percentile: 'p99' };
   if (p95 !== null) return { ms: p95, percentile: 'p95' };
   if (p90 !== null) return { ms: p90, percentile: 'p90' };
@@ -24,13 +24,13 @@ export function tailOf({ p50, p90, p95, p99 }: Summary): { ms: number; percentil
 
 /** Returns the median and the highest known percentile, such as `p50 15.2 ms, p99 41.3 ms`. */
 export function percentilesText(summary: Summary): string {
-  const { ms, percentile } = tailOf(summary);
+  const { ms, percentile } = highestPercentile(summary);
   const tail = percentile === 'p50' ? [] : [`${percentile} ${withUnit('milliseconds', ms)}`];
   return [`p50 ${withUnit('milliseconds', summary.p50)}`, ...tail].join(', ');
 }
 
 /** Removes percentiles that need more broadcasts than the run sent. Results of older versions can contain them. */
 export function supportedPercentiles(broadcasts: number, summary: Summary): Summary {
-  const kept = (name: Exclude<Percentile, 'p50'>) => (broadcasts < VALUES_NEEDED[name] ? null : summary[name]);
+  const kept = (name: Exclude<Percentile, 'p50'>) => (broadcasts < MIN_PERCENTILE_VALUES[name] ? null : summary[name]);
   return { ...summary, p90: kept('p90'), p95: kept('p95'), p99: kept('p99'), p999: kept('p999') };
 }

@@ -6,15 +6,15 @@ import type { Table } from './document.ts';
 const MAX_NUMBER = 24;
 
 /** Signs that replace colours in plain text. */
-export const SIGNS = { better: '▲', worse: '▼' };
+export const TONE_SIGNS = { better: '▲', worse: '▼' };
 
-export type Align = 'left' | 'right';
+export type ColumnAlignment = 'left' | 'right';
 
-export function textCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[][] {
+export function tableTextCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[][] {
   return rows.map((row) =>
     row.map((cell) => {
       if (typeof cell === 'string') return cell;
-      return 'mark' in cell ? `${SIGNS[cell.mark]} ${cell.text}` : cellText(cell, bare);
+      return 'mark' in cell ? `${TONE_SIGNS[cell.mark]} ${cell.text}` : cellText(cell, bare);
     }),
   );
 }
@@ -23,7 +23,7 @@ export function textCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): string[
  * Returns the alignment of columns. Columns with mostly numbers are right-aligned, except the first column with the
  * names.
  */
-export function alignments(rows: string[][]): Align[] {
+export function columnAlignments(rows: string[][]): ColumnAlignment[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));
   return Array.from({ length: columns }, (_, column) => {
     const all = rows.map((row) => row[column] ?? '').filter((text) => text !== '');

@@ -5,9 +5,9 @@ import { GridComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/com
 import { init, use } from 'echarts/core';
 import { SVGRenderer } from 'echarts/renderers';
 import type { Chart } from '../charts/chart.ts';
-import type { Block, Cell, Lines, Table } from '../model/document.ts';
-import { alignments, SIGNS, textCells } from '../model/table-text.ts';
-import { type Html, type HtmlValue, html, trusted } from './markup.ts';
+import type { LinesBlock, ReportBlock, Table, TableCell } from '../model/document.ts';
+import { columnAlignments, TONE_SIGNS, tableTextCells } from '../model/table-text.ts';
+import { type Html, type HtmlValue, html, trustedHtml } from './markup.ts';
 
 use([BarChart, LineChart, ScatterChart, GridComponent, MarkAreaComponent, MarkLineComponent, SVGRenderer]);
 
@@ -17,7 +17,7 @@ const WIDE = 1000;
 const NARROW = 350;
 
 /** Returns the chart as SVG for wide screens and for phones. */
-export function draw(chart: Chart): { wide: string; narrow: string } {
+export function chartSvg(chart: Chart): { wide: string; narrow: string } {
   return { wide: svg(chart, WIDE), narrow: svg(chart, NARROW) };
 }
 
@@ -41,13 +41,13 @@ function svg({ height, option }: Chart, width: number): string {
 }
 
 /** @param of title of the section; a table with the same title gets no second heading */
-export function blockHtml(block: Block, of = ''): HtmlValue {
+export function blockHtml(block: ReportBlock, of = ''): HtmlValue {
   switch (block.kind) {
     case 'table':
       return tableBlock(block, of);
     case 'chart': {
       const { chart, absent, folded } = block;
-      return folding(folded && chart !== null, `Chart: ${chart?.title}`, figure(chart, absent));
+      return folding(folded && chart !== null, `Chart: ${chart?.title}`, chartHtml(chart, absent));
     }
     case 'lines':
       return linesHtml(block);
@@ -55,7 +55,7 @@ export function blockHtml(block: Block, of = ''): HtmlValue {
 }
 
 /** @param chart chart, or null to show the text `absent` */
-export function figure(chart: Chart | null, absent: string): Html {
+export function chartHtml(chart: Chart | null, absent: string): Html {
   if (chart === null) return html`${absent !== '' && html`<p class="absent">${absent}</p>`}`;
   return html`<figure>
 <figcaption>${chart.title}</figcaption>
@@ -73,17 +73,18 @@ ${drawing(chart)}
 
 function drawing(chart: Chart): Html {
   const { title, readout } = chart;
-  const { wide, narrow } = draw(chart);
-  const drawn = html`<div class="chart wide" role="img" aria-label="${title}">${trusted(wide)}</div>
-<div class="chart narrow" role="img" aria-label="${title}">${trusted(narrow)}</div>`;
+  const { wide, narrow } = chartSvg(chart);
+  const drawn = html`<div class="chart wide" role="img" aria-label="${title}">${trustedHtml(wide)}</div>
+<div class="chart narrow" role="img" aria-label="${title}">${trustedHtml(narrow)}</div>`;
   if (!readout || readout.at.length === 0) return drawn;
   return html`<div class="charted" data-title="${title}" data-readout="${JSON.stringify(readout)}">${drawn}</div>`;
 }
 
-function linesHtml({ style, lines }: Lines): HtmlValue {
-  if (style === 'list') return lines.length > 0 && html`<ul>${lines.map((line) => html`<li>${coded(line)}</li>`)}</ul>`;
+function linesHtml({ style, lines }: LinesBlock): HtmlValue {
+  if (style === 'list')
+    return lines.length > 0 && html`<ul>${lines.map((line) => html`<li>${codeHtml(line)}</li>`)}</ul>`;
   const kind = style === 'text' ? '' : style;
-  return lines.map((line) => html`<p class="${kind}">${coded(line)}</p>\n`);
+  return lines.map((line) => html`<p class="${kind}">${codeHtml(line)}</p>\n`);
 }
 
 function tableBlock(table: Table, of: string): HtmlValue {
@@ -100,16 +101,16 @@ function folding(folded: boolean, title: string, content: HtmlValue): HtmlValue 
 /** Renders a table. Columns with mostly numbers are right-aligned. The title is the accessible name. */
 export function tableHtml(table: Table): Html {
   const { title, head } = table;
-  const rows = textCells(table);
-  const kinds = alignments(rows).map((align) => (align === 'right' ? 'number' : 'text'));
+  const rows = tableTextCells(table);
+  const kinds = columnAlignments(rows).map((align) => (align === 'right' ? 'number' : 'text'));
   const titles = head.map(
-    (cell, column) => html`<th scope="col" class="${kinds[column] ?? 'text'}">${coded(cell)}</th>`,
+    (cell, column) => html`<th scope="col" class="${kinds[column] ?? 'text'}">${codeHtml(cell)}</th>`,
   );
   return html`<div class="scroll" role="region" tabindex="0" aria-label="${title}"><table>
 ${titles.length > 0 && html`<thead><tr>${titles}</tr></thead>`}
 <tbody>${rows.map(
     ([name = '', ...cells], row) =>
-      html`<tr><th scope="row">${coded(name)}</th>${cells.map(
+      html`<tr><th scope="row">${codeHtml(name)}</th>${cells.map(
         (text, index) => html`<td class="${kinds[index + 1]}">${cellHtml(table.rows[row]?.[index + 1], text)}</td>`,
       )}</tr>
 `,
@@ -117,12 +118,12 @@ ${titles.length > 0 && html`<thead><tr>${titles}</tr></thead>`}
 </table></div>`;
 }
 
-function cellHtml(cell: Cell | undefined, text: string): HtmlValue {
-  if (typeof cell !== 'object' || !('mark' in cell)) return coded(text);
-  return html`<span class="${cell.mark}"><span aria-hidden="true">${SIGNS[cell.mark]} </span>${coded(cell.text)}</span>`;
+function cellHtml(cell: TableCell | undefined, text: string): HtmlValue {
+  if (typeof cell !== 'object' || !('mark' in cell)) return codeHtml(text);
+  return html`<span class="${cell.mark}"><span aria-hidden="true">${TONE_SIGNS[cell.mark]} </span>${codeHtml(cell.text)}</span>`;
 }
 
 /** Text between backticks is code. */
-export function coded(text: string): HtmlValue {
+export function codeHtml(text: string): HtmlValue {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }

@@ -1,17 +1,17 @@
 /** Renders a document as text for a terminal. */
 import { styleText } from 'node:util';
 import {
-  type Answer,
-  type Block,
-  type Cause,
-  type Document,
+  type AnswerCause,
+  type AnswerTone,
   lineText,
-  type Section,
-  type Tone,
+  type ReportAnswer,
+  type ReportBlock,
+  type ReportDocument,
+  type ReportSection,
 } from '../model/document.ts';
-import { alignments, textCells } from '../model/table-text.ts';
-import { sentence, wrap } from '../text/format.ts';
-import { factLines, fittingTable } from '../text/table.ts';
+import { columnAlignments, tableTextCells } from '../model/table-text.ts';
+import { asSentence, wrapText } from '../text/format.ts';
+import { factLines, fittingTableLines } from '../text/table.ts';
 
 interface ConsoleOptions {
   /** ANSI colours. */
@@ -25,7 +25,7 @@ type Style = Parameters<typeof styleText>[0];
 const INDENT = '  ';
 /** Maximum number of rows per table; the page has all rows. */
 const MAX_ROWS = 24;
-const COLORS: Record<Tone, Style> = { good: 'green', doubt: 'yellow', bad: 'red', plain: 'bold' };
+const COLORS: Record<AnswerTone, Style> = { good: 'green', doubt: 'yellow', bad: 'red', plain: 'bold' };
 const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as const;
 
 /**
@@ -33,58 +33,61 @@ const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as c
  * @param options `verbose` also prints all tables, above the answer
  * @returns lines without a trailing newline, and without escape codes unless `color`
  */
-export function renderRun(document: Document, options: ConsoleOptions & { verbose?: boolean; files?: string }): string {
+export function renderRunConsole(
+  document: ReportDocument,
+  options: ConsoleOptions & { verbose?: boolean; files?: string },
+): string {
   const { title, subtitle, machine } = document;
-  const [first = '', ...rest] = wrap(`${title} · ${subtitle}`, options.width, INDENT);
+  const [first = '', ...rest] = wrapText(`${title} · ${subtitle}`, options.width, INDENT);
   const [named = '', ...after] = first.split(' · ');
   return [
     [paint(options, 'bold', named), ...after].join(' · '),
     ...rest,
-    ...(machine === undefined ? [] : wrap(INDENT + machine, options.width, INDENT)),
+    ...(machine === undefined ? [] : wrapText(INDENT + machine, options.width, INDENT)),
     ...(options.verbose ? sections(document, options, MAX_ROWS) : []),
     '',
     ...answer(document.answer, options),
-    ...(options.files === undefined ? [] : wrap(options.files, options.width, INDENT)),
+    ...(options.files === undefined ? [] : wrapText(options.files, options.width, INDENT)),
   ].join('\n');
 }
 
 /**
  * Renders the answer, then all sections.
- * @returns text in the format of `renderRun`
+ * @returns text in the format of `renderRunConsole`
  */
-export function renderConsole(document: Document, options: ConsoleOptions): string {
+export function renderConsole(document: ReportDocument, options: ConsoleOptions): string {
   return [...answer(document.answer, options), ...sections(document, options, Number.POSITIVE_INFINITY)].join('\n');
 }
 
 /**
  * Renders the answer, then the sections with these ids.
- * @returns text in the format of `renderRun`
+ * @returns text in the format of `renderRunConsole`
  */
-export function renderSummary(document: Document, ids: string[], options: ConsoleOptions): string {
+export function renderConsoleSummary(document: ReportDocument, ids: string[], options: ConsoleOptions): string {
   return renderConsole({ ...document, sections: document.sections.filter(({ id }) => ids.includes(id)) }, options);
 }
 
 /**
  * Renders the answer without sections.
- * @returns text in the format of `renderRun`
+ * @returns text in the format of `renderRunConsole`
  */
-export function renderAnswer(document: Pick<Document, 'answer'>, options: ConsoleOptions): string {
+export function renderAnswer(document: Pick<ReportDocument, 'answer'>, options: ConsoleOptions): string {
   return answer(document.answer, options).join('\n');
 }
 
-function answer(document: Answer, options: ConsoleOptions): string[] {
+function answer(document: ReportAnswer, options: ConsoleOptions): string[] {
   const { tone, title, lines, causes, lead, findings, measurement } = document;
   const { width } = options;
   const styles: Style = tone === 'plain' ? 'bold' : (['bold', COLORS[tone]] as Style);
-  const wrapped = (line: string) => wrap(INDENT + line, width, `${INDENT}${INDENT}`);
+  const wrapped = (line: string) => wrapText(INDENT + line, width, `${INDENT}${INDENT}`);
   const [cause, others] = lead === 'lines' ? [undefined, causes] : [causes[0], causes.slice(1)];
   const headline = cause
     ? lead === 'because'
       ? `${title}: ${cause.message}`
-      : `${title}. ${sentence(cause.message)}`
+      : `${title}. ${asSentence(cause.message)}`
     : [title, measurement && lines.join('; ')].filter(Boolean).join(': ');
   return [
-    ...wrap(headline, width, INDENT).map((line) => paint(options, styles, line)),
+    ...wrapText(headline, width, INDENT).map((line) => paint(options, styles, line)),
     ...(cause ? causeLines(cause, wrapped) : []),
     ...(cause || !measurement ? lines : []).flatMap(wrapped),
     ...others.flatMap((other) => [...wrapped(`${other.code}: ${other.message}`), ...causeLines(other, wrapped)]),
@@ -96,12 +99,12 @@ function answer(document: Answer, options: ConsoleOptions): string[] {
 }
 
 /** Prints the fix of a cause, and the findings that the cause explains. */
-function causeLines({ code, fix, explains }: Cause, wrapped: (line: string) => string[]): string[] {
+function causeLines({ code, fix, explains }: AnswerCause, wrapped: (line: string) => string[]): string[] {
   const consequences = explains.length === 0 ? [] : wrapped(`${INDENT}explains: ${explains.join('; ')}`);
   return [...consequences, ...wrapped(`${INDENT}fix: ${fix} (${code})`)];
 }
 
-function sections(document: Document, options: ConsoleOptions, maxRows: number): string[] {
+function sections(document: ReportDocument, options: ConsoleOptions, maxRows: number): string[] {
   return document.sections
     .filter(({ appendix }) => !appendix)
     .flatMap((section) => {
@@ -111,21 +114,21 @@ function sections(document: Document, options: ConsoleOptions, maxRows: number):
 }
 
 /** Omits charts. Their values are in tables. */
-function blockLines(block: Block, section: Section, { width }: ConsoleOptions, maxRows: number): string[] {
+function blockLines(block: ReportBlock, section: ReportSection, { width }: ConsoleOptions, maxRows: number): string[] {
   if (block.kind === 'chart') return [];
   if (block.kind === 'lines') {
     const bullet = block.style === 'list' ? '- ' : '';
-    return block.lines.flatMap((line) => wrap(INDENT + bullet + line, width, INDENT + ' '.repeat(bullet.length)));
+    return block.lines.flatMap((line) => wrapText(INDENT + bullet + line, width, INDENT + ' '.repeat(bullet.length)));
   }
-  const cells = textCells(block);
+  const cells = tableTextCells(block);
   if (cells.length === 0) return [];
   const shown = cells.slice(0, maxRows);
   const rest = cells.length - shown.length;
-  const title = block.title === section.title ? [] : wrap(INDENT + block.title, width, INDENT);
+  const title = block.title === section.title ? [] : wrapText(INDENT + block.title, width, INDENT);
   const lines =
     block.head.length === 0
       ? factLines(cells, INDENT, width)
-      : fittingTable(block.head, shown, INDENT, width, alignments(cells));
+      : fittingTableLines(block.head, shown, INDENT, width, columnAlignments(cells));
   return [...title, ...lines, ...(rest > 0 && block.head.length > 0 ? [`${INDENT}… and ${rest} more rows`] : [])];
 }
 

@@ -1,6 +1,6 @@
 /** Renders the time series of the result as CSV: one row per second, for a spreadsheet or a notebook. */
 import { stringify } from 'csv-stringify/sync';
-import { harmless } from '../../protocol/base/printable.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /**
@@ -17,7 +17,7 @@ export function renderSamplesCsv({ samples }: Result): string {
   const rows = samples.map((sample) => flat(sample));
   const columns = new Set(['t', 'connections', ...rows.flatMap((row) => Object.keys(row))]);
   // Prevents spreadsheet programs from running text as a formula.
-  return harmless(
+  return escapeEachLine(
     stringify(rows, { header: true, columns: [...columns].slice(0, MAX_COLUMNS), escape_formulas: true }),
   );
 }

@@ -1,13 +1,13 @@
 /** Renders a document as one self-contained HTML file to read, print and send. */
 import { createHash } from 'node:crypto';
 import { marginText, numberText, quantityOf } from '../model/amount.ts';
-import { type Answer, type Document, type Section, splitFindings } from '../model/document.ts';
+import { type ReportAnswer, type ReportDocument, type ReportSection, splitFindings } from '../model/document.ts';
 import { TERMS, type Term } from '../model/terms.ts';
-import { sentence } from '../text/format.ts';
-import { blockHtml, coded } from './blocks.ts';
-import { type Html, type HtmlValue, html, trusted } from './markup.ts';
+import { asSentence } from '../text/format.ts';
+import { blockHtml, codeHtml } from './blocks.ts';
+import { type Html, type HtmlValue, html, trustedHtml } from './markup.ts';
 import { READOUT_SCRIPT } from './readout-script.ts';
-import { STYLE } from './style.ts';
+import { PAGE_STYLE } from './style.ts';
 
 /**
  * Script of the page. Opens a collapsed target of a link, opens all tables for printing, and shows the values of
@@ -34,7 +34,7 @@ const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');
  * Renders the page. It loads nothing from the network: style and script are inline, and a content security policy
  * forbids other sources.
  */
-export function renderHtml(document: Document): string {
+export function renderHtml(document: ReportDocument): string {
   const { title, subtitle, machine, answer, sections } = document;
   const heading = `${title} · socketio-capacity`;
   const terms = sections.flatMap((section) => section.terms ?? []);
@@ -48,7 +48,7 @@ export function renderHtml(document: Document): string {
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-${SCRIPT_HASH}'; img-src data:">
 <link rel="icon" href="data:,">
 <title>${heading}</title>
-<style>${trusted(STYLE)}</style>
+<style>${trustedHtml(PAGE_STYLE)}</style>
 </head>
 <body>
 <header>
@@ -60,14 +60,14 @@ ${shown.length > 3 && html`<nav aria-label="Sections"><ul>${shown.map(({ id, tit
 ${sectionsHtml(document)}
 ${terms.length > 0 && sectionHtml(DEFINITIONS, definitions(terms))}
 </main>
-<script>${trusted(SCRIPT)}</script>
+<script>${trustedHtml(SCRIPT)}</script>
 </body>
 </html>
 `.markup;
 }
 
 /** Renders all sections without the answer. */
-export function sectionsHtml({ sections }: Document): Html {
+export function sectionsHtml({ sections }: ReportDocument): Html {
   return html`${sections.map((section) =>
     sectionHtml(
       section,
@@ -78,25 +78,25 @@ export function sectionsHtml({ sections }: Document): Html {
 
 type Headline = ReturnType<typeof splitFindings>['headlines'][number];
 
-function answerHtml(answer: Answer): Html {
+function answerHtml(answer: ReportAnswer): Html {
   const { tone, title, lines, measurement, causes } = answer;
   const isSentence = title.length > 24;
   const { headlines, sentences } = splitFindings(answer);
   return html`<div class="answer ${tone}">
-<h2 class="${isSentence && 'sentence'}" id="answer">${coded(title)}</h2>
-${lines.map((line) => html`<p>${coded(sentence(line))}</p>`)}
+<h2 class="${isSentence && 'sentence'}" id="answer">${codeHtml(title)}</h2>
+${lines.map((line) => html`<p>${codeHtml(asSentence(line))}</p>`)}
 ${measurement && html`<p class="measurement"><strong class="${measurement.status}">${measurement.status}</strong> measurement: ${measurement.text}.</p>`}
 ${
   causes.length > 0 &&
   html`<ul class="reasons">${causes.map(
     ({ code, message, fix, explains }) =>
-      html`<li>${coded(sentence(message))} <code>${code}</code>${explains.length > 0 && html`<span class="explains">Explains: ${coded(explains.join('; '))}</span>`}<span class="fix">Fix: ${coded(fix)}</span></li>
+      html`<li>${codeHtml(asSentence(message))} <code>${code}</code>${explains.length > 0 && html`<span class="explains">Explains: ${codeHtml(explains.join('; '))}</span>`}<span class="fix">Fix: ${codeHtml(fix)}</span></li>
 `,
   )}</ul>`
 }
 </div>
 ${headlines.length > 0 && html`<dl class="headline">${headlines.map(tile)}</dl>`}
-${sentences.length > 0 && html`<ul class="findings">${sentences.map((text) => html`<li>${coded(sentence(text))}</li>`)}</ul>`}
+${sentences.length > 0 && html`<ul class="findings">${sentences.map((text) => html`<li>${codeHtml(asSentence(text))}</li>`)}</ul>`}
 `;
 }
 
@@ -106,7 +106,7 @@ function tile(headline: Headline): Html {
   const [number, unit] = numberAndRest(headline);
   return html`<div><dt>${name}</dt>
 <dd class="value">${number} ${unit !== '' && html`<span class="unit">${unit}</span>`}</dd>
-<dd class="more">${coded(note)}</dd></div>
+<dd class="more">${codeHtml(note)}</dd></div>
 `;
 }
 
@@ -123,10 +123,10 @@ function numberAndRest({ value, text }: Headline): [number: string, rest: string
   return [`${low} to ${high}`, `${quantityOf(quantity).unit} (95 %)`];
 }
 
-function sectionHtml({ id, title, lead, terms = [], folded }: Omit<Section, 'blocks'>, body: HtmlValue): Html {
+function sectionHtml({ id, title, lead, terms = [], folded }: Omit<ReportSection, 'blocks'>, body: HtmlValue): Html {
   const heading = html`<h2 id="${id}-title">${title}</h2>`;
   const more = terms.length > 0 && html` <span class="terms">${terms.map(termLink)}</span>`;
-  const content = html`${(lead || more) && html`<p class="lead">${coded(lead ?? '')}${more}</p>`}
+  const content = html`${(lead || more) && html`<p class="lead">${codeHtml(lead ?? '')}${more}</p>`}
 ${body}`;
   return html`<section id="${id}" aria-labelledby="${id}-title">
 ${folded ? html`<details class="folded"><summary>${heading}</summary>${content}</details>` : html`${heading}${content}`}
@@ -143,7 +143,7 @@ function idOf(term: Term): string {
   return `def-${term.toLowerCase().replace(/\W+/g, '-')}`;
 }
 
-const DEFINITIONS: Omit<Section, 'blocks'> = {
+const DEFINITIONS: Omit<ReportSection, 'blocks'> = {
   id: 'definitions',
   title: 'Definitions',
   folded: true,
@@ -154,7 +154,7 @@ function definitions(terms: Term[]): Html {
   const entries = [...new Set(terms)].map(
     (term) => html`<div id="${idOf(term)}">
 <dt>${term}</dt>
-<dd>${coded(TERMS[term])}</dd>
+<dd>${codeHtml(TERMS[term])}</dd>
 </div>
 `,
   );

@@ -1,9 +1,9 @@
 /** Renders a run as JUnit XML for CI servers: findings, verdict and thresholds as test cases, headline figures as properties. */
 import { create } from 'xmlbuilder2';
-import { harmless } from '../../protocol/base/printable.ts';
+import { escapeEachLine } from '../../protocol/base/printable.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { foldedFindings } from '../answer/answer.ts';
+import { findingsByCause } from '../answer/answer.ts';
 import { amountText } from '../model/amount.ts';
 
 interface Case {
@@ -15,12 +15,12 @@ interface Case {
   about?: Folded[];
 }
 
-type Folded = ReturnType<typeof foldedFindings>[number];
+type Folded = ReturnType<typeof findingsByCause>[number];
 
 /** Returns one test suite, named after the scenario. */
 export function renderJunit(result: Result): string {
   const { run } = result;
-  const folded = foldedFindings(result.findings);
+  const folded = findingsByCause(result.findings);
   // Sorts cases by the position of their first finding in the answer.
   const rankOf = ({ about = [] }: Case) => Math.min(folded.length, ...about.map((one) => folded.indexOf(one)));
   const all = [verdictCase(result, folded), ...outcomeCases(result, folded), ...informing(result, folded)];
@@ -51,7 +51,7 @@ export function renderJunit(result: Result): string {
     })),
   };
   const options = { version: '1.0', encoding: 'UTF-8', invalidCharReplacement: '' } as const;
-  return harmless(create(options, { testsuites: { testsuite: suite } }).end({ prettyPrint: true }));
+  return escapeEachLine(create(options, { testsuites: { testsuite: suite } }).end({ prettyPrint: true }));
 }
 
 /**

@@ -1,15 +1,22 @@
 /** Renders a document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
-import { type Answer, type Block, type Cause, type Document, type Section, splitFindings } from '../model/document.ts';
-import { type Align, alignments, textCells } from '../model/table-text.ts';
-import { sentence } from '../text/format.ts';
+import {
+  type AnswerCause,
+  type ReportAnswer,
+  type ReportBlock,
+  type ReportDocument,
+  type ReportSection,
+  splitFindings,
+} from '../model/document.ts';
+import { type ColumnAlignment, columnAlignments, tableTextCells } from '../model/table-text.ts';
+import { asSentence } from '../text/format.ts';
 
 /** Returns the whole document, without its charts. */
-export function renderMarkdown(document: Document): string {
+export function renderMarkdown(document: ReportDocument): string {
   return joined([...summary(document), ...document.sections.flatMap(sectionMarkdown)]);
 }
 
 /** @param sections ids of the sections in a summary */
-export function renderSummary(document: Document, sections: string[]): string {
+export function renderMarkdownSummary(document: ReportDocument, sections: string[]): string {
   const kept = document.sections.filter(({ id }) => sections.includes(id));
   return joined([...summary(document), ...kept.flatMap(sectionMarkdown)]);
 }
@@ -18,60 +25,60 @@ function joined(blocks: string[]): string {
   return `${blocks.filter((block) => block !== '').join('\n\n')}\n`;
 }
 
-function summary({ title, subtitle, machine = '', answer }: Document): string[] {
+function summary({ title, subtitle, machine = '', answer }: ReportDocument): string[] {
   return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle), escapeMarkdown(machine)];
 }
 
 /** Returns the third line of the file, which summarizes the report for a reader who stops there. */
-function firstLine({ title, lines, causes, findings, measurement, lead }: Answer): string {
+function firstLine({ title, lines, causes, findings, measurement, lead }: ReportAnswer): string {
   if (!measurement) return `**${escapeMarkdown(title)}**`;
   const cause = lead === 'lines' ? undefined : causes[0]?.message;
   const more = cause ?? (lines.length > 0 ? lines.join('; ') : (findings[0]?.text ?? ''));
-  return `**${escapeMarkdown(sentence(title))}**${more === '' ? '' : ` ${escapeMarkdown(sentence(more))}`}`;
+  return `**${escapeMarkdown(asSentence(title))}**${more === '' ? '' : ` ${escapeMarkdown(asSentence(more))}`}`;
 }
 
-function answerMarkdown(answer: Answer): string[] {
+function answerMarkdown(answer: ReportAnswer): string[] {
   const { lines, measurement, causes } = answer;
   const { headlines, sentences } = splitFindings(answer);
   const figures = headlines.map(({ name, text, note }) => [name, text, note]);
   return [
     firstLine(answer),
-    measurement ? '' : bullets(lines.map(sentence)),
+    measurement ? '' : markdownBullets(lines.map(asSentence)),
     measurement ? `Measurement: **${measurement.status}**, ${measurement.text}.` : '',
     causes.map(causeMarkdown).join('\n'),
     figures.length === 0 ? '' : markdownTable(['', 'Figure', ''], figures, ['left', 'right', 'left']),
-    bullets(sentences.map(sentence)),
+    markdownBullets(sentences.map(asSentence)),
   ];
 }
 
-function causeMarkdown({ code, message, fix, explains }: Cause): string {
+function causeMarkdown({ code, message, fix, explains }: AnswerCause): string {
   const consequences = explains.length === 0 ? '' : ` (explains: ${escapeMarkdown(explains.join('; '))})`;
   return `- **${escapeMarkdown(code)}**: ${escapeMarkdown(message)}${consequences} (fix: ${escapeMarkdown(fix)})`;
 }
 
-function sectionMarkdown({ title, lead, blocks }: Section): string[] {
+function sectionMarkdown({ title, lead, blocks }: ReportSection): string[] {
   const body = blocks.flatMap((block) => blockMarkdown(block, title));
   if (body.every((block) => block === '')) return [];
   return [`## ${escapeMarkdown(title)}`, lead === undefined ? '' : escapeMarkdown(lead), ...body];
 }
 
-function blockMarkdown(block: Block, of: string): string[] {
+function blockMarkdown(block: ReportBlock, of: string): string[] {
   if (block.kind === 'chart') return [];
   if (block.kind === 'lines') {
-    return block.style === 'list' ? [bullets(block.lines)] : block.lines.map(escapeMarkdown);
+    return block.style === 'list' ? [markdownBullets(block.lines)] : block.lines.map(escapeMarkdown);
   }
-  const rows = textCells(block);
+  const rows = tableTextCells(block);
   const [first = []] = rows;
   const head = block.head.length > 0 ? block.head : first.map(() => '');
   const title = block.title === of ? [] : [`**${escapeMarkdown(block.title)}**`];
-  return rows.length === 0 ? [] : [...title, markdownTable(head, rows, alignments(rows))];
+  return rows.length === 0 ? [] : [...title, markdownTable(head, rows, columnAlignments(rows))];
 }
 
-export function bullets(lines: string[]): string {
+export function markdownBullets(lines: string[]): string {
   return lines.map((line) => `- ${escapeMarkdown(line)}`).join('\n');
 }
 
-function markdownTable(head: string[], rows: string[][], aligns: Align[]): string {
+function markdownTable(head: string[], rows: string[][], aligns: ColumnAlignment[]): string {
   const line = (cells: string[]) => `| ${cells.map(escapeMarkdown).join(' | ')} |`;
   const rule = head.map((_, column) => (aligns[column] === 'right' ? '--:' : ':--'));
   return [line(head), `| ${rule.join(' | ')} |`, ...rows.map(line)].join('\n');

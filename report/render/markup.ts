@@ -21,7 +21,7 @@ export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Htm
 }
 
 /** @param markup trusted markup without escaping: SVG by ECharts, the page's own style and script */
-export function trusted(markup: string): Html {
+export function trustedHtml(markup: string): Html {
   return new Html(markup);
 }
 

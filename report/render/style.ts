@@ -1,5 +1,5 @@
 /** Styles of the page. Sets the colours of charts (report/charts/palette.ts) for light and dark. */
-export const STYLE = `
+export const PAGE_STYLE = `
 :root {
   color-scheme: light dark;
   --page: light-dark(#ffffff, #12151a);

@@ -2,10 +2,10 @@
 import type { SearchRun } from '../../protocol/documents/search-schema.ts';
 
 /** Fields of a run that determine the answer. */
-export type Tried = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;
+export type TriedRun = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;
 
 /** Number of runs at one level, by outcome. */
-export interface Tally {
+export interface LevelTally {
   level: number;
   held: number;
   broke: number;
@@ -13,18 +13,18 @@ export interface Tally {
 
 interface Bracket {
   /** Highest level that held below all broken levels. */
-  held: Tally | undefined;
+  held: LevelTally | undefined;
   /** Lowest level that broke. */
-  broke: Tally | undefined;
+  broke: LevelTally | undefined;
   /** Undecided level below `broke`, which needs more runs. */
-  open: Tally | undefined;
+  open: LevelTally | undefined;
 }
 
 /**
  * Decides a level. It counts as broken once two runs, and most runs, at it have failed.
  * @returns undefined if the level is undecided
  */
-export function outcomeOf({ held, broke }: Tally): 'held' | 'broke' | undefined {
+export function levelOutcome({ held, broke }: LevelTally): 'held' | 'broke' | undefined {
   if (held > broke) return 'held';
   return broke > held && broke > 1 ? 'broke' : undefined;
 }
@@ -33,7 +33,7 @@ export function outcomeOf({ held, broke }: Tally): 'held' | 'broke' | undefined 
  * Counts the runs at each level, the lowest first. Control runs repeat a level that held before. A control run that
  * broke is excluded, because the deployment had not recovered.
  */
-export function talliesOf(runs: Tried[]): Tally[] {
+export function tallyLevels(runs: TriedRun[]): LevelTally[] {
   const counted = runs.filter(
     ({ outcome, purpose }) => outcome === 'holds' || (outcome === 'breaks' && purpose !== 'control'),
   );
@@ -46,20 +46,20 @@ export function talliesOf(runs: Tried[]): Tally[] {
 }
 
 /** Finds the levels around the answer. Levels above a broken level are ignored, even if they held. */
-export function bracket(runs: Tried[]): Bracket {
-  const tallies = talliesOf(runs);
-  const broke = tallies.find((tally) => outcomeOf(tally) === 'broke');
+export function findBracket(runs: TriedRun[]): Bracket {
+  const tallies = tallyLevels(runs);
+  const broke = tallies.find((tally) => levelOutcome(tally) === 'broke');
   const below = tallies.filter(({ level }) => broke === undefined || level < broke.level);
   return {
-    held: below.findLast((tally) => outcomeOf(tally) === 'held'),
+    held: below.findLast((tally) => levelOutcome(tally) === 'held'),
     broke,
-    open: below.find((tally) => outcomeOf(tally) === undefined),
+    open: below.find((tally) => levelOutcome(tally) === undefined),
   };
 }
 
 /** Returns levels that held in their first run and broke in most later ones. */
-export function fadedLevels(runs: Tried[]): number[] {
-  const faded = talliesOf(runs).filter(({ held, broke }) => held > 0 && broke > held);
+export function fadedLevels(runs: TriedRun[]): number[] {
+  const faded = tallyLevels(runs).filter(({ held, broke }) => held > 0 && broke > held);
   const first = (level: number) => runs.find((run) => run.level === level);
   return faded.map(({ level }) => level).filter((level) => first(level)?.outcome === 'holds');
 }

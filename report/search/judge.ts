@@ -3,24 +3,24 @@
  */
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
 import { FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
-import type { Because, Blame, Outcome, SearchPlan } from '../../protocol/documents/search-schema.ts';
+import type { Blame, SearchPlan, SearchRunOutcome, SearchRunReason } from '../../protocol/documents/search-schema.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { leadingFindings } from '../answer/answer.ts';
-import { isMissed } from '../answer/outcome.ts';
-import { checkConditions, conditionText, metText, whyUnknown } from '../conditions/conditions.ts';
+import { isThresholdMissed } from '../answer/outcome.ts';
+import { checkConditions, conditionText, metConditionText, whyConditionUnknown } from '../conditions/conditions.ts';
 import { invalidatedBy } from '../figures/figures.ts';
 import { sharesMachine } from '../figures/places.ts';
 
 interface Judgement {
-  outcome: Exclude<Outcome, 'error'>;
+  outcome: Exclude<SearchRunOutcome, 'error'>;
   /** Cause of a broken or undecided level; null if the level held. */
   blame: Blame | null;
   /**
    * Findings behind the judgement, the most important first. For a level that held, these are doubts that do not affect
    * the answer.
    */
-  because: Because[];
+  because: SearchRunReason[];
 }
 
 /**
@@ -28,7 +28,7 @@ interface Judgement {
  * undecided. The conditions of `until` replace the run's expectations and thresholds, with two exceptions: an INVALID
  * run never holds, and the requested rate or number of connections must be reached unless a condition allows less.
  */
-export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
+export function judgeSearchRun(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
   const { findings, verdict } = result;
   const leading = leadingFindings(findings);
   const [first] = leading;
@@ -61,7 +61,7 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
         const { key } = one.condition;
         const counts = /^(connections|delivery)\./.test(key) && failing.length === 0;
         return {
-          text: metText(one, result),
+          text: metConditionText(one, result),
           cause: foreignInvalidation(key, result) ?? (counts ? excused[0] : undefined),
         };
       }),
@@ -87,7 +87,11 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
   const unknown = checked.filter(({ value }) => value === null);
   if (unknown.length > 0) {
     const because = unknown.map(({ condition }) => {
-      return { code: null, text: `\`${conditionText(condition)}\`: ${whyUnknown(condition, result)}`, isCause: false };
+      return {
+        code: null,
+        text: `\`${conditionText(condition)}\`: ${whyConditionUnknown(condition, result)}`,
+        isCause: false,
+      };
     });
     return { outcome: 'cannotTell', blame: 'measurement', because };
   }
@@ -97,7 +101,7 @@ export function judge(result: Result, { until, vary }: Pick<SearchPlan, 'until' 
 /** Returns the missed thresholds of `ensure` that are strict. */
 function ownThresholds({ outcome }: Result): string[] {
   const own = outcome.thresholds.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
-  return own.filter(isMissed).map(({ text }) => text);
+  return own.filter(isThresholdMissed).map(({ text }) => text);
 }
 
 /** Returns whether a finding is about something other than the deployment or the application. */
@@ -134,11 +138,11 @@ function blameOf({ about }: Finding, result: Result): Blame {
   return about === 'machine' && !sharesMachine(result) ? 'generator' : about;
 }
 
-function becauseOf({ code, message }: Finding, isCause = false): Because {
+function becauseOf({ code, message }: Finding, isCause = false): SearchRunReason {
   return { code, text: message, isCause };
 }
 
-function withConsequences(cause: Finding, all: Finding[]): Because[] {
+function withConsequences(cause: Finding, all: Finding[]): SearchRunReason[] {
   return [cause, ...all.filter(({ code }) => cause.explains.includes(code))].map((one) => becauseOf(one));
 }
 
@@ -146,7 +150,7 @@ function withConsequences(cause: Finding, all: Finding[]): Because[] {
  * Sorts the reasons of a judgement: failures that no other finding explains, then their causes, then their
  * consequences.
  */
-function explained(failing: Finding[], leading: Finding[], all: Finding[]): Because[] {
+function explained(failing: Finding[], leading: Finding[], all: Finding[]): SearchRunReason[] {
   const isOf = (effect: Finding) => (cause: Finding) => cause.explains.includes(effect.code);
   const [consequences = [], roots = []] = [true, false].map((is) =>
     failing.filter((one) => failing.some(isOf(one)) === is),

@@ -1,16 +1,16 @@
 /** The answer of a search, in one sentence. */
 
 import type {
-  Because,
-  Search,
   SearchEnd,
+  SearchedQuantity,
   SearchPlan,
+  SearchResult,
   SearchRun,
-  Varied,
+  SearchRunReason,
 } from '../../protocol/documents/search-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { counted, decimals, spaced } from '../text/format.ts';
-import { bracket, fadedLevels, type Tally } from './bracket.ts';
+import { countText, decimals, spacedWords } from '../text/format.ts';
+import { fadedLevels, findBracket, type LevelTally } from './bracket.ts';
 
 /** Run of a search, with its result if it has one. */
 export interface SearchedRun {
@@ -19,7 +19,7 @@ export interface SearchedRun {
 }
 
 /** Unit of a level, and the text after it. */
-const UNITS: Record<Varied, [unit: string, per: string]> = {
+const UNITS: Record<SearchedQuantity, [unit: string, per: string]> = {
   connections: ['connection', ''],
   rate: ['new connection', ' per second'],
   broadcastsPerSec: ['broadcast', ' per second'],
@@ -32,15 +32,15 @@ export function levelText(level: number): string {
 }
 
 /** Formats a level with its unit: `41,000 connections`. */
-export function amountText(level: number, vary: Varied): string {
+export function levelAmountText(level: number, vary: SearchedQuantity): string {
   const [unit, per] = UNITS[vary];
-  return (Number.isInteger(level) ? counted(level, unit) : `${levelText(level)} ${unit}s`) + per;
+  return (Number.isInteger(level) ? countText(level, unit) : `${levelText(level)} ${unit}s`) + per;
 }
 
 /** Returns how many runs at a level held: `8 of 10 runs`. */
-export function shareText({ held, broke }: Tally): string {
+export function heldRunsText({ held, broke }: LevelTally): string {
   const all = held + broke;
-  if (broke > 0) return `${held} of ${counted(all, 'run')}`;
+  if (broke > 0) return `${held} of ${countText(all, 'run')}`;
   return all === 1 ? 'its only run' : `all ${all} runs`;
 }
 
@@ -48,14 +48,14 @@ export function shareText({ held, broke }: Tally): string {
  * @param end null while the search is running
  * @param limit limit that ended the search before a run
  */
-export function answerOf(
+export function searchAnswerOf(
   plan: SearchPlan,
   runs: SearchedRun[],
   end: SearchEnd | null,
-  limit: Search['limit'],
-): Search['answer'] {
+  limit: SearchResult['limit'],
+): SearchResult['answer'] {
   const tried = runs.map(({ run }) => run);
-  const { held, broke } = bracket(tried);
+  const { held, broke } = findBracket(tried);
   const faded = tried.at(-1)?.purpose === 'control' ? 0 : fadedLevels(tried).length;
   // Run that reached a limit of the generator, its machine or the measurement, or the first run at the broken level.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
@@ -82,11 +82,11 @@ export function answerOf(
 }
 
 interface Facts {
-  held: Tally | undefined;
+  held: LevelTally | undefined;
   at: SearchedRun | undefined;
-  evidence: Because[];
+  evidence: SearchRunReason[];
   end: SearchEnd | null;
-  limit: Search['limit'];
+  limit: SearchResult['limit'];
   /** Number of levels that held first and broke later. It is 0 if the deployment does not recover from breaks. */
   faded: number;
   last: SearchedRun | undefined;
@@ -94,7 +94,7 @@ interface Facts {
   hosts: number;
 }
 
-function hostsOf(runs: SearchedRun[], held: Tally | undefined): number {
+function hostsOf(runs: SearchedRun[], held: LevelTally | undefined): number {
   const run = runs.findLast((one) => one.run.level === held?.level && one.run.outcome === 'holds');
   return Math.max(1, run?.result?.generators.length ?? 1);
 }
@@ -103,7 +103,7 @@ function hostsOf(runs: SearchedRun[], held: Tally | undefined): number {
  * Returns how many generator hosts would reach a level; empty if the level does not depend on the hosts.
  * @param each level that one host reaches
  */
-function enoughHosts(level: number | null | undefined, each: number, vary: Varied): string {
+function enoughHosts(level: number | null | undefined, each: number, vary: SearchedQuantity): string {
   if (!level || each <= 0 || (vary !== 'connections' && vary !== 'rate')) return '';
   return `; ${Math.ceil(level / each)} such hosts would reach ${levelText(level)}`;
 }
@@ -113,7 +113,9 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
   const { held, at, evidence, end, limit, faded, last, hosts } = facts;
   const broken = at?.run.because[0]?.text ?? '';
   const holds =
-    held === undefined ? undefined : `This deployment held ${amountText(held.level, vary)} in ${shareText(held)}`;
+    held === undefined
+      ? undefined
+      : `This deployment held ${levelAmountText(held.level, vary)} in ${heldRunsText(held)}`;
   const atLeast = holds ?? 'No level held';
   const perhapsMore = holds
     ? `${holds}, and perhaps holds more`
@@ -124,17 +126,17 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
     case 'found':
       return `${holds}; at ${level}, ${broken}${because}.`;
     case 'none':
-      return `This deployment did not even hold ${at && amountText(at.run.level, vary)}, the lowest level of the search: ${broken}${because}.`;
+      return `This deployment did not even hold ${at && levelAmountText(at.run.level, vary)}, the lowest level of the search: ${broken}${because}.`;
     case 'recovery':
       return faded > 0
-        ? `${atLeast}, and ${counted(faded, 'level')} that had held broke later: it holds less the longer it runs. Restart it, and search again.`
+        ? `${atLeast}, and ${countText(faded, 'level')} that had held broke later: it holds less the longer it runs. Restart it, and search again.`
         : `${holds}, but not again after a higher level had broken, however long it rested: restart it, and search again.`;
     case 'highest':
       return to === null
         ? `${holds}, and the phases of this scenario are too short for a higher rate.`
         : `${holds}, the highest level that was asked for; nothing broke.`;
     case 'doctor':
-      return `${perhapsMore}: the machine allows no higher level (${spaced(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections${limit?.name.startsWith('generator') ? enoughHosts(to, limit.max, vary) : ''}).`;
+      return `${perhapsMore}: the machine allows no higher level (${spacedWords(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections${limit?.name.startsWith('generator') ? enoughHosts(to, limit.max, vary) : ''}).`;
     case 'generator':
       return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${broken})${enoughHosts(to ?? at?.run.level, (held?.level ?? 0) / hosts, vary)}.`;
     case 'machine':

@@ -1,13 +1,21 @@
 /** Report of a search: the answer, its reasons, the number of machines for a number of users, and all runs. */
-import type { Search, SearchPlan, SearchRun, Sizing } from '../../protocol/documents/search-schema.ts';
+import type { MachineSizing, SearchPlan, SearchResult, SearchRun } from '../../protocol/documents/search-schema.ts';
 import { conditionText } from '../conditions/conditions.ts';
 import { amount } from '../model/amount.ts';
-import { type Cell, type Document, grid, lines, type Section, type Table, type Tone } from '../model/document.ts';
-import { counted, decimals, durationText, integer } from '../text/format.ts';
-import { talliesOf } from './bracket.ts';
-import { amountText, levelText, shareText } from './search-answer.ts';
+import {
+  type AnswerTone,
+  figuresTable,
+  linesBlock,
+  type ReportDocument,
+  type ReportSection,
+  type Table,
+  type TableCell,
+} from '../model/document.ts';
+import { countText, decimals, durationText, integer } from '../text/format.ts';
+import { tallyLevels } from './bracket.ts';
+import { heldRunsText, levelAmountText, levelText } from './search-answer.ts';
 
-export const OUTCOMES: Record<SearchRun['outcome'], string> = {
+export const SEARCH_OUTCOME_WORDS: Record<SearchRun['outcome'], string> = {
   holds: 'held',
   breaks: 'broke',
   cannotTell: 'cannot tell',
@@ -23,11 +31,11 @@ const PURPOSES: Record<SearchRun['purpose'], string> = {
 const DECIDES = { held: 'what was held', memory: 'memory', cpu: 'the CPU of idle connections' };
 const WALLS = { held: 'Held', memory: 'Memory', cpu: 'CPU of idle connections' };
 
-export function searchDocument(search: Search): Document {
+export function searchDocument(search: SearchResult): ReportDocument {
   const { answer, plan, limit, sizing } = search;
   return {
     title: 'Search for the maximum',
-    subtitle: questionOf(plan),
+    subtitle: searchQuestionText(plan),
     answer: {
       tone: toneOf(search),
       title: answer.sentence,
@@ -43,7 +51,7 @@ export function searchDocument(search: Search): Document {
             {
               id: 'machines',
               title: 'Machines of this kind',
-              blocks: [...sizingTables(sizing), lines('note', [sizingNote(sizing, plan.headroom)])],
+              blocks: [...sizingTables(sizing), linesBlock('note', [sizingTableNote(sizing, plan.headroom)])],
             },
           ]
         : []),
@@ -58,7 +66,7 @@ export function searchDocument(search: Search): Document {
 }
 
 /** Returns the question of a search: `scenarios/1k.yml: connections from 1,000 until …`. */
-export function questionOf({ scenario, vary, until, from, to }: SearchPlan): string {
+export function searchQuestionText({ scenario, vary, until, from, to }: SearchPlan): string {
   const rules =
     until.length === 0
       ? 'the run fails, or the deployment makes its figures unusable'
@@ -68,9 +76,9 @@ export function questionOf({ scenario, vary, until, from, to }: SearchPlan): str
 }
 
 /** Describes the certainty of the answer and lists contradicting runs; empty if there is no answer. */
-function certaintyOf({ plan, runs, answer: { held, broke, end } }: Search): string[] {
+function certaintyOf({ plan, runs, answer: { held, broke, end } }: SearchResult): string[] {
   if (held === null) return [];
-  const tallies = talliesOf(runs);
+  const tallies = tallyLevels(runs);
   const limit = tallies.find(({ level }) => end === 'found' && level === broke);
   const others = tallies.filter(
     (tally) => tally !== limit && (tally.level > held ? tally.held > 0 : tally.level < held && tally.broke > 0),
@@ -79,35 +87,35 @@ function certaintyOf({ plan, runs, answer: { held, broke, end } }: Search): stri
   return [
     ...(limit
       ? [
-          `The limit is between ${levelText(held)} and ${levelText(limit.level)}, ${decimals((100 * (limit.level - held)) / held, 1)} % higher, which broke in ${limit.broke} of ${counted(limit.held + limit.broke, 'run')}.`,
+          `The limit is between ${levelText(held)} and ${levelText(limit.level)}, ${decimals((100 * (limit.level - held)) / held, 1)} % higher, which broke in ${limit.broke} of ${countText(limit.held + limit.broke, 'run')}.`,
         ]
       : []),
     ...others.map((tally) => {
       const why = tally.level > held ? ', but this level or a lower one broke: it is not the answer' : '';
-      return `${amountText(tally.level, plan.vary)} held in ${shareText(tally)}${why}.`;
+      return `${levelAmountText(tally.level, plan.vary)} held in ${heldRunsText(tally)}${why}.`;
     }),
     ...(failed.length > 0
       ? [
-          `After a break, a level that had held broke in ${counted(failed.length, 'run')}: the deployment needs longer than ${durationText(plan.restSeconds)} to recover.`,
+          `After a break, a level that had held broke in ${countText(failed.length, 'run')}: the deployment needs longer than ${durationText(plan.restSeconds)} to recover.`,
         ]
       : []),
   ];
 }
 
 /** The answer is certain only if the deployment's own limit ended the search. */
-function toneOf({ answer: { end } }: Search): Tone {
+function toneOf({ answer: { end } }: SearchResult): AnswerTone {
   if (end === 'found' || end === 'highest') return 'good';
   return end === 'none' ? 'bad' : 'doubt';
 }
 
-function evidence({ answer: { evidence: found, broke } }: Search): Section[] {
+function evidence({ answer: { evidence: found, broke } }: SearchResult): ReportSection[] {
   if (found.length === 0 || broke === null) return [];
   return [
     {
       id: 'evidence',
       title: `What the run at ${levelText(broke)} shows`,
       blocks: [
-        lines(
+        linesBlock(
           'list',
           found.map(({ text }) => text),
         ),
@@ -117,9 +125,9 @@ function evidence({ answer: { evidence: found, broke } }: Search): Section[] {
 }
 
 /** Returns a table of machines for a number of users, and a table of the limits of one machine. */
-export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, walls: Table] {
+export function sizingTables({ rows, atMost, walls }: MachineSizing): [users: Table, walls: Table] {
   return [
-    grid(
+    figuresTable(
       'Machines for a number of users',
       ['Users', 'Machines', 'Users on each', 'Memory of each, MB', 'Cores of each, idle', 'All connect again in'],
       rows.map(({ users, machines, memoryBytes, idleCores, reconnectSeconds }) => [
@@ -131,7 +139,7 @@ export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, wa
         reconnectSeconds === null ? '–' : durationText(reconnectSeconds),
       ]),
     ),
-    grid(
+    figuresTable(
       'Limits of one machine',
       ['Limit of one machine', 'Connections', 'From'],
       walls.map(({ name, max, assumption }) => [WALLS[name], max === null ? 'unknown' : integer(max), assumption]),
@@ -140,20 +148,20 @@ export function sizingTables({ rows, atMost, walls }: Sizing): [users: Table, wa
 }
 
 /** Explains the columns of the table of machines. */
-export function sizingNote({ perMachine, decides }: Sizing, headroom: number): string {
+export function sizingTableNote({ perMachine, decides }: MachineSizing, headroom: number): string {
   const percent = decimals(100 * headroom, 0);
   return `One machine takes ${integer(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. The cost of an adapter or a proxy between several machines is not included.`;
 }
 
 function runsTable(runs: SearchRun[]): Table {
-  return grid(
+  return figuresTable(
     'Runs',
     ['Run', 'Level', 'Why', 'Outcome', 'Verdict', 'Seconds', 'What happened'],
-    runs.map(({ number, level, purpose, outcome, status, seconds, because }): Cell[] => [
+    runs.map(({ number, level, purpose, outcome, status, seconds, because }): TableCell[] => [
       String(number),
       levelText(level),
       PURPOSES[purpose],
-      OUTCOMES[outcome],
+      SEARCH_OUTCOME_WORDS[outcome],
       status ?? '–',
       integer(Math.round(seconds)),
       because.map(({ text }) => text).join('; '),

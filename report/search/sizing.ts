@@ -3,12 +3,12 @@
  * connections. A machine never gets more connections than were held in a run.
  */
 
-import type { Sizing, Wall } from '../../protocol/documents/search-schema.ts';
+import type { MachineSizing, SizingLimit } from '../../protocol/documents/search-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { deploymentCpu, idleCostOf, type Known } from '../figures/idle-cpu.ts';
-import { isConclusive } from '../figures/per-connection.ts';
+import { cpuPerIdleConnection, deploymentCpuFigures, type KnownOrReason } from '../figures/idle-cpu.ts';
+import { isConclusiveCost } from '../figures/per-connection.ts';
 import { sharesMachine } from '../figures/places.ts';
-import { coreCount, usableCores, usableMemory } from '../figures/usable-resources.ts';
+import { coreCountText, environmentCores, environmentMemoryBytes } from '../figures/usable-resources.ts';
 import { sum } from '../statistics/statistics.ts';
 import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
 
@@ -20,14 +20,14 @@ const USERS = [10_000, 50_000, 100_000, 1_000_000];
  * @param broke whether a higher level broke, so the held connections are the deployment's limit
  * @param headroom share of each limit that stays free
  */
-export function sizingOf(result: Result, broke: boolean, headroom: number): Sizing | null {
+export function computeSizing(result: Result, broke: boolean, headroom: number): MachineSizing | null {
   const held = result.connections.held ?? result.connections.peak;
   const memory = memoryOf(result);
   const cpu = cpuOf(result);
-  const cores = usableCores(result.environment);
-  const memoryBytes = usableMemory(result.environment);
+  const cores = environmentCores(result.environment);
+  const memoryBytes = environmentMemoryBytes(result.environment);
   const usable = 1 - headroom;
-  const walls: (Wall & { usable: number | null })[] = [
+  const walls: (SizingLimit & { usable: number | null })[] = [
     {
       name: 'held',
       max: held,
@@ -47,7 +47,7 @@ export function sizingOf(result: Result, broke: boolean, headroom: number): Sizi
           name: 'cpu',
           max: Math.floor(cores / cpu.idleCores),
           usable: Math.floor((cores * usable) / cpu.idleCores),
-          assumption: `Idle connections take ${atLeast(cpu)}${decimals(cpu.idleCores * 1000, 3)} cores per 1,000 with a ping every ${decimals(cpu.pingIntervalMs / 1000, 0)} s${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${coreCount(cores)} cores`,
+          assumption: `Idle connections take ${atLeast(cpu)}${decimals(cpu.idleCores * 1000, 3)} cores per 1,000 with a ping every ${decimals(cpu.pingIntervalMs / 1000, 0)} s${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${coreCountText(cores)} cores`,
         }
       : { name: 'cpu', max: null, usable: null, assumption: cpu.why },
   ];
@@ -87,14 +87,14 @@ function connectionsIn(bytes: number, { base, each }: { base: number; each: numb
 }
 
 /** Returns memory per connection in service, and the deployment's memory without connections. */
-function memoryOf(result: Result): Known<{ each: number; kept: number; base: number; isAtLeast: boolean }> {
+function memoryOf(result: Result): KnownOrReason<{ each: number; kept: number; base: number; isAtLeast: boolean }> {
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
   if (!sharesMachine(result)) {
     return { known: false, why: 'The deployment runs elsewhere, so the memory of its machine is unknown' };
   }
   const cost = memory.perConnection;
-  if (!cost || !isConclusive(cost) || cost.inService === null || cost.inService <= 0) {
+  if (!cost || !isConclusiveCost(cost) || cost.inService === null || cost.inService <= 0) {
     return { known: false, why: 'The run could not tell the memory per connection' };
   }
   const atZero: Record<string, number> = memory.plateaus.find(({ connections }) => connections === 0) ?? {};
@@ -106,13 +106,13 @@ function memoryOf(result: Result): Known<{ each: number; kept: number; base: num
 /** Returns the cores for one idle connection, and the CPU seconds for a thousand connects. */
 function cpuOf(
   result: Result,
-): Known<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null; isAtLeast: boolean }> {
+): KnownOrReason<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null; isAtLeast: boolean }> {
   if (!sharesMachine(result)) {
     return { known: false, why: 'The deployment runs elsewhere, so the CPU of its machine is unknown' };
   }
-  const idle = idleCostOf(result);
+  const idle = cpuPerIdleConnection(result);
   if (!idle.known) return { known: false, why: `The CPU of idle connections is unknown: ${idle.why}` };
-  const connects = deploymentCpu(result).flatMap((layer) => layer.rampSecondsPerThousandConnects ?? []);
+  const connects = deploymentCpuFigures(result).flatMap((layer) => layer.rampSecondsPerThousandConnects ?? []);
   return {
     known: true,
     idleCores: idle.cores,

@@ -1,16 +1,16 @@
 /** Section on the deployment's limits, and on the connections that fit into a memory budget. */
 import type { Result } from '../../protocol/result/result.ts';
 import { whyNoBudget } from '../figures/capacity.ts';
-import { idleCostOf } from '../figures/idle-cpu.ts';
-import { limitName, limitsOf } from '../figures/limits.ts';
+import { cpuPerIdleConnection } from '../figures/idle-cpu.ts';
+import { capacityLimitsOf, limitName } from '../figures/limits.ts';
 import { amount } from '../model/amount.ts';
-import { absentSection, type Cell, facts, lines, type Section } from '../model/document.ts';
+import { absentSection, factsTable, linesBlock, type ReportSection, type TableCell } from '../model/document.ts';
 import { integer } from '../text/format.ts';
 
 const TITLE = 'Limits';
 
 /** Returns null for an INVALID run, and if no limit is known. */
-export function capacity(result: Result): Section | null {
+export function capacitySection(result: Result): ReportSection | null {
   if (result.verdict.status === 'INVALID') return null;
   if (result.absent.memory !== undefined) return absentSection('capacity', TITLE, result.absent.memory);
   const rows = limitRows(result);
@@ -22,23 +22,23 @@ export function capacity(result: Result): Section | null {
     lead: 'How many connections the known limits would allow. The CPU of connecting and broadcasting, and the time to the last copy are not among them.',
     terms: ['Limits'],
     folded: true,
-    blocks: [facts('Limits, the next one first', rows), lines('text', [budget])],
+    blocks: [factsTable('Limits, the next one first', rows), linesBlock('text', [budget])],
   };
 }
 
-function limitRows(result: Result): [string, Cell, string][] {
+function limitRows(result: Result): [string, TableCell, string][] {
   const { pings, unknown } = result.capacity;
-  const noPings = noPingLimit(result);
+  const noPings = whyNoPingLimit(result);
   const missing = [...unknown, ...(noPings === null ? [] : [{ name: 'pings', why: noPings }])];
   return [
-    ...limitsOf(result).map(({ name, max }): [string, Cell, string] => [
+    ...capacityLimitsOf(result).map(({ name, max }): [string, TableCell, string] => [
       capitalized(limitName(name)),
       amount('count', max),
       name === 'pings' && pings
         ? `with a ping every ${integer(pings.intervalMs / 1000)} s; 95 %: ${integer(pings.low95)} to ${integer(pings.high95)}`
         : '',
     ]),
-    ...missing.map(({ name, why }): [string, Cell, string] => [
+    ...missing.map(({ name, why }): [string, TableCell, string] => [
       capitalized(limitName(name)),
       amount('count', null),
       `unknown: ${why}`,
@@ -64,10 +64,10 @@ function budgetText(result: Result): string | null {
 }
 
 /** Returns why the limit by pings is unknown. Null if it is known, or if the run had no idle connections. */
-export function noPingLimit(result: Result): string | null {
+export function whyNoPingLimit(result: Result): string | null {
   const held = result.stages.some(({ name }) => name === 'hold');
   if (!held || result.messages || result.absent.cpu !== undefined) return null;
-  const cost = idleCostOf(result);
+  const cost = cpuPerIdleConnection(result);
   return cost.known ? null : cost.why;
 }
 

@@ -1,12 +1,19 @@
 /** Section on held connections, connect times and failures. */
 import type { Result } from '../../protocol/result/result.ts';
-import { connectionsOverTime, connectTimeOverTime } from '../charts/over-time-chart.ts';
+import { connectionsOverTimeChart, connectTimeOverTimeChart } from '../charts/over-time-chart.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { count, drawing, type Fact, facts, type Section, type Table } from '../model/document.ts';
-import { breakdown, integer, total } from '../text/format.ts';
-import { NO_SAMPLES, summaries } from './section-parts.ts';
+import {
+  chartBlock,
+  countFact,
+  factsTable,
+  type ReportSection,
+  type Table,
+  type TableFact,
+} from '../model/document.ts';
+import { countsBreakdown, integer, totalOfCounts } from '../text/format.ts';
+import { NO_SAMPLES, summariesTable } from './section-parts.ts';
 
-export function connections(result: Result): Section {
+export function connectionsSection(result: Result): ReportSection {
   const { http, otherUsers, functions } = result;
   const { failures, failureExamples, disconnects, compression } = result.connections;
   return {
@@ -23,16 +30,16 @@ export function connections(result: Result): Section {
       ...(compression?.asked ? ['Compression' as const] : []),
     ],
     blocks: [
-      drawing(connectionsOverTime(result), NO_SAMPLES),
+      chartBlock(connectionsOverTimeChart(result), NO_SAMPLES),
       causes('Failures of virtual users by cause', failures, failureExamples),
       causes('Disconnects by cause', disconnects),
       causes('Responses to HTTP requests by status', http?.responses ?? {}),
       causes('HTTP requests without a response by error', http?.failures ?? {}),
       causes('Failures of virtual users of other engines by error', otherUsers?.failures ?? {}),
-      drawing(connectTimeOverTime(result), '', true),
+      chartBlock(connectTimeOverTimeChart(result), '', true),
       counts(result),
       causes('Counters of functions', functions?.counters ?? {}),
-      summaries(
+      summariesTable(
         'Connect time and its stages',
         [['Connect time', result.connections.connectMs], ...Object.entries(result.connections.stagesMs)],
         true,
@@ -44,36 +51,36 @@ export function connections(result: Result): Section {
 /** Returns a table of causes, the most frequent first. */
 function causes(title: string, counts: Record<string, number>, examples: Record<string, string> = {}): Table {
   const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
-  return facts(
+  return factsTable(
     title,
-    rows.map(([cause, of]) => count(cause, of, examples[cause] && `first: ${examples[cause]}`)),
+    rows.map(([cause, of]) => countFact(cause, of, examples[cause] && `first: ${examples[cause]}`)),
   );
 }
 
 function counts({ connections: made }: Result): Table {
   const { compression, tlsHandshakes } = made;
-  return facts(
+  return factsTable(
     'Connections in numbers',
     [
-      count('Target', made.target),
-      count('Asked for', made.asked),
-      count('Never opened', total(made.notOpened), breakdown(made.notOpened)),
-      count('Opened', made.opened),
-      count('Lost', total(made.lost), breakdown(made.lost)),
-      made.closed !== null && made.closed > 0 && count('Closed by their virtual users', made.closed),
+      countFact('Target', made.target),
+      countFact('Asked for', made.asked),
+      countFact('Never opened', totalOfCounts(made.notOpened), countsBreakdown(made.notOpened)),
+      countFact('Opened', made.opened),
+      countFact('Lost', totalOfCounts(made.lost), countsBreakdown(made.lost)),
+      made.closed !== null && made.closed > 0 && countFact('Closed by their virtual users', made.closed),
       ...byTransport(made),
-      compression?.asked === true && count('Compressed', compression.granted),
-      count('Held', made.held),
-      count('Peak', made.peak),
-      made.skipped > 0 && count('Skipped', made.skipped, 'arrivals beyond maxVusers'),
-      count('Retries', made.retries),
-      count('Disconnects', total(made.disconnects)),
+      compression?.asked === true && countFact('Compressed', compression.granted),
+      countFact('Held', made.held),
+      countFact('Peak', made.peak),
+      made.skipped > 0 && countFact('Skipped', made.skipped, 'arrivals beyond maxVusers'),
+      countFact('Retries', made.retries),
+      countFact('Disconnects', totalOfCounts(made.disconnects)),
       ...reconnectionFacts(made),
       ['Rate, configured', amount('perSecond', made.configuredRatePerSec)],
       ['Rate, achieved', amount('perSecond', made.achievedRatePerSec)],
       ['Ramps, in total', amount('seconds', made.rampSeconds)],
-      tlsHandshakes && count('TLS handshakes, full', tlsHandshakes.full),
-      tlsHandshakes && count('TLS handshakes, resumed', tlsHandshakes.resumed),
+      tlsHandshakes && countFact('TLS handshakes, full', tlsHandshakes.full),
+      tlsHandshakes && countFact('TLS handshakes, resumed', tlsHandshakes.resumed),
     ],
     true,
   );
@@ -82,29 +89,29 @@ function counts({ connections: made }: Result): Table {
 /**
  * Returns the connections by transport. Omitted if all were WebSockets from the start. Older results lack the total.
  */
-function byTransport({ transports }: Result['connections']): Fact[] {
+function byTransport({ transports }: Result['connections']): TableFact[] {
   if (!transports) return [];
   const { websocket, upgraded, polling, upgradeFailures } = transports;
-  if (upgraded + polling + total(upgradeFailures) === 0) return [];
+  if (upgraded + polling + totalOfCounts(upgradeFailures) === 0) return [];
   return [
-    count('Began with WebSocket', websocket),
-    count('Upgraded from polling', upgraded),
-    count('Stayed on polling', polling),
-    count('Failed upgrades', total(upgradeFailures), breakdown(upgradeFailures)),
+    countFact('Began with WebSocket', websocket),
+    countFact('Upgraded from polling', upgraded),
+    countFact('Stayed on polling', polling),
+    countFact('Failed upgrades', totalOfCounts(upgradeFailures), countsBreakdown(upgradeFailures)),
   ];
 }
 
 /** Returns the rows on dropped connections. */
-function reconnectionFacts({ reconnection }: Result['connections']): Fact[] {
+function reconnectionFacts({ reconnection }: Result['connections']): TableFact[] {
   if (!reconnection?.dropped) return [];
   const { awayMs, returned, recovered } = reconnection;
   const longest = awayMs ? `median; longest ${withUnit('milliseconds', awayMs.max)}` : '';
   return [
-    count('Dropped', reconnection.dropped),
-    count('Returned', returned, `${integer(recovered)} of them with a restored session`),
+    countFact('Dropped', reconnection.dropped),
+    countFact('Returned', returned, `${integer(recovered)} of them with a restored session`),
     ['Returned after', amount('milliseconds', awayMs?.p50), longest],
-    count('Gave up', reconnection.gaveUp),
-    count('Closed while away', reconnection.left),
-    count('Still disconnected at the end', reconnection.away),
+    countFact('Gave up', reconnection.gaveUp),
+    countFact('Closed while away', reconnection.left),
+    countFact('Still disconnected at the end', reconnection.away),
   ];
 }

@@ -2,17 +2,17 @@
 import { MIN_BROADCAST_PARTS } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuColumns } from '../answer/cpu-line.ts';
-import { cpuOverTime } from '../charts/over-time-chart.ts';
-import { inOrder, layerTitle } from '../figures/layers.ts';
-import { placesOf } from '../figures/places.ts';
+import { cpuOverTimeChart } from '../charts/over-time-chart.ts';
+import { layersInTableOrder, layerTitle } from '../figures/layers.ts';
+import { codePlacesOf } from '../figures/places.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { drawing, grid, lines, type Section } from '../model/document.ts';
-import { placesBlocks } from './places-blocks.ts';
+import { chartBlock, figuresTable, linesBlock, type ReportSection } from '../model/document.ts';
+import { codePlacesBlocks } from './places-blocks.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
-export function cpu(result: Result): Section {
+export function cpuSection(result: Result): ReportSection {
   const { absent } = result;
-  const layers = inOrder(result, Object.keys(result.cpu));
+  const layers = layersInTableOrder(result, Object.keys(result.cpu));
   const columns = cpuColumns(result);
   const rows = layers.map((layer) => {
     const cost = result.cpu[layer] as Result['cpu'][string];
@@ -30,10 +30,10 @@ export function cpu(result: Result): Section {
     lead: '100 % is one core.',
     terms: ['CPU cost', 'Layers'],
     blocks: [
-      lines('absent', [absent.cpu !== undefined && `The server’s CPU was not measured: ${absent.cpu}.`]),
-      drawing(cpuOverTime(result), NO_SAMPLES),
-      grid('CPU cost by layer', ['Layer', ...columns.map(([title]) => title)], rows, true),
-      lines('note', [whyNoInterval(result)]),
+      linesBlock('absent', [absent.cpu !== undefined && `The server’s CPU was not measured: ${absent.cpu}.`]),
+      chartBlock(cpuOverTimeChart(result), NO_SAMPLES),
+      figuresTable('CPU cost by layer', ['Layer', ...columns.map(([title]) => title)], rows, true),
+      linesBlock('note', [whyNoInterval(result)]),
       ...places(result),
     ],
   };
@@ -47,8 +47,8 @@ function places({ memory, cpuByPlace }: Result) {
     connect &&
     ` The processes were idle ${withUnit('share', 1 - connect.busyShare)} of the time in which connections were made.`;
   return [
-    ...placesOf({ memory: { ...memory, places: undefined }, cpuByPlace }).flatMap(placesBlocks),
-    lines('note', [
+    ...codePlacesOf({ memory: { ...memory, places: undefined }, cpuByPlace }).flatMap(codePlacesBlocks),
+    linesBlock('note', [
       (connect || copy) &&
         `By V8’s CPU profiler, with connections of the run after the load had left, so that it is in no other figure. “Together” is what the kernel counts without the profiler’s thread; “other threads” also collect garbage.${idle ?? ''} \`connects.cpuprofile\` and \`copies.cpuprofile\` have the call trees.`,
       absent !== undefined && `CPU by place not measured${connect ? ' per copy' : ''}: ${absent}.`,

@@ -1,18 +1,26 @@
 /** Section on lost and duplicate copies. */
-import type { Batch } from '../../protocol/result/delivery-schema.ts';
+import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { hasBroadcasts, NO_DELIVERY } from '../answer/line.ts';
 import { hasClosedReceivers } from '../figures/held.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { absentSection, count, type Fact, facts, grid, lines, type Section } from '../model/document.ts';
+import {
+  absentSection,
+  countFact,
+  factsTable,
+  figuresTable,
+  linesBlock,
+  type ReportSection,
+  type TableFact,
+} from '../model/document.ts';
 import { batchName } from '../model/names.ts';
 import { integer, percentOf } from '../text/format.ts';
-import { known } from './section-parts.ts';
+import { knownFact } from './section-parts.ts';
 
 type Delivery = NonNullable<Result['delivery']>;
 
 /** Returns null for runs without broadcasts. */
-export function delivery(result: Result): Section | null {
+export function deliverySection(result: Result): ReportSection | null {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return null;
   if (found === null) {
@@ -25,46 +33,46 @@ export function delivery(result: Result): Section | null {
     lead: 'Whether every member of the room received every broadcast, by the generator’s own ledger.',
     terms: ['Expected copies', 'Ledger', 'Delivered'],
     blocks: [
-      lines('text', [found.expected === 0 && 'Not measured: no copy was expected.', sourceNote(found)]),
-      facts('Copies of all broadcasts', counts(found), isWhole),
+      linesBlock('text', [found.expected === 0 && 'Not measured: no copy was expected.', sourceNote(found)]),
+      factsTable('Copies of all broadcasts', counts(found), isWhole),
       imperfectBroadcasts(found.batches),
       redisFacts(result),
     ],
   };
 }
 
-function counts(found: Delivery): (Fact | false)[] {
+function counts(found: Delivery): (TableFact | false)[] {
   const { payloadBytes, binary, received, expected, rooms } = found;
   const where = rooms
     ? `, to ${rooms.reached} of ${rooms.count} rooms ${rooms.order === 'turn' ? 'in turn' : 'at random'}`
     : '';
   // Rows for rare kinds of copies. They are omitted if they are zero.
   const others = [
-    count('Missed', found.missed, 'sent while their receivers were disconnected'),
-    count('Sent again', found.resent, 'received with the restored session'),
-    count('Not a member', found.notMember, 'received by connections that never asked to join'),
-    count('Early', found.early, 'received before the send'),
-    count('Wrong size', found.wrongSize, 'the payload’s length changed on the way'),
-    count('Wrong content', found.wrongContent, 'the payload changed on the way'),
-    count(
+    countFact('Missed', found.missed, 'sent while their receivers were disconnected'),
+    countFact('Sent again', found.resent, 'received with the restored session'),
+    countFact('Not a member', found.notMember, 'received by connections that never asked to join'),
+    countFact('Early', found.early, 'received before the send'),
+    countFact('Wrong size', found.wrongSize, 'the payload’s length changed on the way'),
+    countFact('Wrong content', found.wrongContent, 'the payload changed on the way'),
+    countFact(
       'Unreadable',
       found.unreadable,
       found.source === 'contract' ? 'without a readable seq, time and worker' : 'without an id',
     ),
-    count('Outside', found.outside, 'ids from outside the measured window'),
-    count('Never ordered', found.unknownBroadcast, 'broadcasts that the run did not send'),
+    countFact('Outside', found.outside, 'ids from outside the measured window'),
+    countFact('Never ordered', found.unknownBroadcast, 'broadcasts that the run did not send'),
   ];
   return [
-    count('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
-    count('Copies expected', expected),
-    count('Received', received, percentOf(received, expected)),
+    countFact('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
+    countFact('Copies expected', expected),
+    countFact('Received', received, percentOf(received, expected)),
     hasClosedReceivers(found) && ['Including closed connections', amount('share', found.coverageOfTarget)],
-    count('Lost while connected', found.lostConnected),
-    count('Lost while disconnected', found.lostDisconnected),
-    count('Duplicates', found.duplicates, 'copies after a connection’s first'),
-    found.reordered !== null && count('Reordered', found.reordered, 'received after a later broadcast'),
-    count('Unexpected', found.unexpected, 'join not acknowledged before the send'),
-    count('Late', found.late, 'received after the ledger was closed'),
+    countFact('Lost while connected', found.lostConnected),
+    countFact('Lost while disconnected', found.lostDisconnected),
+    countFact('Duplicates', found.duplicates, 'copies after a connection’s first'),
+    found.reordered !== null && countFact('Reordered', found.reordered, 'received after a later broadcast'),
+    countFact('Unexpected', found.unexpected, 'join not acknowledged before the send'),
+    countFact('Late', found.late, 'received after the ledger was closed'),
     ...others.filter(([, value]) => typeof value === 'object' && 'quantity' in value && value.value),
     ['Payload received', amount('megabytes', received * payloadBytes)],
   ];
@@ -78,8 +86,8 @@ function sourceNote({ source, event, publisher }: Delivery): string | null {
 }
 
 /** Lists broadcasts that some member did not receive exactly once. */
-function imperfectBroadcasts(batches: Batch[]) {
-  const columns: [title: string, keyof Batch][] = [
+function imperfectBroadcasts(batches: BroadcastBatch[]) {
+  const columns: [title: string, keyof BroadcastBatch][] = [
     ['Expected', 'expected'],
     ['Received', 'received'],
     ['Lost, connected', 'lostConnected'],
@@ -92,10 +100,15 @@ function imperfectBroadcasts(batches: Batch[]) {
   const rows = batches
     .filter((batch) => !isPerfect(batch))
     .map((batch) => [batchName(batch), ...columns.map(([, key]) => amount('count', batch[key] as number | null))]);
-  return grid('Broadcasts that were not perfect', ['Broadcast', ...columns.map(([title]) => title)], rows, true);
+  return figuresTable(
+    'Broadcasts that were not perfect',
+    ['Broadcast', ...columns.map(([title]) => title)],
+    rows,
+    true,
+  );
 }
 
-function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: Batch): boolean {
+function isPerfect({ serverMembers, expected, received, duplicates, reordered, unexpected }: BroadcastBatch): boolean {
   const agreed = serverMembers === null || serverMembers === expected;
   return expected > 0 && received === expected && duplicates + (reordered ?? 0) + unexpected === 0 && agreed;
 }
@@ -103,16 +116,16 @@ function isPerfect({ serverMembers, expected, received, duplicates, reordered, u
 /** Lists the load that broadcasts cause on the adapter's Redis. */
 function redisFacts({ redis }: Result) {
   const { nodes, usedMemoryBeforeBytes: before = null, localOnly } = redis ?? {};
-  return facts(
+  return factsTable(
     'Redis',
     [
-      known('Sent', 'bytes', redis?.outBytesPerCopy, 'per copy'),
-      known('CPU', 'microseconds', redis?.cpuMicrosecondsPerCopy, 'per copy'),
-      known('Memory', 'size', redis?.usedMemoryBytes, before === null ? '' : `before: ${withUnit('size', before)}`),
-      known('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
+      knownFact('Sent', 'bytes', redis?.outBytesPerCopy, 'per copy'),
+      knownFact('CPU', 'microseconds', redis?.cpuMicrosecondsPerCopy, 'per copy'),
+      knownFact('Memory', 'size', redis?.usedMemoryBytes, before === null ? '' : `before: ${withUnit('size', before)}`),
+      knownFact('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
       // A sharded channel belongs to one Redis node, so a single room loads only that node.
-      known('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
-      known('Without receivers', 'count', localOnly || null, 'broadcasts without members on other workers'),
+      knownFact('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
+      knownFact('Without receivers', 'count', localOnly || null, 'broadcasts without members on other workers'),
     ],
     true,
   );

@@ -1,11 +1,11 @@
 /** Section on the environment and all settings, to repeat the measurement. */
 import type { Result } from '../../protocol/result/result.ts';
-import { ownServer } from '../figures/places.ts';
+import { ownServerName } from '../figures/places.ts';
 import { embeddedName, serverName, serverProperties, settingLines } from '../figures/setting-lines.ts';
-import { coreCount } from '../figures/usable-resources.ts';
-import { facts, grid, lines, type Section } from '../model/document.ts';
+import { coreCountText } from '../figures/usable-resources.ts';
+import { factsTable, figuresTable, linesBlock, type ReportSection } from '../model/document.ts';
 
-export function environment(result: Result): Section {
+export function environmentSection(result: Result): ReportSection {
   const { run, environment: found } = result;
   const { versions, limits, sysctls, settings, configHash, gitCommit } = found;
   return {
@@ -15,40 +15,40 @@ export function environment(result: Result): Section {
     folded: true,
     appendix: true,
     blocks: [
-      facts('Run', [
+      factsTable('Run', [
         ['Id', run.id],
         ['Scenario', run.scenario],
         ['Command', `npx artillery run ${run.file ?? `scenarios/${run.scenario}.yml`}`],
         ['Target', run.target],
-        ['Profile', profileOf(run)],
+        ['Profile', profileText(run)],
         ['Engine', run.engine],
         ['Started', run.startedAt],
         ['Ended', run.endedAt],
         ['Git commit', gitCommit ?? 'unknown'],
         ['Settings, SHA-256', configHash],
       ]),
-      facts('Limits and kernel settings', [
-        ...Object.entries(limits).map(([name, value]): [string, string] => [name, coreCount(value)]),
+      factsTable('Limits and kernel settings', [
+        ...Object.entries(limits).map(([name, value]): [string, string] => [name, coreCountText(value)]),
         ...Object.entries(sysctls),
       ]),
-      facts('Versions', Object.entries(versions)),
-      facts('Server', [
+      factsTable('Versions', Object.entries(versions)),
+      factsTable('Server', [
         ['Which', serverName(result) ?? 'unknown: its workers do not describe it'],
         ...serverProperties(result),
       ]),
-      facts('Settings', settingLines(settings)),
+      factsTable('Settings', settingLines(settings)),
     ],
   };
 }
 
 /** Returns, for example, `nginx, PM2 and Redis`. */
-export function profileOf(run: Result['run']): string {
-  if (run.profile === 'remote') return ownServer(run);
+export function profileText(run: Result['run']): string {
+  if (run.profile === 'remote') return ownServerName(run);
   return embeddedName({ run }) ?? 'nginx, PM2 and Redis';
 }
 
 /** Section on the measured processes. */
-export function processes(result: Result): Section | null {
+export function processesSection(result: Result): ReportSection | null {
   const { processes: found } = result;
   if (found === null || found.measured.length + found.notCounted.length === 0) return null;
   const { port, unseen, measured, omitted, notCounted } = found;
@@ -69,9 +69,9 @@ export function processes(result: Result): Section | null {
     lead: 'The processes of this machine whose memory and CPU are in the figures of the deployment.',
     folded: true,
     blocks: [
-      grid('Counted', head, counted),
-      grid('Not counted', ['Process', 'Command', 'Listens on', 'Why'], others),
-      lines('note', [
+      figuresTable('Counted', head, counted),
+      figuresTable('Not counted', ['Process', 'Command', 'Listens on', 'Why'], others),
+      linesBlock('note', [
         unseen !== null && port !== null && `Listeners on port ${port} could not be seen: ${unseen}.`,
         omitted > 0 && `${omitted} further processes are counted, too.`,
       ]),

@@ -1,16 +1,23 @@
-import type { Fault } from '../../protocol/result/fault-schema.ts';
+import type { FaultResult } from '../../protocol/result/fault-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { faultHeadline } from '../answer/fault-line.ts';
-import { connectionsBack } from '../charts/over-time-chart.ts';
+import { reconnectChart } from '../charts/over-time-chart.ts';
 import { layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { count, drawing, type Fact, facts, lines, type Section } from '../model/document.ts';
-import { breakdown, counted, decimals, integer, percentOf, total } from '../text/format.ts';
+import {
+  chartBlock,
+  countFact,
+  factsTable,
+  linesBlock,
+  type ReportSection,
+  type TableFact,
+} from '../model/document.ts';
+import { countsBreakdown, countText, decimals, integer, percentOf, totalOfCounts } from '../text/format.ts';
 
 const NOTABLE_MS = 100;
 
 /** Returns null for runs without a planned fault. */
-export function fault(result: Result): Section | null {
+export function faultSection(result: Result): ReportSection | null {
   const { fault: found } = result;
   if (!found) return null;
   return {
@@ -19,34 +26,45 @@ export function fault(result: Result): Section | null {
     lead: `${faultHeadline(found)}.`,
     terms: ['Planned fault'],
     blocks: [
-      drawing(connectionsBack(result), 'No connection dropped.'),
-      facts('What the fault cost', rows(result, found)),
-      lines('note', notes(result, found)),
+      chartBlock(reconnectChart(result), 'No connection dropped.'),
+      factsTable('What the fault cost', rows(result, found)),
+      linesBlock('note', notes(result, found)),
     ],
   };
 }
 
-function rows(result: Result, fault: Fault): (Fact | false)[] {
+function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
   const { connections, stayed, dropped, back, backMs, drops, recovered, returns, broadcasts } = fault;
-  const after = (name: string, ms: number | null): Fact => [name, amount('seconds', ms === null ? null : ms / 1000)];
+  const after = (name: string, ms: number | null): TableFact => [
+    name,
+    amount('seconds', ms === null ? null : ms / 1000),
+  ];
   const more = drops > dropped ? `${integer(drops)} times, some more than once` : '';
   return [
-    count('Connections at the fault', connections),
-    count('Stayed', stayed, percentOf(stayed, connections)),
-    count('Dropped', dropped, [percentOf(dropped, connections), more].filter(Boolean).join('; ')),
+    countFact('Connections at the fault', connections),
+    countFact('Stayed', stayed, percentOf(stayed, connections)),
+    countFact('Dropped', dropped, [percentOf(dropped, connections), more].filter(Boolean).join('; ')),
     ...(dropped === 0
       ? []
       : [
-          count('Back', back, `${integer(recovered)} of ${counted(returns, 'return')} had their session restored`),
-          count('Not back', total(fault.notBack), breakdown(fault.notBack)),
+          countFact(
+            'Back',
+            back,
+            `${integer(recovered)} of ${countText(returns, 'return')} had their session restored`,
+          ),
+          countFact('Not back', totalOfCounts(fault.notBack), countsBreakdown(fault.notBack)),
           after('Half of the dropped connections back after', backMs.p50),
           after('99 % back after', backMs.p99),
           after('All back after', backMs.all),
-          count('Peak attempts', fault.peakAttemptsPerSec, `per second; returns: ${integer(fault.peakReturnsPerSec)}`),
-          count('Failed attempts', total(fault.failedAttempts), breakdown(fault.failedAttempts)),
+          countFact(
+            'Peak attempts',
+            fault.peakAttemptsPerSec,
+            `per second; returns: ${integer(fault.peakReturnsPerSec)}`,
+          ),
+          countFact('Failed attempts', totalOfCounts(fault.failedAttempts), countsBreakdown(fault.failedAttempts)),
         ]),
     // Layers in the table. The chart of CPU over time shows the other layers.
-    ...['worker', 'nginx', WHOLE_MACHINE].map((layer): Fact | false => {
+    ...['worker', 'nginx', WHOLE_MACHINE].map((layer): TableFact | false => {
       const percent = fault.peakCpuPercent[layer];
       const of = layer === WHOLE_MACHINE ? 'of all cores' : 'of one core';
       return percent !== undefined && [`CPU peak, ${layerTitle(result, layer)}`, amount('percent', percent), of];
@@ -71,17 +89,17 @@ function broadcastRows({
   lost,
   absent,
   missed,
-}: NonNullable<Fault['broadcasts']>): Fact[] {
+}: NonNullable<FaultResult['broadcasts']>): TableFact[] {
   const why = `${integer(absent)} while away, ${integer(lost)} while connected or just before the end`;
   return [
-    count('Broadcasts meanwhile', sent, unsentText(notSent, unknown)),
-    count('Copies due', due, resent > 0 ? `${integer(resent)} sent again to restored sessions` : ''),
-    count('Copies missed', missed, due > 0 ? `${percentOf(missed, due)}: ${why}` : ''),
+    countFact('Broadcasts meanwhile', sent, unsentText(notSent, unknown)),
+    countFact('Copies due', due, resent > 0 ? `${integer(resent)} sent again to restored sessions` : ''),
+    countFact('Copies missed', missed, due > 0 ? `${percentOf(missed, due)}: ${why}` : ''),
   ];
 }
 
 /** Describes the planned fault, the reconnects of clients, and the distribution of connections afterwards. */
-function notes({ environment }: Result, fault: Fault): string[] {
+function notes({ environment }: Result, fault: FaultResult): string[] {
   const { replaced, tookMs, overMs, backoff, perWorker } = fault;
   const took = tookMs !== null && tookMs >= NOTABLE_MS ? ` That alone took ${seconds(tookMs)}.` : '';
   const over = overMs === null ? '' : ` After ${seconds(overMs)} the fault was over.`;
@@ -98,7 +116,7 @@ function notes({ environment }: Result, fault: Fault): string[] {
     (one) => `${one} ${integer(perWorker.before[one] ?? 0)} → ${integer(perWorker.after[one] ?? 0)}`,
   );
   // A connection with a restored session does not join again, so its worker is unknown.
-  const isKnown = total(perWorker.after) > 0 || fault.stayed + fault.back === 0;
+  const isKnown = totalOfCounts(perWorker.after) > 0 || fault.stayed + fault.back === 0;
   return [
     `Planned: it replaced ${what}.${took}${over}`,
     `Clients wait ${seconds(backoff.delayMs)} before their first attempt, then twice as long each time, at most ${seconds(backoff.maxDelayMs)}; ${jitter}.${sessions}`,

@@ -4,11 +4,11 @@ import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
 import { supportedLatency } from '../answer/latency-line.ts';
 import { hasBroadcasts } from '../answer/line.ts';
-import { broadcastTimes, oneWayPercentiles } from '../charts/latency-chart.ts';
+import { broadcastTimesChart, oneWayLatencyChart } from '../charts/latency-chart.ts';
 import { numberText, withUnit } from '../model/amount.ts';
-import { absentSection, drawing, lines, type Section } from '../model/document.ts';
-import { counted, integer } from '../text/format.ts';
-import { summaries } from './section-parts.ts';
+import { absentSection, chartBlock, linesBlock, type ReportSection } from '../model/document.ts';
+import { countText, integer } from '../text/format.ts';
+import { summariesTable } from './section-parts.ts';
 
 type Latency = Result['latency'];
 
@@ -22,7 +22,7 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
 };
 
 /** Returns null for runs without broadcasts. */
-export function latency(result: Result): Section | null {
+export function latencySection(result: Result): ReportSection | null {
   if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
   const times = supportedLatency(result);
@@ -34,8 +34,8 @@ export function latency(result: Result): Section | null {
     lead: 'How long copies took from the intended send until they arrived, and how long until the last one arrived.',
     terms: ['Latency of a copy', 'Last receiver', 'Send delay', 'Reference receiver', 'Round trip ÷ 2'],
     blocks: [
-      drawing(oneWayPercentiles(result), NO_BROADCAST),
-      summaries(
+      chartBlock(oneWayLatencyChart(result), NO_BROADCAST),
+      summariesTable(
         'Latency of all broadcasts',
         [
           ['Every copy', times.oneWayMs],
@@ -50,9 +50,9 @@ export function latency(result: Result): Section | null {
         ],
         true,
       ),
-      lines('note', notes(result, times)),
-      ...(delivery && delivery.batches.length > 0 ? [drawing(broadcastTimes(result), NO_BROADCAST)] : []),
-      lines('note', [absent.roundTrip !== undefined && `The round trip was not measured: ${absent.roundTrip}.`]),
+      linesBlock('note', notes(result, times)),
+      ...(delivery && delivery.batches.length > 0 ? [chartBlock(broadcastTimesChart(result), NO_BROADCAST)] : []),
+      linesBlock('note', [absent.roundTrip !== undefined && `The round trip was not measured: ${absent.roundTrip}.`]),
     ],
   };
 }
@@ -73,7 +73,7 @@ function notes({ delivery }: Result, times: Latency) {
   const broadcasts = delivery?.broadcasts ?? completionMs.count;
   return [
     FROM_NOTES[from],
-    ranges.length > 0 && `95 % intervals over ${counted(completionMs.count, 'broadcast')}: ${ranges.join(', ')}.`,
+    ranges.length > 0 && `95 % intervals over ${countText(completionMs.count, 'broadcast')}: ${ranges.join(', ')}.`,
     oneWayMs.p999 === null &&
       `–: too few broadcasts for this percentile (${integer(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`,
     slowFirst &&
@@ -89,7 +89,7 @@ function clockNotes(clocks: Latency['clocks']): string[] {
   const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
   const ms = (us: number) => withUnit('milliseconds', us / 1000);
   return [
-    `${integer(apart.length)} of ${counted(clocks.length, 'worker')} use a different clock from the generator’s; the offset is removed, with an error of ± ${ms(worst.uncertaintyUs)} (${worst.worker}).`,
+    `${integer(apart.length)} of ${countText(clocks.length, 'worker')} use a different clock from the generator’s; the offset is removed, with an error of ± ${ms(worst.uncertaintyUs)} (${worst.worker}).`,
     ...apart.flatMap(({ worker, jumpUs }) =>
       jumpUs > 0 ? [`The clock of ${worker} jumped by up to ${ms(jumpUs)}.`] : [],
     ),

@@ -1,28 +1,42 @@
 /** Section on memory per connection. */
-import { INSPECTED } from '../../protocol/documents/server-runtimes.ts';
-import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
+import { INSPECTION_METHODS } from '../../protocol/documents/server-runtimes.ts';
+import type { MemoryPerConnection, MemorySlope } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { costAmount } from '../answer/cost.ts';
-import { memoryByConnections } from '../charts/memory-chart.ts';
-import { memoryOverTime } from '../charts/over-time-chart.ts';
-import { asCounted, familyOf, inOrder, isNothing, layerTitle, slopeLayers } from '../figures/layers.ts';
-import { isConclusive } from '../figures/per-connection.ts';
-import { placesOf } from '../figures/places.ts';
+import { memoryByConnectionsChart } from '../charts/memory-chart.ts';
+import { memoryOverTimeChart } from '../charts/over-time-chart.ts';
+import {
+  headlineLayerOf,
+  isAlwaysZero,
+  layerFamily,
+  layersInTableOrder,
+  layerTitle,
+  slopeLayers,
+} from '../figures/layers.ts';
+import { isConclusiveCost } from '../figures/per-connection.ts';
+import { codePlacesOf } from '../figures/places.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { absentSection, type Cell, drawing, grid, lines, type Section } from '../model/document.ts';
-import { DOUBT_TEXTS, whyNot } from '../statistics/straightness.ts';
+import {
+  absentSection,
+  chartBlock,
+  figuresTable,
+  linesBlock,
+  type ReportSection,
+  type TableCell,
+} from '../model/document.ts';
+import { DOUBT_TEXTS, whySlopeNotQuoted } from '../statistics/straightness.ts';
 import { integer } from '../text/format.ts';
-import { placesBlocks } from './places-blocks.ts';
+import { codePlacesBlocks } from './places-blocks.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
-export function memory(result: Result): Section {
+export function memorySection(result: Result): ReportSection {
   const { memory: found, absent, verdict } = result;
   const cost = absent.memory === undefined ? found.perConnection : null;
   if (absent.memory !== undefined) return absentSection('memory', 'Memory', absent.memory);
   const trusted = verdict.status !== 'INVALID';
   const unread = titlesBy(result, Object.keys(found.absent), found.absent);
   const by = found.inspector
-    ? ` by ${INSPECTED[found.inspector.runtime].by}, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
+    ? ` by ${INSPECTION_METHODS[found.inspector.runtime].by}, which stopped a process for ${withUnit('milliseconds', found.inspector.longestPauseMs)} at most`
     : '';
   const read = found.collected
     ? `Read at rest in every plateau, after a garbage collection${by}.`
@@ -33,15 +47,18 @@ export function memory(result: Result): Section {
     lead: `${read} The cost of a connection is what one more adds.`,
     terms: ['Memory per connection', 'At rest', 'In service', 'Layers', 'Residual'],
     blocks: [
-      drawing(memoryByConnections(result), 'Not measured: requires readings at two or more numbers of connections.'),
+      chartBlock(
+        memoryByConnectionsChart(result),
+        'Not measured: requires readings at two or more numbers of connections.',
+      ),
       ...(trusted
         ? [...(cost ? headlineTables(result, cost) : []), ...byLayer(result, cost)]
-        : [lines('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
+        : [linesBlock('absent', ['No cost of a connection, because this measurement cannot be trusted.'])]),
       ...places(result),
       plateaus(result),
-      lines('note', [outsideLayersText(found)]),
-      drawing(memoryOverTime(result), NO_SAMPLES, true),
-      lines(
+      linesBlock('note', [outsideLayersText(found)]),
+      chartBlock(memoryOverTimeChart(result), NO_SAMPLES, true),
+      linesBlock(
         'note',
         unread.map(([reason, titles]) => `Not measured: ${titles} (${reason}).`),
       ),
@@ -50,15 +67,15 @@ export function memory(result: Result): Section {
 }
 
 function places({ memory: found }: Result) {
-  const all = placesOf({ memory: found });
+  const all = codePlacesOf({ memory: found });
   if (all.length === 0) return [];
   const window = found.places?.leftBehind
     ? 'the end of the first wave to that of the last'
     : 'before the first connection to the full target';
   return [
-    ...all.flatMap(placesBlocks),
+    ...all.flatMap(codePlacesBlocks),
     savingsTable(found.places?.savings),
-    lines('note', [
+    linesBlock('note', [
       `By V8’s sampling heap profiler, from ${window}; it raises the CPU of connecting by about a quarter. \`connections.heapprofile\` has the call tree, for Chrome’s DevTools and speedscope.`,
     ]),
   ];
@@ -71,10 +88,10 @@ const SAVINGS = {
 };
 
 function savingsTable(savings: NonNullable<Result['memory']['places']>['savings'] = []) {
-  return grid(
+  return figuresTable(
     'Documented savings',
     ['Change', 'KB per connection', 'See'],
-    savings.map(({ name, bytes, url }): Cell[] => [SAVINGS[name], amount('kilobytes', bytes), url]),
+    savings.map(({ name, bytes, url }): TableCell[] => [SAVINGS[name], amount('kilobytes', bytes), url]),
   );
 }
 
@@ -91,13 +108,13 @@ function outsideLayersText({ balance, perConnection }: Result['memory']): string
 }
 
 /** Returns tables of the parts whose sum is the headline. */
-function headlineTables(result: Result, cost: PerConnection) {
+function headlineTables(result: Result, cost: MemoryPerConnection) {
   const { run, memory } = result;
   const { collected, inspector } = memory;
   const { parts, without, unread } = cost;
-  const isKnown = isConclusive(cost);
+  const isKnown = isConclusiveCost(cost);
   const needed = (bytes: number | null) => amount('kilobytes', isKnown ? bytes : null);
-  const rows: Cell[][] = parts.map((part) => [
+  const rows: TableCell[][] = parts.map((part) => [
     part.title,
     isKnown ? amount('kilobytes', part.bytes) : slopeOf({ ...part, slope: part.bytes }),
     needed(part.inService),
@@ -105,7 +122,7 @@ function headlineTables(result: Result, cost: PerConnection) {
   const unknown = [
     ...without.map(({ title, doubt }) => `${title} unknown: ${DOUBT_TEXTS[doubt]}`),
     ...unread.map((title) => `${title} could not be read`),
-  ].map((text): Cell[] => [text, '–', '–']);
+  ].map((text): TableCell[] => [text, '–', '–']);
   const head = ['KB per connection', collected ? 'Kept' : 'As read', 'In service'];
   const together = ['together', costAmount(cost, result), needed(cost.inService)];
   const sockets = run.profile === 'full' ? 'three of the four' : 'one of the two';
@@ -114,10 +131,10 @@ function headlineTables(result: Result, cost: PerConnection) {
   const runtime = inspector?.runtime ?? 'v8';
   const hasKernel = parts.some(({ title }) => title === 'kernel');
   return [
-    grid('What a connection costs this deployment', head, [...rows, ...unknown, together]),
-    lines('note', [
+    figuresTable('What a connection costs this deployment', head, [...rows, ...unknown, together]),
+    linesBlock('note', [
       workers &&
-        `The workers’ part is what ${INSPECTED[runtime].counted}${native ? `, and ${withUnit('kilobytes', native)} of native memory beyond it` : ''}. ${runtime === 'v8' ? 'Its interval also covers native memory. Pages (PSS) rise by less while connections fill room that the warm-up has left' : 'RSS also has garbage'}.`,
+        `The workers’ part is what ${INSPECTION_METHODS[runtime].counted}${native ? `, and ${withUnit('kilobytes', native)} of native memory beyond it` : ''}. ${runtime === 'v8' ? 'Its interval also covers native memory. Pages (PSS) rise by less while connections fill room that the warm-up has left' : 'RSS also has garbage'}.`,
       hasKernel &&
         `The kernel’s part has ${sockets} sockets of a connection: the other one is the generator’s, on the same machine.`,
     ]),
@@ -128,14 +145,14 @@ function headlineTables(result: Result, cost: PerConnection) {
  * Returns the table of layers. The rows of proxy and kernel contain the parts of the headline. The kernel's row
  * therefore has only the deployment's share.
  */
-function byLayer(result: Result, cost: PerConnection | null) {
+function byLayer(result: Result, cost: MemoryPerConnection | null) {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
   const head = ['KB per connection', collected ? 'At rest' : 'As read', 'In service', 'Residual, MB'];
   const ofGenerator = result.memory.layers.flatMap(({ id, belongsTo }) => (belongsTo === 'generator' ? id : []));
   const layers = slopeLayers(result).filter((id) => !ofGenerator.includes(id));
   const rows = withoutDuplicateLayers(result, layers).map((layer) => {
     const part = cost?.parts.find((one) => one.title !== 'workers' && one.layer === layer);
-    const read = perConnectionBytes[layer] as Slope;
+    const read = perConnectionBytes[layer] as MemorySlope;
     const slope = part ? { ...read, ...part, slope: part.bytes } : read;
     const inUse = inService?.perConnectionBytes[layer];
     const needed = part ? part.inService : inUse?.doubt === undefined ? inUse?.slope : null;
@@ -147,26 +164,26 @@ function byLayer(result: Result, cost: PerConnection | null) {
     ];
   });
   const doubts = layers.flatMap((layer) => {
-    const { doubt } = perConnectionBytes[layer] as Slope;
+    const { doubt } = perConnectionBytes[layer] as MemorySlope;
     return doubt === undefined ? [] : [`${layerTitle(result, layer)}: ${DOUBT_TEXTS[doubt]}.`];
   });
   return [
-    grid('Memory per connection of each layer', head, rows, true),
-    lines('note', [...doubts, ...workerSources(result)]),
+    figuresTable('Memory per connection of each layer', head, rows, true),
+    linesBlock('note', [...doubts, ...workerSources(result)]),
   ];
 }
 
 /** Omits RSS if there is PSS, unless the headline uses RSS. result.json has both. */
 function withoutDuplicateLayers(result: Result, ids: string[]): string[] {
   const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
-  return pages.map((id) => asCounted(result, id));
+  return pages.map((id) => headlineLayerOf(result, id));
 }
 
 /** Returns the slope with its interval. A wide interval replaces the slope. */
-function slopeOf(line: Omit<Slope, 'naive' | 'r2'>): Cell {
+function slopeOf(line: Omit<MemorySlope, 'naive' | 'r2'>): TableCell {
   const { slope, low95, high95 } = line;
   if (low95 === null || high95 === null) return amount('kilobytes', slope);
-  if (whyNot(line) === undefined) return amount('kilobytes', slope, { low95, high95 });
+  if (whySlopeNotQuoted(line) === undefined) return amount('kilobytes', slope, { low95, high95 });
   return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
 }
 
@@ -179,18 +196,20 @@ function titlesBy(result: Result, layers: string[], texts: Record<string, string
 /** Lists the sources of the workers' figures, if the workers do not report them themselves. */
 function workerSources(result: Result): string[] {
   const { collected, sources } = result.memory;
-  const own = inOrder(result, Object.keys(sources)).filter((layer) => !collected && familyOf(layer) === 'worker');
+  const own = layersInTableOrder(result, Object.keys(sources)).filter(
+    (layer) => !collected && layerFamily(layer) === 'worker',
+  );
   return titlesBy(result, own, sources).map(([source, titles]) => `Source of ${titles}: ${source}.`);
 }
 
 function plateaus(result: Result) {
   const { plateaus: found } = result.memory;
   const keys = new Set(found.flatMap((plateau) => Object.keys(plateau)));
-  const read = [...keys].filter((key) => key !== 'connections' && !isNothing(result.memory, key));
-  const rows = inOrder(result, withoutDuplicateLayers(result, read)).map((layer) => [
+  const read = [...keys].filter((key) => key !== 'connections' && !isAlwaysZero(result.memory, key));
+  const rows = layersInTableOrder(result, withoutDuplicateLayers(result, read)).map((layer) => [
     layerTitle(result, layer),
     ...found.map((plateau) => amount('megabytes', plateau[layer])),
   ]);
   const head = ['Connections, MB', ...found.map(({ connections }) => integer(connections))];
-  return grid('Memory at each plateau', head, rows, true);
+  return figuresTable('Memory at each plateau', head, rows, true);
 }

@@ -1,14 +1,22 @@
 /** Section on messages that clients send repeatedly. */
-import type { Messages } from '../../protocol/result/messages-schema.ts';
+import type { MessagesResult } from '../../protocol/result/messages-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { acknowledgementPercentiles } from '../charts/latency-chart.ts';
+import { acknowledgementChart } from '../charts/latency-chart.ts';
 import { amount, withUnit } from '../model/amount.ts';
-import { count, drawing, type Fact, facts, grid, lines, type Section } from '../model/document.ts';
-import { counted, integer, percentOf } from '../text/format.ts';
-import { summaries } from './section-parts.ts';
+import {
+  chartBlock,
+  countFact,
+  factsTable,
+  figuresTable,
+  linesBlock,
+  type ReportSection,
+  type TableFact,
+} from '../model/document.ts';
+import { countText, integer, percentOf } from '../text/format.ts';
+import { summariesTable } from './section-parts.ts';
 
 /** Returns null for runs without such messages. */
-export function messages(result: Result): Section | null {
+export function messagesSection(result: Result): ReportSection | null {
   const { messages: found } = result;
   if (found === null) return null;
   return {
@@ -17,21 +25,21 @@ export function messages(result: Result): Section | null {
     lead: 'How long until the messages that connections send were acknowledged, from the intended send.',
     terms: ['Messages of clients'],
     blocks: [
-      lines('text', steps(found)),
-      drawing(acknowledgementPercentiles(result), 'Not measured: no message was acknowledged in the hold.'),
-      summaries('Times of the messages', [
+      linesBlock('text', steps(found)),
+      chartBlock(acknowledgementChart(result), 'Not measured: no message was acknowledged in the hold.'),
+      summariesTable('Times of the messages', [
         ['To acknowledgement', found.ackMs],
         ['Send delay', found.sendDelayMs],
         ['To acknowledgement, not in the hold', found.outsideAckMs],
       ]),
-      facts('What became of the messages', counts(found)),
+      factsTable('What became of the messages', counts(found)),
       ofWorkers(found),
     ],
   };
 }
 
 /** Returns, for example, "every 10 s: `event_batch`, 150 events, acknowledged". */
-function steps(found: Messages): string[] {
+function steps(found: MessagesResult): string[] {
   return found.steps.map(({ event, seconds, count, events, acknowledge }) => {
     const times = count > 1 ? `${integer(count)} × ` : '';
     const many = events > 1 ? ` of ${integer(events)} events` : '';
@@ -40,19 +48,19 @@ function steps(found: Messages): string[] {
 }
 
 /** Counts messages by outcome. Messages without a requested acknowledgement are listed only if there are any. */
-function counts(found: Messages): (Fact | false | null)[] {
+function counts(found: MessagesResult): (TableFact | false | null)[] {
   const { due, sent, notSent, ackNotRequested, acknowledged, window } = found;
   const asked = sent - ackNotRequested;
   const events = window?.eventsPerSec == null ? '' : `${integer(window.eventsPerSec)} events/s, `;
   return [
-    count('Due', due, `on ${counted(found.connections, 'connection')}`),
-    count('Sent', sent, percentOf(sent, due)),
-    count('Not sent, generator behind', notSent.missed, 'by more than a period'),
-    count('Not sent, disconnected', notSent.disconnected),
-    ackNotRequested > 0 && count('Sent without acknowledgement', ackNotRequested),
-    count('Acknowledged', acknowledged, asked > 0 ? percentOf(acknowledged, asked) : ''),
-    count('Unanswered, connected', found.unansweredConnected),
-    count('Unanswered, disconnected', found.unansweredDisconnected),
+    countFact('Due', due, `on ${countText(found.connections, 'connection')}`),
+    countFact('Sent', sent, percentOf(sent, due)),
+    countFact('Not sent, generator behind', notSent.missed, 'by more than a period'),
+    countFact('Not sent, disconnected', notSent.disconnected),
+    ackNotRequested > 0 && countFact('Sent without acknowledgement', ackNotRequested),
+    countFact('Acknowledged', acknowledged, asked > 0 ? percentOf(acknowledged, asked) : ''),
+    countFact('Unanswered, connected', found.unansweredConnected),
+    countFact('Unanswered, disconnected', found.unansweredDisconnected),
     window && [
       'Rate in the hold',
       amount('perSecond', window.sentPerSec),
@@ -61,8 +69,8 @@ function counts(found: Messages): (Fact | false | null)[] {
   ];
 }
 
-function ofWorkers({ workers }: Messages) {
-  return grid(
+function ofWorkers({ workers }: MessagesResult) {
+  return figuresTable(
     'Handlers and event loops of the workers, in ms',
     ['Worker', 'Batches', 'Handler p50', 'p95', 'Max', 'Event loop late p50', 'p99', 'Max'],
     workers.map(({ worker, batches, handlerMs, queueMs }) => [

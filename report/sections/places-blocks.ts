@@ -1,31 +1,31 @@
 /** Tables of packages and functions. The rows of packages add up to the whole. */
 
 import type { Chart } from '../charts/chart.ts';
-import { COLORS } from '../charts/palette.ts';
-import type { PlaceSize, Places } from '../figures/places.ts';
+import { CHART_COLORS } from '../charts/palette.ts';
+import type { CodePlaceSize, CodePlaces } from '../figures/places.ts';
 import { amount, numberText, quantityOf } from '../model/amount.ts';
-import { type Block, type Cell, drawing, grid } from '../model/document.ts';
+import { chartBlock, figuresTable, type ReportBlock, type TableCell } from '../model/document.ts';
 
-export function placesBlocks(places: Places): Block[] {
+export function codePlacesBlocks(places: CodePlaces): ReportBlock[] {
   const { subject, unit, quantity, packages, functions, together, unattributed } = places;
-  const sized = ({ value, halfWidth95 }: PlaceSize) =>
+  const sized = ({ value, halfWidth95 }: CodePlaceSize) =>
     amount(quantity, value, { low95: value - halfWidth95, high95: value + halfWidth95 });
   const per = `${quantityOf(quantity).unit} per ${unit}`;
   return [
-    drawing(placesChart(places), ''),
-    grid(
+    chartBlock(placesChart(places), ''),
+    figuresTable(
       `${subject}, by package`,
       ['Package', per],
       [
-        ...packages.map((one): Cell[] => [one.name, sized(one)]),
+        ...packages.map((one): TableCell[] => [one.name, sized(one)]),
         ['not attributed', amount(quantity, unattributed)],
         ['together', amount(quantity, together)],
       ],
     ),
-    grid(
+    figuresTable(
       `${subject}, by function`,
       ['Function', 'Begins at', per],
-      functions.map((one): Cell[] => [one.name, one.place, sized(one)]),
+      functions.map((one): TableCell[] => [one.name, one.place, sized(one)]),
     ),
   ];
 }
@@ -37,11 +37,11 @@ const [LEFT, RIGHT, SHARE_LEFT] = [150, 60, 0.35];
 const MAX_ROWS = 12;
 
 /** Returns null if all shares are zero. */
-function placesChart({ subject, quantity, packages, unattributed }: Places): Chart | null {
+function placesChart({ subject, quantity, packages, unattributed }: CodePlaces): Chart | null {
   const all = [...packages, { name: 'not attributed', value: unattributed }].filter(({ value }) => value > 0);
   const rows = all.slice(0, MAX_ROWS);
   if (rows.length === 0) return null;
-  const text = { color: COLORS.text, fontSize: 12 };
+  const text = { color: CHART_COLORS.text, fontSize: 12 };
   return {
     title: `${subject}, by package, in ${quantityOf(quantity).unit}`,
     legend: [],
@@ -61,7 +61,7 @@ function placesChart({ subject, quantity, packages, unattributed }: Places): Cha
           barWidth: '60%',
           data: rows.map(({ name, value }) => ({
             value,
-            itemStyle: { color: name === 'application' ? COLORS.orange : COLORS.blue },
+            itemStyle: { color: name === 'application' ? CHART_COLORS.orange : CHART_COLORS.blue },
           })),
           label: {
             ...text,

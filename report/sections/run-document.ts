@@ -4,46 +4,53 @@ import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { EXPECTATION_NAMES } from '../../protocol/codes/expectations.ts';
 import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { foldedFindings, leadOf } from '../answer/answer.ts';
-import { exitCodeOfResult, isMissed, missedOptional } from '../answer/outcome.ts';
+import { answerLead, findingsByCause } from '../answer/answer.ts';
+import { exitCodeOfResult, isThresholdMissed, missedOptionalThresholds } from '../answer/outcome.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
-import { type Answer, type Cause, type Document, grid, type Section, type Tone } from '../model/document.ts';
-import { capacity } from './capacity-section.ts';
-import { connections } from './connections-section.ts';
-import { cpu } from './cpu-section.ts';
-import { delivery } from './delivery-section.ts';
-import { environment, processes, profileOf } from './environment-section.ts';
-import { fault } from './fault-section.ts';
-import { generator } from './generator-section.ts';
-import { latency } from './latency-section.ts';
-import { memory } from './memory-section.ts';
-import { messages } from './messages-section.ts';
-import { overTime } from './over-time-section.ts';
-import { workers } from './workers-section.ts';
+import {
+  type AnswerCause,
+  type AnswerTone,
+  figuresTable,
+  type ReportAnswer,
+  type ReportDocument,
+  type ReportSection,
+} from '../model/document.ts';
+import { capacitySection } from './capacity-section.ts';
+import { connectionsSection } from './connections-section.ts';
+import { cpuSection } from './cpu-section.ts';
+import { deliverySection } from './delivery-section.ts';
+import { environmentSection, processesSection, profileText } from './environment-section.ts';
+import { faultSection } from './fault-section.ts';
+import { generatorSection } from './generator-section.ts';
+import { latencySection } from './latency-section.ts';
+import { memorySection } from './memory-section.ts';
+import { messagesSection } from './messages-section.ts';
+import { overTimeSection } from './over-time-section.ts';
+import { workersSection } from './workers-section.ts';
 
-export function runDocument(result: Result): Document {
+export function runDocument(result: Result): ReportDocument {
   const { run } = result;
   const sections = [
-    connections(result),
-    fault(result),
-    delivery(result),
-    latency(result),
-    messages(result),
-    result.memory.overTime === null || hasLeavingUsers(result) ? memory(result) : null,
-    result.memory.overTime && overTime(result, result.memory.overTime),
-    cpu(result),
+    connectionsSection(result),
+    faultSection(result),
+    deliverySection(result),
+    latencySection(result),
+    messagesSection(result),
+    result.memory.overTime === null || hasLeavingUsers(result) ? memorySection(result) : null,
+    result.memory.overTime && overTimeSection(result, result.memory.overTime),
+    cpuSection(result),
     thresholds(result),
-    capacity(result),
-    workers(result),
-    processes(result),
-    generator(result),
-    environment(result),
+    capacitySection(result),
+    workersSection(result),
+    processesSection(result),
+    generatorSection(result),
+    environmentSection(result),
   ].filter((section) => section !== null);
   return {
     title: run.profile === 'embedded' ? `${run.scenario}, embedded` : run.scenario,
     subtitle: [
       ...(run.complete ? [] : ['INCOMPLETE: the run ended early']),
-      profileOf(run),
+      profileText(run),
       run.target,
       ...(run.engine === 'socketio-capacity' ? [] : [`engine ${run.engine}`]),
       `${run.startedAt.slice(0, 16).replace('T', ' ')} UTC`,
@@ -54,7 +61,7 @@ export function runDocument(result: Result): Document {
   };
 }
 
-const TONES: Record<number, Tone> = { 0: 'good', [EXIT_CODES.suspect]: 'doubt' };
+const TONES: Record<number, AnswerTone> = { 0: 'good', [EXIT_CODES.suspect]: 'doubt' };
 
 const MEASUREMENT = {
   VALID: 'no check raised a doubt',
@@ -62,19 +69,19 @@ const MEASUREMENT = {
   INVALID: 'no figures, because they cannot be trusted',
 };
 
-function answer(result: Result): Answer {
+function answer(result: Result): ReportAnswer {
   const { verdict, outcome, findings } = result;
   const tone = TONES[exitCodeOfResult(result)] ?? 'bad';
-  const { kind } = leadOf(result);
+  const { kind } = answerLead(result);
   return {
     tone,
     title: result.answer.title,
     lines: ownThresholds(outcome)
-      .filter(isMissed)
+      .filter(isThresholdMissed)
       .map(({ text }) => text),
     lead: tone === 'good' || kind === 'thresholds' || findings.length === 0 ? 'lines' : kind,
     causes: causesOf(findings),
-    findings: [...result.answer.lines, ...missedOptional(outcome).map(optionalLine)],
+    findings: [...result.answer.lines, ...missedOptionalThresholds(outcome).map(optionalLine)],
     measurement: { status: verdict.status, text: MEASUREMENT[verdict.status] },
   };
 }
@@ -84,8 +91,8 @@ function ownThresholds({ thresholds: all }: Result['outcome']) {
   return all.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
 }
 
-function causesOf(all: readonly Finding[]): Cause[] {
-  return foldedFindings(all).map(({ cause: { code, message, fix }, consequences }) => ({
+function causesOf(all: readonly Finding[]): AnswerCause[] {
+  return findingsByCause(all).map(({ cause: { code, message, fix }, consequences }) => ({
     ...{ code, message, fix, explains: consequences.map((one) => one.message) },
   }));
 }
@@ -95,7 +102,7 @@ function optionalLine(text: string) {
 }
 
 /** Returns null if the run has no thresholds. */
-function thresholds(result: Result): Section | null {
+function thresholds(result: Result): ReportSection | null {
   const { thresholds: judged } = result.outcome;
   if (judged.length === 0) return null;
   return {
@@ -103,7 +110,7 @@ function thresholds(result: Result): Section | null {
     title: 'Thresholds',
     folded: true,
     blocks: [
-      grid(
+      figuresTable(
         'Thresholds',
         ['What was asked', 'Answer', 'What was found'],
         judged.map(({ name, text, met, strict }) => [

@@ -1,17 +1,22 @@
 /** Functions that several sections share. */
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 import { amount, type QuantityName } from '../model/amount.ts';
-import { type Fact, grid, type Table } from '../model/document.ts';
+import { figuresTable, type Table, type TableFact } from '../model/document.ts';
 
 export const NO_SAMPLES = 'Not measured: there are no samples.';
 
 /** Returns a fact; false for an unmeasured value, so that tables omit it. */
-export function known(name: string, quantity: QuantityName, value: number | null = null, note = ''): Fact | false {
+export function knownFact(
+  name: string,
+  quantity: QuantityName,
+  value: number | null = null,
+  note = '',
+): TableFact | false {
   return value !== null && [name, amount(quantity, value), note];
 }
 
 /** Returns a table of distributions in milliseconds. Unmeasured distributions are omitted. */
-export function summaries(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
+export function summariesTable(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
   const head = ['ms', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'Max', 'Mean', 'Count'];
   const cells = rows.flatMap(([name, summary]) => {
     if (summary === null) return [];
@@ -19,5 +24,5 @@ export function summaries(title: string, rows: [name: string, summary: Summary |
     const times = [p50, p90, p95, p99, p999, max, mean].map((ms) => amount('milliseconds', ms));
     return [[name, ...times, amount('count', count)]];
   });
-  return grid(title, head, cells, folded);
+  return figuresTable(title, head, cells, folded);
 }

@@ -9,10 +9,10 @@
  * likelihood (Harville 1974) and a prior that favours persistent noise. Repeated readings at a plateau give a lower bound of the
  * independent noise.
  */
-import { fitLine, type Line, mean, type Point, sum } from './statistics.ts';
+import { type FitPoint, type FittedLine, fitLine, mean, sum } from './statistics.ts';
 
 /** Point of a plateau; points are in the order of reading. */
-export interface PlateauPoint extends Point {
+export interface PlateauPoint extends FitPoint {
   /** Variance of the mean y, from repeated readings; missing for a single reading. */
   variance?: number | undefined;
   /** Another variable that affects y, such as time. Its effect is removed from the slope. */
@@ -48,11 +48,11 @@ const TAIL = 0.025;
  * Fits a line through the plateaus and returns its 95 % interval. With fewer than three different x, it is an ordinary
  * line. Null if the effects of `x` and `beside` cannot be separated.
  */
-export function fitPlateaus(points: PlateauPoint[]): Line | null {
+export function fitPlateaus(points: PlateauPoint[]): FittedLine | null {
   const line = fitLine(points);
   if (line === null || line.low95 === null) return line;
   const degrees = points.length - (points[0]?.beside === undefined ? 2 : 3);
-  if (degrees < 1 || fitGiven(points, 0, 1).information === 0) return null;
+  if (degrees < 1 || fitPlateauDifferences(points, 0, 1).information === 0) return null;
   if (points.every(({ y, variance = 0 }) => y === points[0]?.y && variance === 0))
     return { ...line, low95: 0, high95: 0 };
   const candidates = candidatesOf(points, degrees);
@@ -67,7 +67,7 @@ export function fitPlateaus(points: PlateauPoint[]): Line | null {
 
 /** Returns the noise models whose weight is not negligible. */
 function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
-  const staying = fitGiven(points, 0, 1);
+  const staying = fitPlateauDifferences(points, 0, 1);
   const read = mean(points.map(({ variance }) => variance ?? 0));
   const noise = read > (LEAST_NOISE * staying.squares) / degrees ? read : 0;
   const found: (Omit<Candidate, 'weight'> & { log: number })[] = [];
@@ -81,13 +81,13 @@ function candidatesOf(points: PlateauPoint[], degrees: number): Candidate[] {
     });
   for (const [ratio, prior] of RATIOS) {
     const independent = Number.isFinite(ratio) ? 1 : 0;
-    const fit = fitGiven(points, independent, independent ? ratio : 1);
+    const fit = fitPlateauDifferences(points, independent, independent ? ratio : 1);
     for (const log of steps(SCALES.from, SCALES.to, SCALES.step)) {
       const variance = (fit.squares / degrees) * Math.exp(log);
       if (independent * variance >= noise) add(fit, variance, prior * SCALES.step);
     }
   }
-  if (noise > 0) for (const [ratio, prior] of KNOWN_RATIOS) add(fitGiven(points, 1, ratio), noise, prior);
+  if (noise > 0) for (const [ratio, prior] of KNOWN_RATIOS) add(fitPlateauDifferences(points, 1, ratio), noise, prior);
   const best = Math.max(...found.map(({ log }) => log));
   return found
     .map(({ log, ...one }) => ({ ...one, weight: Math.exp(log - best) }))
@@ -109,7 +109,7 @@ interface Fit {
  * @param independent variance of each point
  * @param staying variance of a mean step
  */
-export function fitGiven(points: PlateauPoint[], independent: number, staying: number): Fit {
+export function fitPlateauDifferences(points: PlateauPoint[], independent: number, staying: number): Fit {
   const [xs, ys, besides] = (['x', 'y', 'beside'] as const).map((key) => differences(points, key)) as Columns;
   const lengths = stepLengths(points[0]?.beside === undefined ? [xs] : [xs, besides]);
   let [pivot, x, y, z, logDeterminant] = [Number.POSITIVE_INFINITY, 0, 0, 0, 0];

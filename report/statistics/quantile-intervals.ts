@@ -2,7 +2,7 @@
  * Confidence intervals of percentiles of clustered values. All copies of a broadcast are late together, so a thousand copies say little
  * more than one. The shape of the distribution is not assumed.
  */
-import type { Interval } from './spread.ts';
+import type { EstimateInterval } from './spread.ts';
 import { studentT } from './student.ts';
 
 /** Values of a cluster with their counts, in any order. */
@@ -21,7 +21,7 @@ const NEGLIGIBLE = 40;
  * @param quantiles 0 to 1
  * @returns one interval per quantile; null if so few clusters can all lie on one side by chance
  */
-export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (Interval | null)[] {
+export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (EstimateInterval | null)[] {
   const sorted = clusters.flat().sort((a, b) => a.value - b.value);
   const total = countOf(sorted);
   return quantiles.map((quantile) => {

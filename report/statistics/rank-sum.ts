@@ -43,7 +43,7 @@ function doubledRanks(values: number[]): number[] {
  * at most `error`, however the tests depend on each other.
  * @param ps p-value of each test @param error of the whole family, 0 to 1 @returns for each test, whether its hypothesis is rejected
  */
-export function holm(ps: number[], error: number): boolean[] {
+export function holmRejections(ps: number[], error: number): boolean[] {
   const rejected = ps.map(() => false);
   const order = [...ps.keys()].sort((a, b) => (ps[a] as number) - (ps[b] as number));
   for (const [rank, index] of order.entries()) {

@@ -12,7 +12,7 @@ export interface Estimate {
   degrees: number;
 }
 
-export interface Interval {
+export interface EstimateInterval {
   low: number;
   high: number;
 }
@@ -38,7 +38,7 @@ export function spreadOf(values: number[]): Spread | null {
  * @param singleError standard error within the single run, such as the error of its fitted line
  * @returns null if neither side has repeats
  */
-export function meansApart(a: Spread, b: Spread, singleError = 0): Estimate | null {
+export function differenceOfMeans(a: Spread, b: Spread, singleError = 0): Estimate | null {
   const value = b.mean - a.mean;
   if (a.deviation !== null && b.deviation !== null) return { value, ...welch(errorOf(a), errorOf(b)) };
   const deviation = a.deviation ?? b.deviation;
@@ -83,7 +83,7 @@ const ENOUGH_RUNS = 4;
  * @param ofA noise at each level of a
  * @returns null if the noise of a side is unknown
  */
-export function levelsApart(
+export function differenceOfLevels(
   a: Spread,
   b: Spread,
   ofA: PooledNoise[],
@@ -110,18 +110,18 @@ function largestNoise(spread: Spread, levels: PooledNoise[]): (Uncertainty & { i
 }
 
 /** Returns the difference of b from a with its error. */
-export function estimatesApart(a: Estimate, b: Estimate): Estimate {
+export function differenceOfEstimates(a: Estimate, b: Estimate): Estimate {
   return { value: b.value - a.value, ...welch(a, b) };
 }
 
 /** @param confidence 0 to 1 */
-export function intervalOf({ value, error, degrees }: Estimate, confidence: number): Interval {
+export function confidenceInterval({ value, error, degrees }: Estimate, confidence: number): EstimateInterval {
   const halfWidth = studentT(confidence, wholeDegrees(degrees)) * error;
   return { low: value - halfWidth, high: value + halfWidth };
 }
 
 /** Returns the two-sided p-value of the estimate. */
-export function pValue({ value, error, degrees }: Estimate): number {
+export function twoSidedPValue({ value, error, degrees }: Estimate): number {
   return value === 0 ? 1 : studentP(Math.abs(value) / error, wholeDegrees(degrees));
 }
 

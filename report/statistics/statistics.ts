@@ -3,7 +3,7 @@ import { studentT } from './student.ts';
 
 const CONFIDENCE = 0.95;
 
-export interface Point {
+export interface FitPoint {
   x: number;
   y: number;
 }
@@ -12,7 +12,7 @@ export interface Point {
  * Fitted line. The interval is null with fewer than three different x, because there is no residual for an error
  * estimate.
  */
-export type Line = {
+export type FittedLine = {
   slope: number;
   intercept: number;
   /** Share of the variance of y that the line explains; 1 when y does not vary. */
@@ -25,7 +25,7 @@ export type Line = {
  * Ordinary least squares of y on x, with the slope's 95 % confidence interval by Student's t.
  * @returns null when there are fewer than two different x
  */
-export function fitLine(points: Point[]): Line | null {
+export function fitLine(points: FitPoint[]): FittedLine | null {
   const n = points.length;
   const distinct = new Set(points.map((point) => point.x)).size;
   if (distinct < 2) return null;
@@ -53,7 +53,7 @@ export function fitLine(points: Point[]): Line | null {
 }
 
 /** Returns the x at which the line reaches `y`; null if the line does not rise, or only by rounding errors. */
-export function crossingOf({ slope, intercept }: Line, y: number): number | null {
+export function crossingOf({ slope, intercept }: FittedLine, y: number): number | null {
   const x = (y - intercept) / slope;
   return slope > 0 && x <= Number.MAX_SAFE_INTEGER ? x : null;
 }

@@ -1,9 +1,9 @@
 /** Checks whether the slope of memory against connections can be quoted, and gives the reason if not. */
-import type { PerConnection, Slope } from '../../protocol/result/memory-schema.ts';
-import { fitLine, type Line, type Point } from './statistics.ts';
+import type { MemoryPerConnection, MemorySlope } from '../../protocol/result/memory-schema.ts';
+import { type FitPoint, type FittedLine, fitLine } from './statistics.ts';
 import { studentT } from './student.ts';
 
-export type Doubt = NonNullable<Slope['doubt']>;
+export type SlopeDoubt = NonNullable<MemorySlope['doubt']>;
 
 /** Confidence of the curvature test. One straight line in a hundred is wrongly called curved. */
 const CONFIDENCE = 0.99;
@@ -18,7 +18,7 @@ export const MAX_HALF_WIDTH_SHARE = 0.25;
  */
 const MAX_BEND = 0.2;
 
-export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], string> = {
+export const DOUBT_TEXTS: Record<MemoryPerConnection['without'][number]['doubt'], string> = {
   curved: 'not a straight line',
   grows: 'growth at an unchanged number of connections',
   freed: 'partly freed while it was measured',
@@ -30,20 +30,27 @@ export const DOUBT_TEXTS: Record<PerConnection['without'][number]['doubt'], stri
 };
 
 /** Returns why a slope cannot be quoted; undefined if it can. */
-export function whyNot({ slope, low95, high95, doubt }: Omit<Slope, 'naive' | 'r2'>): string | undefined {
+export function whySlopeNotQuoted({
+  slope,
+  low95,
+  high95,
+  doubt,
+}: Omit<MemorySlope, 'naive' | 'r2'>): string | undefined {
   if (doubt !== undefined) return DOUBT_TEXTS[doubt];
   if (low95 === null || high95 === null) return 'read at fewer than three numbers of connections';
   if (low95 <= 0) return 'no rise beyond its noise';
-  return isNarrow(slope, high95 - low95) ? undefined : `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`;
+  return isNarrowInterval(slope, high95 - low95)
+    ? undefined
+    : `95 % interval wider than ± ${100 * MAX_HALF_WIDTH_SHARE} %`;
 }
 
-export function isNarrow(value: number, width: number): boolean {
+export function isNarrowInterval(value: number, width: number): boolean {
   return width / 2 <= MAX_HALF_WIDTH_SHARE * value;
 }
 
 /** @param noiseBytes smallest distance of the curve from the line, in the middle, that counts as curved */
-export function isCurved(points: Point[], noiseBytes = 0): boolean {
-  const bend = bendOf(points);
+export function isCurvedSeries(points: FitPoint[], noiseBytes = 0): boolean {
+  const bend = fitBend(points);
   return bend !== null && Math.abs(bend.share) > Math.max(MAX_BEND, bend.halfWidth) && bend.offBytes >= noiseBytes;
 }
 
@@ -60,11 +67,11 @@ interface Bend {
  * Fits a parabola by least squares.
  * @returns null with fewer than four points, with fewer than three different x, or if the line does not rise
  */
-export function bendOf(points: Point[], line: Line | null = fitLine(points)): Bend | null {
+export function fitBend(points: FitPoint[], line: FittedLine | null = fitLine(points)): Bend | null {
   const n = points.length;
   if (line === null || line.low95 === null || line.slope <= 0 || n < 4) return null;
   // The quadratic term is the slope between the residuals of x² and y.
-  const square = fitLine(points.map(({ x }) => ({ x, y: x * x }))) as Line;
+  const square = fitLine(points.map(({ x }) => ({ x, y: x * x }))) as FittedLine;
   const rest = points.map(({ x, y }) => ({
     x: x * x - square.intercept - square.slope * x,
     y: y - line.intercept - line.slope * x,

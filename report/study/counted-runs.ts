@@ -2,24 +2,24 @@
  * Chooses the runs of a series that count: all failed runs, because their share matters, and the least disturbed of the
  * repeated runs.
  */
-import { endingOf } from '../../protocol/documents/series-schema.ts';
-import type { Levels } from '../../protocol/documents/study-schema.ts';
+import { runEndingOf } from '../../protocol/documents/series-schema.ts';
+import type { LevelCombination } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { disturbanceOf } from '../figures/contention.ts';
-import { labelOf, type MeasuredRun } from './summarize.ts';
+import { distortingContention } from '../figures/contention.ts';
+import { combinationLabel, type MeasuredRun } from './summarize.ts';
 
 interface MadeRun {
-  run: { block: number; levels: Levels; exitCode: number };
+  run: { block: number; levels: LevelCombination; exitCode: number };
   result: Result | undefined;
 }
 
 /** Returns the runs in the same order. Runs that do not count or did not complete have no result. */
 export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
-  const measured = runs.filter(({ run, result }) => result && endingOf(run.exitCode) === 'measured');
+  const measured = runs.filter(({ run, result }) => result && runEndingOf(run.exitCode) === 'measured');
   const [failed = [], others = []] = [true, false].map((has) =>
     measured.filter(({ result }) => result && hasFailed(result) === has),
   );
-  const places = Map.groupBy(others, ({ run: { block, levels } }) => `${block} ${labelOf(levels)}`);
+  const places = Map.groupBy(others, ({ run: { block, levels } }) => `${block} ${combinationLabel(levels)}`);
   const best = [...places.values()].map((all) =>
     all.reduce((best, made) => (shareOf(made) <= shareOf(best) ? made : best)),
   );
@@ -32,7 +32,7 @@ export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
 
 /** Returns whether other programs disturbed a run, so that it should be repeated. A failed run is not repeated. */
 export function isWorthRepeating(result: Result): boolean {
-  return disturbanceOf(result) !== undefined && !hasFailed(result);
+  return distortingContention(result) !== undefined && !hasFailed(result);
 }
 
 /** Returns whether the deployment failed. Findings caused by a busy machine do not count as failures. */
@@ -43,5 +43,5 @@ function hasFailed({ findings }: Result): boolean {
 }
 
 function shareOf({ result }: MadeRun): number {
-  return (result && disturbanceOf(result)?.share) ?? 0;
+  return (result && distortingContention(result)?.share) ?? 0;
 }

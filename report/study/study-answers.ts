@@ -1,9 +1,9 @@
 /** Describes the effect of each level of a study: the figures that differ significantly from the first level. */
-import type { Level } from '../../protocol/documents/study-schema.ts';
-import { headlineOf, openTexts, percentText } from '../compare/text.ts';
-import { isCounted } from '../figures/figures.ts';
+import type { StudyLevel } from '../../protocol/documents/study-schema.ts';
+import { comparisonHeadline, inconclusiveTexts, percentText } from '../compare/text.ts';
+import { isCountFigure } from '../figures/figures.ts';
 import { decimals } from '../text/format.ts';
-import type { Context, Question } from './summarize.ts';
+import type { StudyContext, StudyQuestion } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
 /** Figures that are always listed, even if they did not change. */
@@ -19,14 +19,14 @@ interface Change {
 }
 
 /** Returns one sentence for each level after the first, over all combinations of the other settings. */
-export function answersOf({ name, levels, contexts }: Question): string[] {
+export function studyAnswers({ name, levels, contexts }: StudyQuestion): string[] {
   return levels.flatMap((level) => {
     const having = contexts.filter((context) => context.levels.indexOf(level) > 0);
     if (having.length === 0) return [];
     const reference = [...new Set(having.map((context) => levelText(context.levels[0])))].join(' or ');
     const headlines = having.map(({ comparison, levels: own }) => {
       const nameOf = (side: number) => levelName(name, own[side]);
-      return headlineOf(comparison, own.indexOf(level), nameOf);
+      return comparisonHeadline(comparison, own.indexOf(level), nameOf);
     });
     const unsure = Map.groupBy(
       headlines.flatMap((headline) => headline.unsure),
@@ -35,7 +35,9 @@ export function answersOf({ name, levels, contexts }: Question): string[] {
     const found = [
       ...changesText(having, level),
       ...[...unsure].map(([text, { length }]) => text + atSome(length, having.length)),
-      ...openTexts(headlines.flatMap(({ open }) => open.filter(({ title }) => !isChanged(title, having, level)))),
+      ...inconclusiveTexts(
+        headlines.flatMap(({ open }) => open.filter(({ title }) => !isChanged(title, having, level))),
+      ),
     ];
     const same = sameText(having, level);
     const answer = [...(found.length > 0 ? found : ['no difference']), ...same].join('; ');
@@ -56,7 +58,7 @@ function levelText(level: unknown): string {
 }
 
 /** Returns whether the figure is better or worse at any combination of the other settings. */
-function isChanged(title: string, contexts: Context[], level: Level): boolean {
+function isChanged(title: string, contexts: StudyContext[], level: StudyLevel): boolean {
   return contexts.some(({ levels, comparison }) =>
     comparison.figures.some((figure) => {
       const { answer } = figure.differences[levels.indexOf(level) - 1] ?? {};
@@ -66,15 +68,15 @@ function isChanged(title: string, contexts: Context[], level: Level): boolean {
 }
 
 /** Lists changes, the largest first. */
-function changesText(contexts: Context[], level: Level): string[] {
+function changesText(contexts: StudyContext[], level: StudyLevel): string[] {
   const changes = new Map<string, Change>();
   for (const { levels, comparison } of contexts) {
     for (const figure of comparison.figures) {
       const { answer, share } = figure.differences[levels.indexOf(level) - 1] ?? {};
       if (answer !== 'better' && answer !== 'worse') continue;
-      const title = isCounted(figure) ? `${figure.title} ${answer}` : figure.title;
+      const title = isCountFigure(figure) ? `${figure.title} ${answer}` : figure.title;
       const { shares } = changes.get(title) ?? { shares: [] };
-      changes.set(title, { title, shares: [...shares, isCounted(figure) ? null : (share ?? null)] });
+      changes.set(title, { title, shares: [...shares, isCountFigure(figure) ? null : (share ?? null)] });
     }
   }
   const all = [...changes.values()].toSorted((a, b) => largest(b) - largest(a));
@@ -87,7 +89,7 @@ function changesText(contexts: Context[], level: Level): string[] {
  * Returns `the same: Delivered, Memory per connection (within 2 %)` for figures that are equal at all combinations of
  * the other settings.
  */
-function sameText(contexts: Context[], level: Level): string[] {
+function sameText(contexts: StudyContext[], level: StudyLevel): string[] {
   const same = ALWAYS_LISTED.flatMap((path) => {
     const found = contexts.flatMap(({ levels, comparison }) =>
       comparison.figures
@@ -101,7 +103,7 @@ function sameText(contexts: Context[], level: Level): string[] {
       const farthest = Math.max(...[difference?.low, difference?.high].map((end) => Math.abs(end ?? 0)));
       return farthest / Math.abs(spreads[0]?.mean || 1);
     });
-    return [isCounted(figure) ? figure.title : `${figure.title} (within ${percentText(Math.max(...shares))} %)`];
+    return [isCountFigure(figure) ? figure.title : `${figure.title} (within ${percentText(Math.max(...shares))} %)`];
   });
   return same.length === 0 ? [] : [`the same: ${same.join(', ')}`];
 }

@@ -1,24 +1,31 @@
 /** Report of a study: the effect of each varied setting. If nothing was varied, it shows the spread between runs. */
-import { endingOf, lostAmong } from '../../protocol/documents/series-schema.ts';
+import { countLostRuns, runEndingOf } from '../../protocol/documents/series-schema.ts';
 import type { Study } from '../../protocol/documents/study-schema.ts';
-import { changeOf } from '../charts/study-chart.ts';
-import { type Mismatch, mismatches } from '../compare/comparability.ts';
-import { asCompared, type Comparison, MARGIN, type RunSet } from '../compare/compare.ts';
+import { studyChangeChart } from '../charts/study-chart.ts';
+import { type ConditionMismatch, findMismatches } from '../compare/comparability.ts';
+import { type Comparison, comparedSetOf, DEFAULT_MARGIN, type RunSet } from '../compare/compare.ts';
 import { detectableText } from '../compare/detectable.ts';
-import { ASPECTS, comparedTable, describeSet, headlineOf, notes } from '../compare/text.ts';
-import { FIGURES, titleOf } from '../figures/figures.ts';
+import { comparedTable, comparisonHeadline, describeSet, MISMATCH_TEXTS, tableNotes } from '../compare/text.ts';
+import { COMPARABLE_FIGURES, titleOfFigure } from '../figures/figures.ts';
 import { amount } from '../model/amount.ts';
-import { type Cell, type Document, drawing, grid, lines, type Section } from '../model/document.ts';
-import { counted } from '../text/format.ts';
-import { answersOf, levelName } from './study-answers.ts';
-import { labelOf, type MeasuredRun, type Question, questionsOf } from './summarize.ts';
+import {
+  chartBlock,
+  figuresTable,
+  linesBlock,
+  type ReportDocument,
+  type ReportSection,
+  type TableCell,
+} from '../model/document.ts';
+import { countText } from '../text/format.ts';
+import { levelName, studyAnswers } from './study-answers.ts';
+import { combinationLabel, type MeasuredRun, type StudyQuestion, studyQuestions } from './summarize.ts';
 
 const POOLED =
   'The noise of a combination with fewer than four runs is that of its noisiest level: how much runs of the same combination differ there, in percent of their mean, or its own where that is larger.';
 
 /** @param runs in the order of `study.runs` */
-export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
-  const questions = questionsOf(study.plan, runs);
+export function studyDocument(study: Study, runs: MeasuredRun[]): ReportDocument {
+  const questions = studyQuestions(study.plan, runs);
   const missing = missingRuns(study);
   return {
     title: study.title || `Study ${study.name}`,
@@ -28,15 +35,15 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
       title: progressText(study),
       lines:
         questions.length > 0
-          ? [...questions.flatMap(answersOf), ...detectableLines(questions)]
-          : [describeSet(asCompared(runsOf(study, runs)))],
+          ? [...questions.flatMap(studyAnswers), ...detectableLines(questions)]
+          : [describeSet(comparedSetOf(runsOf(study, runs)))],
       findings: [],
       causes: [],
       lead: 'lines',
     },
     sections: [
       ...listed('missing', 'Missing', missing),
-      ...listed('doubts', 'Doubts', doubtsOf(runs, questions)),
+      ...listed('doubts', 'Doubts', comparisonDoubts(runs, questions)),
       ...questions.filter(({ contexts }) => contexts.length > 0).map(questionSection),
       questions.length > 0 ? readingSection(questions) : spreadSection(study),
       runsSection(study, runs),
@@ -46,12 +53,12 @@ export function studyDocument(study: Study, runs: MeasuredRun[]): Document {
 
 /** Returns, for example, `8 of 12 runs are done` or `8 of at most 40 runs are done`. */
 function progressText({ runs, planned, plan }: Study): string {
-  const ended = runs.filter(({ exitCode }) => endingOf(exitCode) !== 'stopped');
-  const done = new Set(ended.map(({ block, levels }) => `${block} ${labelOf(levels)}`)).size;
+  const ended = runs.filter(({ exitCode }) => runEndingOf(exitCode) !== 'stopped');
+  const done = new Set(ended.map(({ block, levels }) => `${block} ${combinationLabel(levels)}`)).size;
   // The number of rounds can be lower than the rounds already made, if a later command asks for fewer.
   const all = Math.max(planned, done);
   const most = plan.detect === undefined ? '' : 'at most ';
-  return `${done} of ${most}${counted(all, 'run')} ${all === 1 ? 'is' : 'are'} done`;
+  return `${done} of ${most}${countText(all, 'run')} ${all === 1 ? 'is' : 'are'} done`;
 }
 
 /** Returns `12 worse, 1 better`. The table lists the figures. */
@@ -61,14 +68,14 @@ function changesOf(comparison: Comparison, index: number): string {
     count: comparison.figures.filter(({ differences }) => differences[index - 1]?.answer === answer).length,
   }));
   const changed = counts.filter(({ count }) => count > 0).map(({ answer, count }) => `${count} ${answer}`);
-  return changed.join(', ') || headlineOf(comparison, index).text;
+  return changed.join(', ') || comparisonHeadline(comparison, index).text;
 }
 
-function questionSection(question: Question, position: number): Section {
+function questionSection(question: StudyQuestion, position: number): ReportSection {
   const tables = question.contexts.flatMap((context) =>
     context.levels.slice(1).map((level, index) => {
       const { comparison, levels, others } = context;
-      const withOthers = Object.keys(others).length > 0 ? `, with ${labelOf(others)}` : '';
+      const withOthers = Object.keys(others).length > 0 ? `, with ${combinationLabel(others)}` : '';
       const title = `${level} against ${levels[0]}${withOthers}: ${changesOf(comparison, index + 1)}`;
       return comparedTable(title, comparison.figures, index + 1, [String(levels[0]), String(level)], true);
     }),
@@ -76,12 +83,12 @@ function questionSection(question: Question, position: number): Section {
   return {
     id: `question-${position + 1}`,
     title: `What does ${question.name} change?`,
-    blocks: [drawing(changeOf(question), ''), ...tables],
+    blocks: [chartBlock(studyChangeChart(question), ''), ...tables],
   };
 }
 
 /** Returns lines for a study with one varied setting. A study with several settings has tables instead. */
-function detectableLines(questions: Question[]): string[] {
+function detectableLines(questions: StudyQuestion[]): string[] {
   const [{ name, contexts: [context, ...others] = [] } = { name: '' }] = questions;
   if (!context || questions.length + others.length > 1) return [];
   return context.levels.slice(1).flatMap((level, index) => {
@@ -93,21 +100,21 @@ function detectableLines(questions: Question[]): string[] {
 }
 
 function runsOf({ plan }: Study, runs: MeasuredRun[]): RunSet {
-  const lost = lostAmong(runs.map(({ exitCode = 0 }) => exitCode));
+  const lost = countLostRuns(runs.map(({ exitCode = 0 }) => exitCode));
   return { name: plan.scenario, results: runs.flatMap(({ result }) => result ?? []), lost };
 }
 
 /** Section on the spread between runs of a single combination. */
-function spreadSection({ combinations }: Study): Section {
+function spreadSection({ combinations }: Study): ReportSection {
   const { figures = {}, usable = 0 } = combinations[0] ?? {};
-  const rows = FIGURES.flatMap((figure): Cell[][] => {
+  const rows = COMPARABLE_FIGURES.flatMap((figure): TableCell[][] => {
     const spread = figures[figure.path];
     if (!spread) return [];
     const { quantity } = figure;
     const { mean, deviation, min, max, low95, high95 } = spread;
     const interval = low95 === null || high95 === null || spread.runs < 3 ? null : { low95, high95 };
     const others = [deviation, min, max].map((value) => amount(quantity, value));
-    return [[titleOf(figure), amount(quantity, mean, interval), ...others]];
+    return [[titleOfFigure(figure), amount(quantity, mean, interval), ...others]];
   });
   const margin =
     usable < 3
@@ -117,30 +124,30 @@ function spreadSection({ combinations }: Study): Section {
     id: 'spread',
     title: 'From run to run',
     blocks: [
-      grid('From run to run', ['Figure', 'Mean', 'Deviation', 'Min', 'Max'], rows),
-      lines('note', [`Deviation is the standard deviation between runs. ${margin}`]),
+      figuresTable('From run to run', ['Figure', 'Mean', 'Deviation', 'Min', 'Max'], rows),
+      linesBlock('note', [`Deviation is the standard deviation between runs. ${margin}`]),
     ],
   };
 }
 
 /** Explanation of the tables, printed once below them. */
-function readingSection(questions: Question[]): Section {
+function readingSection(questions: StudyQuestion[]): ReportSection {
   const comparisons = questions.flatMap(({ contexts }) => contexts).map(({ comparison }) => comparison);
   const figures = comparisons.flatMap((comparison) => comparison.figures);
-  const margin = comparisons[0]?.margin ?? MARGIN;
+  const margin = comparisons[0]?.margin ?? DEFAULT_MARGIN;
   const pooled = figures.some(({ differences }) => differences.some(({ noise }) => noise === 'study'));
   return {
     id: 'reading',
     title: 'How to read the tables',
-    blocks: [lines('note', [...notes({ figures, margin }), pooled && POOLED])],
+    blocks: [linesBlock('note', [...tableNotes({ figures, margin }), pooled && POOLED])],
   };
 }
 
-function runsSection(study: Study, measured: MeasuredRun[]): Section {
+function runsSection(study: Study, measured: MeasuredRun[]): ReportSection {
   const rows = study.runs.map(({ number, block, levels, status, seconds, problem, result }) => [
     String(number),
     String(block),
-    labelOf(levels),
+    combinationLabel(levels),
     status ?? '–',
     String(Math.round(seconds)),
     problem ?? '',
@@ -153,7 +160,7 @@ function runsSection(study: Study, measured: MeasuredRun[]): Section {
     lead: 'In the order they ran. Each block has every combination once.',
     folded: true,
     appendix: true,
-    blocks: [lines('text', [placeOf(measured)]), grid('Runs', head, rows)],
+    blocks: [linesBlock('text', [placeOf(measured)]), figuresTable('Runs', head, rows)],
   };
 }
 
@@ -171,8 +178,8 @@ function placeOf(runs: MeasuredRun[]): string | null {
   return all.length === 0 ? null : `Measured on: ${all.join('; ')}.`;
 }
 
-function listed(id: string, title: string, all: string[]): Section[] {
-  return all.length === 0 ? [] : [{ id, title, blocks: [lines('list', all)] }];
+function listed(id: string, title: string, all: string[]): ReportSection[] {
+  return all.length === 0 ? [] : [{ id, title, blocks: [linesBlock('list', all)] }];
 }
 
 /** Returns a line with the reasons for each combination with missing runs. */
@@ -182,23 +189,23 @@ export function missingRuns({ combinations, runs, plan }: Study): string[] {
   return combinations
     .filter(({ usable }) => usable < rounds)
     .map(({ levels, usable }) => {
-      const label = labelOf(levels);
-      const own = runs.filter((run) => labelOf(run.levels) === label);
+      const label = combinationLabel(levels);
+      const own = runs.filter((run) => combinationLabel(run.levels) === label);
       const missing = rounds - new Set(own.map(({ block }) => block)).size;
       const reasons = [
         ...own.flatMap(({ number, problem }) => (problem === null ? [] : [`run ${number}: ${problem}`])),
-        ...(missing > 0 ? [`${counted(missing, 'run')} not made yet`] : []),
+        ...(missing > 0 ? [`${countText(missing, 'run')} not made yet`] : []),
       ];
-      return `${label || plan.scenario}: figures from ${usable} of ${counted(rounds, 'run')}; ${reasons.join('; ')}`;
+      return `${label || plan.scenario}: figures from ${usable} of ${countText(rounds, 'run')}; ${reasons.join('; ')}`;
     });
 }
 
 /** Returns doubts about the comparison: other conditions that changed, or levels without any recorded difference. */
-export function doubtsOf(runs: MeasuredRun[], questions: Question[]): string[] {
+export function comparisonDoubts(runs: MeasuredRun[], questions: StudyQuestion[]): string[] {
   const ofMachine = differing(runs).filter(({ aspect }) => aspect === 'machine' || aspect === 'system');
-  const withinLevels = [...Map.groupBy(runs, ({ levels }) => labelOf(levels)).values()].flatMap(differing);
+  const withinLevels = [...Map.groupBy(runs, ({ levels }) => combinationLabel(levels)).values()].flatMap(differing);
   const changed = [...ofMachine, ...withinLevels].map(
-    ({ aspect, name, values }) => `${ASPECTS[aspect]}: ${name}: ${[...new Set(values)].sort().join(', ')}`,
+    ({ aspect, name, values }) => `${MISMATCH_TEXTS[aspect]}: ${name}: ${[...new Set(values)].sort().join(', ')}`,
   );
   const unseen = questions
     .filter(({ contexts }) =>
@@ -214,6 +221,6 @@ export function doubtsOf(runs: MeasuredRun[], questions: Question[]): string[] {
 }
 
 /** Returns the conditions that differ between runs. */
-function differing(runs: MeasuredRun[]): Mismatch[] {
-  return mismatches(runs.flatMap(({ result }) => (result ? [[result]] : [])));
+function differing(runs: MeasuredRun[]): ConditionMismatch[] {
+  return findMismatches(runs.flatMap(({ result }) => (result ? [[result]] : [])));
 }

@@ -1,15 +1,15 @@
 /** Compares the levels of each varied setting with its first level, for each combination of the other settings. */
 
-import { lostAmong, type Spread } from '../../protocol/documents/series-schema.ts';
-import type { Level, Levels, Plan, Study } from '../../protocol/documents/study-schema.ts';
+import { countLostRuns, type Spread } from '../../protocol/documents/series-schema.ts';
+import type { LevelCombination, Study, StudyLevel, StudyPlan } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { type Comparison, compareAll, type RunSet } from '../compare/compare.ts';
+import { type Comparison, compareGroups, type RunSet } from '../compare/compare.ts';
 import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
 import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 
 /** Run of a study, with its result if it has one. */
 export interface MeasuredRun {
-  levels: Levels;
+  levels: LevelCombination;
   /** Exit code; undefined if the run is known to have completed. */
   exitCode?: number;
   result: Result | undefined;
@@ -18,30 +18,30 @@ export interface MeasuredRun {
 type FigureNoise = ReadonlyMap<string, PooledNoise>;
 
 /** Levels of a setting at one combination of the other settings. */
-export interface Context {
+export interface StudyContext {
   /** Levels of the other varied settings; empty if there are none. */
-  others: Levels;
+  others: LevelCombination;
   /** Levels of the setting that occur with `others`. The first level is the reference. */
-  levels: Level[];
+  levels: StudyLevel[];
   /** Set of runs for each level. */
   comparison: Comparison;
 }
 
-export interface Question {
+export interface StudyQuestion {
   name: string;
-  levels: Level[];
-  contexts: Context[];
+  levels: StudyLevel[];
+  contexts: StudyContext[];
 }
 
 /** Returns every allowed combination of levels. The last setting varies fastest. */
-export function combinationsOf({ vary, except }: Pick<Plan, 'vary' | 'except'>): Levels[] {
+export function levelCombinations({ vary, except }: Pick<StudyPlan, 'vary' | 'except'>): LevelCombination[] {
   return allCombinations(vary).filter((combination) => !except.some((levels) => hasAll(combination, levels)));
 }
 
 /** Returns the comparisons of a study. They share one error budget. */
-export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
+export function studyQuestions(plan: StudyPlan, runs: MeasuredRun[]): StudyQuestion[] {
   const { vary } = plan;
-  const planned = combinationsOf(plan);
+  const planned = levelCombinations(plan);
   const varied = Object.fromEntries(Object.entries(vary).filter(([, levels]) => levels.length > 1));
   const noises = levelNoises(varied, planned, runs);
   const questions = Object.entries(varied).map(([name, all]) => {
@@ -52,16 +52,16 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
       const sets = levels.map((level): RunSet => {
         const combination = { ...others, [name]: level };
         const levelNoise = Object.entries(combination).flatMap(
-          ([one, its]) => noises.get(labelOf({ [one]: its })) ?? [],
+          ([one, its]) => noises.get(combinationLabel({ [one]: its })) ?? [],
         );
-        return { name: labelOf({ [name]: level }), levelNoise, ...sideOf(runs, combination) };
+        return { name: combinationLabel({ [name]: level }), levelNoise, ...runSetOfLevels(runs, combination) };
       });
       return [{ others, levels, sets }];
     });
     return { name, levels: all, contexts };
   });
   const groups = questions.flatMap(({ contexts }) => contexts.map(({ sets }) => sets));
-  const comparisons = compareAll(groups, { margin: plan.detect, isStudy: true }).values();
+  const comparisons = compareGroups(groups, { margin: plan.detect, isStudy: true }).values();
   return questions.map(({ contexts, ...question }) => ({
     ...question,
     contexts: contexts.map(({ others, levels }) => ({
@@ -72,13 +72,13 @@ export function questionsOf(plan: Plan, runs: MeasuredRun[]): Question[] {
 }
 
 /** Returns the figures of the runs in the format of study.json. */
-export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combinations' | 'differences'> {
+export function summarizeStudy(plan: StudyPlan, runs: MeasuredRun[]): Pick<Study, 'combinations' | 'differences'> {
   return {
-    combinations: combinationsOf(plan).map((levels) => {
-      const { results } = sideOf(runs, levels);
+    combinations: levelCombinations(plan).map((levels) => {
+      const { results } = runSetOfLevels(runs, levels);
       return { levels, usable: results.filter(isUsable).length, figures: figureSpreads(results) };
     }),
-    differences: questionsOf(plan, runs).flatMap(({ name, contexts }) =>
+    differences: studyQuestions(plan, runs).flatMap(({ name, contexts }) =>
       contexts.flatMap(({ others, levels: [reference = '', ...levels], comparison: { figures } }) =>
         levels.map((level, index) => ({
           name,
@@ -98,14 +98,20 @@ export function summarize(plan: Plan, runs: MeasuredRun[]): Pick<Study, 'combina
 }
 
 /** Returns the noise between runs of the same combination, by level and by key of the figure. */
-function levelNoises(varied: Plan['vary'], combinations: Levels[], runs: MeasuredRun[]): Map<string, FigureNoise> {
-  const all = combinations.map((levels) => ({ levels, figures: figureSpreads(sideOf(runs, levels).results) }));
+function levelNoises(
+  varied: StudyPlan['vary'],
+  combinations: LevelCombination[],
+  runs: MeasuredRun[],
+): Map<string, FigureNoise> {
+  const all = combinations.map((levels) => ({ levels, figures: figureSpreads(runSetOfLevels(runs, levels).results) }));
   const levels = Object.entries(varied).flatMap(([name, own]) => own.map((level) => ({ [name]: level })));
   return new Map(
     levels.flatMap((level) => {
       const having = all.filter((one) => hasAll(one.levels, level));
       // In a study with a single combination, the noise is that of its own runs.
-      return having.length < 2 ? [] : [[labelOf(level), noiseOf(having.map(({ figures }) => figures))] as const];
+      return having.length < 2
+        ? []
+        : [[combinationLabel(level), noiseOf(having.map(({ figures }) => figures))] as const];
     }),
   );
 }
@@ -121,14 +127,14 @@ function noiseOf(combinations: Record<string, Spread>[]): FigureNoise {
 }
 
 /** Returns, for example, `TLS=on, workers=2`. */
-export function labelOf(levels: Levels): string {
+export function combinationLabel(levels: LevelCombination): string {
   return Object.entries(levels)
     .map(([name, level]) => `${name}=${level}`)
     .join(', ');
 }
 
-function allCombinations(vary: Plan['vary']): Levels[] {
-  return Object.entries(vary).reduce<Levels[]>(
+function allCombinations(vary: StudyPlan['vary']): LevelCombination[] {
+  return Object.entries(vary).reduce<LevelCombination[]>(
     (combinations, [name, levels]) =>
       combinations.flatMap((combination) => levels.map((level) => ({ ...combination, [name]: level }))),
     [{}],
@@ -136,15 +142,18 @@ function allCombinations(vary: Plan['vary']): Levels[] {
 }
 
 /** Returns whether the combination has all these levels. */
-function hasAll(combination: Levels, levels: Levels): boolean {
+function hasAll(combination: LevelCombination, levels: LevelCombination): boolean {
   return Object.entries(levels).every(([name, level]) => combination[name] === level);
 }
 
 /** Returns the runs with these levels, as one set of a comparison. */
-export function sideOf(runs: MeasuredRun[], some: Levels): Required<Pick<RunSet, 'results' | 'lost'>> {
+export function runSetOfLevels(
+  runs: MeasuredRun[],
+  some: LevelCombination,
+): Required<Pick<RunSet, 'results' | 'lost'>> {
   const side = runs.filter(({ levels }) => hasAll(levels, some));
   return {
     results: side.flatMap(({ result }) => result ?? []),
-    lost: lostAmong(side.map(({ exitCode = 0 }) => exitCode)),
+    lost: countLostRuns(side.map(({ exitCode = 0 }) => exitCode)),
   };
 }

@@ -43,7 +43,7 @@ export function kilobytes(bytes: number): string {
 }
 
 /** Formats bytes with their unit. Values below 1 KB are shown in B, so that they do not look like zero. */
-export function sizeOf(bytes: number): string {
+export function sizeText(bytes: number): string {
   return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
 }
 
@@ -58,7 +58,7 @@ export function milliseconds(ms: number): string {
 }
 
 /** Formats a number; a missing value is a dash. */
-export function optional(value: number | null | undefined, format: (value: number) => string): string {
+export function textOrDash(value: number | null | undefined, format: (value: number) => string): string {
   return value === null || value === undefined ? '–' : format(value);
 }
 
@@ -74,20 +74,20 @@ export function percentOf(part: number, whole: number): string {
 }
 
 /** Returns `1 connection`, `2 connections`. */
-export function counted(count: number, noun: string): string {
+export function countText(count: number, noun: string): string {
   return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Returns `75 seconds`, `2 minutes`. */
 export function durationText(seconds: number): string {
-  return seconds < 90 ? counted(Math.round(seconds), 'second') : counted(Math.round(seconds / 60), 'minute');
+  return seconds < 90 ? countText(Math.round(seconds), 'second') : countText(Math.round(seconds / 60), 'minute');
 }
 
 /**
  * Wraps text at spaces, but not before a percent sign. The first line keeps its own indent; the following lines begin
  * with `indent`. Escapes control characters that could harm a terminal.
  */
-export function wrap(text: string, width: number, indent: string): string[] {
+export function wrapText(text: string, width: number, indent: string): string[] {
   const lines: string[] = [];
   const shown = oneLine(text);
   const body = shown.trimStart();
@@ -104,24 +104,24 @@ export function wrap(text: string, width: number, indent: string): string[] {
 }
 
 /** Returns `worker file descriptors` for `workerFileDescriptors`. */
-export function spaced(camelCase: string): string {
+export function spacedWords(camelCase: string): string {
   return camelCase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
 
 /** Returns counts by name, the most frequent first: `ECONNREFUSED 3, http_502 1`. */
-export function breakdown(counts: Record<string, number>): string {
+export function countsBreakdown(counts: Record<string, number>): string {
   return Object.entries(counts)
     .toSorted(([, a], [, b]) => b - a)
     .map(([cause, count]) => `${cause} ${integer(count)}`)
     .join(', ');
 }
 
-export function total(counts: Record<string, number>): number {
+export function totalOfCounts(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
 /** Adds a full stop, and a capital letter unless the text begins with the name of a metric. */
-export function sentence(text: string): string {
+export function asSentence(text: string): string {
   const whole = /^\w+[._]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
@@ -133,11 +133,11 @@ const MAX_SHARE = 2;
  * Returns whether differences are shown in percent of the reference. Otherwise they are shown in their own unit.
  * @param differences differences and margins, in the unit of the reference
  */
-export function isRelative(reference: number, ...differences: number[]): boolean {
+export function isShownInPercent(reference: number, ...differences: number[]): boolean {
   return reference !== 0 && differences.every((one) => Math.abs(one) <= MAX_SHARE * Math.abs(reference));
 }
 
 /** Formats a change as `9 %` or `2 times as much`. */
-export function shareText(share: number): string {
+export function changeText(share: number): string {
   return share < 1 ? `${exactDecimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
 }

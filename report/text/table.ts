@@ -1,7 +1,7 @@
 /** Formats plain-text tables without lines: a head, then columns with right-aligned numbers. */
 import Table from 'cli-table3';
 import { oneLine } from '../../protocol/base/printable.ts';
-import { wrap } from './format.ts';
+import { wrapText } from './format.ts';
 
 const GAP = '  ';
 /** Longest figure in characters. Longer cells are text. */
@@ -18,7 +18,7 @@ const NO_LINES = Object.fromEntries(
  * @param indent text before every line
  * @param aligns default: left for the first column, right for the others
  */
-export function table(
+export function tableLines(
   head: string[],
   rows: string[][],
   indent: string,
@@ -37,7 +37,7 @@ export function table(
 }
 
 /** Returns a table. Last columns that do not fit into `width` are dropped. */
-export function fittingTable(
+export function fittingTableLines(
   head: string[],
   rows: string[][],
   indent: string,
@@ -49,7 +49,7 @@ export function fittingTable(
   let needed = indent.length + widths.reduce((sum, one) => sum + one, 0) + GAP.length * (columns - 1);
   while (columns > 2 && needed > width) needed -= (widths[--columns] ?? 0) + GAP.length;
   const fitting = rows.map((row) => row.slice(0, columns));
-  return table(head.slice(0, columns), fitting, indent, aligns?.slice(0, columns));
+  return tableLines(head.slice(0, columns), fitting, indent, aligns?.slice(0, columns));
 }
 
 /** Returns a table of names, values and notes. A long note continues in the next line. */
@@ -60,8 +60,8 @@ export function factLines(rows: string[][], indent: string, width: number): stri
   const isText = rows.some(([, value = '']) => value.length > MAX_VALUE);
   return rows.flatMap(([name = '', value = '', note = '']) => {
     const start = indent + name.padEnd(names) + GAP;
-    if (isText) return wrap(start + value, width, ' '.repeat(start.length));
+    if (isText) return wrapText(start + value, width, ' '.repeat(start.length));
     const figure = `${start}${value.padStart(values)}`;
-    return note === '' ? [figure] : wrap(figure + GAP + note, width, ' '.repeat(figure.length + GAP.length));
+    return note === '' ? [figure] : wrapText(figure + GAP + note, width, ' '.repeat(figure.length + GAP.length));
   });
 }

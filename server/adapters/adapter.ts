@@ -44,6 +44,6 @@ export function defineAdapter<E extends z.ZodObject>(kind: AdapterKind<E>): Adap
 
 const require = createRequire(import.meta.url);
 
-export function packageOf(name: string): string {
+export function adapterPackage(name: string): string {
   return `${name} ${require(`${name}/package.json`).version}`;
 }

@@ -1,7 +1,13 @@
 /** All adapters that `CAPACITY_ADAPTER` can choose. A new adapter needs its own file and an entry here. */
 import { z } from 'zod';
 import { type AdapterKind, defineAdapter } from './adapter.ts';
-import { redis, redisStreams, shardedDynamic, shardedDynamicPrivate, shardedStatic } from './redis-adapter.ts';
+import {
+  redisAdapter,
+  redisStreamsAdapter,
+  shardedDynamicAdapter,
+  shardedDynamicPrivateAdapter,
+  shardedStaticAdapter,
+} from './redis-adapter.ts';
 
 const inMemory = defineAdapter({
   help: 'Socket.IO’s own: a broadcast reaches the members on the worker that publishes it',
@@ -13,11 +19,11 @@ const inMemory = defineAdapter({
 
 export const ADAPTERS = {
   'in-memory': inMemory,
-  redis,
-  'redis-sharded-static': shardedStatic,
-  'redis-sharded-dynamic': shardedDynamic,
-  'redis-sharded-dynamic-private': shardedDynamicPrivate,
-  'redis-streams': redisStreams,
+  redis: redisAdapter,
+  'redis-sharded-static': shardedStaticAdapter,
+  'redis-sharded-dynamic': shardedDynamicAdapter,
+  'redis-sharded-dynamic-private': shardedDynamicPrivateAdapter,
+  'redis-streams': redisStreamsAdapter,
 } satisfies Record<string, AdapterKind>;
 
 export type AdapterName = keyof typeof ADAPTERS;

@@ -2,7 +2,7 @@
  * Adapters that use Redis, by the package `@socket.io/redis-adapter`. They use plain publish/subscribe, or the sharded
  * publish/subscribe of Redis 7 with one channel for all rooms or one per room.
  */
-import { type AdapterKind, defineAdapter, packageOf } from './adapter.ts';
+import { type AdapterKind, adapterPackage, defineAdapter } from './adapter.ts';
 import { type AnyRedisClient, connectRedis, redisEnvironment } from './redis-clients.ts';
 
 type Library = typeof import('@socket.io/redis-adapter');
@@ -27,12 +27,12 @@ function publishAndSubscribe(help: string, name: string, create: Create): Adapte
       const { errors, close } = await connectRedis(url, log, async (redis) => {
         io.adapter(create(library, await Promise.all([redis.publisher(), redis.subscriber()]), prefix));
       });
-      return { nameAndVersion: packageOf('@socket.io/redis-adapter') + name, errors, close };
+      return { nameAndVersion: adapterPackage('@socket.io/redis-adapter') + name, errors, close };
     },
   });
 }
 
-export const redis = publishAndSubscribe(
+export const redisAdapter = publishAndSubscribe(
   '`@socket.io/redis-adapter`: to all workers, by publish and subscribe',
   '',
   ({ createAdapter }, [pub, sub], key) => createAdapter(pub, sub, { key }),
@@ -48,15 +48,15 @@ function sharded(subscriptionMode: 'static' | 'dynamic' | 'dynamic-private', hel
   );
 }
 
-export const shardedStatic = sharded(
+export const shardedStaticAdapter = sharded(
   'static',
   '`@socket.io/redis-adapter`: to all workers, by sharded publish and subscribe (Redis 7.0 or newer)',
 );
-export const shardedDynamic = sharded(
+export const shardedDynamicAdapter = sharded(
   'dynamic',
   'the same, with a channel for each room: only workers with members receive a broadcast',
 );
-export const shardedDynamicPrivate = sharded(
+export const shardedDynamicPrivateAdapter = sharded(
   'dynamic-private',
   'the same, with a channel for each connection’s private room, too',
 );
@@ -65,7 +65,7 @@ export const shardedDynamicPrivate = sharded(
  * Adapter `@socket.io/redis-streams-adapter`. Broadcasts go through a Redis stream, and each worker reads on from its
  * last position.
  */
-export const redisStreams = defineAdapter({
+export const redisStreamsAdapter = defineAdapter({
   help: '`@socket.io/redis-streams-adapter`: to all workers, in a stream of 10,000 entries; can restore sessions',
   clustered: true,
   recovers: true,
@@ -95,7 +95,7 @@ export const redisStreams = defineAdapter({
       stopReading();
       return clients.close();
     };
-    const nameAndVersion = packageOf('@socket.io/redis-streams-adapter');
+    const nameAndVersion = adapterPackage('@socket.io/redis-streams-adapter');
     return { nameAndVersion, stream: prefix, errors: clients.errors, close };
   },
 });

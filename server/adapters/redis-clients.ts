@@ -6,9 +6,9 @@ import type { Logger } from 'pino';
 import type { RedisClientType, RedisClusterType } from 'redis';
 import { z } from 'zod';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
-import { within } from '../../protocol/base/within.ts';
+import { resultWithin } from '../../protocol/base/within.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { refusalFix } from '../../protocol/wire/redis-refusals.ts';
+import { redisRefusalFix } from '../../protocol/wire/redis-refusals.ts';
 
 const CONNECT_TIMEOUT_MS = 3000;
 const RECONNECT_MAX_MS = 2000;
@@ -175,19 +175,19 @@ type Connection = Pick<RedisClientType, 'isReady' | 'close' | 'destroy'>;
  * them.
  */
 async function closeConnection(client: Connection): Promise<void> {
-  if (client.isReady) await within(client.close(), CLOSE_TIMEOUT_MS);
+  if (client.isReady) await resultWithin(client.close(), CLOSE_TIMEOUT_MS);
   client.destroy();
 }
 
 function unreachableError(url: string, cause: unknown): CapacityError {
-  if (cause instanceof Error && refusalFix(cause)) return refusedError(url, cause);
+  if (cause instanceof Error && redisRefusalFix(cause)) return refusedError(url, cause);
   const message = `no Redis server answers at ${withoutPassword(url)}`;
   return new CapacityError('REDIS_UNREACHABLE', message, undefined, { cause });
 }
 
 function refusedError(url: string, cause: Error): CapacityError {
   const message = `the Redis at ${withoutPassword(url)} refuses what the adapter needs: ${cause.message}`;
-  return new CapacityError('REDIS_REFUSES', message, refusalFix(cause), { cause });
+  return new CapacityError('REDIS_REFUSES', message, redisRefusalFix(cause), { cause });
 }
 
 function withoutPassword(url: string): string {

@@ -17,7 +17,7 @@ const texts = new Map<number, string>();
 const binaries = new Map<number, Buffer>();
 
 /** Returns a text of this length. Every call returns the same text. */
-export function payload(sizeBytes: number): string {
+export function textPayload(sizeBytes: number): string {
   return cached(texts, sizeBytes, () =>
     generate(sizeBytes, (random) => ALPHABET.charCodeAt(random >>> 2)).toString('latin1'),
   );
@@ -68,11 +68,11 @@ export const EXPECTED_PAYLOADS = {
 } as const;
 
 /** Returns the room of a `join_room` message; undefined if the message is invalid. */
-export function roomOf(payload: unknown): string | undefined {
+export function roomOfJoin(payload: unknown): string | undefined {
   return joinSchema.safeParse(payload).data;
 }
 
 /** Returns the echo of a broadcast; undefined if the message is invalid. */
-export function echoOf(payload: unknown): Pick<BroadcastEcho, 'seq' | 'sentAtUs'> | undefined {
+export function parseEcho(payload: unknown): Pick<BroadcastEcho, 'seq' | 'sentAtUs'> | undefined {
   return echoSchema.safeParse(payload).data;
 }

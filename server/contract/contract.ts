@@ -5,22 +5,22 @@
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { CapacityError } from '../../protocol/codes/errors.ts';
 import {
-  type BatchReceived,
-  type Broadcast,
-  type BroadcastOrder,
+  type BatchAck,
+  type BroadcastMessage,
+  type BroadcastRequest,
   type BroadcastSent,
-  type EchoTimed,
-  EVENTS,
-  type Joined,
-  type Refusal,
+  CONTRACT_EVENTS,
+  type EchoAck,
+  type JoinAck,
+  type MessageRefusal,
 } from '../../protocol/wire/events.ts';
 import type { AnyNamespace, AnySocket } from '../any-server.ts';
-import type { OwnFigures } from '../control/own-figures.ts';
-import { binaryPayload, EXPECTED_PAYLOADS, echoOf, payload, roomOf } from './contract-payload.ts';
-import type { Departures } from './departures.ts';
-import { countMembers, localMembers, type MeasuredRooms } from './measured-rooms.ts';
+import type { WorkerOwnFigures } from '../control/own-figures.ts';
+import { binaryPayload, EXPECTED_PAYLOADS, parseEcho, roomOfJoin, textPayload } from './contract-payload.ts';
+import type { RoomDepartures } from './departures.ts';
+import { countLocalMembers, countRoomMembers, type MeasuredRooms } from './measured-rooms.ts';
 
-type Ack<T> = ((answer: T | Refusal) => void) | undefined;
+type Ack<T> = ((answer: T | MessageRefusal) => void) | undefined;
 
 /** Maximum number of connections per worker that may send broadcast echoes. A run uses one. */
 export const MAX_PROBES = 100;
@@ -36,16 +36,16 @@ const MAX_UNREAD = 1000;
  */
 export function serveContract(
   namespace: AnyNamespace,
-  { worker, metrics, batches, guard }: OwnFigures,
+  { worker, metrics, batches, guard }: WorkerOwnFigures,
   rooms: MeasuredRooms | undefined,
 ): () => void {
   const probes = new Set<string>();
 
   async function onJoinRoom(this: AnySocket, ...args: unknown[]): Promise<void> {
-    const room = roomOf(args[0]);
-    const ack = ackOf<Joined>(this, args);
+    const room = roomOfJoin(args[0]);
+    const ack = ackOf<JoinAck>(this, args);
     try {
-      if (this.listenerCount(EVENTS.joinRoom) > 1) {
+      if (this.listenerCount(CONTRACT_EVENTS.joinRoom) > 1) {
         // The server's own handler runs first and decides. This handler acknowledges only if the server's handler did
         // not.
         await undefined;
@@ -55,21 +55,21 @@ export function serveContract(
         await (rooms ? rooms.join(this, room) : this.join(room));
       }
       metrics.joins.inc();
-      ack?.({ room, worker, members: localMembers(namespace, room) });
+      ack?.({ room, worker, members: countLocalMembers(namespace, room) });
     } catch (error) {
       const { message, fix } = error as Partial<CapacityError>;
-      refuse(this, EVENTS.joinRoom, ack, { error: String(message), code: 'JOIN_REFUSED', fix });
+      refuse(this, CONTRACT_EVENTS.joinRoom, ack, { error: String(message), code: 'JOIN_REFUSED', fix });
     }
   }
 
   function onBroadcastEcho(this: AnySocket, ...args: unknown[]): void {
     const nowUs = monotonicUs();
-    const echo = echoOf(args[0]);
-    const ack = ackOf<EchoTimed>(this, args);
+    const echo = parseEcho(args[0]);
+    const ack = ackOf<EchoAck>(this, args);
     if (echo === undefined) {
-      refuse(this, EVENTS.broadcastEcho, ack, { error: EXPECTED_PAYLOADS.echo });
+      refuse(this, CONTRACT_EVENTS.broadcastEcho, ack, { error: EXPECTED_PAYLOADS.echo });
     } else if (!probes.has(this.id) && probes.size >= MAX_PROBES) {
-      refuse(this, EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
+      refuse(this, CONTRACT_EVENTS.broadcastEcho, ack, { error: `this worker has ${MAX_PROBES} probes already` });
     } else {
       if (!probes.has(this.id)) {
         probes.add(this.id);
@@ -85,25 +85,25 @@ export function serveContract(
 
   function onEventBatch(this: AnySocket, ...args: unknown[]): void {
     // The server has its own handler for batches, which processes the message.
-    if (this.listenerCount(EVENTS.eventBatch) > 1) {
+    if (this.listenerCount(CONTRACT_EVENTS.eventBatch) > 1) {
       batches.skip();
       return;
     }
     const beganMs = performance.now();
     const events = Array.isArray(args[0]) ? args[0].length : 1;
-    ackOf<BatchReceived>(this, args)?.({ events });
+    ackOf<BatchAck>(this, args)?.({ events });
     batches.add(events, performance.now() - beganMs);
   }
 
-  function refuse(sender: AnySocket, event: string, ack: Ack<never>, refusal: Refusal): void {
+  function refuse(sender: AnySocket, event: string, ack: Ack<never>, refusal: MessageRefusal): void {
     ack?.(refusal);
     guard.malformed(event, sender);
   }
 
   const handlers = [
-    [EVENTS.joinRoom, guard.wrap(EVENTS.joinRoom, onJoinRoom)],
-    [EVENTS.broadcastEcho, guard.wrap(EVENTS.broadcastEcho, onBroadcastEcho)],
-    [EVENTS.eventBatch, guard.wrap(EVENTS.eventBatch, onEventBatch)],
+    [CONTRACT_EVENTS.joinRoom, guard.wrap(CONTRACT_EVENTS.joinRoom, onJoinRoom)],
+    [CONTRACT_EVENTS.broadcastEcho, guard.wrap(CONTRACT_EVENTS.broadcastEcho, onBroadcastEcho)],
+    [CONTRACT_EVENTS.eventBatch, guard.wrap(CONTRACT_EVENTS.eventBatch, onEventBatch)],
   ] as const;
   const onConnection = guard.wrap('connection', (socket: AnySocket) => {
     for (const [event, handler] of handlers) socket.on(event, handler);
@@ -125,19 +125,20 @@ const UNCOUNTED = { members: null, otherWorkers: undefined };
  * defines the order of the message's keys.
  * @throws CapacityError REQUEST_FAILED; nothing is sent
  */
-export async function publish(
+export async function publishBroadcast(
   namespace: AnyNamespace,
   worker: string,
-  order: BroadcastOrder,
-  departures: Departures,
+  order: BroadcastRequest,
+  departures: RoomDepartures,
 ): Promise<BroadcastSent> {
   const { room, seq } = order;
-  const data = order.binary ? binaryPayload(order.bytes) : payload(order.bytes);
-  const { members: expected, otherWorkers } = order.count === false ? UNCOUNTED : await countMembers(namespace, room);
+  const data = order.binary ? binaryPayload(order.bytes) : textPayload(order.bytes);
+  const { members: expected, otherWorkers } =
+    order.count === false ? UNCOUNTED : await countRoomMembers(namespace, room);
   if (order.atUs !== undefined) await departures.at(order.atUs);
   const sentAtUs = monotonicUs();
-  const message: Broadcast = { seq, sentAtUs, worker, data };
-  namespace.to(room).emit(EVENTS.broadcast, message);
+  const message: BroadcastMessage = { seq, sentAtUs, worker, data };
+  namespace.to(room).emit(CONTRACT_EVENTS.broadcast, message);
   return { seq, sentAtUs, worker, expected, ...(otherWorkers !== undefined && { otherWorkers }) };
 }
 

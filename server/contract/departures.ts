@@ -4,7 +4,7 @@ import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 /** Maximum wait. A time further ahead can only come from a wrong clock. */
 const MAX_AHEAD_MS = 1000;
 
-export class Departures {
+export class RoomDepartures {
   /** Scheduled broadcasts, sorted by time. */
   readonly #scheduled: { atUs: number; send: () => void }[] = [];
 

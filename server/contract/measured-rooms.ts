@@ -3,7 +3,7 @@
  */
 
 import { z } from 'zod';
-import { within } from '../../protocol/base/within.ts';
+import { resultWithin } from '../../protocol/base/within.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { AnyNamespace, AnySocket } from '../any-server.ts';
 import type { Guard } from '../guard.ts';
@@ -69,7 +69,7 @@ const MEMBERS_EVENT = 'socketio-capacity:members';
 /** Timeout in milliseconds if the adapter has none. Cluster adapters time out after 5 s by default. */
 const TIMEOUT_MS = 7000;
 
-export function localMembers(namespace: AnyNamespace, room: string): number {
+export function countLocalMembers(namespace: AnyNamespace, room: string): number {
   return namespace.adapter.rooms.get(room)?.size ?? 0;
 }
 
@@ -77,9 +77,9 @@ export function localMembers(namespace: AnyNamespace, room: string): number {
  * Replies to requests of other workers for their number of members.
  * @returns a function that stops it
  */
-export function answerMembers(namespace: AnyNamespace, guard: Guard): () => void {
+export function answerMemberCounts(namespace: AnyNamespace, guard: Guard): () => void {
   const listener = guard.wrap('members', (room: string, answer: (members: number) => void) =>
-    answer(localMembers(namespace, room)),
+    answer(countLocalMembers(namespace, room)),
   );
   namespace.on(MEMBERS_EVENT, listener);
   return () => {
@@ -92,16 +92,16 @@ export function answerMembers(namespace: AnyNamespace, guard: Guard): () => void
  * @returns members on all workers, and the number of other workers with members
  * @throws CapacityError REQUEST_FAILED if a worker does not reply, or if the adapter's broker is unavailable
  */
-export async function countMembers(namespace: AnyNamespace, room: string) {
+export async function countRoomMembers(namespace: AnyNamespace, room: string) {
   try {
     // The in-memory adapter counts only its own server, and does not support serverSideEmit.
     if ((await namespace.adapter.serverCount()) <= 1)
-      return { members: localMembers(namespace, room), otherWorkers: 0 };
-    const answers = await within(namespace.serverSideEmitWithAck(MEMBERS_EVENT, room), TIMEOUT_MS);
+      return { members: countLocalMembers(namespace, room), otherWorkers: 0 };
+    const answers = await resultWithin(namespace.serverSideEmitWithAck(MEMBERS_EVENT, room), TIMEOUT_MS);
     if (answers === undefined) throw new Error(`no answer within ${TIMEOUT_MS} ms`);
     const others = z.array(z.number().int().nonnegative()).parse(answers);
     return {
-      members: others.reduce((sum, members) => sum + members, localMembers(namespace, room)),
+      members: others.reduce((sum, members) => sum + members, countLocalMembers(namespace, room)),
       otherWorkers: others.filter((members) => members > 0).length,
     };
   } catch (cause) {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { Guard } from '../guard.ts';
-import { bearerOf } from '../unauthenticated.ts';
+import { bearerToken } from '../unauthenticated.ts';
 
 const LOOPBACK_ADDRESS = /^(::ffff:)?127\.|^::1$/;
 const TEXT = { 'content-type': 'text/plain' };
@@ -16,7 +16,7 @@ interface HttpParts {
 }
 
 /** Serves a request. `/healthz` needs no token. `/metrics` needs the token unless the request comes from loopback. */
-export async function serveHttp(
+export async function serveControlHttp(
   request: IncomingMessage,
   response: ServerResponse,
   { worker, registry, isToken, guard }: HttpParts,
@@ -44,7 +44,7 @@ export async function serveHttp(
 }
 
 function refusalOf(request: IncomingMessage, isToken: HttpParts['isToken']) {
-  const bearer = bearerOf(request);
+  const bearer = bearerToken(request);
   if (isToken(bearer)) return undefined;
   const give = 'give the control token: "Authorization: Bearer <token>"\n';
   if (bearer === undefined && LOOPBACK_ADDRESS.test(request.socket.localAddress ?? '')) {

@@ -8,7 +8,6 @@ import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { isMainThread } from 'node:worker_threads';
 import { Server } from 'socket.io';
-import { attempt } from '../../protocol/base/attempt.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/base/machine/kernel.ts';
@@ -16,25 +15,26 @@ import { allocatedBytes } from '../../protocol/base/machine/malloc-heap.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts';
 import { usableCores } from '../../protocol/base/machine/usable.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { VERSION } from '../../protocol/base/version.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { type ProfileAction, profileProcess } from '../../protocol/profiles/profile-process.ts';
 import { PROFILE_LIMITS, type ProfileKind } from '../../protocol/profiles/profile-schema.ts';
 import {
-  type BroadcastOrder,
+  type BroadcastRequest,
   type BroadcastSent,
   CONTROL_NAMESPACE,
   type WorkerMachine,
   type WorkerResources,
   type WorkerStats,
 } from '../../protocol/wire/events.ts';
-import { openHttp } from '../http-listener.ts';
-import { boundPackets, MAX_ARGUMENTS } from '../packet-bounds.ts';
-import { bearerOf, tokenCheck } from '../unauthenticated.ts';
+import { openHttpListener } from '../http-listener.ts';
+import { limitPacketElements, MAX_PACKET_ELEMENTS } from '../packet-bounds.ts';
+import { bearerToken, tokenCheck } from '../unauthenticated.ts';
 import { type ControlRequests, serveControl } from './control.ts';
-import { serveHttp } from './control-http.ts';
+import { serveControlHttp } from './control-http.ts';
 import { EventLoopHistory } from './event-loop-history.ts';
-import type { OwnFigures } from './own-figures.ts';
+import type { WorkerOwnFigures } from './own-figures.ts';
 import { InMemoryAdapter } from './versions.ts';
 import { collectGarbage, processStats } from './worker-stats.ts';
 
@@ -49,10 +49,10 @@ interface ControlPortOptions {
   controlPort: number;
   controlHost: string;
   tls: { key: string | Buffer; cert: string | Buffer } | undefined;
-  own: OwnFigures;
+  own: WorkerOwnFigures;
   /** Whether a run may profile the process. */
   profile: boolean;
-  publish(order: BroadcastOrder): Promise<BroadcastSent>;
+  publish(order: BroadcastRequest): Promise<BroadcastSent>;
   members(room: string): Promise<number>;
   /** Returns the number of servers in the cluster. */
   servers(): Promise<number>;
@@ -65,8 +65,8 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
   const { worker, guard, metrics, eventLoop, collections, batches, counts } = options.own;
   const isToken = tokenCheck(options.token);
   const parts = { worker, registry: metrics.registry, isToken, guard };
-  const listener = await openHttp({ port, host, tls, purpose: 'control port' }, guard, (request, response) =>
-    serveHttp(request, response, parts),
+  const listener = await openHttpListener({ port, host, tls, purpose: 'control port' }, guard, (request, response) =>
+    serveControlHttp(request, response, parts),
   );
   const instance = randomUUID();
   const controlIo = new Server(listener.http, {
@@ -77,13 +77,13 @@ export async function openControlPort(options: ControlPortOptions): Promise<{ po
     // Refuses the WebSocket itself if the token is missing. Messages on it would otherwise take time and memory of this
     // process.
     allowRequest: guard.wrap('control', (request, decide) => {
-      const isAuthorized = isToken(bearerOf(request));
+      const isAuthorized = isToken(bearerToken(request));
       if (isAuthorized) listener.admit(request.socket);
       else request.socket.end(REFUSED);
       decide(undefined, isAuthorized);
     }),
   });
-  boundPackets(controlIo, MAX_ARGUMENTS, () => guard.malformed('control packet'));
+  limitPacketElements(controlIo, MAX_PACKET_ELEMENTS, () => guard.malformed('control packet'));
   const history = new EventLoopHistory();
   const ownProfile = new OwnProfile(options.profile);
   let broadcasts = 0;
@@ -172,7 +172,7 @@ export async function readResources(worker: string): Promise<WorkerResources> {
   return {
     worker,
     pssBytes: parseSmapsRollup(rollup)?.pssBytes,
-    mallocBytes: isMainThread ? attempt(() => allocatedBytes(files)) : undefined,
+    mallocBytes: isMainThread ? tryOrUndefined(() => allocatedBytes(files)) : undefined,
     // Number of open files, without the one for reading this list.
     openFiles: open && open.length - 1,
     openFilesLimit: Number.isFinite(soft) ? soft : null,
@@ -187,8 +187,8 @@ function machine(): WorkerMachine {
     hostname: hostname(),
     kernel: thisHost().kernel,
     ...thisMachine(),
-    usedBytes: attempt(() => readMemory().usedBytes),
-    tcpBytes: attempt(readTcpBytes),
-    cpu: attempt(readCpu),
+    usedBytes: tryOrUndefined(() => readMemory().usedBytes),
+    tcpBytes: tryOrUndefined(readTcpBytes),
+    cpu: tryOrUndefined(readCpu),
   };
 }

@@ -6,8 +6,8 @@ import { z } from 'zod';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { profileKindSchema } from '../../protocol/profiles/profile-schema.ts';
 import {
-  type Answer,
   CONTROL_NAMESPACE,
+  type ControlAnswer,
   type ControlReply,
   type ControlRequest,
   MAX_BROADCAST_BYTES,
@@ -18,7 +18,7 @@ import type { Guard } from '../guard.ts';
 export type ControlRequests = {
   [Name in ControlRequest]: (
     ...args: z.output<(typeof REQUEST_ARGUMENTS)[Name]>
-  ) => Answer<Name> | Promise<Answer<Name>>;
+  ) => ControlAnswer<Name> | Promise<ControlAnswer<Name>>;
 };
 
 const room = z.string().min(1);

@@ -3,17 +3,17 @@
  * the user's metrics.
  */
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import type { Metric } from '../../protocol/base/metric.ts';
+import type { MetricDefinition } from '../../protocol/base/metric.ts';
 import type { AnyServer } from '../any-server.ts';
 import type { EventLoopWindow } from './worker-stats.ts';
 
-interface Series extends Metric {
+interface Series extends MetricDefinition {
   kind: 'gauge' | 'counter' | 'histogram';
   /** Labels in addition to `worker`, which every series has. */
   labels: string[];
 }
 
-export const SERIES = {
+export const WORKER_METRICS = {
   connections: gauge('capacity_connections', 'connections', 'Engine.IO clients of this worker'),
   rooms: gauge('capacity_rooms', 'rooms', 'Rooms of the main namespace on this worker'),
   rss: gauge('capacity_rss_bytes', 'bytes', 'Resident set size'),
@@ -59,9 +59,9 @@ const HANDSHAKE_ERRORS = new Set([
   'Unsupported protocol version',
 ]);
 
-export type Metrics = ReturnType<typeof createMetrics>;
+export type WorkerMetrics = ReturnType<typeof createWorkerMetrics>;
 
-export function createMetrics(
+export function createWorkerMetrics(
   counts: { connections(): number; rooms(): number },
   worker: string,
   eventLoop: EventLoopWindow,
@@ -77,25 +77,25 @@ export function createMetrics(
       },
     });
 
-  read(SERIES.connections, counts.connections);
-  read(SERIES.rooms, counts.rooms);
-  read(SERIES.rss, () => process.memoryUsage.rss());
-  read(SERIES.heapUsed, () => process.memoryUsage().heapUsed);
-  read(SERIES.heapTotal, () => process.memoryUsage().heapTotal);
-  read(SERIES.external, () => process.memoryUsage().external);
-  read(SERIES.eventLoopDelayP50, () => eventLoop.read().delayP50Ms / 1000);
-  read(SERIES.eventLoopDelayP99, () => eventLoop.read().delayP99Ms / 1000);
-  read(SERIES.eventLoopDelayMax, () => eventLoop.read().delayMaxMs / 1000);
+  read(WORKER_METRICS.connections, counts.connections);
+  read(WORKER_METRICS.rooms, counts.rooms);
+  read(WORKER_METRICS.rss, () => process.memoryUsage.rss());
+  read(WORKER_METRICS.heapUsed, () => process.memoryUsage().heapUsed);
+  read(WORKER_METRICS.heapTotal, () => process.memoryUsage().heapTotal);
+  read(WORKER_METRICS.external, () => process.memoryUsage().external);
+  read(WORKER_METRICS.eventLoopDelayP50, () => eventLoop.read().delayP50Ms / 1000);
+  read(WORKER_METRICS.eventLoopDelayP99, () => eventLoop.read().delayP99Ms / 1000);
+  read(WORKER_METRICS.eventLoopDelayMax, () => eventLoop.read().delayMaxMs / 1000);
 
-  const joins = new Counter(registered(SERIES.joins));
-  const broadcasts = new Counter(registered(SERIES.broadcasts));
+  const joins = new Counter(registered(WORKER_METRICS.joins));
+  const broadcasts = new Counter(registered(WORKER_METRICS.broadcasts));
   const echoRoundTripSeconds = new Histogram({
-    ...registered(SERIES.echoRoundTrip),
+    ...registered(WORKER_METRICS.echoRoundTrip),
     buckets: [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10],
   });
-  const malformed = new Counter(registered(SERIES.malformed));
-  const closed = new Counter(registered(SERIES.closed));
-  const handshakeErrors = new Counter(registered(SERIES.handshakeErrors));
+  const malformed = new Counter(registered(WORKER_METRICS.malformed));
+  const closed = new Counter(registered(WORKER_METRICS.closed));
+  const handshakeErrors = new Counter(registered(WORKER_METRICS.handshakeErrors));
   return {
     registry,
     joins,
@@ -135,7 +135,7 @@ export function countRooms(io: AnyServer): number {
 
 export function countAdapterErrors(registry: Registry, errors: () => number): void {
   new Counter({
-    ...configurationOf(SERIES.adapterErrors, registry),
+    ...configurationOf(WORKER_METRICS.adapterErrors, registry),
     collect() {
       this.reset();
       this.inc(errors());

@@ -3,8 +3,8 @@
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { WorkerBatches } from '../../protocol/wire/events.ts';
 import { Guard } from '../guard.ts';
-import { createMetrics } from './metrics.ts';
-import { CollectionCount, EventLoopWindow } from './worker-stats.ts';
+import { createWorkerMetrics } from './metrics.ts';
+import { EventLoopWindow, GarbageCollectionCount } from './worker-stats.ts';
 
 interface Counts {
   connections(): number;
@@ -14,12 +14,12 @@ interface Counts {
   namespaces?(): number;
 }
 
-export type OwnFigures = ReturnType<typeof ownFigures>;
+export type WorkerOwnFigures = ReturnType<typeof createOwnFigures>;
 
-export function ownFigures(worker: string, counts: Counts) {
+export function createOwnFigures(worker: string, counts: Counts) {
   const eventLoop = new EventLoopWindow();
-  const [collections, batches] = [new CollectionCount(), new BatchWindow()];
-  const metrics = createMetrics(counts, worker, eventLoop);
+  const [collections, batches] = [new GarbageCollectionCount(), new BatchWindow()];
+  const metrics = createWorkerMetrics(counts, worker, eventLoop);
   const guard = new Guard({ malformed: metrics.countMalformed, closed: metrics.countClosed });
   const close = () => {
     for (const figure of [eventLoop, collections, batches]) figure.close();

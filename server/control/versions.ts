@@ -16,7 +16,7 @@ const requireInEngineIo = createRequire(requireInSocketIo.resolve('engine.io'));
  * @param webSocketEngine name and version, if known
  * @param adapter name and version, if known
  */
-export function versionsOf(
+export function socketIoVersions(
   io: AnyServer,
   webSocketEngine = webSocketEngineOf(io),
   adapter = adapterOf(io),
@@ -31,12 +31,12 @@ export function versionsOf(
 }
 
 /** Returns the name and version of the `ws` that Engine.IO uses. */
-export function bundledWs(): string {
+export function bundledWsVersion(): string {
   return `ws ${requireInEngineIo('ws/package.json').version}`;
 }
 
 /** Returns classes from Socket.IO's own dependencies, so that no other version of them is measured. */
-export function bundled(): {
+export function socketIoDependencies(): {
   WebSocketServer: typeof import('ws').WebSocketServer;
   Encoder: typeof import('socket.io-parser').Encoder;
   Decoder: typeof import('socket.io-parser').Decoder;
@@ -66,13 +66,13 @@ function adapterOf(io: AnyServer): string {
 function webSocketEngineOf(io: AnyServer): string {
   if (io.engine.constructor.name === 'uServer') return 'uWebSockets.js';
   const { wsEngine } = (io.engine as unknown as { opts: { wsEngine: { name: string } } }).opts;
-  return wsEngine === requireInEngineIo('ws').Server ? bundledWs() : wsEngine.name;
+  return wsEngine === requireInEngineIo('ws').Server ? bundledWsVersion() : wsEngine.name;
 }
 
 /** Part of the description that only the bundled server reports. */
-export type Tuned = Pick<ServerDescription, 'kind' | 'tunings'>;
+export type TuningDescription = Pick<ServerDescription, 'kind' | 'tunings'>;
 
-const OWN: Tuned = { kind: 'own', tunings: {} };
+const OWN: TuningDescription = { kind: 'own', tunings: {} };
 
 /** Private members of a Socket.IO server. Other versions may lack them. */
 interface Options {

@@ -73,7 +73,7 @@ function delayMs(recordedNs: number): number {
 }
 
 /** Counts full garbage collections that V8 reports. The count shows whether a `gc` request really collected garbage. */
-export class CollectionCount {
+export class GarbageCollectionCount {
   #count = 0;
   readonly #observer = new PerformanceObserver((list) => this.#add(list.getEntries()));
 

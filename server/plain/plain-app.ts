@@ -8,12 +8,12 @@ import { createServer } from 'node:http';
 import { type Logger, pino } from 'pino';
 import type { WebSocket } from 'ws';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
-import { within } from '../../protocol/base/within.ts';
+import { resultWithin } from '../../protocol/base/within.ts';
 import type { ServerConfig } from '../config.ts';
 import { openControlPort } from '../control/control-port.ts';
-import { ownFigures } from '../control/own-figures.ts';
-import { bundled, bundledWs, nodeFlags } from '../control/versions.ts';
-import { listen } from '../http-listener.ts';
+import { createOwnFigures } from '../control/own-figures.ts';
+import { bundledWsVersion, nodeFlags, socketIoDependencies } from '../control/versions.ts';
+import { listenOnPort } from '../http-listener.ts';
 import { tuningOptions } from '../tunings.ts';
 import { PlainContract } from './plain-contract.ts';
 
@@ -30,7 +30,7 @@ const STEP_MS = 100;
 /** Creates the server without opening a port. It has no adapter, so broadcasts reach only members on this worker. */
 export function createPlainApp(config: ServerConfig, log: Logger = pino({ level: config.logLevel })) {
   const { worker, pingIntervalMs, pingTimeoutMs } = config;
-  const { WebSocketServer } = bundled();
+  const { WebSocketServer } = socketIoDependencies();
   const http = createServer((_request, response) => response.writeHead(404).end('This is a WebSocket server.\n'));
   const { perMessageDeflate } = tuningOptions(config.tunings);
   const wss = new WebSocketServer({ server: http, maxPayload: MAX_PAYLOAD_BYTES, perMessageDeflate });
@@ -38,7 +38,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
   wss.on('connection', () => {
     accepted++;
   });
-  const own = ownFigures(worker, {
+  const own = createOwnFigures(worker, {
     connections: () => wss.clients.size,
     accepted: () => accepted,
     rooms: () => contract.rooms.size,
@@ -75,8 +75,11 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
         describe: () => describe(config),
       });
       opened.push(control);
-      const ports = { port: await listen(http, config.port, config.host, 'WebSocket port'), controlPort: control.port };
-      log.info({ worker, ...ports, webSocketEngine: bundledWs() }, 'plain WebSocket worker is up');
+      const ports = {
+        port: await listenOnPort(http, config.port, config.host, 'WebSocket port'),
+        controlPort: control.port,
+      };
+      log.info({ worker, ...ports, webSocketEngine: bundledWsVersion() }, 'plain WebSocket worker is up');
       return ports;
     } catch (error) {
       await close();
@@ -88,7 +91,7 @@ export function createPlainApp(config: ServerConfig, log: Logger = pino({ level:
     const closed = new Promise<void>((resolve) => http.close(() => resolve()));
     wss.close();
     for (const ws of wss.clients) ws.close(1001);
-    await within(closed, config.drainMs);
+    await resultWithin(closed, config.drainMs);
     for (const ws of wss.clients) ws.terminate();
     http.closeAllConnections();
     await closed;
@@ -103,7 +106,7 @@ function describe({ pingIntervalMs, pingTimeoutMs, tunings }: ServerConfig) {
     node: process.versions.node,
     socketIo: 'none',
     adapter: 'none',
-    webSocketEngine: bundledWs(),
+    webSocketEngine: bundledWsVersion(),
   };
   const options = {
     transports: 'websocket',

@@ -2,11 +2,16 @@
 import type { Packet } from 'socket.io-parser';
 import type { WebSocket } from 'ws';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import { type Broadcast, type BroadcastOrder, type BroadcastSent, EVENTS } from '../../protocol/wire/events.ts';
-import { EXPECTED_PAYLOADS, echoOf, payload, roomOf } from '../contract/contract-payload.ts';
-import { Departures } from '../contract/departures.ts';
-import type { OwnFigures } from '../control/own-figures.ts';
-import { bundled } from '../control/versions.ts';
+import {
+  type BroadcastMessage,
+  type BroadcastRequest,
+  type BroadcastSent,
+  CONTRACT_EVENTS,
+} from '../../protocol/wire/events.ts';
+import { EXPECTED_PAYLOADS, parseEcho, roomOfJoin, textPayload } from '../contract/contract-payload.ts';
+import { RoomDepartures } from '../contract/departures.ts';
+import type { WorkerOwnFigures } from '../control/own-figures.ts';
+import { socketIoDependencies } from '../control/versions.ts';
 
 /** Type of a message packet in Engine.IO. */
 const MESSAGE = '4';
@@ -19,19 +24,19 @@ const ACK = 3;
 /** Maximum number of unread bytes of a client. A client with more gets no acknowledgements. */
 const MAX_UNREAD_BYTES = 2 ** 18;
 
-const EVENT_NAMES = new Set<unknown>([EVENTS.joinRoom, EVENTS.broadcastEcho]);
+const EVENT_NAMES = new Set<unknown>([CONTRACT_EVENTS.joinRoom, CONTRACT_EVENTS.broadcastEcho]);
 
 export class PlainContract {
   /** Members of each room. */
   readonly rooms = new Map<string, Set<WebSocket>>();
   readonly #worker: string;
-  readonly #metrics: OwnFigures['metrics'];
-  readonly #guard: OwnFigures['guard'];
-  readonly #departures = new Departures();
-  readonly #parser = bundled();
+  readonly #metrics: WorkerOwnFigures['metrics'];
+  readonly #guard: WorkerOwnFigures['guard'];
+  readonly #departures = new RoomDepartures();
+  readonly #parser = socketIoDependencies();
   readonly #encoder = new this.#parser.Encoder();
 
-  constructor({ worker, metrics, guard }: Pick<OwnFigures, 'worker' | 'metrics' | 'guard'>) {
+  constructor({ worker, metrics, guard }: Pick<WorkerOwnFigures, 'worker' | 'metrics' | 'guard'>) {
     this.#worker = worker;
     this.#metrics = metrics;
     this.#guard = guard;
@@ -70,17 +75,17 @@ export class PlainContract {
   }
 
   /** Sends a broadcast. The wire contract defines the order of the message's keys. */
-  async publish({ room, bytes, binary, seq, atUs }: BroadcastOrder): Promise<BroadcastSent> {
+  async publish({ room, bytes, binary, seq, atUs }: BroadcastRequest): Promise<BroadcastSent> {
     if (binary)
       throw new Error(
         'binary messages are not supported: they need Socket.IO, and this server has plain WebSockets only',
       );
-    const data = payload(bytes);
+    const data = textPayload(bytes);
     const expected = this.members(room);
     if (atUs !== undefined) await this.#departures.at(atUs);
     const sentAtUs = monotonicUs();
-    const message: Broadcast = { seq, sentAtUs, worker: this.#worker, data };
-    const text = this.#encode({ type: EVENT, nsp: '/', data: [EVENTS.broadcast, message] });
+    const message: BroadcastMessage = { seq, sentAtUs, worker: this.#worker, data };
+    const text = this.#encode({ type: EVENT, nsp: '/', data: [CONTRACT_EVENTS.broadcast, message] });
     for (const ws of this.rooms.get(room) ?? []) ws.send(text);
     return { seq, sentAtUs, worker: this.#worker, expected };
   }
@@ -101,16 +106,16 @@ export class PlainContract {
   }
 
   #answer(from: WebSocket, event: unknown, argument: unknown): object {
-    if (event === EVENTS.joinRoom) {
-      const room = roomOf(argument);
+    if (event === CONTRACT_EVENTS.joinRoom) {
+      const room = roomOfJoin(argument);
       if (room === undefined) return { error: EXPECTED_PAYLOADS.room, code: 'JOIN_REFUSED' };
       const members = this.rooms.get(room) ?? new Set();
       this.rooms.set(room, members.add(from));
       this.#metrics.joins.inc();
       return { room, worker: this.#worker, members: members.size };
     }
-    if (event !== EVENTS.broadcastEcho) return { error: `expected ${[...EVENT_NAMES].join(' or ')}` };
-    const echo = echoOf(argument);
+    if (event !== CONTRACT_EVENTS.broadcastEcho) return { error: `expected ${[...EVENT_NAMES].join(' or ')}` };
+    const echo = parseEcho(argument);
     if (echo === undefined) return { error: EXPECTED_PAYLOADS.echo };
     const roundTripUs = monotonicUs() - echo.sentAtUs;
     this.#metrics.echoRoundTripSeconds.observe(Math.max(0, roundTripUs) / 1e6);

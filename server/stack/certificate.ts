@@ -16,7 +16,7 @@ export interface CertificateFiles {
 type AltName = { type: typeof DNS_NAME; value: string } | { type: typeof IP_ADDRESS; ip: string };
 
 export async function makeCertificate(dir: string): Promise<CertificateFiles> {
-  const { certificate, key } = await selfSigned(ADDRESS, [
+  const { certificate, key } = await createSelfSigned(ADDRESS, [
     { type: IP_ADDRESS, ip: ADDRESS },
     { type: DNS_NAME, value: 'localhost' },
   ]);
@@ -30,7 +30,7 @@ export async function makeCertificate(dir: string): Promise<CertificateFiles> {
  * Creates a self-signed certificate with a P-256 key, which is also the default of public authorities.
  * @returns PEM
  */
-export async function selfSigned(
+export async function createSelfSigned(
   commonName: string,
   altNames: AltName[],
 ): Promise<{ certificate: string; key: string }> {

@@ -8,15 +8,15 @@
  * started processes have ended or could not be ended.
  */
 import { once } from 'node:events';
-import { attempt } from '../../protocol/base/attempt.ts';
 import { sendToParent } from '../../protocol/base/send-to-parent.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { isWriteError } from '../../protocol/base/unwritable.ts';
 import { ERROR_CODES, type ErrorCode } from '../../protocol/codes/error-codes.ts';
-import { CapacityError, describeError, startRefused } from '../../protocol/codes/errors.ts';
-import { bringUp, type StackOptions } from './start.ts';
-import { readState, type StackState } from './state/state.ts';
-import { stateUnwritable } from './state/state-dir.ts';
-import { takeDown } from './takedown.ts';
+import { CapacityError, describeError, processStartError } from '../../protocol/codes/errors.ts';
+import { bringUpStack, type StackOptions } from './start.ts';
+import { readStackState, type StackState } from './state/state.ts';
+import { stateUnwritableError } from './state/state-dir.ts';
+import { takeDownStack } from './takedown.ts';
 
 export type KeeperAnswer = { state: StackState } | { error: Failure };
 
@@ -52,7 +52,7 @@ async function keep(options: StackOptions): Promise<void> {
   let failure: unknown;
   try {
     const owner = { ownerPid: options.persistent ? undefined : process.ppid, keeperPid: process.pid };
-    const state = await bringUp(options, owner, leaveSignal.signal, (state) => {
+    const state = await bringUpStack(options, owner, leaveSignal.signal, (state) => {
       claimed = state;
     });
     // Keeps a persistent stack only if its starter still runs. Otherwise no process would have the stack's address.
@@ -68,7 +68,7 @@ async function keep(options: StackOptions): Promise<void> {
     process.exitCode = 1;
   }
   const state = claimed && latest(options.stateDir, claimed);
-  const stuck = state && (await takeDown(options.stateDir, state).then(() => undefined, toFailure));
+  const stuck = state && (await takeDownStack(options.stateDir, state).then(() => undefined, toFailure));
   // Sends the error after the takedown, so that the reply includes processes that did not end.
   if (failure !== undefined) await answer({ error: withStuck(toFailure(failure), stuck) });
   else if (stuck) await answer({ error: stuck });
@@ -76,7 +76,7 @@ async function keep(options: StackOptions): Promise<void> {
 
 /** Returns the latest state. A run can have written there which processes it has replaced. */
 function latest(stateDir: string, claimed: StackState): StackState {
-  const current = attempt(() => readState(stateDir));
+  const current = tryOrUndefined(() => readStackState(stateDir));
   return typeof current === 'object' && current.token === claimed.token ? current : claimed;
 }
 
@@ -90,7 +90,7 @@ function withStuck(failure: Failure, stuck: Failure | undefined): Failure {
 }
 
 function failureOf(error: unknown, stateDir: string): Failure {
-  const refused = startRefused(error) ?? (isWriteError(error) ? stateUnwritable(stateDir, error) : undefined);
+  const refused = processStartError(error) ?? (isWriteError(error) ? stateUnwritableError(stateDir, error) : undefined);
   const known = error instanceof CapacityError ? error : refused;
   if (known) {
     const { code, message, fix, cause } = known;

@@ -1,12 +1,12 @@
 import { closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { attempt } from '../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 
 /** Maximum number of bytes to read. A log can be larger than the longest possible string. */
 const MAX_BYTES = 2 ** 20;
 
 /** Returns the last lines of a log with an indent, for an error message. */
 export function logTail(file: string, lines = 12): string {
-  const text = attempt(() => readEnd(file).trim());
+  const text = tryOrUndefined(() => readLogEnd(file).trim());
   if (!text) return `  (${file} is empty)`;
   return text
     .split('\n')
@@ -19,7 +19,7 @@ export function logTail(file: string, lines = 12): string {
  * Reads the last megabyte of a file.
  * @throws Error if the file does not exist
  */
-export function readEnd(file: string): string {
+export function readLogEnd(file: string): string {
   const log = openSync(file, 'r');
   try {
     const { size } = fstatSync(log);

@@ -3,15 +3,15 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { attempt } from '../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { type CertificateFiles, makeCertificate } from './certificate.ts';
-import type { Plan } from './plan.ts';
+import type { StackPlan } from './plan.ts';
 import { childrenOf } from './state/stack-processes.ts';
 import { respondsOk } from './wait-for.ts';
 
 /** Template of the proxy's configuration. It has placeholders in double braces. */
-export const TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
+export const NGINX_TEMPLATE = join(import.meta.dirname, '../../nginx/nginx.conf.template');
 
 export interface NginxOptions {
   port: number;
@@ -20,7 +20,7 @@ export interface NginxOptions {
   tls: boolean;
   /** Seconds after which nginx closes an idle connection. */
   timeoutSeconds: number;
-  plan: Plan['nginx'];
+  plan: StackPlan['nginx'];
   /** Upstream workers. nginx routes a session id that begins with `<id>-` to the worker with this id. */
   workers: { id: string; port: number }[];
   /** Folder with the configuration, the pid file and temporary files. */
@@ -32,7 +32,7 @@ export interface NginxOptions {
  * Replaces placeholders such as `{{NAMES}}`. Every line of a value gets the indentation of its placeholder.
  * @throws Error if a placeholder has no value, or if a value has no placeholder
  */
-export function render(template: string, values: Record<string, string | number>): string {
+export function renderTemplate(template: string, values: Record<string, string | number>): string {
   const unused = new Set(Object.keys(values));
   const text = template.replace(/^([ \t]*)(.*)$/gm, (_line, indent: string, rest: string) => {
     const replaced = rest.replace(/\{\{([A-Z_]+)\}\}/g, (placeholder, name: string) => {
@@ -47,7 +47,7 @@ export function render(template: string, values: Record<string, string | number>
   return text;
 }
 
-export function templateValues(
+export function nginxTemplateValues(
   options: NginxOptions,
   certificate: CertificateFiles | undefined,
 ): Record<string, string | number> {
@@ -116,7 +116,7 @@ export async function configureNginx(nginx: string, options: NginxOptions): Prom
   mkdirSync(options.dir, { recursive: true, mode: 0o700 });
   const configFile = join(options.dir, 'nginx.conf');
   const certificate = options.tls ? await makeCertificate(options.dir) : undefined;
-  const config = render(readFileSync(TEMPLATE, 'utf8'), templateValues(options, certificate));
+  const config = renderTemplate(readFileSync(NGINX_TEMPLATE, 'utf8'), nginxTemplateValues(options, certificate));
   writeFileSync(configFile, config, { mode: 0o600 });
   const check = await execa(nginx, ['-t', '-q', '-p', options.dir, '-c', configFile], { all: true, reject: false });
   if (!check.failed) return;
@@ -139,13 +139,13 @@ export async function nginxAnswers(pid: number, statusUrl: string, workers: numb
 }
 
 /** Returns whether a reload has replaced this nginx worker. It then runs until its last connection closes. */
-export function isRetiring(pid: number): boolean {
+export function isRetiringNginxWorker(pid: number): boolean {
   // nginx sets the titles of its processes. They can be read here only on Linux.
-  return attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')) ?? false;
+  return tryOrUndefined(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8').includes('shutting down')) ?? false;
 }
 
 /** Ping settings of a stack's workers. */
-export interface Ping {
+export interface PingSettings {
   intervalMs: number;
   /** Time for which a worker waits for the pong, in milliseconds. */
   timeoutMs: number;
@@ -154,7 +154,7 @@ export interface Ping {
 const MIN_PROXY_TIMEOUT_SECONDS = 90;
 
 /** Reads the ping settings from the environment. The workers inherit the same variables and validate them. */
-export function pingOf(env: NodeJS.ProcessEnv): Ping {
+export function readPingSettings(env: NodeJS.ProcessEnv): PingSettings {
   return {
     intervalMs: Number(env.CAPACITY_PING_INTERVAL_MS || 25_000),
     timeoutMs: Number(env.CAPACITY_PING_TIMEOUT_MS || 20_000),
@@ -164,6 +164,6 @@ export function pingOf(env: NodeJS.ProcessEnv): Ping {
 /**
  * Returns the proxy's idle timeout of two ping cycles. Dead connections are then closed by Socket.IO, not by the proxy.
  */
-export function proxyTimeoutSeconds({ intervalMs, timeoutMs }: Ping): number {
+export function proxyTimeoutSeconds({ intervalMs, timeoutMs }: PingSettings): number {
   return Math.max(MIN_PROXY_TIMEOUT_SECONDS, Math.ceil((2 * (intervalMs + timeoutMs)) / 1000));
 }

@@ -4,7 +4,7 @@ import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { usableCores } from '../../protocol/base/machine/usable.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 
-export interface Machine {
+export interface StackMachine {
   cores: number;
   /** Hard limit of open files per process. A process can raise its own limit to it without root. */
   openFilesMax: number;
@@ -12,7 +12,7 @@ export interface Machine {
   manyLoopbackAddresses: boolean;
 }
 
-export interface PlanRequest {
+export interface StackPlanRequest {
   connections: number;
   profile: 'full' | 'embedded';
   /** Number of Socket.IO workers. If undefined, it follows from the machine. */
@@ -43,10 +43,10 @@ const UNLIMITED_OPEN_FILES = 2 ** 20;
 /** A proxied connection needs a descriptor to the client and a descriptor to the worker. */
 const FILES_PER_PROXIED_CONNECTION = 2;
 
-export type Plan = ReturnType<typeof planStack>;
+export type StackPlan = ReturnType<typeof planStack>;
 
 /** @throws CapacityError `LIMIT_TOO_LOW` if one embedded worker cannot hold the target */
-export function planStack(request: PlanRequest, machine: Machine) {
+export function planStack(request: StackPlanRequest, machine: StackMachine) {
   const { connections, profile } = request;
   const usableFiles = Math.max(1, machine.openFilesMax - RESERVED_FILES);
   const ports = machine.manyLoopbackAddresses ? Number.POSITIVE_INFINITY : PORTS_OF_ONE_ADDRESS;
@@ -86,7 +86,7 @@ export function planStack(request: PlanRequest, machine: Machine) {
 }
 
 /** Returns the number of connections at which the fullest of nginx's workers has `each` connections. */
-export function perWorkerCapacity(each: number, workers: number): number {
+export function connectionsAtFullNginxWorker(each: number, workers: number): number {
   return Math.floor(workers === 1 ? each : workers * meanAtFullest(each));
 }
 
@@ -99,15 +99,15 @@ function meanAtFullest(each: number): number {
   return root * root;
 }
 
-export function readMachine(): Machine {
-  return planningMachine(usableCores(), openFileLimits().hard, process.platform === 'linux');
+export function readStackMachine(): StackMachine {
+  return machineForPlan(usableCores(), openFileLimits().hard, process.platform === 'linux');
 }
 
 /**
  * @param cores number of usable CPUs; a quota can make it a fraction
  * @param openFiles hard limit of a process
  */
-export function planningMachine(cores: number, openFiles: number, manyLoopbackAddresses: boolean): Machine {
+export function machineForPlan(cores: number, openFiles: number, manyLoopbackAddresses: boolean): StackMachine {
   return {
     cores: Math.max(1, Math.floor(cores)),
     openFilesMax: Math.min(openFiles, UNLIMITED_OPEN_FILES),

@@ -11,17 +11,17 @@ import { connect } from 'node:net';
 import { dirname, join, resolve } from 'node:path';
 import { execa } from 'execa';
 import { z } from 'zod';
-import { attempt } from '../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { logTail } from './logs.ts';
-import { environmentMark } from './state/marks.ts';
+import { stackMarkVariables } from './state/marks.ts';
 import { processRef } from './state/stack-processes.ts';
 import { recordProcess, type StackState } from './state/state.ts';
 
 const ECOSYSTEM = join(import.meta.dirname, '../../ecosystem.config.js');
 
 /** Paths of the programs that PM2 runs. */
-export interface Programs {
+export interface StackPrograms {
   node: string;
   redisServer: string | undefined;
   nginx: string | undefined;
@@ -39,7 +39,7 @@ const COMMAND_TIMEOUT_MS = 120_000;
 const DAEMON_TIMEOUT_MS = 30_000;
 
 export function hasPm2(): boolean {
-  return attempt(requirePm2) !== undefined;
+  return tryOrUndefined(requirePm2) !== undefined;
 }
 
 /**
@@ -62,19 +62,19 @@ export function requirePm2(): string {
  * @returns the pid of the daemon
  * @throws CapacityError `START_FAILED`
  */
-export async function startDaemon(pm2Home: string): Promise<number | undefined> {
+export async function startPm2Daemon(pm2Home: string): Promise<number | undefined> {
   // Disables PM2's sampling of the host every 30 s, which would show in the measurements.
   writeFileSync(join(pm2Home, 'module_conf.json'), JSON.stringify({ pm2: { sysmonit: 'false' } }));
   await execute(pm2Home, ['ping'], { timeoutMs: DAEMON_TIMEOUT_MS });
-  return daemonPid(pm2Home);
+  return readPm2DaemonPid(pm2Home);
 }
 
 /** Reads the pid of the daemon from its pid file. */
-export function daemonPid(pm2Home: string): number | undefined {
-  return attempt(() => Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8')) || undefined);
+export function readPm2DaemonPid(pm2Home: string): number | undefined {
+  return tryOrUndefined(() => Number(readFileSync(join(pm2Home, 'pm2.pid'), 'utf8')) || undefined);
 }
 
-export function redisApp(index: number): string {
+export function redisAppName(index: number): string {
   return `redis${index}`;
 }
 
@@ -82,9 +82,9 @@ export function redisApp(index: number): string {
  * Starts apps of the ecosystem file and records them. Resolves when each worker is ready or has failed.
  * @throws CapacityError `START_FAILED`, or the reason of the signal
  */
-export async function startApps(
+export async function startPm2Apps(
   state: StackState,
-  { node, redisServer, nginx }: Programs,
+  { node, redisServer, nginx }: StackPrograms,
   names: string[],
   { compression = false, signal }: { compression?: boolean | undefined; signal: AbortSignal },
 ): Promise<Pm2App[]> {
@@ -106,7 +106,7 @@ export async function startApps(
     CAPACITY_REDIS_PREFIX: process.env.CAPACITY_REDIS_PREFIX ?? `capacity-${randomBytes(6).toString('hex')}`,
   };
   await runPm2(pm2Home, ['start', ECOSYSTEM, '--only', names.join()], { env, signal });
-  const started = (await recordApps(state)).filter(({ name }) => names.includes(name));
+  const started = (await recordPm2Apps(state)).filter(({ name }) => names.includes(name));
   if (started.length === names.length) return started;
   throw failed(`PM2 has started only ${started.length} of ${names.join(', ')}`, logTail(join(pm2Home, 'pm2.log')));
 }
@@ -128,15 +128,15 @@ export type Pm2App = z.infer<typeof appSchema>;
  * @returns the list; empty if no daemon runs
  * @throws CapacityError `START_FAILED`
  */
-export async function recordApps(state: StackState): Promise<Pm2App[]> {
-  const apps = await listApps(state.pm2Home);
+export async function recordPm2Apps(state: StackState): Promise<Pm2App[]> {
+  const apps = await listPm2Apps(state.pm2Home);
   const find = (name: string) => apps.find((app) => app.name === name);
   const pidOf = (name: string) => recordProcess(state, processRef(find(name)?.pid));
   for (const worker of state.workers) {
     worker.pid = pidOf(worker.id) ?? 0;
     worker.restarts = find(worker.id)?.restarts ?? worker.restarts;
   }
-  for (const [index, node] of state.redisNodes.entries()) node.pid = pidOf(redisApp(index)) ?? node.pid;
+  for (const [index, node] of state.redisNodes.entries()) node.pid = pidOf(redisAppName(index)) ?? node.pid;
   const nginxPid = pidOf('nginx') ?? state.nginxPid;
   if (nginxPid !== undefined) state.nginxPid = nginxPid;
   return apps;
@@ -146,7 +146,7 @@ export async function recordApps(state: StackState): Promise<Pm2App[]> {
  * Returns the apps; empty if no daemon runs.
  * @throws CapacityError `START_FAILED`
  */
-export async function listApps(pm2Home: string): Promise<Pm2App[]> {
+export async function listPm2Apps(pm2Home: string): Promise<Pm2App[]> {
   if (!(await daemonAnswers(pm2Home))) return [];
   const output = await runPm2(pm2Home, ['jlist']);
   return z.array(appSchema).parse(JSON.parse(output.slice(output.indexOf('['))));
@@ -226,7 +226,7 @@ function pm2Environment(pm2Home: string): NodeJS.ProcessEnv {
   const excluded = /^(PM2_|pm_|STACK_|REDIS_URL$|NODE_TEST_CONTEXT$|NODE_APP_INSTANCE$)/;
   return {
     ...Object.fromEntries(Object.entries(process.env).filter(([name]) => !excluded.test(name))),
-    ...environmentMark(dirname(pm2Home)),
+    ...stackMarkVariables(dirname(pm2Home)),
     PM2_HOME: pm2Home,
     PM2_DISCRETE_MODE: 'true',
     PM2_DISABLE_VERSION_CHECK: 'true', // Disables the version check, which would contact npm.

@@ -11,18 +11,18 @@ const LISTEN_TIMEOUT_MS = 2000;
  * Range of ports for listeners. It is below the system's ephemeral ports (from 32768 on Linux, 49152 on macOS).
  * Otherwise, a client connection could occupy the port of a worker while PM2 restarts it.
  */
-export const PORT_RANGE = { low: 12_000, high: 32_000 };
+export const LISTENER_PORT_RANGE = { low: 12_000, high: 32_000 };
 
 /** Returns `count` different free ports of 127.0.0.1. */
-export async function freePorts(count: number): Promise<number[]> {
+export async function findFreePorts(count: number): Promise<number[]> {
   await requireLoopback();
   const ports = new Set<number>();
   for (let attempt = 0; ports.size < count && attempt < count * 50; attempt++) {
-    const port = randomInt(PORT_RANGE.low, PORT_RANGE.high);
+    const port = randomInt(LISTENER_PORT_RANGE.low, LISTENER_PORT_RANGE.high);
     if ((await listenProblem(port)) === undefined) ports.add(port);
   }
   if (ports.size === count) return [...ports];
-  const message = `No ${count} free ports between ${PORT_RANGE.low} and ${PORT_RANGE.high} on 127.0.0.1.`;
+  const message = `No ${count} free ports between ${LISTENER_PORT_RANGE.low} and ${LISTENER_PORT_RANGE.high} on 127.0.0.1.`;
   throw new CapacityError('PORT_UNAVAILABLE', message, 'Stop programs that listen there; ss -ltnp lists them.');
 }
 
@@ -31,14 +31,14 @@ export async function freePorts(count: number): Promise<number[]> {
  * @param fix alternative for the user to stopping the other program
  * @throws CapacityError `PORT_UNAVAILABLE` with the name of the other program
  */
-export async function assertFree(port: number, fix: string): Promise<void> {
+export async function assertPortFree(port: number, fix: string): Promise<void> {
   await requireLoopback();
   const problem = await listenProblem(port);
   if (problem === 'EACCES') {
     throw new CapacityError('PORT_UNAVAILABLE', `this user is not allowed to listen on port ${port} of 127.0.0.1`, fix);
   }
   // Tries to connect as well. A published port of a container can accept connections although listening on it succeeds.
-  if (problem === undefined && !(await listens('127.0.0.1', port))) return;
+  if (problem === undefined && !(await isListening('127.0.0.1', port))) return;
   throw new CapacityError(
     'PORT_UNAVAILABLE',
     `port ${port} of 127.0.0.1, on which the bundled deployment would listen, is taken by ${await describeListeners(port)}`,
@@ -46,7 +46,7 @@ export async function assertFree(port: number, fix: string): Promise<void> {
   );
 }
 
-export function listens(hostname: string, port: number): Promise<boolean> {
+export function isListening(hostname: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const host = hostname.replace(/^\[|\]$/g, '');
     const socket = connect({ host, port, timeout: LISTEN_TIMEOUT_MS });

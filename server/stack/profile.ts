@@ -1,7 +1,7 @@
 /** Profiles of the bundled deployment. `full`: nginx, PM2 workers and Redis. `embedded`: a single worker. */
-import { findTool, searchDirs, TOOLS, type Tool } from './tools.ts';
+import { findTool, STACK_TOOLS, type StackTool, toolSearchDirs } from './tools.ts';
 
-export type Profile = 'full' | 'embedded';
+export type StackProfile = 'full' | 'embedded';
 
 /** Settings that only the profile `full` supports. */
 interface Requirements {
@@ -25,11 +25,14 @@ export function requiredProfile(settings: Requirements): 'full' | undefined {
  * @param wanted profile to use; if undefined, `full`, or `embedded` if a program is missing
  * @returns the profile, and `missing`: programs whose absence caused `embedded`
  */
-export function chooseProfile(wanted: Profile | undefined, dirs = searchDirs()): { profile: Profile; missing: Tool[] } {
-  const missing = wanted === undefined ? TOOLS.filter((tool) => findTool(tool, dirs) === undefined) : [];
+export function chooseProfile(
+  wanted: StackProfile | undefined,
+  dirs = toolSearchDirs(),
+): { profile: StackProfile; missing: StackTool[] } {
+  const missing = wanted === undefined ? STACK_TOOLS.filter((tool) => findTool(tool, dirs) === undefined) : [];
   return { profile: wanted ?? (missing.length > 0 ? 'embedded' : 'full'), missing };
 }
 
-export function describeMissing(missing: readonly string[]): string {
+export function describeMissingTools(missing: readonly string[]): string {
   return `${missing.join(' and ')} ${missing.length > 1 ? 'are' : 'is'} not installed`;
 }

@@ -8,16 +8,16 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { createClient } from 'redis';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { redisPart, refusalFix } from '../../protocol/wire/redis-refusals.ts';
+import { redisPartName, redisRefusalFix } from '../../protocol/wire/redis-refusals.ts';
 import type { RedisNodeState, StackState } from './state/state.ts';
 import { requireTool } from './tools.ts';
-import { waitFor } from './wait-for.ts';
+import { waitUntilTrue } from './wait-for.ts';
 
 type OwnRedis = Pick<StackState, 'redisUrl' | 'redisNodes'>;
 
 /** Timeout of `redis-cli --cluster create`. The command itself waits forever for nodes that do not join. */
 const JOIN_TIMEOUT_MS = 30_000;
-/** Timeout of `clusterReady`. After joining, nodes wait two seconds before they accept writes. */
+/** Timeout of `waitForRedisCluster`. After joining, nodes wait two seconds before they accept writes. */
 const READY_TIMEOUT_MS = 20_000;
 
 /**
@@ -56,7 +56,7 @@ export function configureRedis(folder: string, { redisUrl = '', redisNodes }: Ow
  * Joins new nodes to a cluster, and waits until the cluster is ready.
  * @throws CapacityError `START_FAILED`, `NOT_INSTALLED`
  */
-export async function formCluster(redis: OwnRedis): Promise<void> {
+export async function formRedisCluster(redis: OwnRedis): Promise<void> {
   const nodes = redis.redisNodes.map(({ port, busPort }) => `127.0.0.1:${port}@${busPort}`);
   const result = await execa(requireTool('redis-cli'), ['--cluster', 'create', ...nodes, '--cluster-yes'], {
     // Passes the password in the environment, because every user can read command lines.
@@ -66,22 +66,22 @@ export async function formCluster(redis: OwnRedis): Promise<void> {
     timeout: JOIN_TIMEOUT_MS,
   });
   if (result.failed) throw clusterError(result.all || `${result.shortMessage}`);
-  await clusterReady(redis);
+  await waitForRedisCluster(redis);
 }
 
 /**
  * Waits until every node has the addresses of all nodes and the assignment of all slots.
  * @throws CapacityError `START_FAILED`
  */
-export async function clusterReady(redis: OwnRedis): Promise<void> {
+export async function waitForRedisCluster(redis: OwnRedis): Promise<void> {
   const expected = ['cluster_state:ok', 'cluster_slots_ok:16384', `cluster_known_nodes:${redis.redisNodes.length}`];
   for (const node of redis.redisNodes) {
     let info = '';
     const isReady = async () => {
-      info = await askRedis(urlOf(redis, node), ['CLUSTER', 'INFO']).catch(({ message }) => message);
+      info = await sendRedisCommand(urlOf(redis, node), ['CLUSTER', 'INFO']).catch(({ message }) => message);
       return expected.every((line) => info.includes(`${line}\r\n`));
     };
-    if (!(await waitFor(isReady, READY_TIMEOUT_MS)))
+    if (!(await waitUntilTrue(isReady, READY_TIMEOUT_MS)))
       throw clusterError(`node 127.0.0.1:${node.port} reports:\n${info}`);
   }
 }
@@ -95,12 +95,12 @@ function clusterError(output: string): CapacityError {
 }
 
 /** Returns the names of the Redis processes in the list of deployment parts. */
-export function redisParts({ redisNodes }: StackState): string[] {
-  return redisNodes.map(({ port, busPort }) => redisPart(busPort === undefined ? undefined : `127.0.0.1:${port}`));
+export function redisPartNames({ redisNodes }: StackState): string[] {
+  return redisNodes.map(({ port, busPort }) => redisPartName(busPort === undefined ? undefined : `127.0.0.1:${port}`));
 }
 
 export async function redisAnswers(redis: OwnRedis, node: RedisNodeState): Promise<boolean> {
-  return askRedis(urlOf(redis, node), ['PING']).then(
+  return sendRedisCommand(urlOf(redis, node), ['PING']).then(
     () => true,
     () => false,
   );
@@ -112,8 +112,8 @@ export async function redisAnswers(redis: OwnRedis, node: RedisNodeState): Promi
  */
 export async function assertRedisAnswers(url: string): Promise<void> {
   const { host } = new URL(url); // Host and port, without the password.
-  await askRedis(url, ['PING']).catch((cause) => {
-    const refusal = refusalFix(cause);
+  await sendRedisCommand(url, ['PING']).catch((cause) => {
+    const refusal = redisRefusalFix(cause);
     if (refusal) throw new CapacityError('REDIS_REFUSES', `The Redis at ${host} refuses PING.`, refusal, { cause });
     const fix = 'Check REDIS_URL, or unset it, so that the stack starts its own Redis.';
     throw new CapacityError('REDIS_UNREACHABLE', `The Redis at ${host} does not answer.`, fix, { cause });
@@ -129,7 +129,7 @@ function urlOf({ redisUrl = '' }: OwnRedis, { port }: RedisNodeState): string {
  * Sends a command over a new connection.
  * @throws Error of the connection or of the command
  */
-export async function askRedis(url: string, command: string[]): Promise<string> {
+export async function sendRedisCommand(url: string, command: string[]): Promise<string> {
   const client = createClient({ url, socket: { reconnectStrategy: false, connectTimeout: 2_000 } });
   // The error also rejects `connect`. Without a listener, the event would end the process.
   client.on('error', () => {});

@@ -2,10 +2,10 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 
-export const environmentSchema = z.object({
+export const serverNodeEnvironmentSchema = z.object({
   SERVER_NODE: z
     .string()
     .regex(/^\d+\.\d+\.\d+$/, 'must be a version such as 22.22.2')
@@ -18,10 +18,10 @@ export const environmentSchema = z.object({
  * @returns path of the executable
  * @throws CapacityError NOT_INSTALLED, CONFIG_INVALID
  */
-export function serverNode(environment: NodeJS.ProcessEnv = process.env): string {
+export function findServerNode(environment: NodeJS.ProcessEnv = process.env): string {
   const { SERVER_NODE, CAPACITY_MODULES } = environment;
   if (!SERVER_NODE || SERVER_NODE === process.versions.node) return process.execPath;
-  const { error } = environmentSchema.shape.SERVER_NODE.safeParse(SERVER_NODE);
+  const { error } = serverNodeEnvironmentSchema.shape.SERVER_NODE.safeParse(SERVER_NODE);
   if (error) {
     const message = `SERVER_NODE=${SERVER_NODE} ${error.issues[0]?.message}`;
     throw new CapacityError('CONFIG_INVALID', message, 'correct the variable');
@@ -38,5 +38,5 @@ export function serverNode(environment: NodeJS.ProcessEnv = process.env): string
 }
 
 function versionOf(path: string): string | undefined {
-  return attempt(() => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version);
+  return tryOrUndefined(() => JSON.parse(readFileSync(join(path, 'package.json'), 'utf8')).version);
 }

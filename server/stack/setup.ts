@@ -5,8 +5,8 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { pathToFileURL } from 'node:url';
 import { execa } from 'execa';
-import { describeMissing } from './profile.ts';
-import { findTool, searchDirs, TOOLS, type Tool } from './tools.ts';
+import { describeMissingTools } from './profile.ts';
+import { findTool, STACK_TOOLS, type StackTool, toolSearchDirs } from './tools.ts';
 
 export interface SetupSystem {
   dirs: string[];
@@ -20,9 +20,9 @@ export interface SetupSystem {
  * Finds or installs both programs, and prints a line for each.
  * @returns the programs that are still missing
  */
-export async function setup(system: SetupSystem): Promise<Tool[]> {
-  const missing: Tool[] = [];
-  for (const tool of TOOLS) {
+export async function setUpStackTools(system: SetupSystem): Promise<StackTool[]> {
+  const missing: StackTool[] = [];
+  for (const tool of STACK_TOOLS) {
     const path = findTool(tool, system.dirs);
     if (path) system.print(`${tool} found: ${path}`);
     else missing.push(tool);
@@ -49,13 +49,13 @@ export async function setup(system: SetupSystem): Promise<Tool[]> {
   return stillMissing;
 }
 
-function reportMissing(missing: Tool[], { print }: SetupSystem): void {
+function reportMissing(missing: StackTool[], { print }: SetupSystem): void {
   print(
-    `${describeMissing(missing)}. Without ${missing.length > 1 ? 'them' : 'it'}, runs use the embedded profile: one worker, no proxy. For the whole bundled deployment, install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis).`,
+    `${describeMissingTools(missing)}. Without ${missing.length > 1 ? 'them' : 'it'}, runs use the embedded profile: one worker, no proxy. For the whole bundled deployment, install ${missing.length > 1 ? 'them' : 'it'} (as root: apt-get install ${missing.join(' ')}; macOS: brew install nginx redis).`,
   );
 }
 
-async function install(aptGet: string, tools: Tool[], system: SetupSystem): Promise<void> {
+async function install(aptGet: string, tools: StackTool[], system: SetupSystem): Promise<void> {
   // Avoids SIGKILL, which could interrupt dpkg in the middle of a package.
   const options = { env: { DEBIAN_FRONTEND: 'noninteractive' }, forceKillAfterDelay: false } as const;
   await execa(aptGet, ['update', '-q'], options);
@@ -97,15 +97,15 @@ function banServiceStarts(policyFile: string): () => void {
  * Disables the services, so that they do not start at the next boot. Only services of programs that were just installed
  * are disabled.
  */
-async function disableServices(tools: Tool[], { dirs }: SetupSystem): Promise<void> {
+async function disableServices(tools: StackTool[], { dirs }: SetupSystem): Promise<void> {
   const systemctl = findTool('systemctl', dirs);
   const installed = tools.filter((tool) => findTool(tool, dirs));
   if (systemctl && installed.length > 0) await execa(systemctl, ['disable', ...installed], { reject: false });
 }
 
 if (process.argv[1] && import.meta.url === pathToFileURL(process.argv[1]).href) {
-  await setup({
-    dirs: searchDirs(),
+  await setUpStackTools({
+    dirs: toolSearchDirs(),
     isRoot: process.getuid?.() === 0,
     policyFile: '/usr/sbin/policy-rc.d',
     print: (line) => console.log(line),

@@ -5,26 +5,26 @@
 import { spawn } from 'node:child_process';
 import type { Socket } from 'node:net';
 import { extname, join } from 'node:path';
-import { attempt } from '../../protocol/base/attempt.ts';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
-import { CapacityError, startRefused } from '../../protocol/codes/errors.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
+import { CapacityError, processStartError } from '../../protocol/codes/errors.ts';
 import type { StackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { KeeperAnswer } from './keeper.ts';
-import { isRetiring } from './nginx.ts';
-import { daemonPid, listApps, recordApps } from './pm2.ts';
-import { causeFault } from './stack-faults.ts';
+import { isRetiringNginxWorker } from './nginx.ts';
+import { listPm2Apps, readPm2DaemonPid, recordPm2Apps } from './pm2.ts';
+import { causeStackFault } from './stack-faults.ts';
 import type { StackOptions } from './start.ts';
-import { childrenOf, processRef, terminate, waitUntilGone } from './state/stack-processes.ts';
+import { childrenOf, processRef, terminateProcesses, waitUntilEnded } from './state/stack-processes.ts';
 import {
-  isRunning,
+  isRecordedProcessRunning,
   pidsOfRedis,
-  readState,
+  processRefOf,
+  readStackState,
   recordNginxWorkers,
-  refOf,
   type StackState,
-  writeState,
+  writeStackState,
 } from './state/state.ts';
-import { endMarkedProcesses, takeDown } from './takedown.ts';
+import { endMarkedProcesses, takeDownStack } from './takedown.ts';
 
 export type { StackOptions } from './start.ts';
 export type { StackState, WorkerState } from './state/state.ts';
@@ -57,14 +57,18 @@ export async function startStack(options: StackOptions, signal?: AbortSignal): P
 
 /** Finds the stack of this state folder. Any process can have started it. */
 export async function findStack(stateDir: string): Promise<FoundStack> {
-  const state = readState(stateDir);
+  const state = readStackState(stateDir);
   if (state === undefined) return { status: 'down' };
   if (state === 'unreadable') {
     const reason = 'its state file is damaged or from another version';
     return { status: 'stale', reason, clean: () => endMarkedProcesses(stateDir) };
   }
-  const ownerGone = state.ownerPid !== undefined && !isRunning(state, state.ownerPid);
-  if (state.keeperPid !== undefined && isRunning(state, state.keeperPid) && (state.phase !== 'up' || ownerGone)) {
+  const ownerGone = state.ownerPid !== undefined && !isRecordedProcessRunning(state, state.ownerPid);
+  if (
+    state.keeperPid !== undefined &&
+    isRecordedProcessRunning(state, state.keeperPid) &&
+    (state.phase !== 'up' || ownerGone)
+  ) {
     const phase = state.phase === 'starting' && !ownerGone ? 'starting' : 'stopping';
     return { status: 'busy', phase, keeperPid: state.keeperPid };
   }
@@ -79,7 +83,7 @@ function whyStale(state: StackState, ownerGone: boolean): string | undefined {
   // A dead worker does not make the stack stale, because PM2 restarts the worker.
   const redis = pidsOfRedis(state).map((pid) => ['Redis', pid] as const);
   for (const [name, pid] of [['PM2', state.pm2Pid] as const, ['nginx', state.nginxPid] as const, ...redis]) {
-    if (pid !== undefined && !isRunning(state, pid)) return `its ${name} (${pid}) has ended`;
+    if (pid !== undefined && !isRecordedProcessRunning(state, pid)) return `its ${name} (${pid}) has ended`;
   }
   return undefined;
 }
@@ -92,7 +96,7 @@ export async function findLivingStack(stateDir: string, onStale = (_reason: stri
   let found = await findStack(stateDir);
   if (found.status === 'busy' && found.phase === 'stopping') {
     const keeper = processRef(found.keeperPid);
-    if (keeper) await waitUntilGone([keeper], KEEPER_GRACE_MS);
+    if (keeper) await waitUntilEnded([keeper], KEEPER_GRACE_MS);
     found = await findStack(stateDir);
   }
   if (found.status !== 'stale') return found;
@@ -130,8 +134,8 @@ export class Stack {
     if (this.#isClosing) return state;
     // nginx replies before all of its workers run, and replaces workers that die.
     let hasChanged = recordNginxWorkers(state);
-    if (!state.workers.every(({ pid }) => isRunning(state, pid))) {
-      await recordApps(state);
+    if (!state.workers.every(({ pid }) => isRecordedProcessRunning(state, pid))) {
+      await recordPm2Apps(state);
       hasChanged = true;
     }
     if (hasChanged) this.#save();
@@ -140,18 +144,18 @@ export class Stack {
 
   /** Returns how often PM2 has restarted each worker since the stack started. Takes about half a second. */
   async restarts(): Promise<Record<string, number>> {
-    const apps = await listApps(this.state.pm2Home);
+    const apps = await listPm2Apps(this.state.pm2Home);
     const workers = apps.filter(({ name }) => this.state.workers.some(({ id }) => id === name));
     return Object.fromEntries(workers.map(({ name, restarts }) => [name, restarts]));
   }
 
   /**
    * Causes a planned fault. Resolves when the fault is complete.
-   * @throws CapacityError as `causeFault`
+   * @throws CapacityError as `causeStackFault`
    */
   async fault(fault: StackFault): Promise<void> {
     await this.refresh();
-    await causeFault(fault, this.state, () => this.#save());
+    await causeStackFault(fault, this.state, () => this.#save());
   }
 
   /**
@@ -161,9 +165,12 @@ export class Stack {
    */
   identities(): Record<string, string> {
     const { pm2Home, nginxPid } = this.state;
-    const pm2 = { PM2: identityOf([daemonPid(pm2Home)]) };
+    const pm2 = { PM2: identityOf([readPm2DaemonPid(pm2Home)]) };
     if (nginxPid === undefined) return pm2;
-    return { ...pm2, nginx: identityOf([nginxPid, ...childrenOf(nginxPid).filter((pid) => !isRetiring(pid))]) };
+    return {
+      ...pm2,
+      nginx: identityOf([nginxPid, ...childrenOf(nginxPid).filter((pid) => !isRetiringNginxWorker(pid))]),
+    };
   }
 
   /**
@@ -172,11 +179,11 @@ export class Stack {
    */
   readonly close = onlyOnce(async () => {
     this.#isClosing = true;
-    const keeper = refOf(this.state, this.state.keeperPid);
-    if (keeper) await terminate([keeper], KEEPER_GRACE_MS);
+    const keeper = processRefOf(this.state, this.state.keeperPid);
+    if (keeper) await terminateProcesses([keeper], KEEPER_GRACE_MS);
     // Takes the stack down here if there is no keeper or if it was killed. A newer stack in the same folder is never
     // stopped.
-    if (this.#isCurrent()) await takeDown(this.#stateDir, this.state);
+    if (this.#isCurrent()) await takeDownStack(this.#stateDir, this.state);
   });
 
   /**
@@ -184,11 +191,11 @@ export class Stack {
    * found by their marks.
    */
   #save(): void {
-    if (this.#isCurrent()) attempt(() => writeState(this.#stateDir, this.state));
+    if (this.#isCurrent()) tryOrUndefined(() => writeStackState(this.#stateDir, this.state));
   }
 
   #isCurrent(): boolean {
-    const now = readState(this.#stateDir);
+    const now = readStackState(this.#stateDir);
     return typeof now === 'object' && now.token === this.state.token;
   }
 }
@@ -231,7 +238,7 @@ async function startKeeper(options: StackOptions, signal: AbortSignal | undefine
   const error = (answer && 'error' in answer ? answer : undefined)?.error;
   if (error?.code !== 'STACK_STUCK') signal?.throwIfAborted();
   if (!error)
-    throw startRefused(spawnError) ?? new CapacityError('UNEXPECTED', `The stack did not start:\n${stderrText}`);
+    throw processStartError(spawnError) ?? new CapacityError('UNEXPECTED', `The stack did not start:\n${stderrText}`);
   const { code, message, fix, cause } = error;
   throw new CapacityError(code, message, fix, cause ? { cause: new Error(cause) } : undefined);
 }

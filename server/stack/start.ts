@@ -4,30 +4,30 @@ import { realpathSync } from 'node:fs';
 import { join } from 'node:path';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { logTail } from './logs.ts';
-import { configureNginx, nginxAnswers, pingOf, proxyTimeoutSeconds } from './nginx.ts';
-import { planStack, readMachine } from './plan.ts';
-import { type Pm2App, redisApp, requirePm2, startApps, startDaemon } from './pm2.ts';
-import { assertFree, freePorts } from './ports.ts';
-import { chooseProfile, type Profile } from './profile.ts';
-import { assertRedisAnswers, configureRedis, formCluster, planRedis, redisAnswers } from './redis.ts';
-import { serverNode } from './server-node.ts';
-import { isAlive, processRef } from './state/stack-processes.ts';
+import { configureNginx, nginxAnswers, proxyTimeoutSeconds, readPingSettings } from './nginx.ts';
+import { planStack, readStackMachine } from './plan.ts';
+import { type Pm2App, redisAppName, requirePm2, startPm2Apps, startPm2Daemon } from './pm2.ts';
+import { assertPortFree, findFreePorts } from './ports.ts';
+import { chooseProfile, type StackProfile } from './profile.ts';
+import { assertRedisAnswers, configureRedis, formRedisCluster, planRedis, redisAnswers } from './redis.ts';
+import { findServerNode } from './server-node.ts';
+import { isRefAlive, processRef } from './state/stack-processes.ts';
 import {
-  claimState,
+  claimStackState,
   type RedisNodeState,
   recordNginxWorkers,
   recordProcess,
   type StackState,
   type WorkerState,
-  writeState,
+  writeStackState,
 } from './state/state.ts';
 import { prepareStateDir } from './state/state-dir.ts';
 import { requireTool } from './tools.ts';
-import { respondsOk, waitFor } from './wait-for.ts';
+import { respondsOk, waitUntilTrue } from './wait-for.ts';
 
 export interface StackOptions {
   /** Profile. Default: `full`, or `embedded` if nginx or redis-server is missing. */
-  profile?: Profile | undefined;
+  profile?: StackProfile | undefined;
   /** Port of 127.0.0.1 for clients; 0 uses a free port. */
   port: number;
   /** Whether nginx terminates TLS, with a self-signed certificate. Not available for `embedded`. */
@@ -48,7 +48,7 @@ export interface StackOptions {
 }
 
 /** Folder of the code that a stack runs. */
-export const CHECKOUT = realpathSync(join(import.meta.dirname, '../..'));
+export const STACK_CODE_FOLDER = realpathSync(join(import.meta.dirname, '../..'));
 const HEALTH_TIMEOUT_MS = 15_000;
 
 /**
@@ -57,7 +57,7 @@ const HEALTH_TIMEOUT_MS = 15_000;
  * @param onClaim called when the state file is claimed; from then on, the caller must take the stack down
  * @throws CapacityError; the state then lists the processes started so far
  */
-export async function bringUp(
+export async function bringUpStack(
   options: StackOptions,
   owner: { ownerPid: number | undefined; keeperPid: number },
   signal: AbortSignal,
@@ -65,15 +65,15 @@ export async function bringUp(
 ): Promise<StackState> {
   const { stateDir, connections, tls = false } = options;
   const { profile, missing } = chooseProfile(options.profile);
-  const plan = planStack({ connections, profile, workers: options.workers }, readMachine());
+  const plan = planStack({ connections, profile, workers: options.workers }, readStackMachine());
   requirePm2();
-  const node = serverNode();
+  const node = findServerNode();
   const nginx = profile === 'full' ? requireTool('nginx') : undefined;
   const redisServer = profile === 'full' && !options.redisUrl ? requireTool('redis-server') : undefined;
-  if (options.port) await assertFree(options.port, 'or choose another port: stack up --port 8081, STACK_PORT=8081');
+  if (options.port) await assertPortFree(options.port, 'or choose another port: stack up --port 8081, STACK_PORT=8081');
   prepareStateDir(stateDir);
   const redisNodes = redisServer ? (options.redisNodes ?? 1) : 0;
-  const [statusPort = 0, anyPort = 0, ...ports] = await freePorts(2 + 2 * (plan.workers + redisNodes));
+  const [statusPort = 0, anyPort = 0, ...ports] = await findFreePorts(2 + 2 * (plan.workers + redisNodes));
   const [workerPorts, redisPorts] = [ports.slice(0, 2 * plan.workers), ports.slice(2 * plan.workers)];
   const port = options.port || anyPort;
   const workers: WorkerState[] = Array.from({ length: plan.workers }, (_, index) => ({
@@ -88,7 +88,7 @@ export async function bringUp(
     phase: 'starting',
     profile,
     ...(missing.length > 0 && { missing }),
-    checkout: CHECKOUT,
+    checkout: STACK_CODE_FOLDER,
     target: `${tls ? 'https' : 'http'}://127.0.0.1:${port}`,
     token: randomBytes(24).toString('base64url'),
     connections,
@@ -103,7 +103,7 @@ export async function bringUp(
   };
   state.ownerPid = recordProcess(state, processRef(owner.ownerPid));
   state.keeperPid = recordProcess(state, processRef(owner.keeperPid));
-  if (!claimState(stateDir, state)) {
+  if (!claimStackState(stateDir, state)) {
     throw new CapacityError('STACK_RUNNING', `A stack is already running from ${stateDir}.`);
   }
   onClaim(state);
@@ -114,26 +114,26 @@ export async function bringUp(
     state.redisUrl = options.redisUrl;
   }
   if (nginx) {
-    const timeoutSeconds = proxyTimeoutSeconds(pingOf(process.env));
+    const timeoutSeconds = proxyTimeoutSeconds(readPingSettings(process.env));
     const [dir, { logDir }] = [join(stateDir, 'nginx'), state];
     await configureNginx(nginx, { port, statusPort, tls, timeoutSeconds, plan: plan.nginx, workers, dir, logDir });
   }
 
   signal.throwIfAborted();
-  state.pm2Pid = recordProcess(state, processRef(await startDaemon(state.pm2Home)));
-  writeState(stateDir, state);
+  state.pm2Pid = recordProcess(state, processRef(await startPm2Daemon(state.pm2Home)));
+  writeStackState(stateDir, state);
 
   const start = async (names: string[], answers: (name: string) => Promise<boolean>) => {
     signal.throwIfAborted();
     const programs = { node, redisServer, nginx };
-    const apps = await startApps(state, programs, names, { compression: options.compression, signal });
-    writeState(stateDir, state);
+    const apps = await startPm2Apps(state, programs, names, { compression: options.compression, signal });
+    writeStackState(stateDir, state);
     await Promise.all(apps.map((app) => assertAnswers(app, () => answers(app.name), state)));
   };
   if (redisServer) {
-    const nodes = new Map(state.redisNodes.map((node, index) => [redisApp(index), node]));
+    const nodes = new Map(state.redisNodes.map((node, index) => [redisAppName(index), node]));
     await start([...nodes.keys()], (name) => redisAnswers(state, nodes.get(name) as RedisNodeState));
-    if (nodes.size > 1) await formCluster(state);
+    if (nodes.size > 1) await formRedisCluster(state);
   }
   const controlUrls = new Map(workers.map(({ id, controlUrl }) => [id, controlUrl]));
   await start([...controlUrls.keys(), ...(nginx ? ['nginx'] : [])], (name) => {
@@ -149,7 +149,7 @@ export async function bringUp(
     delete state.ownerPid;
     delete state.keeperPid;
   }
-  writeState(stateDir, state);
+  writeStackState(stateDir, state);
   return state;
 }
 
@@ -162,11 +162,11 @@ async function assertAnswers(app: Pm2App, answers: () => Promise<boolean>, { log
   if (status === 'online' && restarts === 0 && process) {
     problem = 'does not answer';
     let isUp = false;
-    await waitFor(async () => {
+    await waitUntilTrue(async () => {
       isUp = await answers();
-      return isUp || !isAlive(process);
+      return isUp || !isRefAlive(process);
     }, HEALTH_TIMEOUT_MS);
-    if (isUp && isAlive(process)) return;
+    if (isUp && isRefAlive(process)) return;
   }
   throw new CapacityError(
     'START_FAILED',

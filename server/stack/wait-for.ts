@@ -6,7 +6,7 @@ const POLL_MS = 25;
  * Polls the condition until it is true.
  * @returns false after the timeout
  */
-export async function waitFor(isTrue: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
+export async function waitUntilTrue(isTrue: () => boolean | Promise<boolean>, timeoutMs: number): Promise<boolean> {
   const deadline = performance.now() + timeoutMs;
   while (!(await isTrue())) {
     if (performance.now() > deadline) return false;

@@ -6,7 +6,7 @@ import type { Server, ServerOptions } from 'socket.io';
  * @param modules folder with the required packages, if they are not installed next to this package
  * @throws CapacityError NOT_INSTALLED
  */
-export type Attach = (options: Partial<ServerOptions>, modules?: string) => Promise<AttachedServer>;
+export type AttachServer = (options: Partial<ServerOptions>, modules?: string) => Promise<AttachedServer>;
 
 export interface AttachedServer {
   io: Server;

@@ -6,10 +6,10 @@
 import { createServer } from 'node:http';
 import { Server, type ServerOptions } from 'socket.io';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
-import { bundledWs } from '../control/versions.ts';
-import { listen } from '../http-listener.ts';
+import { bundledWsVersion } from '../control/versions.ts';
+import { listenOnPort } from '../http-listener.ts';
 import { importOptional } from '../optional-packages.ts';
-import type { Attach, AttachedServer } from './attach.ts';
+import type { AttachedServer, AttachServer } from './attach.ts';
 import { attachToUws } from './uwebsockets.ts';
 
 /** Socket.IO options. Engine.IO's `wsEngine` can be any server with the interface of `ws`. */
@@ -26,7 +26,7 @@ function attachToHttp(options: Options, nameAndVersion: string): AttachedServer 
   return {
     io,
     nameAndVersion,
-    listen: (port, host) => listen(http, port, host, 'Socket.IO port'),
+    listen: (port, host) => listenOnPort(http, port, host, 'Socket.IO port'),
     close: onlyOnce(() => {
       // Keeps the connections for `cut()`, because Engine.IO clears its list of clients when it closes.
       connections = Object.values((io.engine as unknown as { clients: Record<string, EngineClient> }).clients);
@@ -47,16 +47,16 @@ interface EngineClient {
 
 export const WEBSOCKETS = {
   /** The `ws` that Engine.IO depends on. */
-  ws: async (options) => attachToHttp(options, bundledWs()),
+  ws: async (options) => attachToHttp(options, bundledWsVersion()),
   /** Replacement of `ws` behind Node's HTTP server. */
   eiows: async (options, modules) => {
     const { module, version } = await importOptional<{ Server: unknown }>('eiows@11.1.1', modules);
     return attachToHttp({ ...options, wsEngine: module.Server }, `eiows ${version}`);
   },
   'uWebSockets.js': attachToUws,
-} satisfies Record<string, Attach>;
+} satisfies Record<string, AttachServer>;
 
 export type WebSocketsName = keyof typeof WEBSOCKETS;
 
 /** Plain server on `ws`, without Socket.IO (`plain/plain-app.ts`). */
-export const PLAIN = 'plain-ws';
+export const PLAIN_SERVER_NAME = 'plain-ws';

@@ -5,7 +5,7 @@ import { Server, type ServerOptions } from 'socket.io';
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { importOptional } from '../optional-packages.ts';
-import type { Attach } from './attach.ts';
+import type { AttachServer } from './attach.ts';
 
 /** Package on npm with the same binaries. µWebSockets.js itself is not on npm. */
 const PACKAGE = 'uws-pack@20.0.8';
@@ -30,7 +30,7 @@ interface Uws {
   us_listen_socket_close(token: ListenSocket): void;
 }
 
-export const attachToUws: Attach = async (options, modules) => {
+export const attachToUws: AttachServer = async (options, modules) => {
   const { module, version } = await importOptional<Uws | { default: Uws }>(PACKAGE, modules);
   const uws = 'App' in module ? module : module.default;
   const app = uws.App();

@@ -5,12 +5,18 @@
 import assert from 'node:assert/strict';
 import { globSync, readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { SERIES } from '../../plugin/live/prometheus-text.ts';
+import { LIVE_METRICS } from '../../plugin/live/prometheus-text.ts';
 import { runMetrics } from '../../plugin/result/run-metrics.ts';
-import { FIGURES, type Figure, figureAt, PLACES, unitOf } from '../../protocol/result/figure-paths.ts';
+import {
+  DECLARED_FIGURES,
+  type DeclaredFigure,
+  declaredFigureAt,
+  figureUnit,
+  RESULT_KEYS,
+} from '../../protocol/result/figure-paths.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { answerOf } from '../../report/answer/answer.ts';
-import { compare } from '../../report/compare/compare.ts';
+import { runAnswerOf } from '../../report/answer/answer.ts';
+import { compareSets } from '../../report/compare/compare.ts';
 import { plannedFault } from '../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../helpers/results.ts';
 import { setOf } from '../helpers/run-sets.ts';
@@ -23,8 +29,8 @@ const RESULTS: Record<string, Result> = {
   'waves that leak': waves(),
 };
 
-const declared = (key: string): Figure => {
-  const found = figureAt(key);
+const declared = (key: string): DeclaredFigure => {
+  const found = declaredFigureAt(key);
   assert.ok(found, `no figure is declared at ${key}`);
   return found.figure;
 };
@@ -32,7 +38,7 @@ const declared = (key: string): Figure => {
 describe('declared figures', () => {
   for (const [name, result] of Object.entries(RESULTS)) {
     it(`each number with a unit in the answer of ${name} is a declared figure`, () => {
-      const figures = answerOf(result).lines.flatMap(({ figure }) => figure ?? []);
+      const figures = runAnswerOf(result).lines.flatMap(({ figure }) => figure ?? []);
       assert.ok(figures.length > 0);
       for (const { key = '', value } of figures)
         if (typeof value === 'object') assert.equal(value.quantity, declared(key).quantity, key);
@@ -41,26 +47,26 @@ describe('declared figures', () => {
 
   it('each number in a comparison is a declared figure', () => {
     for (const result of Object.values(RESULTS))
-      for (const { path, quantity } of compare([setOf(result), setOf(result)]).figures)
+      for (const { path, quantity } of compareSets([setOf(result), setOf(result)]).figures)
         assert.equal(quantity, declared(path).quantity, path);
   });
 
   it('each threshold has the unit of its declared figure', () => {
-    for (const { path, unit } of runMetrics()) assert.equal(unit, unitOf(declared(path)), path);
+    for (const { path, unit } of runMetrics()) assert.equal(unit, figureUnit(declared(path)), path);
   });
 
   it('each Prometheus series except the stage is a declared figure', () => {
-    const known = new Set(FIGURES.flatMap(({ live }) => (live ? `socketio_capacity_${live.series}` : [])));
-    const unknown = SERIES.filter(({ name }) => !known.has(name)).map(({ name }) => name);
+    const known = new Set(DECLARED_FIGURES.flatMap(({ live }) => (live ? `socketio_capacity_${live.series}` : [])));
+    const unknown = LIVE_METRICS.filter(({ name }) => !known.has(name)).map(({ name }) => name);
     assert.deepEqual(unknown, ['socketio_capacity_stage']);
   });
 
   it('each key of the result that has an interval is a declared figure', () => {
-    for (const { path } of PLACES.filter(({ path }) => path.endsWith('.low95'))) {
+    for (const { path } of RESULT_KEYS.filter(({ path }) => path.endsWith('.low95'))) {
       const intervalPath = path.slice(0, -'.low95'.length);
       const isDeclared = intervalPath.includes('.intervals.')
-        ? figureAt(intervalPath.replace('.intervals.', '.'))
-        : FIGURES.some((figure) => figure.path.replace(/\.\w+$/, '') === intervalPath);
+        ? declaredFigureAt(intervalPath.replace('.intervals.', '.'))
+        : DECLARED_FIGURES.some((figure) => figure.path.replace(/\.\w+$/, '') === intervalPath);
       assert.ok(isDeclared, `${intervalPath} has an interval, and declares no figure`);
     }
   });
@@ -70,15 +76,15 @@ describe('figures', () => {
   const repeated = (names: string[]) => names.filter((name, index) => names.indexOf(name) !== index);
 
   it('figures have unique titles, thresholds and series', () => {
-    const series = FIGURES.flatMap(({ live }) => (live ? JSON.stringify([live.series, live.labels]) : []));
-    assert.deepEqual(repeated(FIGURES.flatMap(({ title }) => title ?? [])), []);
+    const series = DECLARED_FIGURES.flatMap(({ live }) => (live ? JSON.stringify([live.series, live.labels]) : []));
+    assert.deepEqual(repeated(DECLARED_FIGURES.flatMap(({ title }) => title ?? [])), []);
     assert.deepEqual(repeated(runMetrics().map(({ name }) => name)), []);
     assert.deepEqual(repeated(series), []);
   });
 
   it('names of thresholds and series are declared in no other file', () => {
     const thresholds = runMetrics().filter(({ name, path }) => name !== path);
-    const names = [...thresholds, ...SERIES].map(({ name }) => name);
+    const names = [...thresholds, ...LIVE_METRICS].map(({ name }) => name);
     const files = globSync('{plugin,protocol,report,docs,server}/**/*.{ts,js}').filter(
       (path) => !/node_modules|\/dist\/|^protocol\/result\//.test(path),
     );

@@ -9,7 +9,7 @@ import { after, before, describe, it, type TestContext } from 'node:test';
 import { execa } from 'execa';
 import { emptyMeasurements } from '../../bench/calibrate/calibration-setup.ts';
 import { memoryFigures } from '../../plugin/result/memory/assemble-memory.ts';
-import { readAtRest } from '../../plugin/run/memory/readings.ts';
+import { readMemoryAtRest } from '../../plugin/run/memory/readings.ts';
 import { ControlClients, Sampler } from '../../plugin/samplers/index.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { fleetSettings, joinAll, startFleet } from '../helpers/fleet.ts';
@@ -136,7 +136,7 @@ async function assertMeasures(t: TestContext, node: string, version: string, fil
   const measurements = emptyMeasurements();
   for (let plateau = 0; plateau < PLATEAUS; plateau++) {
     await joinAll(fleet, CONNECTIONS_OF_EACH);
-    const { layers, uncollected } = await readAtRest(control, sampler, { count: 1 });
+    const { layers, uncollected } = await readMemoryAtRest(control, sampler, { count: 1 });
     assert.deepEqual(uncollected, [], 'the worker collected its garbage');
     measurements.plateaus.push({ connections: fleet.status().connected, layers });
   }

@@ -6,8 +6,8 @@ import { existsSync, globSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { parse } from 'yaml';
-import { parsePlan } from '../../plugin/cli/study/read-study.ts';
-import type { Problem } from '../../protocol/base/problems.ts';
+import { parseStudyPlan } from '../../plugin/cli/study/read-study.ts';
+import type { InputProblem } from '../../protocol/base/problems.ts';
 import { mistakesIn } from '../helpers/mistakes.ts';
 import { anchor, codeBlocks, links, page, ROOT, sections } from '../helpers/pages.ts';
 
@@ -60,9 +60,9 @@ function locate(from: string, target: string): string | undefined {
   );
 }
 
-function problemsOf(example: unknown): Problem[] {
+function problemsOf(example: unknown): InputProblem[] {
   const isStudy = typeof example === 'object' && example !== null && 'vary' in example;
-  return isStudy ? parsePlan(example, '').problems : mistakesIn(asScript(example) as never);
+  return isStudy ? parseStudyPlan(example, '').problems : mistakesIn(asScript(example) as never);
 }
 
 /** Completes an example to a script. An example can be a whole script, its `config`, or the steps of a flow. */

@@ -7,12 +7,12 @@ import { readMeasuredStudies, studyPage } from '../../docs/studies/page.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { exitCodeOfResult } from '../../report/answer/outcome.ts';
 import { limitName } from '../../report/figures/limits.ts';
-import { perConnectionOf } from '../../report/figures/per-connection.ts';
+import { memoryPerConnection } from '../../report/figures/per-connection.ts';
 import { amount, amountText } from '../../report/model/amount.ts';
-import { type Document, lines, type Table } from '../../report/model/document.ts';
-import { textCells } from '../../report/model/table-text.ts';
+import { linesBlock, type ReportDocument, type Table } from '../../report/model/document.ts';
+import { tableTextCells } from '../../report/model/table-text.ts';
 import { readResult } from '../../report/read.ts';
-import { renderRun } from '../../report/render/console.ts';
+import { renderRunConsole } from '../../report/render/console.ts';
 import { renderHtml } from '../../report/render/html.ts';
 import { renderJunit } from '../../report/render/junit.ts';
 import { renderMarkdown } from '../../report/render/markdown.ts';
@@ -49,13 +49,13 @@ const amountOf = (cell: Table['rows'][number][number] | undefined) =>
   typeof cell === 'object' && 'quantity' in cell ? cell : null;
 
 /** @returns contradictions between the report and its result, or within the report */
-function contradictionsIn(document: Document, result: Result, drawn = true): string[] {
+function contradictionsIn(document: ReportDocument, result: Result, drawn = true): string[] {
   const { answer, sections } = document;
   const { memory, delivery, connections } = result;
   const tables = sections.flatMap(({ blocks }) => blocks.filter((block) => block.kind === 'table'));
   const forms = [
     renderMarkdown(document),
-    renderRun(document, { color: false, width: 200, verbose: true }),
+    renderRunConsole(document, { color: false, width: 200, verbose: true }),
     drawn ? textOfPage(renderHtml(document)) : '',
   ];
   const findingTexts = answer.findings.flatMap(({ text }) => text ?? []);
@@ -89,7 +89,7 @@ function contradictionsIn(document: Document, result: Result, drawn = true): str
   ];
 
   const latency = tables.find(({ title }) => title === 'Latency of all broadcasts');
-  const every = latency && textCells(latency).find(([name]) => name === 'Every copy');
+  const every = latency && tableTextCells(latency).find(([name]) => name === 'Every copy');
   const hasP99 =
     figures.some(({ name }) => name === 'Latency p99') || (every && every[latency.head.indexOf('p99')] !== '–');
 
@@ -149,7 +149,7 @@ describe('a contradiction', () => {
     it(`the contradiction check finds in a changed report: ${name}`, () => {
       const changed = structuredClone(original);
       change(changed);
-      changed.memory.perConnection = perConnectionOf(changed);
+      changed.memory.perConnection = memoryPerConnection(changed);
       const result = answered(changed);
       assert.deepEqual(contradictionsIn(runDocument(original), result), [name]);
       assert.deepEqual(contradictionsIn(runDocument(result), result), []);
@@ -168,7 +168,7 @@ describe('a contradiction', () => {
   for (const [contradiction, text] of SENTENCES) {
     it(`the contradiction check finds the contradiction in the sentence: ${text}`, () => {
       const document = runDocument(original);
-      document.sections[0]?.blocks.push(lines('text', [text]));
+      document.sections[0]?.blocks.push(linesBlock('text', [text]));
       assert.ok(contradictionsIn(document, original, false).includes(contradiction));
     });
   }

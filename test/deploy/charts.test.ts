@@ -10,7 +10,7 @@ import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
 import { createProgram } from '../../plugin/cli/program.ts';
-import { parseConfig } from '../../server/config.ts';
+import { parseServerConfig } from '../../server/config.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { CHARTS, DEPLOY, type Manifest, manifests } from '../helpers/deploy.ts';
 import { ROOT } from '../helpers/pages.ts';
@@ -119,7 +119,7 @@ describe('the deployment under test, rendered', { skip: missingTools('helm') }, 
     const all = render('deployment-under-test', '--set', 'workers=3');
     const worker = byKind(all, 'StatefulSet');
     const environment = environmentOf(worker.spec.template.spec.containers[0]);
-    const config = parseConfig({
+    const config = parseServerConfig({
       ...environment,
       CAPACITY_TOKEN: TOKEN,
       CAPACITY_WORKER: environment.CAPACITY_WORKER.replace('$(POD_INDEX)', '2'),

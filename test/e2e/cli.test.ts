@@ -4,7 +4,7 @@ import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, it } from 'node:test';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
-import type { Levels, Study } from '../../protocol/documents/study-schema.ts';
+import type { LevelCombination, Study } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Comparison } from '../../report/compare/compare.ts';
 import { cli } from '../helpers/cli.ts';
@@ -28,7 +28,7 @@ function writeSeries(parent: string, name: string, p50s: number[], vary: Study['
   const runs = p50s.map((p50, index) => {
     const result = perfectResult();
     Object.assign(result.latency.oneWayMs ?? {}, { p50 });
-    const levels: Levels = key === '' ? {} : { [key]: values[index % sides] as string };
+    const levels: LevelCombination = key === '' ? {} : { [key]: values[index % sides] as string };
     return { levels, result };
   });
   const { study } = measuredStudy(name, { scenario: '5k.yml', vary, repeat: p50s.length / sides }, runs);

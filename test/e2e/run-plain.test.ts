@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Script } from '../../plugin/script/script.ts';
-import { judge } from '../../report/search/judge.ts';
+import { judgeSearchRun } from '../../report/search/judge.ts';
 import { goodInProcess, inProcessScript as script, startInProcess } from '../helpers/in-process-run.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
 import { freePort } from '../helpers/redis.ts';
@@ -105,6 +105,6 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
       result.findings.some(({ code }) => code === 'QUEUE_GROWS'),
       output,
     );
-    assert.notEqual(judge(result, { until: [], vary: 'broadcastsPerSec' }).outcome, 'holds', output);
+    assert.notEqual(judgeSearchRun(result, { until: [], vary: 'broadcastsPerSec' }).outcome, 'holds', output);
   });
 });

@@ -4,7 +4,7 @@ import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { freePorts } from '../../server/stack/ports.ts';
+import { findFreePorts } from '../../server/stack/ports.ts';
 import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { eventually } from '../helpers/poll.ts';
 import { startProcess } from '../helpers/process.ts';
@@ -15,7 +15,7 @@ const [, part = ''] = page('docs/guide/own-server.md').split('\n### 2. Point the
 const block = (language: string) => codeBlocks(part, language)[0] ?? '';
 
 test('a run configured as in the guide measures a server at another address', async (t) => {
-  const [port, controlPort] = (await freePorts(2)) as [number, number];
+  const [port, controlPort] = (await findFreePorts(2)) as [number, number];
   const adapt = (code: string) =>
     code.replaceAll('10.0.0.11', '127.0.0.2').replaceAll('3000', `${port}`).replaceAll('3200', `${controlPort}`);
   const installed: Record<string, string> = {

@@ -4,14 +4,14 @@ import { randomInt } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it } from 'node:test';
-import { PORT_RANGE } from '../../server/stack/ports.ts';
+import { LISTENER_PORT_RANGE } from '../../server/stack/ports.ts';
 import { column } from '../helpers/columns.ts';
 import { ROOT } from '../helpers/pages.ts';
 import { goodResult, hasAllPlateaus, startRun, TOO_SLOW_TO_READ } from '../helpers/run.ts';
 
 it('scenarios/socketio-v3.yml measures the deployment without a ledger, and the output reports it', async (t) => {
   const script = readFileSync(join(ROOT, 'scenarios/socketio-v3.yml'), 'utf8');
-  const port = String(randomInt(PORT_RANGE.low, PORT_RANGE.high));
+  const port = String(randomInt(LISTENER_PORT_RANGE.low, LISTENER_PORT_RANGE.high));
   const env = { PROFILE: 'embedded', STACK_PORT: port, RATE: '50', HOLD: '0.5', BROADCASTS: '2' };
   const run = startRun(t, { script, env });
   // The memory of so few connections is less than a new process allocates by itself.

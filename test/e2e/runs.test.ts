@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';
-import { EVENTS } from '../../protocol/wire/events.ts';
+import { CONTRACT_EVENTS } from '../../protocol/wire/events.ts';
 import { startApp } from '../helpers/app.ts';
 import { startInstrumented } from '../helpers/chat-server.ts';
 import { goodInProcess, inProcessScript as script, startInProcess } from '../helpers/in-process-run.ts';
@@ -103,7 +103,7 @@ describe('a run', { concurrency: 3 }, () => {
       if (load.length !== CONNECTIONS || socket.recovered || connected <= OF_RUN) return;
       // Drops the connections when the last connection has received the first broadcast.
       socket.onAnyOutgoing((event, message) => {
-        if (event !== EVENTS.broadcast || message.seq !== 1) return;
+        if (event !== CONTRACT_EVENTS.broadcast || message.seq !== 1) return;
         setImmediate(() => {
           for (const { conn } of load.splice(0)) conn.close();
         });

@@ -10,7 +10,7 @@ import { execa } from 'execa';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import { searchSchema } from '../../protocol/documents/search-schema.ts';
 import { type Study, studySchema } from '../../protocol/documents/study-schema.ts';
-import { freePorts } from '../../server/stack/ports.ts';
+import { findFreePorts } from '../../server/stack/ports.ts';
 import { CLI } from '../helpers/cli.ts';
 import { column, columns } from '../helpers/columns.ts';
 import { startPlainServer } from '../helpers/plain-server.ts';
@@ -93,7 +93,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
   });
 
   it('study starts the user’s own server, stops it on Ctrl-C, resumes, and refuses a changed study', async (t) => {
-    const [port = 0] = await freePorts(1);
+    const [port = 0] = await findFreePorts(1);
     const servers = {
       chat: { command: ['node', 'server.cjs'], ready: port },
       broken: { command: ['node', 'nowhere.cjs'], ready: port },

@@ -6,11 +6,11 @@ import { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { openTarget } from '../../plugin/run/target/target.ts';
+import { openRunTarget } from '../../plugin/run/target/target.ts';
 import { findStack, type StackOptions, startStack } from '../../server/stack/stack.ts';
 import { markedProcesses } from '../../server/stack/state/marks.ts';
-import { childrenOf, processRef, terminate } from '../../server/stack/state/stack-processes.ts';
-import { readState, type StackState, writeState } from '../../server/stack/state/state.ts';
+import { childrenOf, processRef, terminateProcesses } from '../../server/stack/state/stack-processes.ts';
+import { readStackState, type StackState, writeStackState } from '../../server/stack/state/state.ts';
 import { hookConfig } from '../helpers/measurements.ts';
 import { eventually } from '../helpers/poll.ts';
 import { processes } from '../helpers/process.ts';
@@ -74,7 +74,7 @@ test('a stack whose owner is killed during the start leaves nothing behind', asy
   const stateDir = tempStateDir(t);
   const owner = startOwner(t, full(stateDir));
   const state = await eventually('a first process', () => {
-    const now = readState(stateDir);
+    const now = readStackState(stateDir);
     return typeof now === 'object' && now.redisNodes[0]?.pid ? now : undefined;
   });
   assert.equal(state.phase, 'starting');
@@ -103,11 +103,11 @@ test('a stack whose keeper and owner were killed together is ended by the next r
   const stack = { port: Number(new URL(old.target).port) };
   const settings = hookConfig({ stack, profile: 'embedded' }, { target: old.target });
   const messages: string[] = [];
-  const target = await openTarget(settings, 10, (text) => messages.push(text), new AbortController().signal);
+  const target = await openRunTarget(settings, 10, (text) => messages.push(text), new AbortController().signal);
   assert.deepEqual([target.profile, target.url], ['embedded', old.target], 'a new stack, not the old one');
   assert.match(messages.join(), /left by a killed run/);
   assert.deepEqual(living(old), []);
-  const now = readState(stateDir);
+  const now = readStackState(stateDir);
   assert.ok(typeof now === 'object' && now.token !== old.token);
   assert.deepEqual(daemonsOf(old.pm2Home).length, now.pm2Home === old.pm2Home ? 1 : 0);
   await target.close();
@@ -134,7 +134,7 @@ test('cleans up a stale persistent stack without signalling another process that
   await eventually('a stale stack', isStale);
   // Simulates that Redis has also died, and that another process has its process id.
   const reused = { ...state, redisNodes: [{ port: 1, pid }], startTimes: { ...state.startTimes, [pid]: '1' } };
-  writeState(stateDir, reused);
+  writeStackState(stateDir, reused);
   const found = await findStack(stateDir);
   assert.ok(found.status === 'stale');
   assert.match(found.reason, /has ended/);
@@ -152,7 +152,7 @@ test('a stack whose state folder was removed still ends every process', async (t
   const stateDir = tempStateDir(t);
   const stack = await startStack(full(stateDir));
   const { state } = stack;
-  t.after(() => terminate(processesOf(state), 5_000));
+  t.after(() => terminateProcesses(processesOf(state), 5_000));
   assert.ok(living(state).length > 5);
   rmSync(stateDir, { recursive: true });
   await stack.close();
@@ -198,7 +198,7 @@ for (const [step, isReached] of Object.entries(STEPS)) {
     const stop = new AbortController();
     const started = startStack(full(stateDir), stop.signal).then((stack) => stack.close());
     await eventually(step, () => {
-      const state = readState(stateDir);
+      const state = readStackState(stateDir);
       return typeof state === 'object' && isReached(state);
     });
     stop.abort(new Error('stopped'));
@@ -240,7 +240,7 @@ test('a start of the stack in which PM2’s daemon is slow and its command fails
   setVariable(t, 'NODE_OPTIONS', `--require=${FAILING_PM2}`);
   await assert.rejects(startStack(embedded(stateDir)), { code: 'START_FAILED' });
   const left = processesWithHome(pm2Home);
-  t.after(() => terminate(left, 1000));
+  t.after(() => terminateProcesses(left, 1000));
   assert.deepEqual(left, []);
   assert.equal(existsSync(stateDir), false);
 });

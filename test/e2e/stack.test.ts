@@ -8,7 +8,7 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { execa } from 'execa';
 import type { Socket } from 'socket.io-client';
-import type { Broadcast, BroadcastSent, Joined } from '../../protocol/wire/events.ts';
+import type { BroadcastMessage, BroadcastSent, JoinAck } from '../../protocol/wire/events.ts';
 import { findStack, type Stack } from '../../server/stack/stack.ts';
 import { ask, connectClient, onceOf } from '../helpers/app.ts';
 import { CLI } from '../helpers/cli.ts';
@@ -49,9 +49,9 @@ suite('a full stack', () => {
   async function connectMember(
     room: string,
     transport: 'websocket' | 'polling',
-  ): Promise<{ socket: Socket; joined: Joined }> {
+  ): Promise<{ socket: Socket; joined: JoinAck }> {
     const socket = await connectTo(stack.state.target, { transports: [transport] });
-    const joined: Joined = await socket.timeout(5_000).emitWithAck('join_room', room);
+    const joined: JoinAck = await socket.timeout(5_000).emitWithAck('join_room', room);
     return { socket, joined };
   }
 
@@ -128,7 +128,7 @@ suite('a full stack', () => {
       const sent = await ask<BroadcastSent>(control, 'broadcast', { room, bytes: 1000, seq: 7 });
       assert.equal(sent.expected, CLIENTS);
       for (const [first] of await Promise.all(received)) {
-        const { seq, worker, data } = first as Broadcast;
+        const { seq, worker, data } = first as BroadcastMessage;
         assert.deepEqual([seq, worker, data.length], [7, 'w0', 1000]);
       }
       disconnectAll();

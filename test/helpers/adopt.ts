@@ -4,7 +4,7 @@ import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { parse } from 'yaml';
-import { readScenario, settingsOf } from '../../plugin/cli/scenario-argument.ts';
+import { readScenario, settingsOfScript } from '../../plugin/cli/scenario-argument.ts';
 import { cli } from './cli.ts';
 import { tempFolder } from './temp-folder.ts';
 
@@ -33,7 +33,7 @@ export async function adopt(t: TestContext, scenario: string | object, ...args: 
 export async function accepted(...args: Parameters<typeof adopt>) {
   const answer = await adopt(...args);
   assert.equal(answer.code, 0, answer.said);
-  return { ...answer, settings: settingsOf(await readScenario(answer.path, undefined)) };
+  return { ...answer, settings: settingsOfScript(await readScenario(answer.path, undefined)) };
 }
 
 /** @param flow steps, without the steps that `adopt` adds at the end */

@@ -2,8 +2,8 @@ import { type EventEmitter, once } from 'node:events';
 import { pino } from 'pino';
 import { io as connect, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { CONTROL_NAMESPACE, type ControlReply } from '../../protocol/wire/events.ts';
-import { createApp } from '../../server/app.ts';
-import { parseConfig } from '../../server/config.ts';
+import { createServerApp } from '../../server/app.ts';
+import { parseServerConfig } from '../../server/config.ts';
 import type { Cleaner } from './raw-listen.ts';
 
 export const TOKEN = 'token-of-the-tests';
@@ -15,8 +15,8 @@ export type TestApp = Awaited<ReturnType<typeof startApp>>;
  * @param environment environment of the worker
  */
 export async function startApp(t: Cleaner, environment: Record<string, string> = {}) {
-  const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
-  const app = await createApp(config, pino({ level: 'silent' }));
+  const config = parseServerConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_DRAIN_MS: '500', ...environment });
+  const app = await createServerApp(config, pino({ level: 'silent' }));
   const { port, controlPort } = await app.start();
   t.after(() => app.close());
   const controlUrl = `http://127.0.0.1:${controlPort}`;

@@ -1,8 +1,8 @@
 /** Results with invented connections, for tests of the verdict. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { conclude } from '../../plugin/findings/conclude.ts';
-import { rootsOf } from '../../plugin/findings/find.ts';
+import { concludeFigures } from '../../plugin/findings/conclude.ts';
+import { rootFindings } from '../../plugin/findings/find.ts';
 import { connectionFigures } from '../../plugin/result/assemble-connections.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
@@ -46,9 +46,9 @@ export function run({ accounts, failures = {}, measured: ofRun, result, snapshot
     ...ofRun,
   });
   const connections = connectionFigures(measured);
-  const { findings, verdict, outcome } = conclude(measured, { ...perfectResult(), ...result, connections });
+  const { findings, verdict, outcome } = concludeFigures(measured, { ...perfectResult(), ...result, connections });
   for (const found of findings) assertValues(found);
-  const reasons = rootsOf(findings);
+  const reasons = rootFindings(findings);
   return { connections, verdict, outcome, findings, reasons, codes: reasons.map(({ code }) => code) };
 }
 

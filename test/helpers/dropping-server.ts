@@ -1,6 +1,6 @@
 import type { ServerOptions } from 'socket.io';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
-import type { FreezeOrder } from '../../protocol/link/ledger-messages.ts';
+import type { FreezeRequest } from '../../protocol/link/ledger-messages.ts';
 import { startChat } from './chat-server.ts';
 import type { Cleaner } from './raw-listen.ts';
 
@@ -8,7 +8,7 @@ import type { Cleaner } from './raw-listen.ts';
 export async function startDropping(t: Cleaner, options: Partial<ServerOptions> = {}) {
   /** Received CONNECT packets, in order. */
   const connects: string[] = [];
-  const orders: FreezeOrder[] = [];
+  const orders: FreezeRequest[] = [];
   const counts = { joins: 0, recovered: 0 };
   const { io, url } = await startChat(t, () => {}, options);
   io.engine.on('connection', (session) => {

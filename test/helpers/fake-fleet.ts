@@ -1,9 +1,14 @@
-import { Accounts } from '../../plugin/fleet/accounts.ts';
 import type { ClientOptions, RepeatedMessage } from '../../plugin/fleet/client/client.ts';
 import { FleetError } from '../../plugin/fleet/client/failure.ts';
+import { ConnectionAccounts } from '../../plugin/fleet/connection-accounts.ts';
 import type { ListenMode, OpenOptions } from '../../plugin/fleet/fleet-messages.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
-import type { EventListener, FleetConnection, Opened, Watcher } from '../../plugin/fleet/remote-connection.ts';
+import type {
+  ConnectionWatcher,
+  EventListener,
+  FleetConnection,
+  OpenTimes,
+} from '../../plugin/fleet/remote-connection.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -49,7 +54,7 @@ export class FakeFleet {
   }
 
   async snapshot() {
-    return { ...mergeSnapshots([]), ...new Accounts().read(), still: true };
+    return { ...mergeSnapshots([]), ...new ConnectionAccounts().read(), still: true };
   }
 
   async freeze() {
@@ -77,7 +82,7 @@ export class FakeConnection implements FleetConnection {
   readonly rooms: string[][] = [];
   readonly #fleet: FakeFleet;
   readonly #listeners = new Set<{ key: string; listener: EventListener }>();
-  #watcher: Partial<Watcher> = {};
+  #watcher: Partial<ConnectionWatcher> = {};
   namespaces: string[] = [];
   readonly overrides: (Partial<ClientOptions> | undefined)[] = [];
   /** Sent events: namespace, event, arguments. */
@@ -94,7 +99,7 @@ export class FakeConnection implements FleetConnection {
     return this.#listeners.size;
   }
 
-  async open(namespace: string, options?: OpenOptions): Promise<Opened> {
+  async open(namespace: string, options?: OpenOptions): Promise<OpenTimes> {
     this.overrides.push(options?.overrides);
     await Promise.resolve();
     const cause = this.#fleet.failures.shift();
@@ -135,7 +140,7 @@ export class FakeConnection implements FleetConnection {
     return (mode) => void (mode === 'drop' ? this.#listeners.delete(entry) : this.#listeners.add(entry));
   }
 
-  watch(watcher: Partial<Watcher>): void {
+  watch(watcher: Partial<ConnectionWatcher>): void {
     this.#watcher = watcher;
   }
 

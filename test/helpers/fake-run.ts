@@ -4,15 +4,15 @@
  */
 
 import { setTimeout as wait } from 'node:timers/promises';
-import type { CodedDetail } from '../../plugin/findings/check.ts';
-import { observed } from '../../plugin/findings/checks/observed/observed.ts';
+import type { CodedFindingDetail } from '../../plugin/findings/check.ts';
+import { observedFindings } from '../../plugin/findings/checks/observed/observed.ts';
 import type { RunContext } from '../../plugin/run/context.ts';
 import { NO_STATUS } from '../../plugin/run/link.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
-import { partsOf } from '../../plugin/run/measurements/worker-identity.ts';
+import { deploymentPartsOf } from '../../plugin/run/measurements/worker-identity.ts';
 import { FleetPopulation } from '../../plugin/run/population.ts';
 import { WorkerClocks } from '../../plugin/run/target/worker-clocks.ts';
-import { absenceOf, NotInRun } from '../../plugin/samplers/absence.ts';
+import { absenceOf, NotInRunError } from '../../plugin/samplers/absence.ts';
 import { LAYERS } from '../../plugin/samplers/layers/index.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -20,8 +20,8 @@ import { thisHost } from '../../protocol/base/machine/this-host.ts';
 import { VERSION } from '../../protocol/base/version.ts';
 import type { MessageCounts, MessageStage } from '../../protocol/link/client-messages.ts';
 import type { FleetStatus } from '../../protocol/link/snapshot.ts';
-import { OWN_DISCONNECT } from '../../protocol/wire/connection.ts';
-import type { BroadcastOrder, WorkerStats } from '../../protocol/wire/events.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../protocol/wire/connection.ts';
+import type { BroadcastRequest, WorkerStats } from '../../protocol/wire/events.ts';
 import { roomName } from '../../protocol/wire/rooms.ts';
 import { frozenBroadcast, hookConfig, measurements, NO_RECEIPTS, snapshot } from './measurements.ts';
 import { readingsOf } from './readings.ts';
@@ -91,7 +91,10 @@ export class FakeRun {
       metrics: {},
       redis: undefined,
       target: { stack: undefined },
-      deployment: async () => ({ ...partsOf('nginx', { nginx: '7,8' }), ...partsOf('redis', { Redis: 'run-1' }) }),
+      deployment: async () => ({
+        ...deploymentPartsOf('nginx', { nginx: '7,8' }),
+        ...deploymentPartsOf('redis', { Redis: 'run-1' }),
+      }),
       ledger: true,
       clocks: this.#newClocks(control, [true, true]),
       holds: true,
@@ -119,8 +122,8 @@ export class FakeRun {
   }
 
   /** Findings that follow from the observations of the run. */
-  get noticed(): CodedDetail[] {
-    const found = observed(this.measurements.observations);
+  get noticed(): CodedFindingDetail[] {
+    const found = observedFindings(this.measurements.observations);
     for (const finding of found) assertValues(finding);
     return found;
   }
@@ -135,7 +138,7 @@ export class FakeRun {
   /** Makes virtual users close their connections. */
   leave(count: number): void {
     this.left += count;
-    this.status.ended = { [OWN_DISCONNECT]: this.left };
+    this.status.ended = { [CLIENT_DISCONNECT_REASON]: this.left };
     this.#hold(-count);
   }
 
@@ -242,7 +245,7 @@ export class FakeRun {
   }
 
   /** @returns the number of members of the room */
-  #deliver({ room, seq }: BroadcastOrder): number {
+  #deliver({ room, seq }: BroadcastRequest): number {
     const { probe, config } = this.context;
     if (room.endsWith(':warm-up')) return 0;
     const sentAtUs = monotonicUs();
@@ -264,7 +267,7 @@ export class FakeRun {
       seconds: () => performance.now() / 1000,
       reading: async () => ({
         ...readingsOf({ workerPss: 1e6 + this.status.connected * 1000 }),
-        nginxPss: { absent: absenceOf(new NotInRun('none of its processes is known on this machine')) },
+        nginxPss: { absent: absenceOf(new NotInRunError('none of its processes is known on this machine')) },
       }),
       counts: async () => ({ workerConnections: this.status.connected }),
       cpu: async () => ({ worker: performance.now() * 1000 * (CPU_PERCENT / 100) }),

@@ -1,7 +1,7 @@
 /** A light connection without a network. The test plays the server, byte by byte. */
 import { createHash } from 'node:crypto';
 import type { ClientOptions, RecoverableSession } from '../../plugin/fleet/client/client.ts';
-import { BROADCAST, type EventPlan } from '../../plugin/fleet/client/counted-event.ts';
+import { BROADCAST_EVENT_PLAN, type EventPlan } from '../../plugin/fleet/client/counted-event.ts';
 import { BufferBudget } from '../../plugin/fleet/light/buffer-budget.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
 import type { PerMessageDeflate } from '../../plugin/fleet/light/deflate/per-message-deflate.ts';
@@ -88,7 +88,7 @@ export function fakeConnection(
       wire.state = 'destroyed';
     },
   });
-  const clients = new LightClients(dial, codec, plan ?? BROADCAST);
+  const clients = new LightClients(dial, codec, plan ?? BROADCAST_EVENT_PLAN);
   const connection = clients.create(clientOptions(options), sink, sessions) as SocketIoConnection;
   for (const namespace of namespaces) connection.connect(namespace);
   connection.onWireOpen(false);

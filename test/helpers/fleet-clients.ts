@@ -1,7 +1,7 @@
 /** Both clients of the generator, for tests of their common behaviour. */
 import { after } from 'node:test';
 import type { Client, ClientOptions, CreateClient } from '../../plugin/fleet/client/client.ts';
-import { BROADCAST } from '../../plugin/fleet/client/counted-event.ts';
+import { BROADCAST_EVENT_PLAN } from '../../plugin/fleet/client/counted-event.ts';
 import { LightClients } from '../../plugin/fleet/light/clients.ts';
 import { OfficialClient } from '../../plugin/fleet/official/official-client.ts';
 import { clientOptions, RecordingSink } from './recording-sink.ts';
@@ -12,7 +12,7 @@ export interface ClientKindUnderTest {
   create: CreateClient;
 }
 
-const light = new LightClients(undefined, undefined, BROADCAST);
+const light = new LightClients(undefined, undefined, BROADCAST_EVENT_PLAN);
 const official: Client[] = [];
 after(() => {
   light.close();
@@ -21,7 +21,7 @@ after(() => {
 
 const createLight = light.create.bind(light);
 const createOfficial: CreateClient = (options, sink) => {
-  const client = new OfficialClient(options, sink, BROADCAST);
+  const client = new OfficialClient(options, sink, BROADCAST_EVENT_PLAN);
   official.push(client);
   return client;
 };

@@ -6,7 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Socket } from 'socket.io-client';
-import { fitLine, type Point } from '../../report/statistics/statistics.ts';
+import { type FitPoint, fitLine } from '../../report/statistics/statistics.ts';
 import { type Neighbour, startNeighbour } from './neighbours.ts';
 import { eventually } from './poll.ts';
 import { processes } from './process.ts';
@@ -48,7 +48,7 @@ export async function heapTruth(
     await join(TOGETHER);
     closeAll(open.splice(0));
   }
-  const [inV8, withNative]: [Point[], Point[]] = [[], []];
+  const [inV8, withNative]: [FitPoint[], FitPoint[]] = [[], []];
   for (let step = 0; step <= STEPS; step++) {
     if (step > 0) await join(connections / STEPS);
     await collected(folder);
@@ -58,7 +58,7 @@ export async function heapTruth(
   }
   closeAll(open.splice(0));
   // Leaves out the first connections, because they take more memory.
-  const slope = (points: Point[]) => fitLine(points.slice(1))?.slope ?? Number.NaN;
+  const slope = (points: FitPoint[]) => fitLine(points.slice(1))?.slope ?? Number.NaN;
   return { inV8: slope(inV8), withNative: slope(withNative) };
 }
 

@@ -1,11 +1,11 @@
 /** A hub on a free loopback port, and agents with simulated engines. */
 import { randomUUID } from 'node:crypto';
 import type { TestContext } from 'node:test';
-import { Agent } from '../../plugin/conduct/hosts/generator-host.ts';
-import type { Hello, MachineRow } from '../../plugin/conduct/hosts/host-messages.ts';
-import { Hub, type HubEvents } from '../../plugin/conduct/hosts/hub.ts';
-import { type Join, newSecret, parseJoinToken } from '../../plugin/conduct/hosts/join-line.ts';
-import { type Listener, openListener } from '../../plugin/conduct/hosts/listener.ts';
+import { HostAgent } from '../../plugin/conduct/hosts/generator-host.ts';
+import type { HostHello, MachineRow } from '../../plugin/conduct/hosts/host-messages.ts';
+import { HostHub, type HostHubEvents } from '../../plugin/conduct/hosts/hub.ts';
+import { createConductorSecret, type JoinAddress, parseJoinToken } from '../../plugin/conduct/hosts/join-token.ts';
+import { type ConductorListener, openConductorListener } from '../../plugin/conduct/hosts/listener.ts';
 import { EngineLink, NO_STATUS } from '../../plugin/run/link.ts';
 import type { CapacityError } from '../../protocol/codes/errors.ts';
 import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
@@ -13,18 +13,18 @@ import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/lin
 import { frozenBroadcast, snapshot } from './measurements.ts';
 import { eventually } from './poll.ts';
 
-export const secret = await newSecret();
+export const secret = await createConductorSecret();
 type Closer = () => Promise<void>;
 const agentsOf = new WeakMap<TestContext, Closer[]>();
 
 export async function startHub(t: TestContext, hosts: number, lostAfterMs?: number, own = secret) {
-  const listener = await openListener('127.0.0.1', 0, own);
+  const listener = await openConductorListener('127.0.0.1', 0, own);
   const notes: string[] = [];
   /** Events of the hub, as text. */
   const eventLog: string[] = [];
   const rows: MachineRow[] = [];
   const refusals: CapacityError[] = [];
-  const events: HubEvents = {
+  const events: HostHubEvents = {
     onNote: (text) => notes.push(text),
     onRefused: (error) => refusals.push(error),
     onPhase: (index, stage) => eventLog.push(`phase ${index} ${stage}`),
@@ -36,7 +36,7 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
     onSkipped: (users) => users > 0 && eventLog.push(`${users} skipped`),
   };
   const expected = { hosts, version: '1', inputs: { scenarios: 'same' }, arrivals: [10 * hosts, 0] };
-  const hub = new Hub(listener, expected, events, lostAfterMs);
+  const hub = new HostHub(listener, expected, events, lostAfterMs);
   const closers = agentsOf.get(t) ?? [];
   agentsOf.set(t, closers);
   t.after(async () => {
@@ -48,11 +48,11 @@ export async function startHub(t: TestContext, hosts: number, lostAfterMs?: numb
   return { hub, join: joinOf(listener), notes, eventLog, rows, refusals };
 }
 
-export function joinOf(listener: Listener): Join {
-  return parseJoinToken(listener.joinToken('127.0.0.1')) as Join;
+export function joinOf(listener: ConductorListener): JoinAddress {
+  return parseJoinToken(listener.joinToken('127.0.0.1')) as JoinAddress;
 }
 
-export function helloOf(hello: Partial<Hello>): Hello {
+export function helloOf(hello: Partial<HostHello>): HostHello {
   return {
     ...{ host: 'a', instance: randomUUID(), kernel: 'another', version: '1', hosts: 1 },
     ...{ inputs: { scenarios: 'same' }, arrivals: [10, 0], cores: 2, memoryLimitBytes: null },
@@ -67,8 +67,8 @@ export function helloOf(hello: Partial<Hello>): Hello {
  */
 export function newAgent(
   t: TestContext,
-  join: Join,
-  hello: Partial<Hello>,
+  join: JoinAddress,
+  hello: Partial<HostHello>,
   answer: (message: RunMessage) => EngineReport | undefined = () => undefined,
   silentAfterMs?: number,
 ) {
@@ -84,7 +84,7 @@ export function newAgent(
   };
   /** Reasons for which the conductor ended the host. */
   const ends: (CapacityError | string)[] = [];
-  const agent = new Agent({
+  const agent = new HostAgent({
     join,
     hello: helloOf(hello),
     carrier: openThreadCarrier(runId),

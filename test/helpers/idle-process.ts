@@ -1,14 +1,14 @@
 /** A generator process without a network. Its clients only record requests, and the test reports for them. */
 import type { TestContext } from 'node:test';
-import { Accounts } from '../../plugin/fleet/accounts.ts';
 import {
   type Client,
   type ClientSink,
+  ClientTraffic,
   type CreateClient,
   NO_SESSIONS,
   type RecoverableSession,
-  Traffic,
 } from '../../plugin/fleet/client/client.ts';
+import { ConnectionAccounts } from '../../plugin/fleet/connection-accounts.ts';
 import type {
   ConnectionCommand,
   ConnectionReport,
@@ -19,7 +19,7 @@ import type {
 import { FleetProcess } from '../../plugin/fleet/fleet-process.ts';
 import type { Pacer } from '../../plugin/fleet/pacer.ts';
 import { Connection } from '../../plugin/fleet/process/connections/connection.ts';
-import type { Parts } from '../../plugin/fleet/process/process-parts.ts';
+import type { FleetProcessParts } from '../../plugin/fleet/process/process-parts.ts';
 import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
 import { RemoteConnection } from '../../plugin/fleet/remote-connection.ts';
 import { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
@@ -77,7 +77,7 @@ export class IdleProcess {
         close: async () => {},
       };
     });
-    const connection = new RemoteConnection(1, child, new Accounts(), () => {});
+    const connection = new RemoteConnection(1, child, new ConnectionAccounts(), () => {});
     child.onAnswer = (answer) => connection.receive(answer as ConnectionReport);
     return connection;
   }
@@ -131,12 +131,12 @@ export class IdleProcess {
 
 /** Returns a connection without a process. It can only be counted. */
 export function loneConnection(changes: Partial<Connection> = {}): Connection {
-  return Object.assign(new Connection(1, {} as Parts), changes);
+  return Object.assign(new Connection(1, {} as FleetProcessParts), changes);
 }
 
 function idleClient(sink: ClientSink, sessions: readonly RecoverableSession[] = NO_SESSIONS): Client {
   const client: IdleClient = {
-    ...{ sink, sessions, namespaces: [], traffic: new Traffic(), interest: undefined, asked: [], sent: [] },
+    ...{ sink, sessions, namespaces: [], traffic: new ClientTraffic(), interest: undefined, asked: [], sent: [] },
     ...{ transport: 'websocket', isUpgrading: false, isCompressed: false },
     connect: (namespace) => void client.asked.push(namespace),
     emit: (namespace, event, _args, ackId) => void client.sent.push([namespace, event, ackId]),

@@ -13,11 +13,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { format } from 'node:util';
 import { MeasuredRun } from '../../plugin/conduct/measured-run.ts';
 import CapacityEngine from '../../plugin/engine/engine.ts';
-import { observed } from '../../plugin/findings/checks/observed/observed.ts';
+import { observedFindings } from '../../plugin/findings/checks/observed/observed.ts';
 import { Fleet } from '../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../plugin/run/link.ts';
-import type { Stage } from '../../plugin/run/stage.ts';
-import { handOver } from '../../plugin/script/handed-over.ts';
+import type { RunStage } from '../../plugin/run/stage.ts';
+import { handOverSettings } from '../../plugin/script/handed-over.ts';
 import { type Scenario, type Script, usesOurEngine } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
@@ -111,7 +111,7 @@ function start(
   const engine = new CapacityEngine(script, artillery as never, helpers, { runtime, startFleet });
   const ofOthers = script.scenarios?.filter((scenario) => !usesOurEngine(scenario, script)) ?? [];
   // Passes the settings to the engine that starts next.
-  handOver(config);
+  handOverSettings(config);
 
   const read = (name: string) => readFileSync(join(folder, 'latest', name), 'utf8');
 
@@ -144,7 +144,7 @@ function start(
     /** Number of readings so far. A warning that a pause has no reading counts, too. */
     const readings = () => {
       const { plateaus, overTime, observations } = run.measurements;
-      const unusable = observed(observations).filter(({ code }) => code === 'PLATEAUS_UNUSABLE');
+      const unusable = observedFindings(observations).filter(({ code }) => code === 'PLATEAUS_UNUSABLE');
       return plateaus.length + (overTime?.readings.added ?? 0) + unusable.length;
     };
     for (const [index, { pause, duration = 0, arrivalRate = 0 }] of config.phases.entries()) {
@@ -181,7 +181,7 @@ function start(
     /** Folder of the run's results. */
     folder,
     /** Waits until this stage has started. */
-    async reached(stage: Stage) {
+    async reached(stage: RunStage) {
       const isReached = () => run.measurements.stages.at(-1)?.name === stage;
       await Promise.race([ended, eventually(`stage ${stage}`, isReached, 2 * READING_TIMEOUT_MS)]);
       assert.ok(isReached(), `the run ended before stage ${stage}`);

@@ -1,6 +1,6 @@
 /** A simulated server that sends broadcasts one after the other, and confirms them late or never. */
 import { setTimeout as wait } from 'node:timers/promises';
-import { UnansweredRequest } from '../../plugin/samplers/index.ts';
+import { UnansweredRequestError } from '../../plugin/samplers/index.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { BroadcastWindow } from './broadcast-window.ts';
 import { frozenBroadcast } from './measurements.ts';
@@ -36,12 +36,12 @@ export function publisherOf({ context, run }: BroadcastWindow, { needsMs, loses,
     const { seq, atUs = 0 } = order;
     const done = turn.then(() => send(seq, atUs));
     turn = done;
-    if (seq === loses) throw new UnansweredRequest('SOURCE_UNREACHABLE', 'connection lost during `broadcast`');
+    if (seq === loses) throw new UnansweredRequestError('SOURCE_UNREACHABLE', 'connection lost during `broadcast`');
     let isLate = false;
     // Omits the timer of 24 hours, because it would keep the process running.
     const late = timeoutMs > 3_600_000 ? new Promise<never>(() => {}) : wait(timeoutMs).then(() => (isLate = true));
     await Promise.race([done, late]);
-    if (isLate) throw new UnansweredRequest('CONTROL_TIMEOUT', `no answer within ${timeoutMs} ms`);
+    if (isLate) throw new UnansweredRequestError('CONTROL_TIMEOUT', `no answer within ${timeoutMs} ms`);
     const sent = { seq, worker: `w${via}`, expected: run.status.joined + 1 };
     return { ...sent, sentAtUs: sentAtUs.get(seq) ?? 0 };
   };

@@ -1,17 +1,22 @@
 /** Invented measurements and reports of generator processes, for tests of computed figures. */
 
-import { Accounts } from '../../plugin/fleet/accounts.ts';
+import { ConnectionAccounts } from '../../plugin/fleet/connection-accounts.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
 import type { EngineSnapshot } from '../../plugin/run/link.ts';
 import { Measurements } from '../../plugin/run/measurements/measurements.ts';
-import type { Share } from '../../plugin/script/load/shares.ts';
+import type { HostShare } from '../../plugin/script/load/shares.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/base/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
-import { type EndKind, NOTHING_ANNOUNCED } from '../../protocol/link/ends.ts';
-import { emptyRow, type FrozenBroadcast, NO_LOSSES, type ReceiptTotals } from '../../protocol/link/ledger-messages.ts';
+import { type CloseKind, NO_HANDSHAKE_SETTINGS } from '../../protocol/link/close-kinds.ts';
+import {
+  emptyLedgerRow,
+  type FrozenBroadcast,
+  NO_LOSSES,
+  type ReceiptTotals,
+} from '../../protocol/link/ledger-messages.ts';
 
 /** @param options options of the plugin; `stack` is added unless `config` has a target */
 export function hookConfig(
@@ -19,7 +24,7 @@ export function hookConfig(
   config: object = {},
   env: NodeJS.ProcessEnv = {},
   changes: Partial<Script> = {},
-  share?: Share,
+  share?: HostShare,
 ): Settings {
   const script = {
     config: {
@@ -52,7 +57,7 @@ export function frozenBroadcast(
   changes: Partial<FrozenBroadcast> = {},
 ): FrozenBroadcast {
   return {
-    ...emptyRow(seq),
+    ...emptyLedgerRow(seq),
     expected: latenciesUs.length,
     received: latenciesUs.length,
     latencyUs: { local: encoded(latenciesUs), cross: encoded([]) },
@@ -118,7 +123,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
     from: ENGINE_1,
     engineLoop: { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 },
     ...mergeSnapshots([]),
-    ...new Accounts().read(),
+    ...new ConnectionAccounts().read(),
     still: true,
     ...{ failures: {}, failureExamples: {}, retries: 0 },
     ...changes,
@@ -126,7 +131,7 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
 }
 
 /** Returns the close of a connection after one second and one message in each direction. */
-export function endKind(changes: Partial<EndKind> = {}): EndKind {
+export function endKind(changes: Partial<CloseKind> = {}): CloseKind {
   const closeTexts = { reason: 'transport close', cause: '', event: '', words: '', text: '' };
-  return { ...closeTexts, count: 1, announced: NOTHING_ANNOUNCED, samples: [[1000, 1, 1, 10]], ...changes };
+  return { ...closeTexts, count: 1, announced: NO_HANDSHAKE_SETTINGS, samples: [[1000, 1, 1, 10]], ...changes };
 }

@@ -1,5 +1,5 @@
 /** Invented messages of a run with 5,000 connections, for `results.ts`. */
-import type { Messages } from '../../protocol/result/messages-schema.ts';
+import type { MessagesResult } from '../../protocol/result/messages-schema.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
 
 /** Returns an invented distribution with this median. */
@@ -17,7 +17,7 @@ export function summaryOf(count: number, p50: number): Summary {
   };
 }
 
-export function perfectMessages(): Messages {
+export function perfectMessages(): MessagesResult {
   return {
     steps: [{ event: 'event_batch', seconds: 1, count: 1, events: 150, acknowledge: true }],
     connections: 5000,

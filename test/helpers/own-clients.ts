@@ -7,7 +7,7 @@ import type { Server } from 'socket.io';
 import { connectClient } from '../../plugin/run/receivers/connect-client.ts';
 import { RunClients } from '../../plugin/run/receivers/run-clients.ts';
 import type { ConnectionTarget } from '../../plugin/script/connection-target.ts';
-import { ENGINE, type Scenario, type Script } from '../../plugin/script/script.ts';
+import { ENGINE_NAME, type Scenario, type Script } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
 import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -47,10 +47,10 @@ export function scenarioOf(
   const folder = tempFolder(t);
   writeFileSync(join(folder, 'tokens.csv'), 'alice,token-1\nbob,token-2\ncarol,token-3\n');
   writeFileSync(join(folder, 'processor.cjs'), PROCESSOR);
-  const plugins = { [ENGINE]: options };
+  const plugins = { [ENGINE_NAME]: options };
   const script: Script = {
     config: { target: url, phases: [{ duration: 1, arrivalRate: 1 }], plugins, ...config },
-    scenarios: [scenarios].flat().map((scenario) => ({ engine: ENGINE, ...scenario })),
+    scenarios: [scenarios].flat().map((scenario) => ({ engine: ENGINE_NAME, ...scenario })),
     _scriptPath: join(folder, 'scenario.yml'),
   };
   return { script, settings: readSettings(script, STEPS, {}) };

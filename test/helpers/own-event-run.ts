@@ -15,8 +15,8 @@ import { measureBroadcasts } from '../../plugin/run/broadcasts/window.ts';
 import { newOwnEvent } from '../../plugin/run/measurements/own-event-measured.ts';
 import { Publishers } from '../../plugin/run/receivers/publishers.ts';
 import { RunClients } from '../../plugin/run/receivers/run-clients.ts';
-import { ENGINE } from '../../plugin/script/script.ts';
-import type { Delivery } from '../../plugin/script/settings.ts';
+import { ENGINE_NAME } from '../../plugin/script/script.ts';
+import type { OwnEventDelivery } from '../../plugin/script/settings.ts';
 import { openOptions } from '../../plugin/virtual-user/connection-changes.ts';
 import { formatJsonPath } from '../../protocol/base/json-path.ts';
 import type { ClientKind } from '../../protocol/wire/connection.ts';
@@ -79,7 +79,7 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
   const drain = { quiet: 0.2, deadline: 1.5 };
   const run = new FakeRun({ drain, ...options, delivery: option }, { target: url });
   const { context, measurements } = run;
-  const delivery = context.config.delivery as Delivery;
+  const delivery = context.config.delivery as OwnEventDelivery;
   const { event, id, join, publish } = delivery;
   const settings = fleetSettings(url, client);
   const fleet = await Fleet.start({ ...settings, ownEvent: ownEventPlan(delivery) }, processes);
@@ -87,7 +87,7 @@ export async function measureOwn({ url, delivery: option, options = {}, client =
   try {
     const namespace = namespaces.at(-1);
     const flow = [join === undefined ? { connect: { namespace } } : { emit: [join, 'room'], namespace }];
-    const script = { config: { target: url }, scenarios: [{ engine: ENGINE, flow }] };
+    const script = { config: { target: url }, scenarios: [{ engine: ENGINE_NAME, flow }] };
     const clients = await RunClients.open(context.config, script);
     if (publish)
       publishers = await Publishers.connect(

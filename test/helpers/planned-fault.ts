@@ -1,7 +1,7 @@
 /** An invented planned fault: a killed worker. */
-import { type Fault, faultSchema } from '../../protocol/result/fault-schema.ts';
+import { type FaultResult, faultResultSchema } from '../../protocol/result/fault-schema.ts';
 
-const FAULT: Fault = {
+const FAULT: FaultResult = {
   ...{ kind: 'kill-worker', command: null, t: 20, tookMs: 2, overMs: 4100, replaced: ['w0'] },
   ...{ connections: 1000, stayed: 500, dropped: 500, back: 500, notBack: {} },
   backMs: { p50: 760, p99: 1010, all: 1030 },
@@ -27,6 +27,6 @@ const FAULT: Fault = {
   ],
 };
 
-export function plannedFault(changes: Partial<Fault> = {}): Fault {
-  return faultSchema.parse({ ...FAULT, ...changes }) as Fault;
+export function plannedFault(changes: Partial<FaultResult> = {}): FaultResult {
+  return faultResultSchema.parse({ ...FAULT, ...changes }) as FaultResult;
 }

@@ -2,7 +2,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
-import { listens } from '../../server/stack/ports.ts';
+import { isListening } from '../../server/stack/ports.ts';
 import { findTool } from '../../server/stack/tools.ts';
 import { eventually } from './poll.ts';
 import { startProcess } from './process.ts';
@@ -91,5 +91,5 @@ backend server
 }
 
 function accepts(port: number): Promise<unknown> {
-  return eventually(`port ${port} is open`, () => listens('127.0.0.1', port));
+  return eventually(`port ${port} is open`, () => isListening('127.0.0.1', port));
 }

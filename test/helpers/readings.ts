@@ -1,11 +1,17 @@
-import { absencesOf, type Readings, type Sampler, sourcesOf, valuesOf } from '../../plugin/samplers/index.ts';
+import {
+  absencesOfReadings,
+  type FigureReadings,
+  knownValues,
+  type Sampler,
+  sourcesOfReadings,
+} from '../../plugin/samplers/index.ts';
 
 /** Readings with these bytes, all from the same source. */
-export function readingsOf(bytes: Record<string, number>, source = '/proc of its processes'): Readings {
+export function readingsOf(bytes: Record<string, number>, source = '/proc of its processes'): FigureReadings {
   return Object.fromEntries(Object.entries(bytes).map(([figure, value]) => [figure, { value, source }]));
 }
 
 export async function readAll(sampler: Sampler) {
   const readings = await sampler.reading();
-  return { bytes: valuesOf(readings), sources: sourcesOf(readings), absent: absencesOf(readings) };
+  return { bytes: knownValues(readings), sources: sourcesOfReadings(readings), absent: absencesOfReadings(readings) };
 }

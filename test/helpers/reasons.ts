@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { parseConditions } from '../../plugin/cli/parse-conditions.ts';
 import { verdictOf } from '../../plugin/findings/conclude.ts';
-import { withCauses } from '../../plugin/findings/find.ts';
+import { addCauses } from '../../plugin/findings/find.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { finding } from './findings.ts';
@@ -13,7 +13,7 @@ export function withReasons(codes: FindingCode[], change: (result: Result) => vo
   const result = perfectResult();
   result.findings = codes.map((code) => finding(code));
   change(result);
-  result.findings = withCauses(result.findings, result, measurements());
+  result.findings = addCauses(result.findings, result, measurements());
   result.verdict = { status: verdictOf(result.findings) };
   return result;
 }

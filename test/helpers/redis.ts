@@ -1,6 +1,6 @@
 import { join } from 'node:path';
-import { freePorts } from '../../server/stack/ports.ts';
-import { clusterReady, configureRedis, formCluster, planRedis } from '../../server/stack/redis.ts';
+import { findFreePorts } from '../../server/stack/ports.ts';
+import { configureRedis, formRedisCluster, planRedis, waitForRedisCluster } from '../../server/stack/redis.ts';
 import { type StartedProcess, startProcess } from './process.ts';
 import type { Cleaner } from './raw-listen.ts';
 import { tempFolder } from './temp-folder.ts';
@@ -34,7 +34,7 @@ export type TestRedisCluster = Awaited<ReturnType<typeof startRedisCluster>>;
  */
 export async function startRedisCluster(t: Cleaner) {
   const dir = tempFolder(t);
-  const redis = planRedis(3, await freePorts(6));
+  const redis = planRedis(3, await findFreePorts(6));
   configureRedis(dir, redis);
   const processes: (StartedProcess | undefined)[] = [];
   const run = async () => {
@@ -57,15 +57,15 @@ export async function startRedisCluster(t: Cleaner) {
     if (processes.every(Boolean)) return;
     await stop();
     await run();
-    await clusterReady(redis);
+    await waitForRedisCluster(redis);
   };
   await run();
-  await formCluster(redis);
+  await formRedisCluster(redis);
   return { url: redis.redisUrl, nodes: redis.redisNodes, stop, start };
 }
 
 /** @returns a port that was free a moment ago; outgoing connections do not use ports of its range (`PORT_RANGE`) */
 export async function freePort(): Promise<number> {
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   return port;
 }

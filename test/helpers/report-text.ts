@@ -1,18 +1,18 @@
 /** Texts of a run's report. */
 import type { Result } from '../../protocol/result/result.ts';
-import { renderRun } from '../../report/render/console.ts';
+import { renderRunConsole } from '../../report/render/console.ts';
 import { renderHtml } from '../../report/render/html.ts';
-import { renderSummary } from '../../report/render/markdown.ts';
+import { renderMarkdownSummary } from '../../report/render/markdown.ts';
 import { documentOf } from './findings.ts';
 
 /** Returns the text with all tables. Lines are wide enough for whole sentences. */
 export function fullText(result: Result): string {
-  return renderRun(documentOf(result), { color: false, width: 1000, verbose: true });
+  return renderRunConsole(documentOf(result), { color: false, width: 1000, verbose: true });
 }
 
 /** Returns the text at the end of a run. */
 export function endingText(result: Result, width = 1000): string {
-  return renderRun(documentOf(result), { color: false, width });
+  return renderRunConsole(documentOf(result), { color: false, width });
 }
 
 export function reportHtml(result: Result): string {
@@ -20,7 +20,7 @@ export function reportHtml(result: Result): string {
 }
 
 export function reportMarkdown(result: Result): string {
-  return renderSummary(documentOf(result), ['thresholds']);
+  return renderMarkdownSummary(documentOf(result), ['thresholds']);
 }
 
 /** Returns the text of a page, without tags, style, script and drawings. */

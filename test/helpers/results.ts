@@ -1,6 +1,6 @@
-import { type Batch, NO_COPIES } from '../../protocol/result/delivery-schema.ts';
+import { type BroadcastBatch, NO_RECEIPT_COUNTS } from '../../protocol/result/delivery-schema.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
-import { perConnectionOf } from '../../report/figures/per-connection.ts';
+import { memoryPerConnection } from '../../report/figures/per-connection.ts';
 import { answered } from './findings.ts';
 import { MB, perfectMemory } from './memory-figures.ts';
 import { perfectMessages, summaryOf } from './message-figures.ts';
@@ -23,13 +23,13 @@ export function generatorHost(
   };
 }
 
-export function perfectBatch(seq: number, receivers: number): Batch {
+export function perfectBatch(seq: number, receivers: number): BroadcastBatch {
   return {
     seq,
     broadcasts: 1,
     room: 'capacity',
     serverMembers: receivers,
-    ...NO_COPIES,
+    ...NO_RECEIPT_COUNTS,
     expected: receivers,
     received: receivers,
     earlyByMs: null,
@@ -164,7 +164,7 @@ export function perfectResult(): Result {
       rooms: null,
       leftOut: null,
       losses: null,
-      ...NO_COPIES,
+      ...NO_RECEIPT_COUNTS,
       expected: 60_000,
       received: 60_000,
       late: 0,
@@ -298,6 +298,6 @@ export function perfectResult(): Result {
       gitCommit: null,
     },
   } satisfies Result);
-  result.memory.perConnection = perConnectionOf(result);
+  result.memory.perConnection = memoryPerConnection(result);
   return answered(result);
 }

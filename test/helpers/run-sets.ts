@@ -1,7 +1,7 @@
 /** Invented sets of runs for comparisons. Each differs from a perfect run as its name says. */
 import assert from 'node:assert/strict';
 import type { Result } from '../../protocol/result/result.ts';
-import { type ComparedFigure, compare, type RunSet } from '../../report/compare/compare.ts';
+import { type ComparedFigure, compareSets, type RunSet } from '../../report/compare/compare.ts';
 import { perfectResult } from './results.ts';
 
 export const ONE_WAY = 'latency.oneWayMs.p50';
@@ -60,7 +60,7 @@ export const invalid = (set: RunSet): RunSet => {
 };
 
 export function figure(sets: RunSet[], path: string): ComparedFigure {
-  const found = compare(sets).figures.find((entry) => entry.path === path);
+  const found = compareSets(sets).figures.find((entry) => entry.path === path);
   assert.ok(found, path);
   return found;
 }

@@ -7,12 +7,12 @@ import { randomInt } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { rootsOf } from '../../plugin/findings/find.ts';
+import { rootFindings } from '../../plugin/findings/find.ts';
 import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
-import { PORT_RANGE } from '../../server/stack/ports.ts';
-import { readState } from '../../server/stack/state/state.ts';
+import { LISTENER_PORT_RANGE } from '../../server/stack/ports.ts';
+import { readStackState } from '../../server/stack/state/state.ts';
 import { assertFoots } from './foots.ts';
 import { eventually } from './poll.ts';
 import { processes, startProcess } from './process.ts';
@@ -54,7 +54,7 @@ export function quickScript(
   flow = FLOW,
 ) {
   const ramp = { duration: 1, arrivalRate: 5, rampTo: 5 };
-  const port = randomInt(PORT_RANGE.low, PORT_RANGE.high);
+  const port = randomInt(LISTENER_PORT_RANGE.low, LISTENER_PORT_RANGE.high);
   return {
     config: {
       target: `http://127.0.0.1:${port}`,
@@ -113,7 +113,7 @@ export function startRun(
     /** Sends Ctrl-C: a signal to the process group of the terminal. */
     interrupt: () => run.kill('SIGINT'),
     stack: () => {
-      const state = readState(stateDir);
+      const state = readStackState(stateDir);
       return typeof state === 'object' ? state : undefined;
     },
     /** Waits until result.json reports the stage as started or over. */
@@ -184,7 +184,7 @@ export function reasonsOfServer(
     !isAmong(expected, code) &&
     // A busy machine can cause missing samples, but not a source without replies.
     (code !== 'READINGS_MISSING' || /samples|gap/.test(message));
-  return rootsOf(findings.filter((reason) => !isBusy(reason)))
+  return rootFindings(findings.filter((reason) => !isBusy(reason)))
     .map(({ code }) => code)
     .sort();
 }

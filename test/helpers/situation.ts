@@ -1,18 +1,18 @@
-import type { Machine } from '../../plugin/doctor/check-machine.ts';
-import type { Deployment } from '../../plugin/doctor/deployment.ts';
-import type { Load, Situation } from '../../plugin/doctor/situation.ts';
+import type { DoctorMachine } from '../../plugin/doctor/check-machine.ts';
+import type { DoctorDeployment } from '../../plugin/doctor/deployment.ts';
+import type { DoctorLoad, DoctorSituation } from '../../plugin/doctor/situation.ts';
 
 interface Changes {
-  machine?: Partial<Machine>;
-  load?: Partial<Load>;
-  deployment?: Partial<Deployment>;
+  machine?: Partial<DoctorMachine>;
+  load?: Partial<DoctorLoad>;
+  deployment?: Partial<DoctorDeployment>;
 }
 
 /**
  * Returns a load of 32,000 connections at 500/s on a full stack that is not yet started, on a machine with 2 cores and
  * default limits.
  */
-export function situation({ machine, load, deployment }: Changes = {}): Situation {
+export function situation({ machine, load, deployment }: Changes = {}): DoctorSituation {
   return {
     machine: {
       openFiles: { soft: 20_000, hard: 20_000, ceiling: 2 ** 20 },
@@ -61,14 +61,14 @@ export function situation({ machine, load, deployment }: Changes = {}): Situatio
   };
 }
 
-const EXTERNAL: Partial<Deployment> = {
+const EXTERNAL: Partial<DoctorDeployment> = {
   kind: 'external',
   profile: null,
   starts: { nginx: false, redis: 0, pm2: false },
 };
 
 /** Returns the same load on a user's server on another machine. */
-export function remote({ machine, load, deployment }: Changes = {}): Situation {
+export function remote({ machine, load, deployment }: Changes = {}): DoctorSituation {
   return situation({
     machine,
     load: { target: 'https://staging.example.com', local: false, ...load },

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { appendFileSync, mkdtempSync, rmdirSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { attempt } from '../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import type { Cleaner } from './raw-listen.ts';
 
 /** Reason why this machine cannot mount disks; false if it can. */
@@ -27,7 +27,7 @@ export function mountSmallDisk(t: Cleaner, size = '8m'): SmallDisk {
   return {
     folder,
     fill: () => {
-      const hasRoom = () => attempt(() => appendFileSync(ballast, Buffer.alloc(4096, 1)) === undefined) ?? false;
+      const hasRoom = () => tryOrUndefined(() => appendFileSync(ballast, Buffer.alloc(4096, 1)) === undefined) ?? false;
       while (hasRoom());
     },
     makeReadOnly: () => void execFileSync('mount', ['-o', 'remount,ro', folder]),
@@ -36,5 +36,5 @@ export function mountSmallDisk(t: Cleaner, size = '8m'): SmallDisk {
 
 function mountable(): boolean {
   if (process.platform !== 'linux' || process.getuid?.() !== 0) return false;
-  return attempt(() => execFileSync('unshare', ['-m', 'true'])) !== undefined;
+  return tryOrUndefined(() => execFileSync('unshare', ['-m', 'true'])) !== undefined;
 }

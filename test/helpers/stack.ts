@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findStack } from '../../server/stack/stack.ts';
-import { isAlive } from '../../server/stack/state/stack-processes.ts';
-import { pidsOfRedis, refsOf, type StackState } from '../../server/stack/state/state.ts';
+import { isRefAlive } from '../../server/stack/state/stack-processes.ts';
+import { pidsOfRedis, processRefsOf, type StackState } from '../../server/stack/state/state.ts';
 import type { Cleaner } from './raw-listen.ts';
 
 /** @returns the path of a state folder that does not yet exist; a stack in it is stopped after the test */
@@ -24,11 +24,11 @@ export function tempStateDir(t: Cleaner, name = 's'): string {
 export function processesOf(state: StackState) {
   const { workers, nginxWorkerPids, pm2Pid, nginxPid, keeperPid } = state;
   const single = [pm2Pid, nginxPid, keeperPid];
-  return refsOf(state, [...workers.map(({ pid }) => pid), ...nginxWorkerPids, ...pidsOfRedis(state), ...single]);
+  return processRefsOf(state, [...workers.map(({ pid }) => pid), ...nginxWorkerPids, ...pidsOfRedis(state), ...single]);
 }
 
 export function living(state: StackState): number[] {
   return processesOf(state)
-    .filter(isAlive)
+    .filter(isRefAlive)
     .map(({ pid }) => pid);
 }

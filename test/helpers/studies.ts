@@ -1,7 +1,7 @@
 /** A measured study, made from the results of its runs. */
 import type { MeasuredStudy } from '../../docs/studies/page.ts';
 import { studySchema } from '../../protocol/documents/study-schema.ts';
-import { labelOf, type MeasuredRun, summarize } from '../../report/study/summarize.ts';
+import { combinationLabel, type MeasuredRun, summarizeStudy } from '../../report/study/summarize.ts';
 
 const STARTED_AT = '2026-01-02T03:04:05.000Z';
 
@@ -24,7 +24,7 @@ export function measuredStudy(
     planned: runs.length,
     runs: runs.map(({ levels, result }, index) => ({
       number: index + 1,
-      block: runs.slice(0, index + 1).filter((run) => labelOf(run.levels) === labelOf(levels)).length,
+      block: runs.slice(0, index + 1).filter((run) => combinationLabel(run.levels) === combinationLabel(levels)).length,
       levels,
       startedAt: STARTED_AT,
       exitCode: result ? 0 : 2,
@@ -33,7 +33,7 @@ export function measuredStudy(
       status: result ? 'VALID' : null,
       problem: result ? null : 'NOT_INSTALLED: it is not installed (exit code 2)',
     })),
-    ...summarize(fullPlan, runs),
+    ...summarizeStudy(fullPlan, runs),
   });
   return { study, runs };
 }

@@ -1,13 +1,13 @@
 /** The verdict on a perfect run with changes by a test. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { CodedDetail } from '../../plugin/findings/check.ts';
-import { accounts } from '../../plugin/findings/checks/connections/accounts-checks.ts';
-import { copies } from '../../plugin/findings/checks/delivery/copies-checks.ts';
-import { ownEvent } from '../../plugin/findings/checks/delivery/own-event-checks.ts';
-import { times } from '../../plugin/findings/checks/generator/times-checks.ts';
-import { conclude } from '../../plugin/findings/conclude.ts';
-import { detailsBy, explainedBy, rootsOf } from '../../plugin/findings/find.ts';
+import type { CodedFindingDetail } from '../../plugin/findings/check.ts';
+import { accountsChecks } from '../../plugin/findings/checks/connections/accounts-checks.ts';
+import { copiesChecks } from '../../plugin/findings/checks/delivery/copies-checks.ts';
+import { ownEventChecks } from '../../plugin/findings/checks/delivery/own-event-checks.ts';
+import { timesChecks } from '../../plugin/findings/checks/generator/times-checks.ts';
+import { concludeFigures } from '../../plugin/findings/conclude.ts';
+import { findingsCausedBy, rootFindings, runChecks } from '../../plugin/findings/find.ts';
 import type { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import type { Finding, FindingValue } from '../../protocol/result/findings.ts';
@@ -29,9 +29,9 @@ export function verdictOf(change: Change = () => {}) {
   const result = perfectResult();
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
   change(result, measured);
-  const { verdict, findings, outcome } = conclude(measured, result);
+  const { verdict, findings, outcome } = concludeFigures(measured, result);
   for (const found of findings) assertValues(found);
-  const roots = rootsOf(findings);
+  const roots = rootFindings(findings);
   return { outcome, status: verdict.status, findings: roots, codes: roots.map(({ code }) => code) };
 }
 
@@ -45,11 +45,11 @@ export function deliveryReasons(
   delivery: Result['delivery'],
   latency: Result['latency'],
   measured: Measurements,
-): CodedDetail[] {
+): CodedFindingDetail[] {
   const result = { ...perfectResult(), delivery, latency };
-  const all = detailsBy([...ownEvent, ...copies, ...times, ...accounts], result, measured);
+  const all = runChecks([...ownEventChecks, ...copiesChecks, ...timesChecks, ...accountsChecks], result, measured);
   const explained = all.flatMap(({ code, message }) =>
-    explainedBy(
+    findingsCausedBy(
       finding(code, message),
       all.map(({ code }) => finding(code)),
       result,

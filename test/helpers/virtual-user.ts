@@ -5,10 +5,10 @@ import { pathToFileURL } from 'node:url';
 import { createScenarioFunction } from '../../plugin/engine/play.ts';
 import type { Scenario, Script } from '../../plugin/script/script.ts';
 import { Meter } from '../../plugin/virtual-user/meter.ts';
-import type { Shared } from '../../plugin/virtual-user/shared.ts';
-import { Signals } from '../../plugin/virtual-user/signals.ts';
-import { newTally } from '../../plugin/virtual-user/tally.ts';
-import type { Helpers, UserContext } from '../../plugin/virtual-user/user-types.ts';
+import type { SharedByUsers } from '../../plugin/virtual-user/shared.ts';
+import { RunSignals } from '../../plugin/virtual-user/signals.ts';
+import { newUserTally } from '../../plugin/virtual-user/tally.ts';
+import type { ArtilleryHelpers, UserContext } from '../../plugin/virtual-user/user-types.ts';
 import { engineOptions } from './connection.ts';
 import { FakeFleet } from './fake-fleet.ts';
 import { mistakesIn } from './mistakes.ts';
@@ -16,7 +16,9 @@ import { mistakesIn } from './mistakes.ts';
 const artillery = dirname(createRequire(import.meta.url).resolve('artillery/package.json'));
 
 /** Artillery's helpers that it passes to engines. */
-export const helpers: Helpers = await import(pathToFileURL(join(artillery, 'dist/lib/commons/engine_util.js')).href);
+export const helpers: ArtilleryHelpers = await import(
+  pathToFileURL(join(artillery, 'dist/lib/commons/engine_util.js')).href
+);
 
 export interface Outcome {
   error: { code?: string; message?: string } | null;
@@ -30,7 +32,7 @@ export interface Outcome {
 /** An engine with simulated generator processes, and its virtual users. */
 export class Bench {
   readonly fleet = new FakeFleet();
-  readonly engine: Shared;
+  readonly engine: SharedByUsers;
   readonly counters: Record<string, number> = {};
   readonly histograms: Record<string, number[]> = {};
   readonly warnings: string[] = [];
@@ -48,8 +50,8 @@ export class Bench {
       http: undefined,
       processor,
       meter: new Meter(),
-      tally: newTally(),
-      signals: new Signals(),
+      tally: newUserTally(),
+      signals: new RunSignals(),
       warn: (message) => this.warnings.push(message),
     };
   }

@@ -1,5 +1,5 @@
 /** An invented run with waves of connections. */
-import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
+import type { MemoryDrift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import { type Result, resultSchema } from '../../protocol/result/result.ts';
 import { perfectResult } from './results.ts';
 
@@ -7,7 +7,7 @@ const KB = 1024;
 const MB = KB * KB;
 
 /** @param margin half-width of the interval */
-export function drift(bytesPerConnection: number, margin: number): Drift {
+export function drift(bytesPerConnection: number, margin: number): MemoryDrift {
   const [low95, high95] = [bytesPerConnection - margin, bytesPerConnection + margin];
   return {
     bytesPerConnection,

@@ -7,10 +7,16 @@ import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts'
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { mapLimit } from '../../../protocol/base/map-limit.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type ServerPlan, type Setup, withSetup } from '../calibration-setup.ts';
-import { type Comparison, known, near, type Section, type Unit } from '../comparison.ts';
+import { type CalibrationSetup, type ServerPlan, withCalibrationSetup } from '../calibration-setup.ts';
+import {
+  type CalibrationSection,
+  type ComparisonUnit,
+  compareWithin,
+  type TruthComparison,
+  valueOrInfinity,
+} from '../comparison.ts';
 import { shortRun } from '../short-run.ts';
-import { covers, intervalFrom } from './coverage.ts';
+import { compareCoverage, intervalFrom } from './coverage.ts';
 
 const REPEATS = 60;
 /** Number of concurrent runs. The runs mostly wait, so they do not disturb each other. */
@@ -55,7 +61,7 @@ const FIXED_YOUNG_GENERATION = ['--min-semi-space-size=2', '--max-semi-space-siz
 
 const REST_LAYERS = ['workerHeapUsed', 'workerRss'];
 
-export async function costIntervals(): Promise<Section> {
+export async function costIntervalCoverage(): Promise<CalibrationSection> {
   return {
     title: 'Intervals of costs',
     text: 'How often a 95 % interval contains the mean of all repeats: short runs, each with a new server.',
@@ -63,11 +69,11 @@ export async function costIntervals(): Promise<Section> {
   };
 }
 
-async function costRows(): Promise<Comparison[]> {
+async function costRows(): Promise<TruthComparison[]> {
   const runs = await manyRuns(REPEATS, SERVER);
   const twinRuns = await manyRuns(TWINS, TWIN);
   const idlePercent = (IDLE_CPU_US_PER_SEC * RUN.connections) / 10_000;
-  const cpu: [what: string, key: Cost, unit: Unit, more: number][] = [
+  const cpu: [what: string, key: Cost, unit: ComparisonUnit, more: number][] = [
     ['CPU per 1,000 connects', 'rampSecondsPerThousandConnects', 's', CONNECT_CPU_US / 1000],
     ['CPU while idle', 'idlePercent', '%', idlePercent],
     ['CPU per message', 'broadcastMicrosecondsPerMessage', 'µs', COPY_CPU_US],
@@ -75,15 +81,19 @@ async function costRows(): Promise<Comparison[]> {
   return [
     ...REST_LAYERS.map((layer) => {
       const slopes = runs.map(({ memory }) => memory.perConnectionBytes[layer]);
-      return covers(`memory at rest: ${layer}`, mean(slopes.map((slope) => slope?.slope)), slopes.map(intervalFrom));
+      return compareCoverage(
+        `memory at rest: ${layer}`,
+        mean(slopes.map((slope) => slope?.slope)),
+        slopes.map(intervalFrom),
+      );
     }),
     ...cpu.flatMap(([what, key, unit, more]) => {
       const truth = mean(runs.map(({ cpu }) => cpu[key]));
       const twin = twinRuns.map(({ cpu }) => cpu[key] ?? 0);
       const intervals = runs.map(({ cpu }) => intervalFrom(cpu.intervals?.[key]));
       return [
-        covers(what, truth, intervals),
-        near(`${what}, more than a twin`, unit, more, truth - mean(twin), CPU_BOUND),
+        compareCoverage(what, truth, intervals),
+        compareWithin(`${what}, more than a twin`, unit, more, truth - mean(twin), CPU_BOUND),
       ];
     }),
   ];
@@ -96,15 +106,15 @@ async function manyRuns(count: number, server: ServerPlan): Promise<Costs[]> {
 }
 
 async function oneRun(server: ServerPlan): Promise<Costs> {
-  const work = async (setup: Setup): Promise<Costs> => {
+  const work = async (setup: CalibrationSetup): Promise<Costs> => {
     const { measurements, sampled } = await shortRun(setup, RUN);
     const { worker } = cpuFigures(measurements, LAYERS);
     if (!worker) throw new Error('no CPU time of the server');
     return { memory: memoryFigures(measurements, sampled), cpu: worker };
   };
-  return withSetup(server, work, { execArgv: FIXED_YOUNG_GENERATION });
+  return withCalibrationSetup(server, work, { execArgv: FIXED_YOUNG_GENERATION });
 }
 
 function mean(values: (number | null | undefined)[]): number {
-  return values.reduce<number>((sum, value) => sum + known(value), 0) / values.length;
+  return values.reduce<number>((sum, value) => sum + valueOrInfinity(value), 0) / values.length;
 }

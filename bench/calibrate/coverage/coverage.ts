@@ -1,5 +1,5 @@
 /** Computes the share of intervals of repeated measurements that contain the true value. */
-import type { Comparison } from '../comparison.ts';
+import type { TruthComparison } from '../comparison.ts';
 
 export interface Interval {
   low: number;
@@ -16,7 +16,7 @@ export function intervalFrom(interval: { low95: number | null; high95: number | 
  * Returns a random number of the standard normal distribution.
  * @param uniform random numbers from 0 (excluded) to 1
  */
-export function normal(uniform = () => 1 - Math.random()): number {
+export function randomNormal(uniform = () => 1 - Math.random()): number {
   return Math.sqrt(-2 * Math.log(uniform())) * Math.cos(2 * Math.PI * uniform());
 }
 
@@ -32,12 +32,12 @@ const MIN_PROBABILITY = 0.05;
  * @param intervals one interval per repeat; a missing interval contains no value
  * @param mayCoverMore whether intervals that are too wide are accepted
  */
-export function covers(
+export function compareCoverage(
   what: string,
   truth: number,
   intervals: (Interval | null | undefined)[],
   { mayCoverMore = false } = {},
-): Comparison {
+): TruthComparison {
   const intervalFrom = intervals.filter(
     (interval) => interval && interval.low <= truth && truth <= interval.high,
   ).length;

@@ -2,21 +2,21 @@
  * Coverage of the intervals of latencies. Tested with broadcasts of a real server, and with random latencies for cases
  * that need too many broadcasts.
  */
-import { intervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
+import { latencyIntervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
-import { distributionOf } from '../calibrate-latency.ts';
-import { broadcast, join, pinApart, withSetup } from '../calibration-setup.ts';
-import type { Comparison, Section } from '../comparison.ts';
-import type { Copy } from '../known-server.ts';
-import { covers, intervalFrom, normal } from './coverage.ts';
+import { percentilesByRank } from '../calibrate-latency.ts';
+import { joinClients, pinToSeparateCores, publishAndFinalize, withCalibrationSetup } from '../calibration-setup.ts';
+import type { CalibrationSection, TruthComparison } from '../comparison.ts';
+import type { SentCopy } from '../known-server.ts';
+import { compareCoverage, intervalFrom, randomNormal } from './coverage.ts';
 
 /** Size of the test with a server. `BROADCASTS` is the number of broadcasts per repeat. */
 const [REPEATS, RECEIVERS, BROADCASTS] = [100, 20, 10];
 /** Number of repeats with random latencies: with few broadcasts, and with enough broadcasts for a p99. */
 const [REPEATS_OF_FEW, REPEATS_OF_MANY] = [500, 200];
 
-type Figures = NonNullable<ReturnType<typeof intervalFigures>['intervals']>;
+type Figures = NonNullable<ReturnType<typeof latencyIntervalFigures>['intervals']>;
 
 const INTERVAL_MS = 40;
 /**
@@ -25,7 +25,7 @@ const INTERVAL_MS = 40;
 const SHARED_MS = 12;
 const OWN_MS = 10;
 
-export async function latencyIntervals(): Promise<Section> {
+export async function latencyIntervalCoverage(): Promise<CalibrationSection> {
   return {
     title: 'Intervals of latencies',
     text:
@@ -44,22 +44,22 @@ export async function latencyIntervals(): Promise<Section> {
  * Measures with a real server. The percentiles of all repeats together serve as true values; they are ten times more
  * precise than those of a single repeat.
  */
-async function serverRows(): Promise<Comparison[]> {
-  return withSetup({ sharedDelayMs: SHARED_MS, delaysMs: [[0, OWN_MS]] }, async (setup) => {
-    await join(setup.fleet, RECEIVERS);
-    await pinApart(setup);
+async function serverRows(): Promise<TruthComparison[]> {
+  return withCalibrationSetup({ sharedDelayMs: SHARED_MS, delaysMs: [[0, OWN_MS]] }, async (setup) => {
+    await joinClients(setup.fleet, RECEIVERS);
+    await pinToSeparateCores(setup);
     const count = REPEATS * BROADCASTS;
-    const { frozen } = await broadcast(setup, { count, intervalMs: INTERVAL_MS, receipts: count * RECEIVERS });
+    const { frozen } = await publishAndFinalize(setup, { count, intervalMs: INTERVAL_MS, receipts: count * RECEIVERS });
     const { copies } = await setup.server.truth();
     const figures = chunks(frozen, BROADCASTS).map(intervalsOf);
-    const oneWay = distributionOf(copies.map(({ afterUs }) => afterUs / 1000));
-    const completion = distributionOf([...lastOf(copies).values()].map((us) => us / 1000));
+    const oneWay = percentilesByRank(copies.map(({ afterUs }) => afterUs / 1000));
+    const completion = percentilesByRank([...lastOf(copies).values()].map((us) => us / 1000));
     const what = `${BROADCASTS} broadcasts of a server`;
     const latencies = figures.map(({ oneWayMs }) => intervalFrom(oneWayMs.p50));
     const completions = figures.map(({ completionMs }) => intervalFrom(completionMs.p50));
     return [
-      covers(`${what}: latency, p50`, oneWay.p50, latencies),
-      covers(`${what}: completion, p50`, completion.p50, completions),
+      compareCoverage(`${what}: latency, p50`, oneWay.p50, latencies),
+      compareCoverage(`${what}: completion, p50`, completion.p50, completions),
     ];
   });
 }
@@ -70,7 +70,7 @@ function chunks(frozen: FrozenBroadcast[], size: number): FrozenBroadcast[][] {
   return Array.from({ length: sorted.length / size }, (_, index) => sorted.slice(index * size, (index + 1) * size));
 }
 
-function lastOf(copies: Copy[]): Map<number, number> {
+function lastOf(copies: SentCopy[]): Map<number, number> {
   const last = new Map<number, number>();
   for (const { seq, afterUs } of copies) last.set(seq, Math.max(last.get(seq) ?? 0, afterUs));
   return last;
@@ -85,7 +85,7 @@ interface Shape {
 const QUANTILES = [0.5, 0.99];
 const SHAPES = {
   even: { shared: () => 20 * Math.random(), own: () => 10 * Math.random() },
-  skewed: { shared: () => 10 * Math.exp(0.8 * normal()), own: () => exponential(5) },
+  skewed: { shared: () => 10 * Math.exp(0.8 * randomNormal()), own: () => exponential(5) },
   'one in ten slow': { shared: () => (Math.random() < 0.1 ? 100 : 10), own: () => exponential(5) },
   'nothing shared': { shared: () => 10, own: () => exponential(5) },
 } satisfies Record<string, Shape>;
@@ -97,7 +97,7 @@ const DRAWN_COPIES = 20;
 const POPULATION = 40_000;
 
 /** Tests the estimator on random latencies, without a server. */
-function randomRows(repeats: number, count: number, names: (keyof typeof SHAPES)[]): Comparison[] {
+function randomRows(repeats: number, count: number, names: (keyof typeof SHAPES)[]): TruthComparison[] {
   return names.flatMap((name) => {
     const shape = SHAPES[name];
     const population = Array.from({ length: POPULATION }, () => randomBroadcast(shape));
@@ -111,7 +111,7 @@ function randomRows(repeats: number, count: number, names: (keyof typeof SHAPES)
         const truth = all[Math.ceil(quantile * all.length) - 1] as number;
         return intervals.includes(null)
           ? []
-          : [covers(`${count} drawn broadcasts, ${name}: ${what}, p${100 * quantile}`, truth, intervals)];
+          : [compareCoverage(`${count} drawn broadcasts, ${name}: ${what}, p${100 * quantile}`, truth, intervals)];
       });
     };
     return [...rows('latency', (copies) => copies), ...rows('completion', (copies) => [Math.max(...copies)])];
@@ -128,7 +128,7 @@ function clusterOf(latenciesMs: number[]): Cluster {
 }
 
 function intervalsOf(frozen: FrozenBroadcast[]): Figures {
-  const { intervals } = intervalFigures(reachedBroadcasts(frozen));
+  const { intervals } = latencyIntervalFigures(reachedBroadcasts(frozen));
   if (!intervals) throw new Error('no broadcast reached anybody');
   return intervals;
 }

@@ -3,8 +3,8 @@
  * noise, without a server.
  */
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
-import { atMost, type Comparison, known, type Section } from '../comparison.ts';
-import { covers, type Interval, normal } from './coverage.ts';
+import { type CalibrationSection, compareAtMost, type TruthComparison, valueOrInfinity } from '../comparison.ts';
+import { compareCoverage, type Interval, randomNormal } from './coverage.ts';
 
 /** Noise of the readings. The slope of their line is 0.01. */
 interface PlateauNoise {
@@ -25,7 +25,7 @@ const SLOPE = 0.01;
 const CONNECTIONS = 1000;
 const READINGS = 3;
 
-export async function memoryIntervals(repeats: number): Promise<Section> {
+export async function memoryIntervalCoverage(repeats: number): Promise<CalibrationSection> {
   return {
     title: 'Intervals of memory per connection',
     text:
@@ -39,13 +39,13 @@ export async function memoryIntervals(repeats: number): Promise<Section> {
  * @param repeats number of repeats for each kind of noise and number of plateaus
  * @param uniform random numbers from 0 (excluded) to 1
  */
-export function plateauRows(repeats: number, uniform = () => 1 - Math.random()): Comparison[] {
+export function plateauRows(repeats: number, uniform = () => 1 - Math.random()): TruthComparison[] {
   const slopes = (noise: PlateauNoise, plateaus: number, readings = READINGS) =>
     slopesOf({ repeats, noise, plateaus, readings }, uniform);
   const covering = Object.entries(PLATEAU_NOISE).flatMap(([kind, noise]) =>
     PLATEAU_COUNTS.map((plateaus) =>
       // A few plateaus cannot exclude persistent noise. The interval therefore includes it and can be too wide.
-      covers(`${kind} noise, ${plateaus} plateaus`, SLOPE, slopes(noise, plateaus), {
+      compareCoverage(`${kind} noise, ${plateaus} plateaus`, SLOPE, slopes(noise, plateaus), {
         mayCoverMore: kind !== 'staying',
       }),
     ),
@@ -54,9 +54,9 @@ export function plateauRows(repeats: number, uniform = () => 1 - Math.random()):
   const [few, more, most, read] = [width(5), width(9), width(17), width(9, 4 * READINGS)];
   return [
     ...covering,
-    atMost('half width with 9 plateaus: less than with 5', '%', few, more),
-    atMost('half width with 17 plateaus: less than with 9', '%', more, most),
-    atMost('half width with 12 readings at each of 9 plateaus: less than with 3', '%', more, read),
+    compareAtMost('half width with 9 plateaus: less than with 5', '%', few, more),
+    compareAtMost('half width with 17 plateaus: less than with 9', '%', more, most),
+    compareAtMost('half width with 12 readings at each of 9 plateaus: less than with 3', '%', more, read),
   ];
 }
 
@@ -70,7 +70,7 @@ interface Plateaus {
 function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): Interval[] {
   return Array.from({ length: repeats }, () => {
     const line = fitPlateaus(randomPoints(plan, uniform));
-    return { low: known(line?.low95), high: known(line?.high95) };
+    return { low: valueOrInfinity(line?.low95), high: valueOrInfinity(line?.high95) };
   });
 }
 
@@ -84,8 +84,8 @@ function randomPoints({ noise, plateaus, readings }: Omit<Plateaus, 'repeats'>, 
   let offset = 0;
   return Array.from({ length: plateaus }, (_, index) => {
     const x = (CONNECTIONS * index) / (plateaus - 1);
-    if (index > 0) offset += noise.staying * normal(uniform);
-    const all = Array.from({ length: readings }, () => SLOPE * x + offset + noise.reading * normal(uniform));
+    if (index > 0) offset += noise.staying * randomNormal(uniform);
+    const all = Array.from({ length: readings }, () => SLOPE * x + offset + noise.reading * randomNormal(uniform));
     const y = all.reduce((sum, reading) => sum + reading, 0) / readings;
     const squares = all.reduce((sum, reading) => sum + (reading - y) ** 2, 0);
     return { x, y, variance: squares / (readings - 1) / readings };

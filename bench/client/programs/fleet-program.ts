@@ -3,10 +3,10 @@
  * how messages are counted as the user's own event.
  */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
+import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runProgram } from './load-program.ts';
 
 const load = loadFromArguments();
-const [join, room] = JOIN;
+const [join, room] = JOIN_MESSAGE;
 /** Paths of the ids in messages of message-shapes.ts. Undefined for another event. */
 const ID_PATHS: Record<string, string[] | undefined> = {
   deep: ['0', 'nested', 'message', 'seq'],
@@ -32,7 +32,7 @@ const fleet = await Fleet.start(
       query: {},
       headers: {},
       auth: undefined,
-      tls: trustOf(load),
+      tls: loadTlsOptions(load),
       connectTimeoutMs: 30_000,
       localAddress: undefined,
     },

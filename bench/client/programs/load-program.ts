@@ -5,7 +5,7 @@
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 
-export interface Load {
+export interface BenchLoad {
   url: string;
   /** PEM file with the CA certificate, for https. */
   caFile?: string;
@@ -13,23 +13,23 @@ export interface Load {
   ratePerSec: number;
 }
 
-export interface Counts {
+export interface LoadCounts {
   joined: number;
   /** Number of received messages. Undefined if the program does not count them. */
   received?: number;
 }
 
 /** Event and argument that make a connection join the room. */
-export const JOIN = ['join_room', { clientKey: 'capacity' }] as const;
+export const JOIN_MESSAGE = ['join_room', { clientKey: 'capacity' }] as const;
 
 /**
  * @param connectOne resolves when the connection has joined the room; a rejection ends the program
  * @param counts called after the last broadcast
  */
 export async function runProgram(
-  load: Load,
+  load: BenchLoad,
   connectOne: () => Promise<void>,
-  counts: () => Promise<Counts>,
+  counts: () => Promise<LoadCounts>,
 ): Promise<void> {
   console.log('ready');
   await once(process.stdin, 'data');
@@ -43,7 +43,7 @@ export async function runProgram(
 /**
  * Opens a connection every 1/rate seconds, on an absolute schedule. A late timer opens all connections that are due.
  */
-async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise<void>): Promise<void> {
+async function ramp({ connections, ratePerSec }: BenchLoad, connectOne: () => Promise<void>): Promise<void> {
   const startMs = performance.now();
   const joins: Promise<void>[] = [];
   await new Promise<void>((resolve) => {
@@ -59,11 +59,11 @@ async function ramp({ connections, ratePerSec }: Load, connectOne: () => Promise
 }
 
 /** Returns the TLS options for Node and for clients that use Node's options. */
-export function trustOf({ caFile }: Load): { ca?: string } {
+export function loadTlsOptions({ caFile }: BenchLoad): { ca?: string } {
   return caFile === undefined ? {} : { ca: readFileSync(caFile, 'utf8') };
 }
 
 /** Parses the load from the command line. */
-export function loadFromArguments(): Load {
-  return JSON.parse(process.argv[2] ?? '{}') as Load;
+export function loadFromArguments(): BenchLoad {
+  return JSON.parse(process.argv[2] ?? '{}') as BenchLoad;
 }

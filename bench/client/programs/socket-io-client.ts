@@ -1,9 +1,9 @@
 /** Program for the client bench with the official client. Each connection has its own transport. */
 import { io, type Socket } from 'socket.io-client';
-import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
+import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runProgram } from './load-program.ts';
 
 const load = loadFromArguments();
-const options = { transports: ['websocket'], forceNew: true, reconnection: false, ...trustOf(load) };
+const options = { transports: ['websocket'], forceNew: true, reconnection: false, ...loadTlsOptions(load) };
 const open: Socket[] = [];
 let joined = 0;
 let received = 0;
@@ -17,7 +17,7 @@ function connectOne(): Promise<void> {
       if (seq > 0) received++;
     });
     socket.on('connect', () => {
-      socket.emit(...JOIN, () => {
+      socket.emit(...JOIN_MESSAGE, () => {
         joined++;
         resolve();
       });

@@ -1,11 +1,11 @@
 /** Program for the client bench with a minimal implementation of Engine.IO and Socket.IO on `ws`. */
 import { WebSocket } from 'ws';
-import { JOIN, loadFromArguments, runProgram, trustOf } from './load-program.ts';
+import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runProgram } from './load-program.ts';
 
 const load = loadFromArguments();
 const url = `${load.url.replace(/^http/, 'ws')}/socket.io/?EIO=4&transport=websocket`;
-const join = `420${JSON.stringify(JOIN)}`;
-const options = { perMessageDeflate: false, ...trustOf(load) };
+const join = `420${JSON.stringify(JOIN_MESSAGE)}`;
+const options = { perMessageDeflate: false, ...loadTlsOptions(load) };
 const open: WebSocket[] = [];
 let joined = 0;
 let received = 0;

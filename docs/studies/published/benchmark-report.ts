@@ -4,11 +4,11 @@
  * copies follow from broadcasts × receivers, which are all connections but one.
  */
 import type { Result } from '../../../protocol/result/result.ts';
-import { pointsOf } from '../../../report/charts/plot.ts';
-import { grid } from '../../../report/model/document.ts';
+import { chartPoints } from '../../../report/charts/plot.ts';
+import { figuresTable } from '../../../report/model/document.ts';
 import { tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
-import { decimals, integer, KB, kilobytes, megabytes, optional, percentOf } from '../../../report/text/format.ts';
+import { decimals, integer, KB, kilobytes, megabytes, percentOf, textOrDash } from '../../../report/text/format.ts';
 import { at, figureRow, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 
 const SIZES = [5000, 10_000, 20_000, 32_000];
@@ -21,9 +21,9 @@ const published = SIZES.map((size) => `the report, ${integer(size)}`);
 
 const peakRss = ({ memory }: Result) => memory.peakBytes.workerRss;
 const theoreticalMax = (result: Result) =>
-  optional(peakRss(result), (peak) => integer(Math.floor((BUDGET_BYTES * result.connections.peak) / peak)));
+  textOrDash(peakRss(result), (peak) => integer(Math.floor((BUDGET_BYTES * result.connections.peak) / peak)));
 const utilisation = (result: Result) =>
-  optional(peakRss(result), (peak) => percentOf(peak, BUDGET_BYTES).replace(' %', ''));
+  textOrDash(peakRss(result), (peak) => percentOf(peak, BUDGET_BYTES).replace(' %', ''));
 
 /**
  * Returns the row of payload bytes, the report's “data”. In the report, 1 MB is a million bytes, and 1 KB is 1,024
@@ -43,12 +43,12 @@ const MACHINE: [name: string, printed: string, ours: (result: Result) => string]
   ['Memory', '16 GB', ({ environment }) => `${decimals(environment.memoryBytes / KB ** 3, 0)} GB`],
   ['Storage', 'SSD of 256 GB, 50.57 GB free', () => 'plays no part: messages are not stored'],
   ['System', 'macOS (Darwin 25.0.0), ARM64', ({ environment }) => environment.kernel],
-  ['Open files per process', '1,048,575', ({ environment }) => optional(environment.limits.openFilesHard, integer)],
+  ['Open files per process', '1,048,575', ({ environment }) => textOrDash(environment.limits.openFilesHard, integer)],
 ];
 
 function machineTable(results: Result[]): Html {
   const rows = MACHINE.map(([name, printed, ours]) => [name, printed, [...new Set(results.map(ours))].join('; ')]);
-  return tableHtml(grid('Hardware and limits', ['', 'the report', 'us'], rows));
+  return tableHtml(figuresTable('Hardware and limits', ['', 'the report', 'us'], rows));
 }
 
 export const BENCHMARK_REPORT: SideBySide = {
@@ -68,7 +68,7 @@ export const BENCHMARK_REPORT: SideBySide = {
     [
       'Peak ÷ N, KB',
       ['59', '39', '28', '24'],
-      (result) => optional(peakRss(result), (peak) => kilobytes(peak / result.connections.peak)),
+      (result) => textOrDash(peakRss(result), (peak) => kilobytes(peak / result.connections.peak)),
     ],
     figureRow('memory.perConnectionBytes.workerRss.slope', ['21.3', '15.3', '22.6', '19.4'], 'Slope, KB'),
     ['“Theoretical max”: 2 GiB × N ÷ peak', ['35,800', '53,973', '75,355', '87,881'], theoreticalMax],
@@ -116,7 +116,7 @@ const RSS: [connections: number, ...mb: string[]][] = [
 
 /** Returns the RSS of this project's workers, interpolated linearly between plateaus. */
 function rssAt({ memory }: Result, connections: number): string {
-  const all = pointsOf(memory.plateaus, (plateau) => [plateau.connections, plateau.workerRss]);
+  const all = chartPoints(memory.plateaus, (plateau) => [plateau.connections, plateau.workerRss]);
   const read = all.toSorted(([a], [b]) => a - b);
   const above = read.find(([count]) => count >= connections);
   const below = read.findLast(([count]) => count <= connections);

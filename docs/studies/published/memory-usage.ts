@@ -4,19 +4,19 @@
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { driftText } from '../../../report/answer/over-time-line.ts';
-import { readingsOverTime } from '../../../report/charts/over-time-chart.ts';
+import { memoryReadingsChart } from '../../../report/charts/over-time-chart.ts';
 import { turnoverText } from '../../../report/figures/held.ts';
-import { grid } from '../../../report/model/document.ts';
-import { figure, tableHtml } from '../../../report/render/blocks.ts';
+import { figuresTable } from '../../../report/model/document.ts';
+import { chartHtml, tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
 import { driftRate } from '../../../report/sections/over-time-section.ts';
-import { decimals, optional, sizeOf } from '../../../report/text/format.ts';
+import { decimals, sizeText, textOrDash } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 import type { MeasuredStudy } from '../page.ts';
 
 /** Formats R². It is rounded down, because 1 would mean exactly linear. */
 const rSquared = (layer: string) => (result: Result) =>
-  optional(result.memory.perConnectionBytes[layer]?.r2, (r2) => decimals(Math.floor(r2 * 1000) / 1000, 3));
+  textOrDash(result.memory.perConnectionBytes[layer]?.r2, (r2) => decimals(Math.floor(r2 * 1000) / 1000, 3));
 
 export const MEMORY_USAGE: SideBySide = {
   title: 'Memory of the workers against connections',
@@ -53,7 +53,7 @@ export function byWebSocketServer({ runs }: MeasuredStudy): Html {
     return [...printed, version, figureCell(own, HEAP), figureCell(own, PSS)];
   });
   const head = ['', 'The page, 10,000', 'V8 heap, KB', 'us, 10,000', figureTitle(HEAP), figureTitle(PSS)];
-  return tableHtml(grid('Memory per connection of each WebSocket server', head, rows));
+  return tableHtml(figuresTable('Memory per connection of each WebSocket server', head, rows));
 }
 
 const driftRow = (title: string, layer: string): Row => [
@@ -61,7 +61,7 @@ const driftRow = (title: string, layer: string): Row => [
   [],
   (result) => {
     const drift = result.memory.overTime?.drift[layer];
-    return drift ? `${sizeOf(driftRate(drift))}: ${driftText(result, layer)}` : '–';
+    return drift ? `${sizeText(driftRate(drift))}: ${driftText(result, layer)}` : '–';
   },
 ];
 
@@ -70,9 +70,9 @@ export function wavesOverTime(waves: Result[]): Html {
   const isCollected = ({ memory }: Result) => memory.overTime?.collected ?? false;
   const collectedFirst = waves.toSorted((a, b) => Number(isCollected(b)) - Number(isCollected(a)));
   const charts = collectedFirst.map((result) => {
-    const chart = readingsOverTime(result);
+    const chart = memoryReadingsChart(result);
     const title = `${turnoverText(result)}, garbage ${isCollected(result) ? 'collected after each' : 'not collected'}`;
-    return figure(chart && { ...chart, title }, 'There are no samples.');
+    return chartHtml(chart && { ...chart, title }, 'There are no samples.');
   });
   const rows: Row[] = [
     ['Garbage collected after each wave', [], (result) => (isCollected(result) ? 'yes' : 'no')],

@@ -4,14 +4,14 @@
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { costAmount } from '../../../report/answer/cost.ts';
-import { broadcastTimes } from '../../../report/charts/latency-chart.ts';
-import { memoryByConnections } from '../../../report/charts/memory-chart.ts';
-import { cpuOverTime } from '../../../report/charts/over-time-chart.ts';
+import { broadcastTimesChart } from '../../../report/charts/latency-chart.ts';
+import { memoryByConnectionsChart } from '../../../report/charts/memory-chart.ts';
+import { cpuOverTimeChart } from '../../../report/charts/over-time-chart.ts';
 import { whyNotQuoted } from '../../../report/figures/measured-figures.ts';
 import { cellText } from '../../../report/model/amount.ts';
-import { figure } from '../../../report/render/blocks.ts';
+import { chartHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
-import { decimals, integer, KB, kilobytes, megabytes, milliseconds, optional } from '../../../report/text/format.ts';
+import { decimals, integer, KB, kilobytes, megabytes, milliseconds, textOrDash } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, type SideBySide, sideBySide } from '../../figures.ts';
 
 /** Returns the cell of a slope. It is `less than the noise` if reports would not quote the slope. */
@@ -20,7 +20,7 @@ const slope = (layer: string) => (result: Result) => {
   return whyNotQuoted(result, path) === undefined ? figureCell([result], path) : 'less than the noise';
 };
 const plateau = (index: number, layer: string) => (result: Result) =>
-  optional(result.memory.plateaus.at(index)?.[layer], megabytes);
+  textOrDash(result.memory.plateaus.at(index)?.[layer], megabytes);
 const meanAndMax = (path: (result: Result) => { mean: number; max: number } | null) => (result: Result) => {
   const summary = path(result);
   return summary === null ? '–' : `${milliseconds(summary.mean)} (max ${milliseconds(summary.max)})`;
@@ -45,7 +45,7 @@ export const TECHRACERS: SideBySide = {
     [
       'KB per connection: Node, peak less baseline',
       ['34.8'],
-      ({ memory }) => optional(memory.perConnectionBytes.workerRss?.naive, kilobytes),
+      ({ memory }) => textOrDash(memory.perConnectionBytes.workerRss?.naive, kilobytes),
     ],
     ['KB per connection: Node, slope at rest', ['not measured'], slope('workerRss')],
     figureRow('memory.perConnectionBytes.redisUsedMemory.slope', ['39.9 (a difference)'], 'KB per connection: Redis'),
@@ -79,6 +79,6 @@ export const TECHRACERS: SideBySide = {
 
 /** Returns the table, and charts of memory, CPU and broadcasts of this project's run. */
 export function besideTechracers(run: Result): Html {
-  const charts = [memoryByConnections(run), cpuOverTime(run), broadcastTimes(run)];
-  return html`${sideBySide(TECHRACERS, [0, run])}${charts.map((chart) => figure(chart, ''))}`;
+  const charts = [memoryByConnectionsChart(run), cpuOverTimeChart(run), broadcastTimesChart(run)];
+  return html`${sideBySide(TECHRACERS, [0, run])}${charts.map((chart) => chartHtml(chart, ''))}`;
 }

@@ -1,19 +1,19 @@
 /** Converts a scenario of another Socket.IO engine to a scenario that can be measured. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import type { Path, Problem } from '../../../protocol/base/problems.ts';
+import type { InputProblem, ProblemPath } from '../../../protocol/base/problems.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { InvalidSettings } from '../../script/invalid-settings.ts';
-import { verbOf } from '../../script/load/flow.ts';
+import { stepName } from '../../script/load/flow.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
-import { settingsOf } from '../scenario-argument.ts';
-import { Draft } from './draft.ts';
-import { changeEngine, connectFirst } from './engine-change.ts';
-import { holdFlows, isHoldable } from './held-flows.ts';
-import { type Change, TO_DECIDE } from './scenario-document.ts';
+import { settingsOfScript } from '../scenario-argument.ts';
+import { AdoptionDraft } from './draft.ts';
+import { addConnectStep, moveScenariosToOwnEngine } from './engine-change.ts';
+import { addHoldSteps, canHoldAllUsers } from './held-flows.ts';
+import { type ScenarioChange, TO_DECIDE_COMMENT } from './scenario-document.ts';
 
 const MAX_ROUNDS = 200;
 const MAX_SHOWN_LENGTH = 80;
@@ -30,10 +30,10 @@ const IN_PROCESSORS: [RegExp, string][] = [
   ],
 ];
 
-export interface Adopted extends Pick<Draft, 'changes' | 'undecided' | 'variables'> {
+export interface AdoptedScenario extends Pick<AdoptionDraft, 'changes' | 'undecided' | 'variables'> {
   text: string;
   /** Problems that remain. A run would refuse the scenario because of them. */
-  problems: Problem[];
+  problems: InputProblem[];
   holds: boolean;
 }
 
@@ -44,29 +44,29 @@ export interface Adopted extends Pick<Draft, 'changes' | 'undecided' | 'variable
  * @param holds whether the virtual users stay connected; undefined to decide by their number
  * @throws errors of `parseScenario`; Error if the text is not YAML
  */
-export async function adopted(text: string, path: string, holds: boolean | undefined): Promise<Adopted> {
-  const draft = new Draft(text, path);
+export async function adoptScenario(text: string, path: string, holds: boolean | undefined): Promise<AdoptedScenario> {
+  const draft = new AdoptionDraft(text, path);
   quote(draft);
   await draft.read();
-  const ofOwnEngine = changeEngine(draft);
+  const ofOwnEngine = moveScenariosToOwnEngine(draft);
   await solve(draft);
-  for (const index of ofOwnEngine) connectFirst(draft, index);
+  for (const index of ofOwnEngine) addConnectStep(draft, index);
   const { settings } = await examine(draft);
-  const isHeld = holds ?? (settings !== undefined && isHoldable(settings));
-  if (isHeld) holdFlows(draft);
+  const isHeld = holds ?? (settings !== undefined && canHoldAllUsers(settings));
+  if (isHeld) addHoldSteps(draft);
   const { problems } = await examine(draft);
   const { document, changes, undecided, variables } = draft;
   return { text: document.toString(), changes, undecided, problems, holds: isHeld, variables };
 }
 
-function quote(draft: Draft): void {
+function quote(draft: AdoptionDraft): void {
   const why = 'without quotes, YAML takes a template for a map';
   for (const { line, before, after } of draft.document.quoteTemplates())
     draft.changes.push({ line, before, after, why });
 }
 
 /** Rewrites known problems. Removes all other parts that no engine reads. */
-async function solve(draft: Draft): Promise<void> {
+async function solve(draft: AdoptionDraft): Promise<void> {
   readProcessor(draft);
   for (let round = 0; round < MAX_ROUNDS; round++) {
     const problems = (await examine(draft)).problems.filter((one) => isSolvable(draft, one));
@@ -82,49 +82,49 @@ async function solve(draft: Draft): Promise<void> {
 }
 
 /** Reports features of other engines in the user's functions that this engine does not have. */
-function readProcessor(draft: Draft): void {
+function readProcessor(draft: AdoptionDraft): void {
   const processor = draft.document.valueAt(['config', 'processor']);
   const file = typeof processor === 'string' ? resolve(dirname(draft.path), processor) : undefined;
-  const source = file === undefined ? '' : (attempt(() => readFileSync(file, 'utf8')) ?? '');
+  const source = file === undefined ? '' : (tryOrUndefined(() => readFileSync(file, 'utf8')) ?? '');
   const line = draft.document.lineOf(['config', 'processor']);
   for (const [pattern, why] of IN_PROCESSORS) if (pattern.test(source)) draft.undecided.push({ line, why });
 }
 
-function isSolvable(draft: Draft, { at = [], isUnknownKey, rewrite, unfilled }: Problem): boolean {
+function isSolvable(draft: AdoptionDraft, { at = [], isUnknownKey, rewrite, unfilled }: InputProblem): boolean {
   if (!draft.document.has(at)) return false;
   const isOfScenario = at[0] === 'scenarios' && at.length > 2;
   return rewrite !== undefined || isUnknownKey === true || unfilled !== undefined || isOfScenario;
 }
 
 /** Declares an empty variable for a template whose variable is missing. The template was empty before, too. */
-function declare(draft: Draft, name: string, at: Path): void {
+function declare(draft: AdoptionDraft, name: string, at: ProblemPath): void {
   const why = `nothing sets ${name}, so it stays empty, as before: write its values into config.variables`;
   draft.undecided.push({ line: draft.document.lineOf(at), why });
-  draft.document.set(['config', 'variables', name], [''], `${TO_DECIDE}${why}`);
+  draft.document.set(['config', 'variables', name], [''], `${TO_DECIDE_COMMENT}${why}`);
 }
 
 /**
  * Removes a part that has no equivalent in this engine.
  * @param at path of a key or a value; an invalid step of a flow is removed completely
  */
-function leaveOut(draft: Draft, at: Path, message: string): void {
+function leaveOut(draft: AdoptionDraft, at: ProblemPath, message: string): void {
   const line = draft.document.lineOf(at);
   const owner = draft.document.valueAt(at.slice(0, -1));
   const isEvent = at.at(-1) === 'channel';
   const isKey = typeof at.at(-1) === 'string' && !isEvent && Object.keys(Object(owner)).length > 1;
   const isOfStep = at.length === flowDepth(at) + 1;
-  const isWhole = flowDepth(at) > 0 && !(isKey && (isOfStep ? verbOf(owner, STEPS) !== at.at(-1) : true));
+  const isWhole = flowDepth(at) > 0 && !(isKey && (isOfStep ? stepName(owner, STEPS) !== at.at(-1) : true));
   const path = isWhole ? at.slice(0, flowDepth(at)) : at;
   const value = JSON.stringify(draft.document.valueAt(path)) ?? '';
   const shown = `${isWhole ? '' : `${path.at(-1)}: `}${value.slice(0, MAX_SHOWN_LENGTH)}`;
   draft.undecided.push({ line, why: `left out ${shown}: ${message}` });
-  draft.document.remove(path, `${TO_DECIDE}left out ${shown}: ${message}`);
+  draft.document.remove(path, `${TO_DECIDE_COMMENT}left out ${shown}: ${message}`);
 }
 
 /** Returns the settings of a run, or the problems for which it would be refused. */
-async function examine(draft: Draft): Promise<{ settings?: Settings; problems: Problem[] }> {
+async function examine(draft: AdoptionDraft): Promise<{ settings?: Settings; problems: InputProblem[] }> {
   try {
-    return { settings: settingsOf(await resolved(draft), environmentOf(draft)), problems: [] };
+    return { settings: settingsOfScript(await resolved(draft), environmentOf(draft)), problems: [] };
   } catch (error) {
     if (error instanceof InvalidSettings) return { problems: error.problems };
     if (error instanceof CapacityError) return { problems: [{ path: 'config', message: error.message }] };
@@ -133,7 +133,7 @@ async function examine(draft: Draft): Promise<{ settings?: Settings; problems: P
 }
 
 /** Returns the script, with placeholder values for environment variables that are not set. */
-async function resolved(draft: Draft): Promise<Script> {
+async function resolved(draft: AdoptionDraft): Promise<Script> {
   const missing = draft.variables.filter((name) => process.env[name] === undefined);
   Object.assign(process.env, Object.fromEntries(missing.map((name) => [name, environmentOf(draft)[name]])));
   try {
@@ -143,14 +143,14 @@ async function resolved(draft: Draft): Promise<Script> {
   }
 }
 
-function environmentOf(draft: Draft): NodeJS.ProcessEnv {
+function environmentOf(draft: AdoptionDraft): NodeJS.ProcessEnv {
   const target = String(draft.document.valueAt(['config', 'target']));
   const values = draft.variables.map((name) => [name, target.includes(name) ? 'http://localhost' : '1']);
   return { ...Object.fromEntries(values), ...process.env };
 }
 
 /** Returns how many parts of the path lead to the innermost step; 0 outside of flows. */
-function flowDepth(path: Path): number {
+function flowDepth(path: ProblemPath): number {
   const isStep = (index: number) =>
     ['flow', 'loop'].includes(String(path[index - 1])) && typeof path[index] === 'number';
   return path.reduce<number>((depth, _, index) => (path[0] === 'scenarios' && isStep(index) ? index + 1 : depth), 0);
@@ -159,6 +159,6 @@ function flowDepth(path: Path): number {
 /**
  * Returns the reason for a change. If a key was renamed, the change itself shows the new name, so the reason is short.
  */
-function reasonOf({ message, at = [], isUnknownKey }: Problem, { after }: Change): string {
+function reasonOf({ message, at = [], isUnknownKey }: InputProblem, { after }: ScenarioChange): string {
   return isUnknownKey && Object.keys(after).length > 0 ? `nothing reads ${at.at(-1)}` : message;
 }

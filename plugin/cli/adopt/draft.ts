@@ -1,14 +1,14 @@
 /** A scenario during its conversion: the document, the changes so far, and the decisions left to the user. */
-import type { Path } from '../../../protocol/base/problems.ts';
+import type { ProblemPath } from '../../../protocol/base/problems.ts';
 import type { Scenario, Script } from '../../script/script.ts';
 import { parseScenario } from '../scenario-argument.ts';
-import { type Change, ScenarioDocument } from './scenario-document.ts';
+import { type ScenarioChange, ScenarioDocument } from './scenario-document.ts';
 
-export class Draft {
+export class AdoptionDraft {
   readonly document: ScenarioDocument;
   /** Path of the new file, to which paths in the scenario are relative. */
   readonly path: string;
-  readonly changes: (Change & { why: string })[] = [];
+  readonly changes: (ScenarioChange & { why: string })[] = [];
   /** Removed parts, and decisions left to the user. */
   readonly undecided: { line: number | undefined; why: string }[] = [];
 
@@ -35,7 +35,7 @@ export class Draft {
     return parseScenario(this.document.toString(), this.path);
   }
 
-  set(path: Path, value: unknown, why: string): void {
+  set(path: ProblemPath, value: unknown, why: string): void {
     const name = String(path.at(-1));
     const before = this.document.valueAt(path);
     const at = path.slice(0, before === undefined ? -1 : undefined);
@@ -43,8 +43,8 @@ export class Draft {
     this.document.set(path, value);
   }
 
-  remove(path: Path, why: string): void {
-    this.note(path, this.document.valueAt(path) as Change['before'], {}, why);
+  remove(path: ProblemPath, why: string): void {
+    this.note(path, this.document.valueAt(path) as ScenarioChange['before'], {}, why);
     this.document.remove(path);
   }
 
@@ -52,7 +52,12 @@ export class Draft {
    * Records a change.
    * @param at path of the change; undefined for an addition
    */
-  note(at: Path | undefined, before: Change['before'], after: Change['after'], why: string): void {
+  note(
+    at: ProblemPath | undefined,
+    before: ScenarioChange['before'],
+    after: ScenarioChange['after'],
+    why: string,
+  ): void {
     this.changes.push({ line: at && this.document.lineOf(at), before, after, why });
   }
 

@@ -1,8 +1,8 @@
 /** Makes the virtual users of a scenario stay connected, so that memory is read while their number is constant. */
-import type { Path } from '../../../protocol/base/problems.ts';
-import { ENGINE } from '../../script/script.ts';
+import type { ProblemPath } from '../../../protocol/base/problems.ts';
+import { ENGINE_NAME } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { Draft } from './draft.ts';
+import type { AdoptionDraft } from './draft.ts';
 
 /**
  * Number of virtual users up to which all of them stay connected by default, even if fewer were connected at a time
@@ -14,17 +14,17 @@ const PAUSE_SECONDS = 4;
 const MAX_PHASES = 10;
 
 /** Returns whether the load stays similar if all virtual users stay connected. */
-export function isHoldable({ load: { connections, connectionsAtOnce } }: Settings): boolean {
+export function canHoldAllUsers({ load: { connections, connectionsAtOnce } }: Settings): boolean {
   return connections <= MAX_HELD || connections <= MANY_TIMES * connectionsAtOnce;
 }
 
 /** Ends each flow with the step `hold`, and adds a pause after each phase. */
-export function holdFlows(draft: Draft): void {
+export function addHoldSteps(draft: AdoptionDraft): void {
   const { config, scenarios } = draft.scenario();
   for (const [index, scenario] of scenarios.entries()) {
     const { flow, engine = config.engine } = scenario;
-    const at: Path = ['scenarios', index, 'flow'];
-    if (engine !== ENGINE || !Array.isArray(flow) || flow.some((step) => 'hold' in Object(step))) continue;
+    const at: ProblemPath = ['scenarios', index, 'flow'];
+    if (engine !== ENGINE_NAME || !Array.isArray(flow) || flow.some((step) => 'hold' in Object(step))) continue;
     if (isEndless(flow.at(-1))) {
       const why = 'its last step never ends: write a `count`, or `every` and then hold: true';
       draft.undecided.push({ line: draft.document.lineOf([...at, flow.length - 1]), why });

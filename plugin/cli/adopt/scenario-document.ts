@@ -17,14 +17,14 @@ import {
   type YAMLMap,
   type YAMLSeq,
 } from 'yaml';
-import { formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
+import { formatPath, type InputProblem, type ProblemPath } from '../../../protocol/base/problems.ts';
 
 type Owner = Record<string, unknown>;
 
 /** YAML options that Artillery uses. */
 const READING = { merge: true, logLevel: 'error' } as const;
 
-export interface Change {
+export interface ScenarioChange {
   /** Line in the author's file; undefined for an addition. */
   line: number | undefined;
   before: Owner;
@@ -34,7 +34,7 @@ export interface Change {
 /** Matches a list that is not indented more than its key. */
 const FLUSH_LIST = /^( *)[\w"'].*:[ \t]*\n\1- /m;
 /** Start of comments on removed parts. */
-export const TO_DECIDE = ' To decide: ';
+export const TO_DECIDE_COMMENT = ' To decide: ';
 
 export class ScenarioDocument {
   readonly #document: Document.Parsed;
@@ -57,8 +57,8 @@ export class ScenarioDocument {
    * Quotes templates that have no quotes, because YAML parses them as maps.
    * @returns the changes
    */
-  quoteTemplates(): Change[] {
-    const changes: Change[] = [];
+  quoteTemplates(): ScenarioChange[] {
+    const changes: ScenarioChange[] = [];
     visit(this.#document, {
       Map: (_, map) => {
         const [pair, ...others] = map.items;
@@ -72,7 +72,7 @@ export class ScenarioDocument {
     return changes;
   }
 
-  has(path: Path): boolean {
+  has(path: ProblemPath): boolean {
     return this.#nodeAt(path) !== undefined;
   }
 
@@ -85,7 +85,7 @@ export class ScenarioDocument {
   }
 
   /** Returns the value at the path; undefined if there is none. */
-  valueAt(path: Path): unknown {
+  valueAt(path: ProblemPath): unknown {
     return this.#nodeAt(path)?.toJS(this.#document);
   }
 
@@ -93,7 +93,7 @@ export class ScenarioDocument {
    * Returns the line of the path in the author's text. For an added path, returns the line of its closest existing
    * parent.
    */
-  lineOf(path: Path): number | undefined {
+  lineOf(path: ProblemPath): number | undefined {
     for (let length = path.length; length > 0; length--) {
       const range = this.#nodeAt(path.slice(0, length))?.range;
       if (range) return this.#lines.linePos(range[0]).line;
@@ -105,7 +105,7 @@ export class ScenarioDocument {
    * Rewrites the part that has the problem.
    * @returns undefined if the problem has no rewrite, or if the user must decide
    */
-  rewrite({ at = [], rewrite }: Problem): Change | undefined {
+  rewrite({ at = [], rewrite }: InputProblem): ScenarioChange | undefined {
     const owner = this.#nodeAt(at.slice(0, -1));
     const key = String(at.at(-1));
     if (!rewrite || !isCollection(owner)) return undefined;
@@ -126,7 +126,7 @@ export class ScenarioDocument {
   }
 
   /** Sets a value. Creates missing maps on its path. */
-  set(path: Path, value: unknown, comment?: string): void {
+  set(path: ProblemPath, value: unknown, comment?: string): void {
     const name = String(path.at(-1));
     const owner = this.#mapAt(path.slice(0, -1));
     const pair = pairOf(owner, name);
@@ -140,7 +140,7 @@ export class ScenarioDocument {
   }
 
   /** Renames a key without moving it. */
-  rename(path: Path, to: string): void {
+  rename(path: ProblemPath, to: string): void {
     const owner = this.#nodeAt(path.slice(0, -1));
     const pair = isMap(owner) ? pairOf(owner, String(path.at(-1))) : undefined;
     if (pair && isScalar(pair.key)) pair.key.value = to;
@@ -150,7 +150,7 @@ export class ScenarioDocument {
    * Removes a map's key or a list item. A list item that would become empty is removed, too.
    * @param comment comment to write in its place
    */
-  remove(path: Path, comment?: string): void {
+  remove(path: ProblemPath, comment?: string): void {
     const owner = this.#nodeAt(path.slice(0, -1));
     if (!isCollection(owner)) return;
     const index = Number(path.at(-1));
@@ -161,7 +161,7 @@ export class ScenarioDocument {
     const removed = isSeq(owner) ? (owner.items[index] as Node | undefined) : undefined;
     const lines = [...(removed?.commentBefore?.split('\n') ?? []), ...(comment === undefined ? [] : [comment])];
     this.#remove(owner, String(path.at(-1)));
-    const kept = lines.filter((line) => line.startsWith(TO_DECIDE));
+    const kept = lines.filter((line) => line.startsWith(TO_DECIDE_COMMENT));
     if (kept.length === 0) return;
     const next = isSeq(owner) ? (owner.items[index] as Node | undefined) : owner;
     if (next && path.length > 1) next.commentBefore = joined(next.commentBefore, ...kept);
@@ -172,7 +172,7 @@ export class ScenarioDocument {
    * Adds an item to a list, in the style of the other items: on one line or on several lines.
    * @param at index of the new item; undefined for the end
    */
-  append(path: Path, value: unknown, at?: number): void {
+  append(path: ProblemPath, value: unknown, at?: number): void {
     const list = this.#nodeAt(path);
     if (!isSeq(list)) return;
     const flow = list.items.some((item) => isCollection(item) && item.flow === true);
@@ -191,7 +191,7 @@ export class ScenarioDocument {
   }
 
   /** Replaces the keys of a map. An unchanged value keeps its comments, even under a new key. */
-  #replace(owner: YAMLMap | YAMLSeq, after: Owner): Pick<Change, 'before' | 'after'> {
+  #replace(owner: YAMLMap | YAMLSeq, after: Owner): Pick<ScenarioChange, 'before' | 'after'> {
     if (!isMap(owner)) {
       const values = Object.values(after);
       const index = values.findIndex((value, at) => !isDeepStrictEqual(value, this.#js(owner.items[at])));
@@ -238,7 +238,7 @@ export class ScenarioDocument {
     return isScalar(node) || isCollection(node) || isAlias(node) ? node.toJS(this.#document) : node;
   }
 
-  #nodeAt(path: Path): Node | undefined {
+  #nodeAt(path: ProblemPath): Node | undefined {
     let node: unknown = this.#document.contents;
     for (const part of path) {
       if (isMap(node)) node = pairOf(node, String(part))?.value;
@@ -249,7 +249,7 @@ export class ScenarioDocument {
     return (node ?? undefined) as Node | undefined;
   }
 
-  #mapAt(path: Path): YAMLMap {
+  #mapAt(path: ProblemPath): YAMLMap {
     const found = this.#nodeAt(path);
     if (isMap(found)) return found;
     this.set(path, {});

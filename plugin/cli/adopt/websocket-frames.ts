@@ -1,11 +1,11 @@
 /** Converts scenarios of Artillery's WebSocket engine that write Socket.IO packets by hand: `send: '42["join", "news"]'`. */
 import { isDeepStrictEqual } from 'node:util';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import type { Path, Problem } from '../../../protocol/base/problems.ts';
+import type { InputProblem, ProblemPath } from '../../../protocol/base/problems.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { ENGINE_PATH } from '../../script/options/rewrites.ts';
-import { DEFAULT_PATH, ENGINE_QUERY } from '../init/har/recorded-connections.ts';
-import type { Draft } from './draft.ts';
+import { ENGINE_SETTINGS_PATH } from '../../script/options/rewrites.ts';
+import { DEFAULT_SOCKETIO_PATH, ENGINE_IO_QUERY_KEYS } from '../init/har/recorded-connections.ts';
+import type { AdoptionDraft } from './draft.ts';
 
 type Step = Record<string, unknown>;
 
@@ -24,7 +24,7 @@ const SPEAKS = 'the engine speaks the protocol of Socket.IO';
  * @returns indexes of the scenarios that contained packets
  * @throws CapacityError for packets of Socket.IO 2
  */
-export function readFrames(draft: Draft): number[] {
+export function replaceWebSocketFrames(draft: AdoptionDraft): number[] {
   const { config, scenarios } = draft.scenario();
   const spoken = [...scenarios.entries()].flatMap(([index, { engine = config.engine ?? 'ws', flow }]) =>
     engine === 'ws' && framesIn(flow) ? index : [],
@@ -35,7 +35,7 @@ export function readFrames(draft: Draft): number[] {
   if (origin !== '' && origin !== config.target)
     draft.set(['config', 'target'], origin, 'the path and the query of Engine.IO are options');
   Object.assign(options, headers && { headers });
-  if (Object.keys(options).length > 0) draft.document.set(ENGINE_PATH, options);
+  if (Object.keys(options).length > 0) draft.document.set(ENGINE_SETTINGS_PATH, options);
   for (const index of spoken) rewriteSteps(draft, ['scenarios', index, 'flow'], origin);
   return spoken;
 }
@@ -52,12 +52,12 @@ function frameOf(step: unknown): string | undefined {
 
 /** Returns the connection options in the URL or path of a WebSocket. The origin is empty if it is a template. */
 function optionsOf(text: string, base: string) {
-  const url = attempt(() => new URL(text, base || undefined));
+  const url = tryOrUndefined(() => new URL(text, base || undefined));
   if (!url) return { origin: '' };
   if (url.searchParams.get('EIO') === '3')
     throw new CapacityError('CONFIG_INVALID', `${text}: EIO=3 is Socket.IO 2, which is not supported`);
-  const query = Object.fromEntries([...url.searchParams].filter(([name]) => !ENGINE_QUERY.has(name)));
-  const isOwnPath = !['/', DEFAULT_PATH, DEFAULT_PATH.slice(0, -1)].includes(url.pathname);
+  const query = Object.fromEntries([...url.searchParams].filter(([name]) => !ENGINE_IO_QUERY_KEYS.has(name)));
+  const isOwnPath = !['/', DEFAULT_SOCKETIO_PATH, DEFAULT_SOCKETIO_PATH.slice(0, -1)].includes(url.pathname);
   return {
     origin: url.origin.replace(/^ws/, 'http'),
     ...(isOwnPath && { path: url.pathname }),
@@ -65,7 +65,7 @@ function optionsOf(text: string, base: string) {
   };
 }
 
-function rewriteSteps(draft: Draft, at: Path, origin: string): void {
+function rewriteSteps(draft: AdoptionDraft, at: ProblemPath, origin: string): void {
   const steps = draft.document.valueAt(at) as Step[];
   let connect: Step | undefined;
   const become = steps.map((step, index): Step | undefined => {
@@ -78,7 +78,7 @@ function rewriteSteps(draft: Draft, at: Path, origin: string): void {
     const [, type, namespace, id, json] = PACKET.exec(frame ?? '') ?? [];
     if (type === undefined) return frame !== undefined && ENGINE_PACKET.test(frame) ? undefined : step;
     if (type === CLOSES) return { disconnect: true };
-    const data: unknown = json && attempt(() => JSON.parse(json.replace(UNQUOTED, '"$1"')));
+    const data: unknown = json && tryOrUndefined(() => JSON.parse(json.replace(UNQUOTED, '"$1"')));
     if (type === OPENS) {
       const options = { ...(namespace && { namespace }), ...(data ? { auth: data } : {}) };
       if (!connect) return { connect: Object.keys(options).length > 0 ? options : true };
@@ -92,7 +92,7 @@ function rewriteSteps(draft: Draft, at: Path, origin: string): void {
   for (const [index, step] of become.entries()) {
     if (!step || isDeepStrictEqual(step, steps[index]) || 'loop' in step) continue;
     const path = [...at, index, Object.keys(steps[index] as Step)[0] as string];
-    const problem: Problem = { path: '', message: SPEAKS, at: path, rewrite: () => ({ owner: step }) };
+    const problem: InputProblem = { path: '', message: SPEAKS, at: path, rewrite: () => ({ owner: step }) };
     const change = draft.document.rewrite(problem);
     if (change) draft.changes.push({ ...change, why: SPEAKS });
   }

@@ -2,11 +2,11 @@
  * Replaces credentials in the input of `init` by environment variables, so that the scenario file contains no
  * credentials.
  */
-import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
-import { secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
+import { setKnownSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { collectScriptSecrets } from '../../../protocol/base/secrets/masked-values.ts';
 import { isSecretName } from '../../../protocol/base/secrets/secret-text.ts';
 import { isTemplate } from '../../script/is-template.ts';
-import { badOption } from '../command.ts';
+import { invalidOptionError } from '../command.ts';
 
 type Flow = Record<string, unknown>[];
 
@@ -44,24 +44,24 @@ export function hasCredentials(text: string, secrets: ReadonlySet<string> = new 
  * Asks for missing environment variables on a terminal. The typed text is hidden.
  * @throws CapacityError CONFIG_INVALID if variables are missing and there is no terminal
  */
-export async function readVariables(flow: Flow, variables: string[], isInteractive: boolean): Promise<void> {
+export async function askForVariables(flow: Flow, variables: string[], isInteractive: boolean): Promise<void> {
   const missing = variables.filter((name) => !process.env[name]);
   if (missing.length > 0 && !isInteractive) {
-    throw badOption(`environment variable ${missing.join(', ')} is not set, which the login reads`, 'init');
+    throw invalidOptionError(`environment variable ${missing.join(', ')} is not set, which the login reads`, 'init');
   }
   for (const name of missing) asked.add(name);
   for (const name of missing) process.env[name] = await askHidden(`${name} (is not shown, and not written)`);
-  const { credentials, values } = secretsIn({ flow }, process.env);
+  const { credentials, values } = collectScriptSecrets({ flow }, process.env);
   // Values that the scenario file contains anyway are not masked, such as the name of a room.
   const text = JSON.stringify(flow);
-  knowSecrets({ credentials, values: [...values].filter((value) => !text.includes(value)) });
+  setKnownSecrets({ credentials, values: [...values].filter((value) => !text.includes(value)) });
 }
 
 /**
  * Returns a shell command that sets the variable, if its value begins with `Basic` or `Bearer`; otherwise an empty
  * list.
  */
-export function formOf(variable: string): string[] {
+export function setVariableCommand(variable: string): string[] {
   const [, scheme] = /^(Basic|Bearer) /i.exec(process.env[variable] ?? '') ?? [];
   if (scheme === undefined) return [];
   const value = /basic/i.test(scheme) ? "$(printf %s 'user:password' | base64 | tr -d '\\n')" : '<token>';
@@ -71,8 +71,8 @@ export function formOf(variable: string): string[] {
 /** Names of the variables that the user has typed. */
 const asked = new Set<string>();
 
-/** Deletes the typed variables, so that `readVariables` asks for them again. */
-export function forgetAsked(): void {
+/** Deletes the typed variables, so that `askForVariables` asks for them again. */
+export function forgetTypedVariables(): void {
   for (const name of asked) delete process.env[name];
 }
 

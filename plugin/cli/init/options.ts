@@ -1,18 +1,18 @@
 /** Options of `init`, and the flow that they describe. */
 import { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
 import { emissionSchema } from '../../script/options/delivery-options.ts';
 import { readScenarios } from '../../script/scenarios.ts';
-import { ENGINE } from '../../script/script.ts';
+import { ENGINE_NAME } from '../../script/script.ts';
 import { STEPS } from '../../virtual-user/steps/index.ts';
-import { ROOM, type Starter } from './starter-scenario.ts';
+import { STARTER_ROOM, type StarterOptions } from './starter-scenario.ts';
 
 /** Schema of a JSON value, or of several values separated by commas. */
 const jsonList = (example: string) =>
   z.string().transform((text, context): unknown[] => {
-    const list: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
+    const list: unknown[] | undefined = tryOrUndefined(() => JSON.parse(`[${text}]`));
     if (!list) context.addIssue({ code: 'custom', message: `expected JSON: ${example}` });
     return list ?? z.NEVER;
   });
@@ -23,12 +23,13 @@ const jsonObject = <T extends z.ZodType>(value: T, example: string) =>
     .pipe(z.record(z.string(), value, `expected JSON: ${example}`));
 const EMISSION = '["<event>", <argument>, …]';
 const emission = z.unknown().refine(Array.isArray, `expected JSON: ${EMISSION}`).pipe(emissionSchema);
-export const LOGIN = '{"post": {"url": "/login", "json": {…}}}';
+export const LOGIN_EXAMPLE = '{"post": {"url": "/login", "json": {…}}}';
 const step = z
   .record(z.string(), z.unknown())
   .refine(
-    (one) => readScenarios({ config: {}, scenarios: [{ engine: ENGINE, flow: [one] }] }, STEPS).problems.length === 0,
-    `expected a step: ${LOGIN}`,
+    (one) =>
+      readScenarios({ config: {}, scenarios: [{ engine: ENGINE_NAME, flow: [one] }] }, STEPS).problems.length === 0,
+    `expected a step: ${LOGIN_EXAMPLE}`,
   );
 /** Schema of an event with its arguments, or of a complete step. */
 const emissionStep = z.unknown().transform((value, context): Record<string, unknown> => {
@@ -43,14 +44,14 @@ const emissionStep = z.unknown().transform((value, context): Record<string, unkn
     : ((data as Record<string, unknown>) ?? {});
 });
 
-export const optionsSchema = z.object({
+export const initOptionsSchema = z.object({
   url: z.url({ protocol: /^(https?|wss?)$/, error: 'expected a URL such as https://staging.example.com' }),
   instrumented: z.boolean().default(false),
   path: z.string().trim().min(1).optional(),
   namespace: namespaceSchema.optional(),
   auth: jsonObject(z.unknown(), '{"token": "…"}').optional(),
   headers: jsonObject(z.string(), '{"Cookie": "…"}').optional(),
-  login: jsonList(LOGIN).pipe(z.array(step)).optional(),
+  login: jsonList(LOGIN_EXAMPLE).pipe(z.array(step)).optional(),
   emit: jsonList(EMISSION)
     .refine(
       (events) => !JSON.stringify(events).includes('$id'),
@@ -66,19 +67,19 @@ export const optionsSchema = z.object({
   connections: z.coerce.number().int().min(8, 'expected 8 or more').max(1_000_000).default(1000),
 });
 
-export type Answers = Partial<Record<keyof z.infer<typeof optionsSchema>, unknown>>;
+export type InitAnswers = Partial<Record<keyof z.infer<typeof initOptionsSchema>, unknown>>;
 
 /**
  * Returns the flow that the options describe. A path in the URL is a namespace, so it becomes an option of `connect`;
  * paths of HTTP steps stay relative to the target.
  */
-export function flowOf({
+export function starterFlow({
   url,
   instrumented,
   login = [],
   emit = [],
   ...given
-}: z.infer<typeof optionsSchema>): Starter['flow'] {
+}: z.infer<typeof initOptionsSchema>): StarterOptions['flow'] {
   const { pathname, searchParams } = new URL(url);
   const { auth, namespace = pathname.replace(/\/$/, '') } = given;
   const authorization = splitUserInfo(url).headers;
@@ -88,7 +89,7 @@ export function flowOf({
   const connect = Object.fromEntries(
     Object.entries(options).filter(([, value]) => Object.keys(value ?? '').length > 0),
   );
-  const joins = [...emit, ...(instrumented ? [{ emit: ['join_room', ROOM] }] : [])];
+  const joins = [...emit, ...(instrumented ? [{ emit: ['join_room', STARTER_ROOM] }] : [])];
   const emits = joins.map((step) =>
     'emit' in step && namespace ? { ...step, namespace: step.namespace ?? namespace } : step,
   );

@@ -3,14 +3,14 @@
  * asked again.
  */
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
-import { Unsupported } from '../../run/receivers/explain-failure.ts';
-import { badOption } from '../command.ts';
-import { waitingFor } from '../own-process.ts';
-import { forgetAsked } from './credentials.ts';
-import { DEFAULT_PATH } from './har/recorded-connections.ts';
-import { requireSupported } from './listen.ts';
-import { type Answers, optionsSchema } from './options.ts';
-import { NotAdmitted } from './refusals.ts';
+import { UnsupportedServerError } from '../../run/receivers/explain-failure.ts';
+import { invalidOptionError } from '../command.ts';
+import { waitOrFail } from '../own-process.ts';
+import { forgetTypedVariables } from './credentials.ts';
+import { DEFAULT_SOCKETIO_PATH } from './har/recorded-connections.ts';
+import { requireSupportedProtocol } from './listen.ts';
+import { type InitAnswers, initOptionsSchema } from './options.ts';
+import { ClientRefusedError } from './refusals.ts';
 
 const LOGINS = ['none', 'token', 'jwt', 'cookie', 'event', 'query', 'header'] as const;
 
@@ -39,7 +39,7 @@ interface Question {
   /** All accepted answers; undefined for free text. */
   choices?: readonly string[];
   /** Option of `init` whose schema validates the answer. */
-  schema?: keyof typeof optionsSchema.shape;
+  schema?: keyof typeof initOptionsSchema.shape;
   if?(texts: Texts): boolean;
 }
 
@@ -107,12 +107,12 @@ const QUESTIONS: Question[] = [
 const LOGIN_NAMES: Name[] = ['login', 'loginPath', 'fields', 'tokenPath', 'tokenPlace', 'loginEvent', 'values'];
 const FIRST: Question[] = [
   { name: 'url', text: 'URL of the server', usual: 'http://localhost:3000', schema: 'url' },
-  { name: 'path', text: 'Path of Engine.IO', usual: DEFAULT_PATH, schema: 'path' },
+  { name: 'path', text: 'Path of Engine.IO', usual: DEFAULT_SOCKETIO_PATH, schema: 'path' },
   { name: 'connections', text: 'Connections', usual: '1000', schema: 'connections' },
 ];
 
-export class Interview {
-  readonly #given: Answers;
+export class InitInterview {
+  readonly #given: InitAnswers;
   readonly #texts: Texts = {};
   #isInstrumented: boolean | undefined;
   #needsEvent = true;
@@ -124,7 +124,7 @@ export class Interview {
    * @param given options from the command line, which are not asked for
    * @param unsure answers to confirm; if given, no other question is asked
    */
-  constructor(given: Answers, unsure?: Texts) {
+  constructor(given: InitAnswers, unsure?: Texts) {
     this.#given = given;
     this.#isInstrumented = given.instrumented as boolean | undefined;
     const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
@@ -135,7 +135,7 @@ export class Interview {
       all.filter(
         (name) =>
           !['path', 'tokenPlace'].includes(name) &&
-          given[name as keyof Answers] === undefined &&
+          given[name as keyof InitAnswers] === undefined &&
           !(hasLogin && LOGIN_NAMES.includes(name)),
       ),
     );
@@ -145,12 +145,12 @@ export class Interview {
    * Asks the questions, and repeats the questions that may have made `use` fail.
    * @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions; errors of `use` that no answer can fix
    */
-  async until<T>(use: (answers: Answers, needsEvent: boolean) => Promise<T>): Promise<T> {
+  async until<T>(use: (answers: InitAnswers, needsEvent: boolean) => Promise<T>): Promise<T> {
     const askable = new Set(this.#open);
     if (askable.has('login')) askable.add('tokenPlace');
     if (askable.has('url') && this.#given.path === undefined) askable.add('path');
     for (;;) {
-      const answers = await answering(() => this.#ask());
+      const answers = await withPrompts(() => this.#ask());
       try {
         return await use(answers, this.#needsEvent);
       } catch (error) {
@@ -161,13 +161,13 @@ export class Interview {
           console.log('To measure connections only, leave both empty.');
           this.#needsEvent = false;
         }
-        if (wrong.some((name) => LOGIN_NAMES.includes(name))) forgetAsked();
+        if (wrong.some((name) => LOGIN_NAMES.includes(name))) forgetTypedVariables();
         this.#open = new Set(wrong);
       }
     }
   }
 
-  async #ask(): Promise<Answers> {
+  async #ask(): Promise<InitAnswers> {
     const { url } = this.#given;
     if (url !== undefined) await this.#look(String(url), this.#path);
     for (const question of FIRST) await this.#put(question);
@@ -190,7 +190,7 @@ export class Interview {
     const problemWith = (answer: string) =>
       choices
         ? choices.includes(answer) || `expected one of ${choices.join(', ')}`
-        : ((schema && optionsSchema.shape[schema].safeParse(answer).error?.issues[0]?.message) ?? true);
+        : ((schema && initOptionsSchema.shape[schema].safeParse(answer).error?.issues[0]?.message) ?? true);
     const validate = (answer: string) => answer.trim() === '' || problemWith(answer.trim());
     const message = textOf(text) ?? '';
     const answer = (await input({ message, validate, ...(standard !== undefined && { default: standard }) })).trim();
@@ -210,10 +210,10 @@ export class Interview {
    */
   async #look(url: string, path: unknown): Promise<void> {
     if (Number(this.#given.listen) === 0 || !URL.canParse(url)) return;
-    await requireSupported(url, path as string | undefined);
+    await requireSupportedProtocol(url, path as string | undefined);
   }
 
-  #options(): Answers {
+  #options(): InitAnswers {
     const {
       login,
       loginPath: url,
@@ -224,10 +224,10 @@ export class Interview {
       values,
       ...others
     } = this.#texts;
-    const { emit, path = DEFAULT_PATH, ...options } = others;
+    const { emit, path = DEFAULT_SOCKETIO_PATH, ...options } = others;
     const emits = [loginEvent, emit ?? (this.#given.emit as string | undefined)].filter((event) => event !== undefined);
-    const isOwnPath = path !== DEFAULT_PATH && this.#given.path === undefined;
-    const all: Answers = {
+    const isOwnPath = path !== DEFAULT_SOCKETIO_PATH && this.#given.path === undefined;
+    const all: InitAnswers = {
       ...options,
       ...(isOwnPath && { path }),
       ...(emits.length > 0 && { emit: emits.join(', ') }),
@@ -260,10 +260,10 @@ function withQuery(url: string, values = '{}'): string {
 
 /** Returns the questions whose answers may have caused the failure. */
 function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
-  if (!(error instanceof CapacityError) || error instanceof Unsupported) return [];
+  if (!(error instanceof CapacityError) || error instanceof UnsupportedServerError) return [];
   if (error.code === 'EVENT_NOT_FOUND') return ['emit', 'publish'];
   if (error.code === 'PUBLISHER_CLOSED') return ['publish'];
-  if (error instanceof NotAdmitted) {
+  if (error instanceof ClientRefusedError) {
     if (error.step === 'failed_capture') return ['tokenPath'];
     if (error.step === 'failed_request') return ['loginPath', 'fields'];
     return login === 'jwt' && error.step === undefined && tokenPlace === undefined ? ['tokenPlace'] : LOGIN_NAMES;
@@ -275,10 +275,10 @@ function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
  * Asks questions.
  * @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions
  */
-export async function answering<T>(ask: () => Promise<T>): Promise<T> {
-  const unanswered = badOption('the questions were not answered: answer all of them, or give options', 'init');
+export async function withPrompts<T>(ask: () => Promise<T>): Promise<T> {
+  const unanswered = invalidOptionError('the questions were not answered: answer all of them, or give options', 'init');
   try {
-    return await waitingFor(unanswered, ask);
+    return await waitOrFail(unanswered, ask);
   } catch (error) {
     if ((error as Error).name !== 'ExitPromptError') throw error;
     console.log();

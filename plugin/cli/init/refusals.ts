@@ -1,22 +1,22 @@
 /** Errors and suggestions of `init` for a server that refuses its clients or closes their connections. */
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Ending } from '../../run/measurements/end-words.ts';
+import type { CloseDescription } from '../../run/measurements/close-descriptions.ts';
 
 const UNSEEN = 'or write the scenario without looking at the server: --listen 0';
-export const ASKED = [
+export const CREDENTIALS_FIX = [
   'give what the server asks for: --namespace /chat, --auth \'{"username": "ann"}\',',
   '--headers \'{"Authorization": "Bearer …"}\', --emit \'["login", "ann"]\',',
   '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
   UNSEEN,
 ].join('\n  ');
 /** Suggestion if a step fails because of the server's answer. */
-export const FAILED_STEP = `correct that step in --login or --emit; ${UNSEEN}`;
-export const APART = `the client before it was accepted: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
+export const FAILED_STEP_FIX = `correct that step in --login or --emit; ${UNSEEN}`;
+export const SEPARATE_USERS_FIX = `the client before it was accepted: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
   ${UNSEEN}, and add a payload of users`;
-export const MISSED = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
+export const WRONG_URL_FIX = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
 /** Error for a refused or closed connection. The cause is a value from the client that is wrong or missing. */
-export class NotAdmitted extends CapacityError {
+export class ClientRefusedError extends CapacityError {
   /** Failure code of the failed step, if a step failed. */
   readonly step: string | undefined;
 
@@ -27,8 +27,8 @@ export class NotAdmitted extends CapacityError {
 }
 
 /** A connection that the server accepted and then closed. */
-export interface Closed {
-  ending: Ending;
+export interface AcceptedThenClosed {
+  ending: CloseDescription;
   afterSeconds: number;
 }
 
@@ -37,18 +37,18 @@ export interface Closed {
  * @param context.emitted names of the events that the flow emits
  * @param context.isOnly whether the other connection stayed open
  */
-export function closedError(
+export function serverClosedError(
   url: string,
-  { ending, afterSeconds }: Closed,
+  { ending, afterSeconds }: AcceptedThenClosed,
   { emitted, isOnly }: { emitted: string[]; isOnly: boolean },
 ): CapacityError {
   const silent = ending.text.includes('last event') ? '' : '; it had sent no event';
   const message = `the server accepted the connection to ${url}, and ended it after ${afterSeconds.toFixed(1)} s: ${ending.text}${silent}`;
   const names = emitted.map((event) => JSON.stringify(event)).join(' and ');
   const fix = isOnly
-    ? APART.replace('it was accepted', 'stayed connected')
+    ? SEPARATE_USERS_FIX.replace('it was accepted', 'stayed connected')
     : emitted.length > 0
-      ? `check what ${names} sends: a login may have a wrong value; or ${ASKED}`
-      : `see what a client must send to stay connected, such as a login within that time; ${ASKED}`;
-  return new NotAdmitted(message, fix);
+      ? `check what ${names} sends: a login may have a wrong value; or ${CREDENTIALS_FIX}`
+      : `see what a client must send to stay connected, such as a login within that time; ${CREDENTIALS_FIX}`;
+  return new ClientRefusedError(message, fix);
 }

@@ -3,16 +3,16 @@
 import { formatJsonPath } from '../../../protocol/base/json-path.ts';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
 import type { Transport } from '../../../protocol/wire/connection.ts';
-import { wrap } from '../../../report/text/format.ts';
-import type { Paths } from '../../run/broadcasts/find-paths.ts';
+import { wrapText } from '../../../report/text/format.ts';
+import type { EventPaths } from '../../run/broadcasts/find-paths.ts';
 import type { ListeningProcesses } from '../../run/target/target-listeners.ts';
 import { exactRamp } from '../../script/load/phases.ts';
-import type { Emission } from '../../script/options/delivery-options.ts';
-import { ENGINE, PLUGIN } from '../../script/script.ts';
-import { typed } from '../command.ts';
-import { type OwnRoom, ROOM_VARIABLE } from './own-room.ts';
+import type { EmissionOption } from '../../script/options/delivery-options.ts';
+import { ENGINE_NAME, PLUGIN_NAME } from '../../script/script.ts';
+import { shellQuotedPath } from '../command.ts';
+import { type ClientRoom, ROOM_VARIABLE } from './client-room.ts';
 
-export interface Starter {
+export interface StarterOptions {
   /** Origin of the server. It has no path, because Artillery would prepend it to the paths of HTTP steps. */
   url: string;
   /** Path of Engine.IO; undefined for the default. */
@@ -27,11 +27,11 @@ export interface Starter {
   /** Control port of the server's first process, if the server calls `instrument(io)`; otherwise undefined. */
   controlUrl: string | undefined;
   /** Event that makes the server broadcast. Undefined if the server broadcasts by itself. */
-  publish: Emission | undefined;
+  publish: EmissionOption | undefined;
   /** Event to count; undefined if none was found. Its names contain no templates. */
-  delivery: Paths | undefined;
+  delivery: EventPaths | undefined;
   /** Option that describes the rooms; undefined if the event goes to all connections. */
-  rooms?: OwnRoom['delivery'] | undefined;
+  rooms?: ClientRoom['delivery'] | undefined;
   /** Example of a room, for which the flow has a variable. */
   room?: unknown;
   /** Description of the received events, on one line. Undefined if the server was not examined. */
@@ -51,7 +51,7 @@ export function engineOptionsOf({
   path,
   addTrailingSlash,
   transports,
-}: Pick<Starter, 'path' | 'addTrailingSlash' | 'transports'>): object {
+}: Pick<StarterOptions, 'path' | 'addTrailingSlash' | 'transports'>): object {
   return {
     ...(path !== undefined && { path }),
     ...(addTrailingSlash === false && { addTrailingSlash }),
@@ -60,7 +60,7 @@ export function engineOptionsOf({
 }
 
 /** Room that the flow joins if the server calls `instrument(io)`. */
-export const ROOM = 'capacity';
+export const STARTER_ROOM = 'capacity';
 
 const COMMENT_WIDTH = 120;
 /**
@@ -80,24 +80,24 @@ const HARMFUL = /(?!\n)[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu;
  * Returns the text of a first scenario. Names from a server or user are quoted, and harmful characters escaped.
  * @param file name of the new file, which comments mention
  */
-export function starterScenario(starter: Starter, file: string): string {
+export function starterScenario(starter: StarterOptions, file: string): string {
   const { url, controlUrl, connections, flow, room } = starter;
   const lines = [
     ...commented([
       ...headOf(starter, file),
-      ...(starter.recorded ? ['', ...starter.recorded.flatMap((note) => wrap(note, COMMENT_WIDTH, '  '))] : []),
+      ...(starter.recorded ? ['', ...starter.recorded.flatMap((note) => wrapText(note, COMMENT_WIDTH, '  '))] : []),
       ...(starter.environment ? ['', ...starter.environment] : []),
     ]),
     'config:',
     `  target: ${json(url)}`,
     '  engines:',
     '    # Options for all connections: transports, tls, parser, …',
-    `    ${ENGINE}: ${onOneLine(engineOptionsOf(starter))}`,
+    `    ${ENGINE_NAME}: ${onOneLine(engineOptionsOf(starter))}`,
     ...(room === undefined
       ? []
       : ['  # Rooms: each user is in one of them.', `  variables: ${onOneLine({ [ROOM_VARIABLE]: [room] })}`]),
     '  plugins:',
-    `    ${PLUGIN}:`,
+    `    ${PLUGIN_NAME}:`,
     ...(controlUrl ? instrumented(controlUrl) : plain(starter)).map((line) => `      ${line}`),
     '    ensure: {}',
     '  # Exit code 1 if a threshold is missed. Any metric of the run can be one.',
@@ -109,7 +109,7 @@ export function starterScenario(starter: Starter, file: string): string {
     ...rampsTo(connections).map((phase) => `    - ${onOneLine(phase)}`),
     'scenarios:',
     '  - name: join and stay',
-    `    engine: ${ENGINE}`,
+    `    engine: ${ENGINE_NAME}`,
     '    flow:',
     ...flow.flatMap(stepLines),
     '      # Stay connected until everything is measured.',
@@ -162,7 +162,10 @@ function rampOf(arrivals: number): ReturnType<typeof exactRamp> {
   return exactRamp(arrivals, arrivals / (durations.find((seconds) => arrivals % seconds === 0) ?? shortest));
 }
 
-function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }: Starter, file: string): string[] {
+function headOf(
+  { controlUrl, connections, delivery, processes, withoutId = [] }: StarterOptions,
+  file: string,
+): string[] {
   const size = `${connections.toLocaleString('en-US')} connections to your own server`;
   const counted = delivery
     ? 'It also counts who gets each message, and when.'
@@ -173,7 +176,7 @@ function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }
     return [
       `${size}, without instrument(io).`,
       '',
-      `  npx artillery run ${typed(file)}`,
+      `  npx artillery run ${shellQuotedPath(file)}`,
       '',
       'It measures how many connections are made and kept, how long connecting takes, what fails, and memory and CPU',
       `${processes ? 'of `workers`' : 'if you set `workers`'}. ${counted}`,
@@ -193,11 +196,11 @@ function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }
     '',
     'In each process of the server, with its own port and name:',
     "  import { instrument } from 'socketio-capacity-instrument';",
-    `  await instrument(io, { token: process.env.CAPACITY_TOKEN, rooms: ['${ROOM}'], controlPort: 3200,${host} worker: 'w0' });`,
+    `  await instrument(io, { token: process.env.CAPACITY_TOKEN, rooms: ['${STARTER_ROOM}'], controlPort: 3200,${host} worker: 'w0' });`,
     '',
     'Then, with the same CAPACITY_TOKEN of at least 16 characters on both sides:',
-    `  npx socketio-capacity doctor ${typed(file)}     does it fit?`,
-    `  npx artillery run ${typed(file)}`,
+    `  npx socketio-capacity doctor ${shellQuotedPath(file)}     does it fit?`,
+    `  npx artillery run ${shellQuotedPath(file)}`,
     '',
     'The environment variables TARGET, RATE, HOLD, BROADCASTS, TRANSPORTS and COMPRESSION override this file.',
   ];
@@ -207,7 +210,7 @@ function headOf({ controlUrl, connections, delivery, processes, withoutId = [] }
 function instrumented(controlUrl: string): string[] {
   return [
     '# The room that the flow below joins. Nobody else may be in it.',
-    `room: ${ROOM}`,
+    `room: ${STARTER_ROOM}`,
     'control:',
     '  # The controlPort of each process of the server. Never expose it to the internet.',
     `  urls: [${json(controlUrl)}]`,
@@ -219,7 +222,7 @@ function instrumented(controlUrl: string): string[] {
 }
 
 /** Text that explains the option `inspect`. */
-export const INSPECTION = [
+export const INSPECT_HELP = [
   '`inspect` collects the garbage before each reading of memory. In Node, SIGUSR1 opens the inspector for that, on 127.0.0.1, where',
   'any user of this machine can attach to it: remove it to read memory with its garbage. `profile: true` beside it (Node) shows',
   'which functions allocate it.',
@@ -228,15 +231,15 @@ export const INSPECTION = [
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
 /** Returns the plugin's options for a server without `instrument(io)`, with suggestions for more measurements. */
-function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }: Starter): string[] {
+function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }: StarterOptions): string[] {
   const workers = processes
     ? [
         '# The server’s processes, for memory and CPU.',
-        ...(processes.inspect ? commented(INSPECTION) : []),
+        ...(processes.inspect ? commented(INSPECT_HELP) : []),
         `workers: ${onOneLine(processes)}`,
       ]
     : commented(['For memory and CPU, name the processes: workers: {pids, match, cgroup or prometheus}']);
-  const seen = finding ? commented(wrap(`What init saw: ${finding}`, COMMENT_WIDTH, '')) : [];
+  const seen = finding ? commented(wrapText(`What init saw: ${finding}`, COMMENT_WIDTH, '')) : [];
   if (!delivery) {
     const emit = publish ? listOf(publish) : ['<event of a client>', { id: '$id' }];
     return [
@@ -276,6 +279,6 @@ function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }:
   ];
 }
 
-function listOf({ event, args }: Emission): unknown[] {
+function listOf({ event, args }: EmissionOption): unknown[] {
   return [event, ...args];
 }

@@ -2,35 +2,35 @@
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
-  type Search,
+  SEARCHED_QUANTITIES,
   type SearchEnd,
   type SearchPlan,
+  type SearchResult,
   type SearchRun,
   searchSchema,
-  VARIED,
 } from '../../../protocol/documents/search-schema.ts';
-import { endingOf as endingOfRun } from '../../../protocol/documents/series-schema.ts';
-import { judge } from '../../../report/search/judge.ts';
-import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
-import { amountText, answerOf, type SearchedRun } from '../../../report/search/search-answer.ts';
-import { OUTCOMES, searchDocument } from '../../../report/search/search-page.ts';
-import { sizingOf } from '../../../report/search/sizing.ts';
+import { runEndingOf as endingOfRun } from '../../../protocol/documents/series-schema.ts';
+import { judgeSearchRun } from '../../../report/search/judge.ts';
+import { maxRunsLeft, NO_CEILING, nextSearchStep, restBeforeNextRun } from '../../../report/search/next-search-step.ts';
+import { levelAmountText, type SearchedRun, searchAnswerOf } from '../../../report/search/search-answer.ts';
+import { SEARCH_OUTCOME_WORDS, searchDocument } from '../../../report/search/search-page.ts';
+import { computeSizing } from '../../../report/search/sizing.ts';
 import { type Diagnosis, diagnose } from '../../doctor/diagnosis.ts';
-import { readSituation } from '../../doctor/situation.ts';
+import { readDoctorSituation } from '../../doctor/situation.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { MadeRun, Next, Series } from '../../series/series.ts';
-import { badOption, parseOptions } from '../command.ts';
+import type { NextRun, SeriesDefinition, StartedRun } from '../../series/series.ts';
+import { invalidOptionError, parseOptions } from '../command.ts';
 import { parseConditions } from '../parse-conditions.ts';
-import { merged, readScenario, scenarioHash, settingsOf } from '../scenario-argument.ts';
-import { scaleOf } from './scale.ts';
+import { mergeLikeArtillery, readScenario, scenarioHash, settingsOfScript } from '../scenario-argument.ts';
+import { scenarioScale } from './scale.ts';
 
 const number = (schema: z.ZodNumber) => z.coerce.number('expected a number').pipe(schema);
 const percent = number(z.number().nonnegative().lt(100)).transform((value) => value / 100);
 
 const optionsSchema = z.strictObject({
-  vary: z.enum(VARIED, `expected ${VARIED.join(', ')}`),
+  vary: z.enum(SEARCHED_QUANTITIES, `expected ${SEARCHED_QUANTITIES.join(', ')}`),
   environment: z.string().optional(),
   from: number(z.number().positive()).optional(),
   to: number(z.number().positive()).optional(),
@@ -49,7 +49,7 @@ type Tried = Pick<SearchRun, 'level' | 'purpose'>;
 interface End {
   end: SearchEnd;
   /** Limit of this machine that ended the search. */
-  limit: Search['limit'];
+  limit: SearchResult['limit'];
 }
 
 const WHY: Record<SearchRun['purpose'], string> = {
@@ -72,15 +72,16 @@ export async function searchSeries(
   { until = [], ...given }: SearchOptions,
   results: string,
   diagnosed: (settings: Settings) => Promise<Pick<Diagnosis, 'fits' | 'highest' | 'limits'>> = async (settings) =>
-    diagnose(await readSituation(settings)),
-): Promise<Series<Tried, End, Search> & { plan: SearchPlan }> {
+    diagnose(await readDoctorSituation(settings)),
+): Promise<SeriesDefinition<Tried, End, SearchResult> & { plan: SearchPlan }> {
   const { conditions, problems } = parseConditions(until, '--until ');
   const { vary, environment, from, to, rest, times, ...rules } = parseOptions(optionsSchema, given, 'search', problems);
   const script = await readScenario(path, environment);
-  const settings = settingsOf(script);
-  const scale = scaleOf(settings, vary);
+  const settings = settingsOfScript(script);
+  const scale = scenarioScale(settings, vary);
   const first = scale.snap(from ?? Math.min(scale.own, to ?? NO_CEILING));
-  if (to !== undefined && first > to) throw badOption(`--to: the first level in this scenario is ${first}`, 'search');
+  if (to !== undefined && first > to)
+    throw invalidOptionError(`--to: the first level in this scenario is ${first}`, 'search');
   const plan: SearchPlan = {
     scenario: path,
     scenarioHash: await scenarioHash(path),
@@ -95,8 +96,8 @@ export async function searchSeries(
     ...rules,
   };
   const settingsAt = (level: number) =>
-    settingsOf(merged(script, scale.overrides(level)) as Script, { ...process.env, ...scale.env });
-  const judged = (made: MadeRun<Tried>) => judgedRun(made, plan);
+    settingsOfScript(mergeLikeArtillery(script, scale.overrides(level)) as Script, { ...process.env, ...scale.env });
+  const judged = (made: StartedRun<Tried>) => judgedRun(made, plan);
   return {
     plan,
     kind: 'search',
@@ -108,21 +109,21 @@ export async function searchSeries(
     },
 
     /** Returns the next run. Its level is within the limits of this machine. */
-    next: async (runs, earlier): Promise<Next<Tried, End>> => {
+    next: async (runs, earlier): Promise<NextRun<Tried, End>> => {
       const tried = runs.map((made) => judged(made).run);
       const fresh = tried.length - earlier;
-      const restSeconds = restAfter(tried, plan.restSeconds);
+      const restSeconds = restBeforeNextRun(tried, plan.restSeconds);
       const planned = (key: Tried) => {
-        const label = amountText(key.level, vary) + WHY[key.purpose];
-        return { key, label, left: runsLeft(tried, plan), restSeconds };
+        const label = levelAmountText(key.level, vary) + WHY[key.purpose];
+        return { key, label, left: maxRunsLeft(tried, plan), restSeconds };
       };
-      const step = nextStep(tried, fresh, plan, scale.snap);
+      const step = nextSearchStep(tried, fresh, plan, scale.snap);
       if ('end' in step) return { end: { ...step, limit: null } };
       const { fits, highest, limits } = await diagnosed(settingsAt(step.level));
       if (fits || highest === null) return planned(step);
       const [lowest] = limits;
       const limit = lowest ? { name: lowest.name, max: highest, raise: lowest.raise ?? '' } : null;
-      const lower = vary === 'connections' ? nextStep(tried, fresh, plan, scale.snap, highest) : undefined;
+      const lower = vary === 'connections' ? nextSearchStep(tried, fresh, plan, scale.snap, highest) : undefined;
       if (lower && 'level' in lower && lower.level <= highest) return planned(lower);
       return { end: { end: 'doctor', limit } };
     },
@@ -136,13 +137,16 @@ export async function searchSeries(
 
     outcomeOf: (made) => {
       const { outcome, because } = judged(made).run;
-      return [OUTCOMES[outcome], ...(outcome === 'holds' ? [] : because.slice(0, 2).map(({ text }) => text))];
+      return [
+        SEARCH_OUTCOME_WORDS[outcome],
+        ...(outcome === 'holds' ? [] : because.slice(0, 2).map(({ text }) => text)),
+      ];
     },
 
     documentOf: (startedAt, made, ended) => {
       const runs = made.map(judged);
       const { end = null, limit = null } = ended ?? {};
-      const answer = answerOf(plan, runs, end, limit);
+      const answer = searchAnswerOf(plan, runs, end, limit);
       // The latest run is used, because a deployment in production is warmed up, too.
       const held = runs.findLast(({ run }) => run.level === answer.held && run.outcome === 'holds')?.result;
       return {
@@ -152,7 +156,7 @@ export async function searchSeries(
         runs: runs.map(({ run }) => run),
         answer,
         limit,
-        sizing: held && vary === 'connections' ? sizingOf(held, end === 'found', plan.headroom) : null,
+        sizing: held && vary === 'connections' ? computeSizing(held, end === 'found', plan.headroom) : null,
       };
     },
 
@@ -161,11 +165,11 @@ export async function searchSeries(
 }
 
 /** Returns the run with its outcome. Each start judges it again, because the conditions may have changed. */
-function judgedRun({ run, result }: MadeRun<Tried>, plan: SearchPlan): SearchedRun {
+function judgedRun({ run, result }: StartedRun<Tried>, plan: SearchPlan): SearchedRun {
   const text = `${run.problem}; see logs/${run.number}.log`;
   const judgement =
     result && endingOfRun(run.exitCode) === 'measured'
-      ? judge(result, plan)
+      ? judgeSearchRun(result, plan)
       : { outcome: 'error' as const, blame: null, because: [{ code: null, text, isCause: false }] };
   return { run: { ...run, ...judgement }, result };
 }

@@ -1,13 +1,13 @@
 /** Scales a scenario to a level of a search, such as a number of connections. */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Varied } from '../../../protocol/documents/search-schema.ts';
+import type { SearchedQuantity } from '../../../protocol/documents/search-schema.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../report/figures/least-window.ts';
 import { sum } from '../../../report/statistics/statistics.ts';
 import { arrivalsOf, exactRamp, type Phase } from '../../script/load/phases.ts';
-import { PLUGIN } from '../../script/script.ts';
+import { PLUGIN_NAME } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { merged } from '../scenario-argument.ts';
+import { mergeLikeArtillery } from '../scenario-argument.ts';
 
 interface Scale {
   /** Level of the unchanged scenario. */
@@ -27,10 +27,10 @@ const MIN_ARRIVALS = 2;
  * Returns how to scale a scenario.
  * @throws CapacityError CONFIG_INVALID if the scenario does not contain the value to vary
  */
-export function scaleOf(settings: Settings, vary: Varied): Scale {
+export function scenarioScale(settings: Settings, vary: SearchedQuantity): Scale {
   const scale = SCALES[vary](settings);
   const window = windowOf(settings);
-  return { ...scale, overrides: (level) => merged(window, scale.overrides(level)) as { config: object } };
+  return { ...scale, overrides: (level) => mergeLikeArtillery(window, scale.overrides(level)) as { config: object } };
 }
 
 /** Returns overrides that make broadcasts and messages last long enough to see whether the deployment keeps up. */
@@ -51,7 +51,7 @@ function windowOf({ broadcasts, delivery, hold, load }: Settings): object {
   });
 }
 
-const SCALES: Record<Varied, (settings: Settings) => Scale> = {
+const SCALES: Record<SearchedQuantity, (settings: Settings) => Scale> = {
   connections: (settings) => {
     const { phases, load, otherEngines } = settings;
     if (otherEngines.length > 0) {
@@ -134,7 +134,7 @@ function clientsOfRun({ control, delivery }: Settings): number {
 }
 
 function withOptions(options: object): { config: object } {
-  return { config: { plugins: { [PLUGIN]: options } } };
+  return { config: { plugins: { [PLUGIN_NAME]: options } } };
 }
 
 /** Returns for each phase the share of all arrivals up to the end of the phase. */

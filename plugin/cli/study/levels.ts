@@ -3,30 +3,35 @@
  * and the server.
  */
 import type { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { didYouMean, formatPath, type Problem, problemsOf } from '../../../protocol/base/problems.ts';
-import { type Level, type Levels, levelSchema, type Plan } from '../../../protocol/documents/study-schema.ts';
-import { VARIABLES as SERVER_VARIABLES } from '../../../server/config.ts';
-import { environmentSchema as stackSchema } from '../../../server/stack/server-node.ts';
-import { optionsSchema as engineSchema } from '../../script/options/engine-options.ts';
-import { environmentSchema, optionsSchema } from '../../script/options/plugin-options.ts';
-import { ENGINE, PLUGIN } from '../../script/script.ts';
-import { merged, nested } from '../scenario-argument.ts';
+import { didYouMean, formatPath, type InputProblem, problemsOfZodError } from '../../../protocol/base/problems.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import {
+  type LevelCombination,
+  type StudyLevel,
+  type StudyPlan,
+  studyLevelSchema,
+} from '../../../protocol/documents/study-schema.ts';
+import { WORKER_VARIABLES as SERVER_VARIABLES } from '../../../server/config.ts';
+import { serverNodeEnvironmentSchema as stackSchema } from '../../../server/stack/server-node.ts';
+import { engineOptionsSchema as engineSchema } from '../../script/options/engine-options.ts';
+import { pluginOptionsSchema, runEnvironmentSchema } from '../../script/options/plugin-options.ts';
+import { ENGINE_NAME, PLUGIN_NAME } from '../../script/script.ts';
+import { mergeLikeArtillery, nestUnderKeys } from '../scenario-argument.ts';
 
 /** Settings that the study itself sets, so users cannot vary them. */
 const TAKEN = ['CAPACITY_RESULTS', 'results'];
 /** Name of the setting that varies the server. Its levels are names in the study's `servers`. */
-export const SERVER = 'server';
+export const SERVER_SETTING = 'server';
 /** Name of the setting that varies the scenario. Its levels are scenario files. */
-export const SCENARIO = 'scenario';
+export const SCENARIO_SETTING = 'scenario';
 const OF_ENGINE = 'engine.';
-const VARIABLES = { ...SERVER_VARIABLES, ...environmentSchema.shape, ...stackSchema.shape };
+const VARIABLES = { ...SERVER_VARIABLES, ...runEnvironmentSchema.shape, ...stackSchema.shape };
 const KNOWN = [
   ...Object.keys(VARIABLES),
-  ...Object.keys(optionsSchema.shape),
+  ...Object.keys(pluginOptionsSchema.shape),
   ...Object.keys(engineSchema.shape).map((name) => OF_ENGINE + name),
-  SERVER,
-  SCENARIO,
+  SERVER_SETTING,
+  SCENARIO_SETTING,
 ].filter((name) => !TAKEN.includes(name));
 
 /**
@@ -34,10 +39,15 @@ const KNOWN = [
  * @param scenario text of the study's scenario, to find the variables that it reads
  * @param servers servers of the study; they may read any variable
  */
-export function levelProblems(name: string, levels: Level[], scenario: string, servers: Plan['servers']): Problem[] {
+export function levelProblems(
+  name: string,
+  levels: StudyLevel[],
+  scenario: string,
+  servers: StudyPlan['servers'],
+): InputProblem[] {
   if (TAKEN.includes(name)) return [problem(name, 'the study sets it; choose the folder with --results')];
-  if (name === SCENARIO) return [];
-  if (name === SERVER) return serverProblems(levels, Object.keys(servers));
+  if (name === SCENARIO_SETTING) return [];
+  if (name === SERVER_SETTING) return serverProblems(levels, Object.keys(servers));
   if (isVariable(name)) return variableProblems(name, levels, scenario, Object.keys(servers).length > 0);
   return optionProblems(name, levels);
 }
@@ -46,15 +56,15 @@ export function levelProblems(name: string, levels: Level[], scenario: string, s
  * Returns the environment variables and overrides for a run at these levels. Leaves out the settings `server` and
  * `scenario`, which the study applies itself.
  */
-export function settingsOf(levels: Levels): { env: Record<string, string>; overrides: object } {
-  const entries = Object.entries(levels).filter(([name]) => name !== SERVER && name !== SCENARIO);
+export function settingsOfLevels(levels: LevelCombination): { env: Record<string, string>; overrides: object } {
+  const entries = Object.entries(levels).filter(([name]) => name !== SERVER_SETTING && name !== SCENARIO_SETTING);
   const variables = entries.filter(([name]) => isVariable(name));
   const options = entries.filter(([name]) => !isVariable(name));
   return {
     env: Object.fromEntries(variables.map(([name, level]) => [name, String(level)])),
     overrides: options.reduce<object>((all, [name, level]) => {
       const { keys, place } = optionOf(name);
-      return merged(all, nested(['config', ...place, ...keys], level)) as object;
+      return mergeLikeArtillery(all, nestUnderKeys(['config', ...place, ...keys], level)) as object;
     }, {}),
   };
 }
@@ -67,8 +77,8 @@ function isVariable(name: string): boolean {
  * Parses a level from the command line. Levels of environment variables are text; levels of options can also be
  * numbers.
  */
-export function typedLevel(name: string, text: string): Level {
-  return (isVariable(name) ? undefined : attempt(() => levelSchema.parse(JSON.parse(text)))) ?? text;
+export function parseLevel(name: string, text: string): StudyLevel {
+  return (isVariable(name) ? undefined : tryOrUndefined(() => studyLevelSchema.parse(JSON.parse(text)))) ?? text;
 }
 
 /** Returns the keys of an option, such as `broadcasts.count`, and its place in the script. */
@@ -76,21 +86,21 @@ function optionOf(name: string) {
   return name.startsWith(OF_ENGINE)
     ? {
         owner: 'the engine',
-        place: ['engines', ENGINE],
+        place: ['engines', ENGINE_NAME],
         keys: name.slice(OF_ENGINE.length).split('.'),
         schema: engineSchema.partial(),
       }
-    : { owner: 'the plugin', place: ['plugins', PLUGIN], keys: name.split('.'), schema: optionsSchema };
+    : { owner: 'the plugin', place: ['plugins', PLUGIN_NAME], keys: name.split('.'), schema: pluginOptionsSchema };
 }
 
-function serverProblems(levels: Level[], known: string[]): Problem[] {
+function serverProblems(levels: StudyLevel[], known: string[]): InputProblem[] {
   return levels.flatMap((level, index) => {
     if (known.includes(String(level))) return [];
-    return [problem(SERVER, `\`servers\` has none of this name${didYouMean(String(level), known)}`, index)];
+    return [problem(SERVER_SETTING, `\`servers\` has none of this name${didYouMean(String(level), known)}`, index)];
   });
 }
 
-function variableProblems(name: string, levels: Level[], scenario: string, ownServer: boolean): Problem[] {
+function variableProblems(name: string, levels: StudyLevel[], scenario: string, ownServer: boolean): InputProblem[] {
   const schema = Object.hasOwn(VARIABLES, name) ? VARIABLES[name as keyof typeof VARIABLES] : undefined;
   if (!schema) {
     const isRead =
@@ -103,10 +113,10 @@ function variableProblems(name: string, levels: Level[], scenario: string, ownSe
   });
 }
 
-function optionProblems(name: string, levels: Level[]): Problem[] {
+function optionProblems(name: string, levels: StudyLevel[]): InputProblem[] {
   const { owner, keys, schema } = optionOf(name);
   const found = levels.flatMap((level, index) => {
-    const { error } = schema.safeParse(nested(keys, level));
+    const { error } = schema.safeParse(nestUnderKeys(keys, level));
     return error ? [{ error, index }] : [];
   });
   const unknown = found.flatMap(({ error }) => error.issues).find(({ code }) => code === 'unrecognized_keys');
@@ -115,11 +125,11 @@ function optionProblems(name: string, levels: Level[]): Problem[] {
 }
 
 function messageOf(error: z.ZodError): string {
-  return problemsOf(error, [])
+  return problemsOfZodError(error, [])
     .map(({ message }) => message)
     .join('; ');
 }
 
-function problem(name: string, message: string, index?: number): Problem {
+function problem(name: string, message: string, index?: number): InputProblem {
   return { path: formatPath(['vary', name, ...(index === undefined ? [] : [index])]), message };
 }

@@ -1,20 +1,25 @@
 /** Reads a study from its file or from the command line. Returns its plan and the commands of its runs. */
 import { readFileSync } from 'node:fs';
 import { dirname, isAbsolute, join } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { formatProblems, type Problem, problemsOf } from '../../../protocol/base/problems.ts';
+import { formatProblems, type InputProblem, problemsOfZodError } from '../../../protocol/base/problems.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { levelsSchema, type Plan, planSchema, type Study } from '../../../protocol/documents/study-schema.ts';
-import { combinationsOf } from '../../../report/study/summarize.ts';
+import {
+  type Study,
+  type StudyPlan,
+  studyLevelsSchema,
+  studyPlanSchema,
+} from '../../../protocol/documents/study-schema.ts';
+import { levelCombinations } from '../../../report/study/summarize.ts';
 import { scenarioName } from '../../run/measurements/run-id.ts';
 import { type StudySeries, studySeries } from '../../series/study-series.ts';
 import { isObject, parseYaml, scenarioHash } from '../scenario-argument.ts';
-import { levelProblems, SCENARIO, SERVER, settingsOf } from './levels.ts';
+import { levelProblems, SCENARIO_SETTING, SERVER_SETTING, settingsOfLevels } from './levels.ts';
 
-export interface Asked {
+export interface RequestedPlan {
   /** Second scenario to compare. Its runs alternate with the runs of the first scenario. */
   other?: string;
-  vary?: Plan['vary'];
+  vary?: StudyPlan['vary'];
   times?: number;
   /** Smallest change that the study must detect, as a share of the reference. */
   detect?: number;
@@ -23,7 +28,7 @@ export interface Asked {
   args?: string[];
 }
 
-export interface AskedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
+export interface RequestedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
   /** Folder to which the paths of scenarios are relative. Servers start in it. */
   cwd: string;
 }
@@ -38,7 +43,7 @@ const MOST_TIMES = 20;
  * @param asked options, which take precedence over the file
  * @throws CapacityError CONFIG_INVALID with all problems and their places in the YAML; NOT_INSTALLED
  */
-export async function readStudy(path: string, asked: Asked = {}): Promise<AskedStudy> {
+export async function readStudy(path: string, asked: RequestedPlan = {}): Promise<RequestedStudy> {
   const { other, vary = {}, hosts, detect, times = detect === undefined ? undefined : MOST_TIMES, args = [] } = asked;
   const text = readText(path);
   if (text === undefined) {
@@ -51,7 +56,7 @@ export async function readStudy(path: string, asked: Asked = {}): Promise<AskedS
   const isScenario = ['config', 'scenarios'].some((key) => Object.hasOwn(Object(content), key));
   if (other !== undefined && !isScenario) throw invalid(`${path} is not a scenario`, 'name two scenarios, or a study');
   const cwd = isScenario ? '.' : dirname(path);
-  const sides = other === undefined ? {} : { [SCENARIO]: [path, other] };
+  const sides = other === undefined ? {} : { [SCENARIO_SETTING]: [path, other] };
   const document = isScenario ? { scenario: path, vary: sides, repeat: TIMES } : content;
   const plan = isObject(document)
     ? {
@@ -63,12 +68,12 @@ export async function readStudy(path: string, asked: Asked = {}): Promise<AskedS
         ...(args.length > 0 && { args }),
       }
     : document;
-  const scenario = pathIn(cwd, (document as Partial<Plan> | null)?.scenario);
-  const { data, problems } = parsePlan(plan, readText(scenario));
-  const varied = (data?.vary[SCENARIO] ?? []).map((name) => pathIn(cwd, name));
+  const scenario = pathIn(cwd, (document as Partial<StudyPlan> | null)?.scenario);
+  const { data, problems } = parseStudyPlan(plan, readText(scenario));
+  const varied = (data?.vary[SCENARIO_SETTING] ?? []).map((name) => pathIn(cwd, name));
   for (const [index, file] of varied.entries()) {
     if (readText(file) === undefined) {
-      problems.push({ path: `vary.${SCENARIO}[${index}]`, message: `there is no file ${file}` });
+      problems.push({ path: `vary.${SCENARIO_SETTING}[${index}]`, message: `there is no file ${file}` });
     }
   }
   if (!data || problems.length > 0) throw invalid(`${path} has mistakes\n${formatProblems(problems)}`, FIX);
@@ -87,35 +92,38 @@ export async function readStudy(path: string, asked: Asked = {}): Promise<AskedS
  * @param scenario text of the scenario; undefined if the file does not exist
  * @returns the plan; undefined if there are problems
  */
-export function parsePlan(
+export function parseStudyPlan(
   document: unknown,
   scenario: string | undefined,
-): { data: Plan | undefined; problems: Problem[] } {
-  const { data, error } = planSchema.safeParse(document);
-  const problems = error ? problemsOf(error, [], planSchema) : [];
-  const { scenario: named, vary, servers = {} } = (document ?? {}) as Partial<Plan>;
+): { data: StudyPlan | undefined; problems: InputProblem[] } {
+  const { data, error } = studyPlanSchema.safeParse(document);
+  const problems = error ? problemsOfZodError(error, [], studyPlanSchema) : [];
+  const { scenario: named, vary, servers = {} } = (document ?? {}) as Partial<StudyPlan>;
   if (typeof named === 'string' && scenario === undefined) {
     problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });
   }
   // Levels are checked even if other settings are wrong, so that all problems are reported together.
   for (const [name, given] of Object.entries(vary ?? {})) {
-    const levels = levelsSchema.safeParse(given);
+    const levels = studyLevelsSchema.safeParse(given);
     if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? '', servers));
   }
-  if (Object.keys(servers).length > 0 && !Object.hasOwn(vary ?? {}, SERVER)) {
-    problems.push({ path: `vary.${SERVER}`, message: 'names none of the `servers`, so that none would be started' });
+  if (Object.keys(servers).length > 0 && !Object.hasOwn(vary ?? {}, SERVER_SETTING)) {
+    problems.push({
+      path: `vary.${SERVER_SETTING}`,
+      message: 'names none of the `servers`, so that none would be started',
+    });
   }
   for (const [index, levels] of (data?.except ?? []).entries()) {
-    const before = data && combinationsOf({ ...data, except: [] }).length;
-    const after = data && combinationsOf({ ...data, except: [levels] }).length;
+    const before = data && levelCombinations({ ...data, except: [] }).length;
+    const after = data && levelCombinations({ ...data, except: [levels] }).length;
     if (before === after) problems.push({ path: `except[${index}]`, message: 'no combination of levels has these' });
   }
-  const all = data && combinationsOf({ ...data, except: [] }).length;
+  const all = data && levelCombinations({ ...data, except: [] }).length;
   if (all === 1 && data?.detect !== undefined) {
     problems.push({ path: 'detect', message: 'nothing has two levels to compare' });
   } else if (all === 1 && data?.repeat === 1) {
     problems.push({ path: 'repeat', message: 'it is a single run, so there is nothing to compare' });
-  } else if (data && all !== 1 && combinationsOf(data).length < 2) {
+  } else if (data && all !== 1 && levelCombinations(data).length < 2) {
     problems.push({ path: 'except', message: 'leaves no two combinations to compare' });
   }
   if (data?.args?.some((arg) => arg.startsWith('--overrides'))) {
@@ -128,15 +136,20 @@ export function parsePlan(
  * Returns a study as a series of runs.
  * @param results folder in which the series creates its own folder
  */
-export function seriesOf(study: AskedStudy, results: string): StudySeries {
+export function seriesOfStudy(study: RequestedStudy, results: string): StudySeries {
   const { plan, cwd } = study;
   return studySeries({
     ...study,
     folder: join(results, `study-${study.name}`),
     commandOf: (levels) => {
-      const server = plan.servers[String(levels[SERVER])];
-      const scenario = pathIn(cwd, levels[SCENARIO] ?? plan.scenario);
-      return { scenario, args: plan.args ?? [], ...settingsOf(levels), ...(server && { server: { ...server, cwd } }) };
+      const server = plan.servers[String(levels[SERVER_SETTING])];
+      const scenario = pathIn(cwd, levels[SCENARIO_SETTING] ?? plan.scenario);
+      return {
+        scenario,
+        args: plan.args ?? [],
+        ...settingsOfLevels(levels),
+        ...(server && { server: { ...server, cwd } }),
+      };
     },
   });
 }
@@ -146,7 +159,7 @@ function pathIn(folder: string, path: unknown): string {
 }
 
 function readText(path: string): string | undefined {
-  return attempt(() => readFileSync(path, 'utf8'));
+  return tryOrUndefined(() => readFileSync(path, 'utf8'));
 }
 
 function invalid(message: string, fix: string, cause?: unknown): CapacityError {

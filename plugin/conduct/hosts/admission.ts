@@ -2,37 +2,37 @@
  * Admits generator hosts to a run: as many as expected, with the same version and scenario, and with shares that add up
  * to the whole load.
  */
-import { printable } from '../../../protocol/base/printable.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { differences, type Inputs } from '../../script/run-inputs.ts';
-import { ENGINE } from '../../script/script.ts';
+import { differingInputs, type RunInputs } from '../../script/run-inputs.ts';
+import { ENGINE_NAME } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { Host } from './host.ts';
-import type { Hello, Refusal } from './host-messages.ts';
+import type { JoinedHost } from './host.ts';
+import type { HostHello, HostRefusalReason } from './host-messages.ts';
 
 /** Maximum number of differences that a refusal lists. */
 const MAX_DIFFERENCES = 5;
 const MAX_DIFFERENCES_LENGTH = 300;
 
-export interface Expected {
+export interface ExpectedHosts {
   hosts: number;
   version: string;
-  inputs: Inputs;
+  inputs: RunInputs;
   /** Number of arrivals of the whole scenario, by phase. */
   arrivals: number[];
 }
 
 /** `endsRun`: whether the refusal ends the run, because the run needs this host. */
-type HostRefusal = Refusal & { endsRun: boolean };
+type HostRefusal = HostRefusalReason & { endsRun: boolean };
 
 /**
  * Checks that the scenario's engine works with several hosts.
  * @throws CapacityError CONFIG_INVALID
  */
 export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
-  if (engine === ENGINE) return;
+  if (engine === ENGINE_NAME) return;
   const message = `engine ${engine} cannot be used on several hosts: it reports nothing to the run`;
-  throw new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE}`);
+  throw new CapacityError('CONFIG_INVALID', message, `use engine ${ENGINE_NAME}`);
 }
 
 /**
@@ -42,9 +42,9 @@ export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
  * @param isOld whether the host took part in another run and may still hold its connections
  */
 export function admissionRefusal(
-  hello: Hello,
-  expected: Expected,
-  admitted: Host[],
+  hello: HostHello,
+  expected: ExpectedHosts,
+  admitted: JoinedHost[],
   lostReason: string | undefined,
   isOld: boolean,
 ): HostRefusal | undefined {
@@ -62,10 +62,10 @@ export function admissionRefusal(
     const message = `it has version ${hello.version} of the plugin, the conductor has ${expected.version}`;
     return refused(message, 'install the same version on all hosts');
   }
-  const different = differences(hello.inputs, expected.inputs);
+  const different = differingInputs(hello.inputs, expected.inputs);
   if (different.length > 0) {
     const more = different.length > MAX_DIFFERENCES ? ' and more' : '';
-    const names = printable(different.slice(0, MAX_DIFFERENCES).join(', '), MAX_DIFFERENCES_LENGTH) + more;
+    const names = printableLine(different.slice(0, MAX_DIFFERENCES).join(', '), MAX_DIFFERENCES_LENGTH) + more;
     return refused(
       `it differs from the conductor in: ${names}`,
       'give all hosts the same files, the same --environment, and the same variables (RATE, TARGET, …)',
@@ -87,7 +87,10 @@ export function admissionRefusal(
  * Returns an error if the shares of all hosts do not add up to the scenario; undefined while some hosts have not
  * joined.
  */
-export function shareMismatch(hosts: Host[], { hosts: count, arrivals }: Expected): CapacityError | undefined {
+export function shareMismatch(
+  hosts: JoinedHost[],
+  { hosts: count, arrivals }: ExpectedHosts,
+): CapacityError | undefined {
   if (hosts.length < count) return undefined;
   const sums = arrivals.map((_, phase) => hosts.reduce((sum, { hello }) => sum + (hello.arrivals[phase] ?? 0), 0));
   const wrong = sums.findIndex((sum, phase) => sum !== arrivals[phase]);
@@ -101,8 +104,12 @@ export function shareMismatch(hosts: Host[], { hosts: count, arrivals }: Expecte
 }
 
 /** @param joined hosts that have joined, whether they are ready or not */
-export function hostsMissing(joined: readonly Host[], { hosts }: Expected, timeoutMs: number): CapacityError {
-  const namesOf = (some: readonly Host[]) => some.map(({ name }) => name).join(', ');
+export function hostsMissingError(
+  joined: readonly JoinedHost[],
+  { hosts }: ExpectedHosts,
+  timeoutMs: number,
+): CapacityError {
+  const namesOf = (some: readonly JoinedHost[]) => some.map(({ name }) => name).join(', ');
   const unready = joined.filter(({ isReady }) => !isReady);
   const seconds = Math.round(timeoutMs / 1000);
   const message =

@@ -4,24 +4,24 @@
  */
 import { addAbortListener } from 'node:events';
 import { ownRelease } from '../../../protocol/base/release.ts';
-import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
-import { findingOf } from '../../findings/checks/observed/observed.ts';
+import { exitCodeOfOutcome } from '../../../protocol/codes/exit-codes.ts';
+import { findingOfObservation } from '../../findings/checks/observed/observed.ts';
 import { EngineLink } from '../../run/link.ts';
-import { within } from '../../run/wait.ts';
+import { resultWithin } from '../../run/wait.ts';
 import { arrivalsOf } from '../../script/load/phases.ts';
-import { inputsOf } from '../../script/run-inputs.ts';
+import { digestRunInputs } from '../../script/run-inputs.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { MeasuredRun } from '../measured-run.ts';
-import { log, type Terminal } from '../terminal.ts';
+import { logToTerminal, type RunTerminal } from '../terminal.ts';
 import { requireOwnEngine } from './admission.ts';
-import { openEvaluation } from './ensure-evaluation.ts';
-import { JOIN_TIMEOUT_MS, SILENT_AFTER_MS } from './host-messages.ts';
-import { Hub } from './hub.ts';
-import { newSecret } from './join-line.ts';
-import { type Launch, type Launcher, launch } from './launch/launch.ts';
-import { openListener } from './listener.ts';
-import { type OrderInputs, orders } from './order.ts';
+import { loadEnsureEvaluation } from './ensure-evaluation.ts';
+import { type AssignmentInputs, createAssigner } from './host-assignment.ts';
+import { JOIN_TIMEOUT_MS, MAX_HOST_SILENCE_MS } from './host-messages.ts';
+import { HostHub } from './hub.ts';
+import { createConductorSecret } from './join-token.ts';
+import { type HostLauncher, type LaunchedHosts, launchHosts } from './launch/launch.ts';
+import { openConductorListener } from './listener.ts';
 import { readSecret } from './secret-folder.ts';
 
 /** Time limit for Artillery to end on all hosts after the run. After it, each host ends without the conductor. */
@@ -44,9 +44,9 @@ interface ConductOptions {
   /** Folder of the secret. If undefined, a new token and certificate are created. */
   secret: string | undefined;
   /** Starts the hosts; undefined if the user starts them. */
-  launcher?: Launcher | undefined;
+  launcher?: HostLauncher | undefined;
   /** Arguments, variables and scenario path that the hosts receive in their orders. */
-  inputs?: Omit<OrderInputs, 'path' | 'hosts'>;
+  inputs?: Omit<AssignmentInputs, 'path' | 'hosts'>;
   /** Aborts on Ctrl-C. */
   signal: AbortSignal;
   /** Time after which a disconnected host counts as lost. */
@@ -60,9 +60,9 @@ interface ConductOptions {
  */
 export async function conductHosts(options: ConductOptions): Promise<number> {
   requireOwnEngine(options.config);
-  const evaluate = await openEvaluation(options.script, options.artillery);
-  const secret = options.secret === undefined ? await newSecret() : readSecret(options.secret);
-  const listener = await openListener(options.listen.host, options.listen.port, secret);
+  const evaluate = await loadEnsureEvaluation(options.script, options.artillery);
+  const secret = options.secret === undefined ? await createConductorSecret() : readSecret(options.secret);
+  const listener = await openConductorListener(options.listen.host, options.listen.port, secret);
   try {
     return await measureThrough(listener, evaluate, options);
   } finally {
@@ -71,22 +71,22 @@ export async function conductHosts(options: ConductOptions): Promise<number> {
 }
 
 async function measureThrough(
-  listener: Awaited<ReturnType<typeof openListener>>,
-  evaluate: Awaited<ReturnType<typeof openEvaluation>>,
+  listener: Awaited<ReturnType<typeof openConductorListener>>,
+  evaluate: Awaited<ReturnType<typeof loadEnsureEvaluation>>,
   options: ConductOptions,
 ): Promise<number> {
   const { script, config, path, artilleryVersion, hosts, address, launcher, signal } = options;
-  const { lostAfterMs = SILENT_AFTER_MS } = options;
+  const { lostAfterMs = MAX_HOST_SILENCE_MS } = options;
   const terminal = ownTerminal();
   const over = Promise.withResolvers<'left' | 'ended' | 'stopped'>();
   const completed = config.phases.length - 1;
-  let launched: Launch | undefined;
+  let launched: LaunchedHosts | undefined;
   const arrivals = config.phases.map(arrivalsOf);
-  const hub = new Hub(
+  const hub = new HostHub(
     listener,
-    { hosts, version: ownRelease(), inputs: inputsOf(script, process.env), arrivals },
+    { hosts, version: ownRelease(), inputs: digestRunInputs(script, process.env), arrivals },
     {
-      onNote: (text) => log(terminal, text),
+      onNote: (text) => logToTerminal(terminal, text),
       onRefused: (error) => run.end(error),
       onPhase: (index, stage) => {
         if (stage === 'started') run.phaseStarted(index);
@@ -95,7 +95,7 @@ async function measureThrough(
       onLost: (host, why) => {
         const fact = { host, why };
         run.measurements.observations.note('hostLost', fact, host);
-        log(terminal, `${findingOf('hostLost', fact).message}.`);
+        logToTerminal(terminal, `${findingOfObservation('hostLost', fact).message}.`);
       },
       onMachine: ({ windows }, row) => windows.add(row, run.measurements),
       onSkipped: (users) => {
@@ -107,8 +107,8 @@ async function measureThrough(
   const admit = async () => {
     signal.throwIfAborted();
     const joinToken = listener.joinToken(address);
-    listener.giveOrders(orders({ ...options.inputs, path, hosts }, process.env));
-    if (launcher) launched = launch(launcher(joinToken, hosts), terminal.print);
+    listener.giveOrders(createAssigner({ ...options.inputs, path, hosts }, process.env));
+    if (launcher) launched = launchHosts(launcher(joinToken, hosts), terminal.print);
     else terminal.print(joinText(joinToken, hosts));
     const aborts = launched ? [signal, launched.failed] : [signal];
     await hub.joined(JOIN_TIMEOUT_MS, AbortSignal.any(aborts));
@@ -140,12 +140,12 @@ async function measureThrough(
   await run.report(how !== 'left');
   // A run whose hosts leave before the load has no result.
   const isWhole = how === 'left' && run.hasResult;
-  const exitCode = how === 'stopped' ? exitCodeOf('stopped') : run.exitCode;
+  const exitCode = how === 'stopped' ? exitCodeOfOutcome('stopped') : run.exitCode;
   const why = isWhole ? 'The run is over.' : 'The conductor has ended the run; see its output.';
   // Ends the hosts before the engines close. Otherwise, Artillery would end there with exit code 0.
-  hub.end(isWhole ? exitCodeOf('stopped') : exitCode, why);
+  hub.end(isWhole ? exitCodeOfOutcome('stopped') : exitCode, why);
   await run.close();
-  await within(hub.left(), END_TIMEOUT_MS);
+  await resultWithin(hub.left(), END_TIMEOUT_MS);
   hub.stop();
   // The listener closes before the commands end, because hosts wait until their connections are closed.
   await listener.close();
@@ -153,7 +153,7 @@ async function measureThrough(
   return exitCode;
 }
 
-function ownTerminal(): Terminal {
+function ownTerminal(): RunTerminal {
   const listeners: (() => void)[] = [];
   return {
     quiet: false,

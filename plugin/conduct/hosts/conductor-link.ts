@@ -5,24 +5,30 @@
 import { addAbortListener } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { io, type Socket } from 'socket.io-client';
-import { addReading, followClock, readClock } from '../../../protocol/base/clock/clock.ts';
+import { addClockReading, followClock, readClock } from '../../../protocol/base/clock/clock.ts';
 import { ClockLine, ConvertingClock } from '../../../protocol/base/clock/clock-line.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
-import { within } from '../../../protocol/base/within.ts';
+import { resultWithin } from '../../../protocol/base/within.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { guardClient } from '../../../protocol/wire/guard-client.ts';
 import {
   type AgentMessage,
-  type Hello,
+  type ConductorTime,
+  conductorTimeSchema,
+  type HostHello,
+  type HostRefusalReason,
   type HubMessage,
-  type Refusal,
   refusalSchema,
-  type Time,
-  timeSchema,
 } from './host-messages.ts';
-import { inUrl, type Join } from './join-line.ts';
-import { CONNECT_TIMEOUT_MS, connectPinned, PinnedAgent, unreachable, untilAnswered } from './pinned-connection.ts';
-import { Stream, type StreamOptions, type StreamSocket } from './stream.ts';
+import { hostInUrl, type JoinAddress } from './join-token.ts';
+import {
+  askUntilAnswered,
+  CONNECT_TIMEOUT_MS,
+  conductorUnreachableError,
+  connectPinned,
+  PinnedAgent,
+} from './pinned-connection.ts';
+import { ReliableStream, type ReliableStreamOptions, type ReliableStreamSocket } from './stream.ts';
 
 /** Number of clock readings before the load. Afterwards, the clock is read periodically. */
 const FIRST_READINGS = 16;
@@ -30,13 +36,13 @@ const READING_INTERVAL_MS = 333;
 const READING_TIMEOUT_MS = 2000;
 const FLUSH_POLL_MS = 10;
 
-interface LinkOptions extends StreamOptions<HubMessage> {
-  join: Join;
-  hello: Hello;
+interface LinkOptions extends ReliableStreamOptions<HubMessage> {
+  join: JoinAddress;
+  hello: HostHello;
   /**
    * Called when the conductor has been unreachable for `silentAfterMs`, or when it refuses this host after a reconnect.
    */
-  onLost(refusal?: Refusal): void;
+  onLost(refusal?: HostRefusalReason): void;
   silentAfterMs: number;
   signal: AbortSignal;
 }
@@ -49,9 +55,9 @@ export type ConductorLink = Awaited<ReturnType<typeof openConductorLink>>;
  */
 export async function openConductorLink(options: LinkOptions) {
   const { join, hello, onLost, silentAfterMs, signal } = options;
-  await untilAnswered(join, signal, async () => (await connectPinned(join)).destroy());
+  await askUntilAnswered(join, signal, async () => (await connectPinned(join)).destroy());
   let run: string | undefined;
-  const socket = io(`https://${inUrl(join.host)}:${join.port}`, {
+  const socket = io(`https://${hostInUrl(join.host)}:${join.port}`, {
     auth: (callback) => callback({ hello, run }),
     extraHeaders: { authorization: `Bearer ${join.token}` },
     transports: ['websocket'],
@@ -63,15 +69,15 @@ export async function openConductorLink(options: LinkOptions) {
   });
   guardClient(socket.io);
   // Listens for the end of the run before the clock is read, because the conductor may end it meanwhile.
-  const stream = new Stream<AgentMessage, HubMessage>(options);
-  stream.attach(socket as unknown as StreamSocket);
+  const stream = new ReliableStream<AgentMessage, HubMessage>(options);
+  stream.attach(socket as unknown as ReliableStreamSocket);
   const readFirstClock = async () => {
     await connected(socket, options);
     const first = await askTime(socket);
     run = first.run;
     const line = new ClockLine(first.kernel === thisHost().kernel);
     for (let reading = 0; reading < FIRST_READINGS; reading++) {
-      await addReading(line, () => readClock(() => askTime(socket)));
+      await addClockReading(line, () => readClock(() => askTime(socket)));
     }
     signal.throwIfAborted();
     if (!Number.isFinite(line.boundUs)) throw new Error('its clock cannot be read');
@@ -80,7 +86,7 @@ export async function openConductorLink(options: LinkOptions) {
   const clock = await readFirstClock().catch((error) => {
     socket.disconnect();
     signal.throwIfAborted();
-    throw error instanceof CapacityError ? error : unreachable(join, error);
+    throw error instanceof CapacityError ? error : conductorUnreachableError(join, error);
   });
   let lostTimer: NodeJS.Timeout | undefined;
   const startLostTimer = () => {
@@ -132,7 +138,7 @@ async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions)
     if (refusal) reject(new CapacityError(refusal.code, refusal.message, refusal.fix));
   });
   try {
-    if (!(await within(promise, silentAfterMs))) throw lastError;
+    if (!(await resultWithin(promise, silentAfterMs))) throw lastError;
   } finally {
     aborted[Symbol.dispose]();
   }
@@ -148,7 +154,7 @@ function causeOf(error: Error & { description?: unknown }): Error {
  * Returns why further attempts are useless: the conductor refuses this host, or another program answers at its address.
  * Undefined if a further attempt may succeed.
  */
-function refusalOf(error: Error & { data?: unknown }): Refusal | undefined {
+function refusalOf(error: Error & { data?: unknown }): HostRefusalReason | undefined {
   const refusal = refusalSchema.safeParse(error.data);
   if (refusal.success) return refusal.data;
   const cause = causeOf(error);
@@ -163,7 +169,7 @@ function refusalOf(error: Error & { data?: unknown }): Refusal | undefined {
  * Reads the conductor's clock. Throws while the connection is closed, because Socket.IO would buffer the request, and
  * the reading would be late.
  */
-async function askTime(socket: Socket): Promise<Time> {
+async function askTime(socket: Socket): Promise<ConductorTime> {
   if (!socket.connected) throw new Error('no connection');
-  return timeSchema.parse(await socket.timeout(READING_TIMEOUT_MS).emitWithAck('time'));
+  return conductorTimeSchema.parse(await socket.timeout(READING_TIMEOUT_MS).emitWithAck('time'));
 }

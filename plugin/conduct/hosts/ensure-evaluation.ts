@@ -4,17 +4,17 @@ import { pathToFileURL } from 'node:url';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { addMetrics, thresholdsOf } from '../../result/artillery-metrics.ts';
-import type { ArtilleryStats, Check } from '../../result/artillery-stats.ts';
-import { ensureOf, hasThresholds } from '../../script/ensure.ts';
+import type { ArtilleryStats, EnsureCheck } from '../../result/artillery-stats.ts';
+import { ensureSettings, hasThresholds } from '../../script/ensure.ts';
 import type { Script } from '../../script/script.ts';
-import { type HostTotals, openMerge } from './host-totals.ts';
+import { type HostTotals, loadTotalsMerge } from './host-totals.ts';
 
 /** Path of the `ensure` plugin within Artillery's package (2.0.34). */
 const PLUGIN = 'dist/builtin-packages/artillery-plugin-ensure/dist/plugin.js';
 
 interface EnsurePlugin {
   statsToVars(data: { report: ArtilleryStats }): object;
-  runChecks(settings: object, variables: object): Check[];
+  runChecks(settings: object, variables: object): EnsureCheck[];
 }
 
 /**
@@ -29,9 +29,9 @@ type Evaluate = (result: Result, hosts: readonly (HostTotals | undefined)[]) => 
  * @returns undefined for a scenario without thresholds
  * @throws CapacityError NOT_INSTALLED if the plugin cannot be loaded
  */
-export async function openEvaluation(script: Script, artillery: string): Promise<Evaluate | undefined> {
+export async function loadEnsureEvaluation(script: Script, artillery: string): Promise<Evaluate | undefined> {
   if (!hasThresholds(script) || process.env.ARTILLERY_DISABLE_ENSURE !== undefined) return undefined;
-  const [, settings] = ensureOf(script);
+  const [, settings] = ensureSettings(script);
   const { plugin, merge } = await load(artillery);
   return (result, hosts) => {
     // Leaves out Artillery's own metrics if a host's are missing, because a sum over the other hosts would be wrong.
@@ -50,7 +50,7 @@ async function load(artillery: string) {
     // Artillery's plugin logs each evaluation through this global variable.
     Object.assign(globalThis, { artillery: { ...Reflect.get(globalThis, 'artillery'), log: () => {} } });
     plugin.runChecks({}, plugin.statsToVars({ report: { counters: {}, rates: {}, summaries: {} } }));
-    return { plugin, merge: await openMerge(artillery) };
+    return { plugin, merge: await loadTotalsMerge(artillery) };
   } catch (cause) {
     const message = `the plugin \`ensure\` of Artillery in ${artillery} cannot be used`;
     throw new CapacityError('NOT_INSTALLED', message, 'install Artillery 2.0.34 beside the plugin', { cause });

@@ -3,24 +3,30 @@
  * load of the machine. It also converts times between the host's clock and the conductor's clock.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { withInstants } from '../../../protocol/base/clock/instants.ts';
+import { convertInstants } from '../../../protocol/base/clock/instants.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
 import { LAYERS, MachineWatch, Sampler } from '../../samplers/index.ts';
-import { withCode } from '../incomplete.ts';
+import { toCapacityError } from '../incomplete.ts';
 import { type ConductorLink, openConductorLink } from './conductor-link.ts';
-import { type Hello, type HubMessage, hubMessageSchema, type Refusal, SILENT_AFTER_MS } from './host-messages.ts';
+import {
+  type HostHello,
+  type HostRefusalReason,
+  type HubMessage,
+  hubMessageSchema,
+  MAX_HOST_SILENCE_MS,
+} from './host-messages.ts';
 import type { HostTotals } from './host-totals.ts';
-import type { Join } from './join-line.ts';
+import type { JoinAddress } from './join-token.ts';
 
 const ROW_INTERVAL_MS = 1000;
 /** Time limit for the message to the conductor that the user stopped this host. */
 const STOP_TIMEOUT_MS = 5000;
 
 interface AgentOptions {
-  join: Join;
-  hello: Hello;
+  join: JoinAddress;
+  hello: HostHello;
   /** Connection to the engines of this host. The agent closes it. */
   carrier: Carrier<RunMessage, EngineMessage>;
   /**
@@ -34,7 +40,7 @@ interface AgentOptions {
   silentAfterMs?: number;
 }
 
-export class Agent {
+export class HostAgent {
   readonly #options: AgentOptions;
   readonly #abort = new AbortController();
   /** Messages of engines that were ready before the connection to the conductor was. */
@@ -51,7 +57,7 @@ export class Agent {
 
   constructor(options: AgentOptions) {
     this.#options = options;
-    this.#silentAfterMs = options.silentAfterMs ?? SILENT_AFTER_MS;
+    this.#silentAfterMs = options.silentAfterMs ?? MAX_HOST_SILENCE_MS;
     options.carrier.onMessage = (message) => this.#fromEngine(message);
     this.#sampler = new Sampler({
       pids: () => ({}),
@@ -83,7 +89,7 @@ export class Agent {
     try {
       await admit();
     } catch (error) {
-      const { code, message, fix } = withCode(error);
+      const { code, message, fix } = toCapacityError(error);
       link.send({ type: 'refused', code, message, fix });
       throw error;
     }
@@ -119,13 +125,13 @@ export class Agent {
   #fromEngine(message: EngineMessage): void {
     const link = this.#link;
     if (!link) this.#earlyMessages.push(message);
-    else link.send({ type: 'engine', message: withInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
+    else link.send({ type: 'engine', message: convertInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
   }
 
   #fromConductor(message: HubMessage): void {
     const link = this.#link;
     if (message.type === 'end') this.#options.onEnd(message.exitCode, message.why);
-    else if (link) this.#options.carrier.send(withInstants(message.message, (atUs) => link.clock.toOurs(atUs)));
+    else if (link) this.#options.carrier.send(convertInstants(message.message, (atUs) => link.clock.toOurs(atUs)));
   }
 
   #sendRow(link: ConductorLink): void {
@@ -145,7 +151,11 @@ export class Agent {
   }
 }
 
-function conductorLost({ host, port }: Join, afterMs: number, refusal: Refusal | undefined): CapacityError {
+function conductorLost(
+  { host, port }: JoinAddress,
+  afterMs: number,
+  refusal: HostRefusalReason | undefined,
+): CapacityError {
   const what = refusal ? `goes on without this host (${refusal.message})` : `has not answered for ${afterMs / 1000} s`;
   return new CapacityError(
     'CONDUCTOR_UNREACHABLE',

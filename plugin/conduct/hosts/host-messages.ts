@@ -4,9 +4,16 @@
  * are on the conductor's clock; the agent on the host converts them.
  */
 import { z } from 'zod';
-import { printable } from '../../../protocol/base/printable.ts';
-import { byName, count, index, instant, name, sentence } from '../../../protocol/link/bounded-schemas.ts';
-import { engineMessageSchema, failureSchema, runMessageSchema } from '../../../protocol/link/link-messages.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import {
+  boundedCount,
+  boundedIndex,
+  boundedInstant,
+  boundedName,
+  boundedRecord,
+  boundedText,
+} from '../../../protocol/link/bounded-schemas.ts';
+import { engineMessageSchema, runMessageSchema, userErrorSchema } from '../../../protocol/link/link-messages.ts';
 import { machineSharesSchema } from '../../../protocol/result/machine-schema.ts';
 import { hostTotalsSchema } from './host-totals.ts';
 
@@ -14,7 +21,7 @@ import { hostTotalsSchema } from './host-totals.ts';
  * Longest interruption of the connection between a host and its conductor. Both sides use the same limit: after it, the
  * conductor counts the host's connections as lost, and the host closes them.
  */
-export const SILENT_AFTER_MS = 30_000;
+export const MAX_HOST_SILENCE_MS = 30_000;
 /** Time limit for the conductor and all hosts to start, in any order. Containers in a cloud can take minutes. */
 export const JOIN_TIMEOUT_MS = 600_000;
 
@@ -22,43 +29,43 @@ export const JOIN_TIMEOUT_MS = 600_000;
 const MAX_SHARE = 1e9;
 
 /** Text that can be printed on a terminal without control characters. */
-const printableName = name.min(1).transform((text) => printable(text, 200));
+const printableName = boundedName.min(1).transform((text) => printableLine(text, 200));
 
 const helloSchema = z.object({
   host: printableName,
   /** Random id of the agent's process. It stays the same when the host reconnects. */
-  instance: name.min(1),
+  instance: boundedName.min(1),
   /** Identifies the host's kernel, like `Host.kernel`. */
-  kernel: name,
+  kernel: boundedName,
   /** Version and build of the installed packages. */
   version: printableName,
   /** Value of the environment variable `CAPACITY_HOSTS`. */
-  hosts: index.positive(),
+  hosts: boundedIndex.positive(),
   /** Value of the environment variable `CAPACITY_HOST`. */
-  index: index.optional(),
+  index: boundedIndex.optional(),
   /** Hashes of all input files of the scenario. */
-  inputs: byName(name),
+  inputs: boundedRecord(boundedName),
   /** Number of arrivals in this host's share, by phase. */
   arrivals: z.array(z.int().nonnegative()).max(10_000),
-  cores: index.positive(),
+  cores: boundedIndex.positive(),
   /** Memory limit of the host's container; null without a limit. */
-  memoryLimitBytes: count.positive().nullable(),
+  memoryLimitBytes: boundedCount.positive().nullable(),
   /** CPU model and kernel version, like `MachineKind`. */
   machine: z.object({
     model: printableName,
     system: printableName,
-    cores: index.positive(),
-    memoryBytes: count.positive(),
+    cores: boundedIndex.positive(),
+    memoryBytes: boundedCount.positive(),
   }),
 });
-export type Hello = z.infer<typeof helloSchema>;
+export type HostHello = z.infer<typeof helloSchema>;
 
 /** `run`: id of the run in which the host took part; missing on its first connection. */
-export const authSchema = z.object({ hello: helloSchema, run: name.optional() });
+export const hostAuthSchema = z.object({ hello: helloSchema, run: boundedName.optional() });
 
 /** A reading of the conductor's clock, with the id of the conductor's run. */
-export const timeSchema = z.object({ monotonicUs: instant, kernel: name, run: name });
-export type Time = z.infer<typeof timeSchema>;
+export const conductorTimeSchema = z.object({ monotonicUs: boundedInstant, kernel: boundedName, run: boundedName });
+export type ConductorTime = z.infer<typeof conductorTimeSchema>;
 
 /** Limits of the values, so that sums and means stay finite. */
 const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pressure: _, ...rest }) => {
@@ -69,18 +76,18 @@ const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pre
 /** Load of a generator host in one second. */
 const machineRowSchema = z.object({
   /** Time of the sample. If the connection was interrupted, the sample arrives later. */
-  atUs: instant,
+  atUs: boundedInstant,
   /** Mean CPU use of all cores; null if the kernel does not report it. */
-  cpuIdlePercent: count.nullable(),
+  cpuIdlePercent: boundedCount.nullable(),
   /** CPU use by program, over the last seconds. */
   shares: sharesSchema.optional(),
   /**
    * Offset of the conductor's clock from the host's clock, and the largest possible error of the times converted so
    * far.
    */
-  clock: z.object({ offsetUs: instant, boundUs: instant }),
+  clock: z.object({ offsetUs: boundedInstant, boundUs: boundedInstant }),
   /** Number of arrivals that Artillery has skipped so far. */
-  skippedUsers: count,
+  skippedUsers: boundedCount,
 });
 export type MachineRow = z.infer<typeof machineRowSchema>;
 
@@ -89,14 +96,14 @@ export const agentMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('engine'), message: engineMessageSchema }),
   /** Reports that this host can generate its share by the doctor's checks, and that its clock offset is known. */
   z.object({ type: z.literal('ready') }),
-  z.object({ type: z.literal('refused'), ...failureSchema.shape }),
-  z.object({ type: z.literal('phase'), index, stage: z.enum(['started', 'completed']) }),
+  z.object({ type: z.literal('refused'), ...userErrorSchema.shape }),
+  z.object({ type: z.literal('phase'), index: boundedIndex, stage: z.enum(['started', 'completed']) }),
   z.object({ type: z.literal('machine'), row: machineRowSchema }),
   /** Artillery is about to end on this host, because its virtual users have left or the user stopped it. */
   z.object({
     type: z.literal('bye'),
     stopped: z.boolean(),
-    skippedUsers: count,
+    skippedUsers: boundedCount,
     /** Artillery's own metrics; missing if Artillery was stopped. */
     totals: hostTotalsSchema.optional(),
   }),
@@ -109,10 +116,10 @@ export const hubMessageSchema = z.discriminatedUnion('type', [
    * Ends Artillery on the host, which prints `why`. The exit code is never 0, because the host has not completed its
    * share.
    */
-  z.object({ type: z.literal('end'), exitCode: z.int().min(1).max(255), why: sentence }),
+  z.object({ type: z.literal('end'), exitCode: z.int().min(1).max(255), why: boundedText }),
 ]);
 export type HubMessage = z.infer<typeof hubMessageSchema>;
 
 /** Reason of a refusal. The refused host receives it as `data` of Socket.IO's `connect_error`. */
-export type Refusal = z.infer<typeof failureSchema>;
-export { failureSchema as refusalSchema };
+export type HostRefusalReason = z.infer<typeof userErrorSchema>;
+export { userErrorSchema as refusalSchema };

@@ -3,9 +3,9 @@ import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
-import { byName, counts, name } from '../../../protocol/link/bounded-schemas.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { boundedCounts, boundedName, boundedRecord } from '../../../protocol/link/bounded-schemas.ts';
 import type { ArtilleryStats } from '../../result/artillery-stats.ts';
 
 /** Maximum length of an encoded distribution (DDSketch), whose usual size is 16 KB. */
@@ -13,29 +13,29 @@ const MAX_SKETCH_LENGTH = 2 ** 17;
 const sketch = z.base64().max(MAX_SKETCH_LENGTH);
 
 export const hostTotalsSchema = z.object({
-  counters: counts,
-  rates: counts,
+  counters: boundedCounts,
+  rates: boundedCounts,
   /** Encoded distribution (DDSketch) of each metric. */
-  sketches: byName(sketch),
+  sketches: boundedRecord(sketch),
 });
 export type HostTotals = z.infer<typeof hostTotalsSchema>;
 
 /** Converts Artillery's metrics to the schema. Drops invalid metrics, because plugins can set any name and value. */
-export function totalsOf({ counters, rates, histograms = {} }: ArtilleryStats): HostTotals {
+export function hostTotalsOf({ counters, rates, histograms = {} }: ArtilleryStats): HostTotals {
   const encoded = Object.entries(histograms).map(([key, value]) => {
-    const bytes = attempt(() => value.toProto());
+    const bytes = tryOrUndefined(() => value.toProto());
     return [key, bytes && Buffer.from(bytes).toString('base64')];
   });
   return {
-    counters: entriesOf(counts, counters),
-    rates: entriesOf(counts, rates),
-    sketches: entriesOf(byName(sketch), Object.fromEntries(encoded)),
+    counters: entriesOf(boundedCounts, counters),
+    rates: entriesOf(boundedCounts, rates),
+    sketches: entriesOf(boundedRecord(sketch), Object.fromEntries(encoded)),
   };
 }
 
 function entriesOf<T>(schema: z.ZodType<Record<string, T>>, given: Record<string, unknown> = {}): Record<string, T> {
   const valid = Object.entries(given).filter(([key, value]) => {
-    return name.safeParse(key).success && schema.safeParse({ [key]: value }).success;
+    return boundedName.safeParse(key).success && schema.safeParse({ [key]: value }).success;
   });
   return Object.fromEntries(valid) as Record<string, T>;
 }
@@ -55,7 +55,7 @@ type MergeTotals = (hosts: readonly HostTotals[]) => ArtilleryStats;
  * Loads Artillery's own code for distributions.
  * @param artillery folder of Artillery's package
  */
-export async function openMerge(artillery: string): Promise<MergeTotals> {
+export async function loadTotalsMerge(artillery: string): Promise<MergeTotals> {
   const { DDSketch } = createRequire(join(artillery, 'package.json'))('@artilleryio/sketches-js') as Libraries;
   const ssms = pathToFileURL(join(artillery, 'dist/lib/core/ssms.js')).href;
   const { summarizeHistogram } = (await import(ssms)) as Libraries;

@@ -6,15 +6,15 @@ import type { Socket } from 'socket.io';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
-import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../../protocol/wire/connection.ts';
 import type { GeneratorHost, GeneratorWindow, ShareWindow } from '../../run/measurements/generator-measured.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { takenShare } from '../../run/windows/resource-windows.ts';
+import { otherProgramsShare } from '../../run/windows/resource-windows.ts';
 import { meanShares } from '../../samplers/index.ts';
-import type { AgentMessage, Hello, HubMessage, MachineRow } from './host-messages.ts';
+import type { AgentMessage, HostHello, HubMessage, MachineRow } from './host-messages.ts';
 import type { HostTotals } from './host-totals.ts';
-import { StandIn } from './stand-in.ts';
-import type { Stream } from './stream.ts';
+import { LostEngineStandIn } from './stand-in.ts';
+import type { ReliableStream } from './stream.ts';
 
 const AGENT_LOST = 'agent lost';
 /**
@@ -22,11 +22,11 @@ const AGENT_LOST = 'agent lost';
  */
 const MAX_ENGINES = 10_000;
 
-export class Host {
+export class JoinedHost {
   /** Name of the host that is unique in the run: its host name, with an index if several hosts have the same. */
   readonly name: string;
-  readonly hello: Hello;
-  readonly stream: Stream<HubMessage, AgentMessage>;
+  readonly hello: HostHello;
+  readonly stream: ReliableStream<HubMessage, AgentMessage>;
   /** The latest connection of the host. */
   socket: Socket | undefined;
   /** When the first engine of the host began its first phase, on the conductor's clock. */
@@ -46,10 +46,10 @@ export class Host {
   /** Artillery's own metrics of this host. Set when Artillery has ended. */
   totals: HostTotals | undefined;
   hasSentInvalidMessage = false;
-  readonly #engines = new Map<string, StandIn>();
+  readonly #engines = new Map<string, LostEngineStandIn>();
   #lostTimer: NodeJS.Timeout | undefined;
 
-  constructor(name: string, hello: Hello, stream: Stream<HubMessage, AgentMessage>) {
+  constructor(name: string, hello: HostHello, stream: ReliableStream<HubMessage, AgentMessage>) {
     this.name = name;
     this.hello = hello;
     this.stream = stream;
@@ -89,7 +89,7 @@ export class Host {
   withHostName({ from, ...report }: EngineMessage): EngineMessage | undefined {
     const named = { host: this.name, engine: from.engine };
     if (this.#engines.size >= MAX_ENGINES && !this.#engines.has(from.engine)) return undefined;
-    getOrAdd(this.#engines, from.engine, () => new StandIn(named)).noteReport(report);
+    getOrAdd(this.#engines, from.engine, () => new LostEngineStandIn(named)).noteReport(report);
     if (report.type === 'began')
       this.beganAtUs = Math.min(report.beganAtUs, this.beganAtUs ?? Number.POSITIVE_INFINITY);
     return { from: named, ...report };
@@ -120,7 +120,7 @@ export class Host {
 
   /** Disconnect reason with which the connections of a lost host count as closed. */
   get #reason(): string {
-    return this.lostReason === undefined ? OWN_DISCONNECT : AGENT_LOST;
+    return this.lostReason === undefined ? CLIENT_DISCONNECT_REASON : AGENT_LOST;
   }
 }
 
@@ -167,7 +167,7 @@ export class MachineWindows {
     const highest: GeneratorHost['shares'] = {};
     for (const { window, mean } of this.#shares.values()) {
       const before = highest[window];
-      if (!before || takenShare(mean) > takenShare(before)) highest[window] = mean;
+      if (!before || otherProgramsShare(mean) > otherProgramsShare(before)) highest[window] = mean;
     }
     return highest;
   }

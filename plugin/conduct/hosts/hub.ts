@@ -4,26 +4,26 @@
  */
 import { addAbortListener } from 'node:events';
 import type { Socket } from 'socket.io';
-import { within } from '../../../protocol/base/within.ts';
+import { resultWithin } from '../../../protocol/base/within.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Carrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
-import { admissionRefusal, type Expected, hostsMissing, shareMismatch } from './admission.ts';
-import { Host } from './host.ts';
+import { admissionRefusal, type ExpectedHosts, hostsMissingError, shareMismatch } from './admission.ts';
+import { JoinedHost } from './host.ts';
 import {
   type AgentMessage,
   agentMessageSchema,
-  authSchema,
-  type Hello,
+  type HostHello,
+  type HostRefusalReason,
   type HubMessage,
+  hostAuthSchema,
+  MAX_HOST_SILENCE_MS,
   type MachineRow,
-  type Refusal,
-  SILENT_AFTER_MS,
 } from './host-messages.ts';
-import type { Listener } from './listener.ts';
-import { Stream, type StreamSocket } from './stream.ts';
+import type { ConductorListener } from './listener.ts';
+import { ReliableStream, type ReliableStreamSocket } from './stream.ts';
 
-export interface HubEvents {
+export interface HostHubEvents {
   onNote(text: string): void;
   /** Called when the run cannot start, or when an engine has failed. */
   onRefused(error: CapacityError): void;
@@ -31,7 +31,7 @@ export interface HubEvents {
   onPhase(index: number, stage: 'started' | 'completed'): void;
   /** Called when a host is lost during or after the load. */
   onLost(host: string, why: string): void;
-  onMachine(host: Host, row: MachineRow): void;
+  onMachine(host: JoinedHost, row: MachineRow): void;
   /**
    * Called when Artillery has skipped arrivals.
    * @param users number of skipped arrivals of all hosts so far
@@ -39,13 +39,13 @@ export interface HubEvents {
   onSkipped(users: number): void;
 }
 
-export class Hub implements Carrier<RunMessage, EngineMessage> {
+export class HostHub implements Carrier<RunMessage, EngineMessage> {
   onMessage: (message: EngineMessage) => void = () => {};
   readonly #run: string;
-  readonly #expected: Expected;
-  readonly #events: HubEvents;
+  readonly #expected: ExpectedHosts;
+  readonly #events: HostHubEvents;
   readonly #lostAfterMs: number;
-  readonly #known = new Map<string, Host>();
+  readonly #known = new Map<string, JoinedHost>();
   readonly #joined = Promise.withResolvers<true>();
   readonly #left = Promise.withResolvers<void>();
   /** Highest phase that has started on any host. */
@@ -57,7 +57,12 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   #isOpen = true;
   #hasRefusedPacket = false;
 
-  constructor(listener: Listener, expected: Expected, events: HubEvents, lostAfterMs = SILENT_AFTER_MS) {
+  constructor(
+    listener: ConductorListener,
+    expected: ExpectedHosts,
+    events: HostHubEvents,
+    lostAfterMs = MAX_HOST_SILENCE_MS,
+  ) {
     this.#run = listener.run;
     this.#expected = expected;
     this.#events = events;
@@ -70,8 +75,8 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     );
   }
 
-  get hosts(): readonly Host[] {
-    const order = (a: Host, b: Host) => (a.hello.index ?? 0) - (b.hello.index ?? 0);
+  get hosts(): readonly JoinedHost[] {
+    const order = (a: JoinedHost, b: JoinedHost) => (a.hello.index ?? 0) - (b.hello.index ?? 0);
     return this.#all.sort((a, b) => order(a, b) || a.name.localeCompare(b.name));
   }
 
@@ -82,8 +87,8 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   async joined(timeoutMs: number, signal: AbortSignal): Promise<void> {
     const aborted = addAbortListener(signal, () => this.#joined.reject(signal.reason));
     try {
-      const isJoined = await within(this.#joined.promise, timeoutMs);
-      if (!isJoined) throw hostsMissing(this.hosts, this.#expected, timeoutMs);
+      const isJoined = await resultWithin(this.#joined.promise, timeoutMs);
+      if (!isJoined) throw hostsMissingError(this.hosts, this.#expected, timeoutMs);
     } finally {
       aborted[Symbol.dispose]();
     }
@@ -125,12 +130,12 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     for (const host of this.#all) host.stopLostTimer();
   }
 
-  get #all(): Host[] {
+  get #all(): JoinedHost[] {
     return [...this.#known.values()];
   }
 
-  #refuse(socket: Socket): Refusal | undefined {
-    const auth = authSchema.safeParse(socket.handshake.auth);
+  #refuse(socket: Socket): HostRefusalReason | undefined {
+    const auth = hostAuthSchema.safeParse(socket.handshake.auth);
     if (!auth.success) {
       const message = 'the host’s hello is invalid: it probably has another version';
       return { code: 'HOSTS_DISAGREE', message, fix: 'install the same version on all hosts' };
@@ -153,28 +158,28 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   #connected(socket: Socket): void {
-    const hello: Hello = socket.data;
+    const hello: HostHello = socket.data;
     const host = this.#known.get(hello.instance) ?? this.#add(hello);
     if (host.isAwaited) this.#events.onNote(`Host ${host.name} has reconnected.`);
     host.stopLostTimer();
     host.socket = socket;
-    host.stream.attach(socket as unknown as StreamSocket);
+    host.stream.attach(socket as unknown as ReliableStreamSocket);
     socket.on('disconnect', () => {
       if (host.socket === socket && !host.hasLeft) this.#disconnected(host);
     });
   }
 
-  #add(hello: Hello): Host {
+  #add(hello: HostHello): JoinedHost {
     const usedNames = new Set(this.#all.map(({ name }) => name));
     const baseName = hello.index === undefined ? hello.host : `${hello.host}/${hello.index}`;
     let name = baseName;
     for (let number = 2; usedNames.has(name); number++) name = `${baseName} (${number})`;
-    const stream = new Stream<HubMessage, AgentMessage>({
+    const stream = new ReliableStream<HubMessage, AgentMessage>({
       schema: agentMessageSchema,
       onMessage: (message) => this.#receive(host, message),
       onMalformed: (problem) => this.#noteInvalid(host, problem),
     });
-    const host = new Host(name, hello, stream);
+    const host = new JoinedHost(name, hello, stream);
     this.#known.set(hello.instance, host);
     this.#events.onNote(`Host ${name} has joined (${this.#known.size} of ${this.#expected.hosts}).`);
     const mismatch = shareMismatch(this.#all, this.#expected);
@@ -182,7 +187,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     return host;
   }
 
-  #disconnected(host: Host): void {
+  #disconnected(host: JoinedHost): void {
     if (this.#ending) {
       // A disconnected host that has not yet received `end` will reconnect and receive it.
       if (host.stream.pending === 0) this.#leave(host);
@@ -195,7 +200,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
   }
 
   /** Reports the first invalid message of a host. If the message was a reply, the run notices the missing reply. */
-  #noteInvalid(host: Host, problem: string): void {
+  #noteInvalid(host: JoinedHost, problem: string): void {
     if (!host.hasSentInvalidMessage)
       this.#events.onNote(`Ignored an invalid message from host ${host.name}: ${problem}`);
     host.hasSentInvalidMessage = true;
@@ -207,7 +212,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     this.#hasRefusedPacket = true;
   }
 
-  #receive(host: Host, message: AgentMessage): void {
+  #receive(host: JoinedHost, message: AgentMessage): void {
     if (host.hasLeft) return;
     switch (message.type) {
       case 'engine':
@@ -237,7 +242,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     }
   }
 
-  #fromEngine(host: Host, report: EngineMessage): void {
+  #fromEngine(host: JoinedHost, report: EngineMessage): void {
     const message = host.withHostName(report);
     if (!message) this.#noteInvalid(host, 'it has too many engines');
     else if (message.type === 'failed') {
@@ -245,7 +250,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     } else if (message.type !== 'began') this.#deliver(message);
   }
 
-  #phaseOf(host: Host, { index, stage }: Extract<AgentMessage, { type: 'phase' }>): void {
+  #phaseOf(host: JoinedHost, { index, stage }: Extract<AgentMessage, { type: 'phase' }>): void {
     if (index >= this.#expected.arrivals.length) this.#noteInvalid(host, `there is no phase ${index}`);
     else if (stage === 'completed') {
       host.completedPhase = Math.max(host.completedPhase, index);
@@ -263,12 +268,12 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     while (this.#completedPhase < completed) this.#events.onPhase(++this.#completedPhase, 'completed');
   }
 
-  #skipped(host: Host, users: number): void {
+  #skipped(host: JoinedHost, users: number): void {
     host.skippedUsers = users;
     this.#events.onSkipped(this.#all.reduce((sum, { skippedUsers }) => sum + skippedUsers, 0));
   }
 
-  #lose(host: Host, why: string): void {
+  #lose(host: JoinedHost, why: string): void {
     if (host.hasLeft) return;
     host.lostReason = why;
     if (!this.#started) {
@@ -278,7 +283,7 @@ export class Hub implements Carrier<RunMessage, EngineMessage> {
     this.#leave(host);
   }
 
-  #leave(host: Host): void {
+  #leave(host: JoinedHost): void {
     this.#deliver(...host.leave());
     this.#reportCompleted();
     if (this.#all.every(({ hasLeft }) => hasLeft)) this.#left.resolve();

@@ -11,12 +11,12 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
-import { listen } from '../../../server/http-listener.ts';
-import { boundPackets, MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
-import { bearerOf, tokenCheck, watchConnections } from '../../../server/unauthenticated.ts';
-import type { Refusal, Time } from './host-messages.ts';
-import { fingerprintOf, formatJoinToken, type Secret } from './join-line.ts';
-import { ORDER_PATH, type Order } from './order.ts';
+import { listenOnPort } from '../../../server/http-listener.ts';
+import { limitPacketElements, MAX_PACKET_ELEMENTS } from '../../../server/packet-bounds.ts';
+import { bearerToken, limitUnauthenticatedConnections, tokenCheck } from '../../../server/unauthenticated.ts';
+import { ASSIGNMENT_PATH, type HostAssignment } from './host-assignment.ts';
+import type { ConductorTime, HostRefusalReason } from './host-messages.ts';
+import { type ConductorSecret, fingerprintOf, formatJoinToken } from './join-token.ts';
 
 /** Ping settings that detect a host without an answer within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
@@ -24,7 +24,7 @@ const PING = { pingInterval: 2000, pingTimeout: 3000 };
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
 const FAREWELL_TIMEOUT_MS = 2000;
 
-export type Listener = Awaited<ReturnType<typeof openListener>>;
+export type ConductorListener = Awaited<ReturnType<typeof openConductorListener>>;
 
 /**
  * Opens the port.
@@ -32,26 +32,27 @@ export type Listener = Awaited<ReturnType<typeof openListener>>;
  * @param port 0 for a free port
  * @throws CapacityError PORT_UNAVAILABLE
  */
-export async function openListener(host: string, port: number, { token, certificate, key }: Secret) {
+export async function openConductorListener(host: string, port: number, { token, certificate, key }: ConductorSecret) {
   /** Id of this run. Hosts of other runs with the same secret have another id, and are refused. */
   const run = randomUUID();
-  let orderOf: (host: string) => Order | undefined = () => undefined;
+  let orderOf: (host: string) => HostAssignment | undefined = () => undefined;
   const https = createServer({ cert: certificate, key }, (request, response) => {
-    const isHost = isToken(bearerOf(request));
+    const isHost = isToken(bearerToken(request));
     if (isHost) connections.admit(request.socket);
-    const order = isHost && request.url?.startsWith(ORDER_PATH) && orderOf(request.url.slice(ORDER_PATH.length));
+    const order =
+      isHost && request.url?.startsWith(ASSIGNMENT_PATH) && orderOf(request.url.slice(ASSIGNMENT_PATH.length));
     response.writeHead(order ? 200 : isHost ? 503 : 401, { connection: 'close' }).end(order && JSON.stringify(order));
   });
   const isToken = tokenCheck(token);
-  const connections = watchConnections(https);
-  await listen(https, port, host, 'port of the conductor');
+  const connections = limitUnauthenticatedConnections(https);
+  await listenOnPort(https, port, host, 'port of the conductor');
   const io = new Server(https, {
     transports: ['websocket'],
     serveClient: false,
     maxHttpBufferSize: MAX_MESSAGE_BYTES,
     ...PING,
     allowRequest: (request, decide) => {
-      const isHost = isToken(bearerOf(request));
+      const isHost = isToken(bearerToken(request));
       if (isHost) connections.admit(request.socket);
       decide(isHost ? undefined : 'the token is not that of this run', isHost);
     },
@@ -83,18 +84,18 @@ export async function openListener(host: string, port: number, { token, certific
      * @param onRefused called with the reason when an invalid packet closes a host's connection
      */
     serve(
-      refuse: (socket: Socket) => Refusal | undefined,
+      refuse: (socket: Socket) => HostRefusalReason | undefined,
       onHost: (socket: Socket) => void,
       onRefused: (problem: string) => void,
     ): void {
-      boundPackets(io, MAX_ARGUMENTS, (_event, problem) => onRefused(problem));
+      limitPacketElements(io, MAX_PACKET_ELEMENTS, (_event, problem) => onRefused(problem));
       io.use((socket, next) => {
         const refusal = refuse(socket);
         next(refusal && Object.assign(new Error(refusal.message), { data: refusal }));
       });
       io.on('connection', (socket) => {
         socket.on('time', (reply: unknown) => {
-          const time: Time = { monotonicUs: monotonicUs(), kernel: thisHost().kernel, run };
+          const time: ConductorTime = { monotonicUs: monotonicUs(), kernel: thisHost().kernel, run };
           if (typeof reply === 'function') reply(time);
         });
         onHost(socket);

@@ -8,7 +8,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { connect, type TLSSocket } from 'node:tls';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { JOIN_TIMEOUT_MS } from './host-messages.ts';
-import { fingerprintOf, type Join } from './join-line.ts';
+import { fingerprintOf, type JoinAddress } from './join-token.ts';
 
 export const CONNECT_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
@@ -23,7 +23,7 @@ const TLS_ERROR = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/;
  * @throws CapacityError BAD_TOKEN if the certificate differs, CONDUCTOR_UNREACHABLE if TLS fails; Error if a retry can
  * succeed
  */
-export async function connectPinned({ host, port, fingerprint }: Join): Promise<TLSSocket> {
+export async function connectPinned({ host, port, fingerprint }: JoinAddress): Promise<TLSSocket> {
   const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
   const timeout = new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
   const timer = setTimeout(() => socket.destroy(timeout), CONNECT_TIMEOUT_MS);
@@ -50,7 +50,11 @@ export async function connectPinned({ host, port, fingerprint }: Join): Promise<
  * @throws CapacityError CONDUCTOR_UNREACHABLE after ten minutes, errors after which a retry is useless; the signal's
  * reason
  */
-export async function untilAnswered<T>(join: Join, signal: AbortSignal, ask: () => Promise<T | undefined>): Promise<T> {
+export async function askUntilAnswered<T>(
+  join: JoinAddress,
+  signal: AbortSignal,
+  ask: () => Promise<T | undefined>,
+): Promise<T> {
   const deadlineMs = performance.now() + JOIN_TIMEOUT_MS;
   for (;;) {
     signal.throwIfAborted();
@@ -62,12 +66,12 @@ export async function untilAnswered<T>(join: Join, signal: AbortSignal, ask: () 
       if (error instanceof CapacityError) throw error;
       cause = error;
     }
-    if (performance.now() > deadlineMs) throw unreachable(join, cause);
+    if (performance.now() > deadlineMs) throw conductorUnreachableError(join, cause);
     await delay(RETRY_MS, undefined, { signal });
   }
 }
 
-export function unreachable({ host, port }: Join, cause: unknown): CapacityError {
+export function conductorUnreachableError({ host, port }: JoinAddress, cause: unknown): CapacityError {
   return new CapacityError(
     'CONDUCTOR_UNREACHABLE',
     `the conductor at ${host}:${port} cannot be reached: ${(cause as NodeJS.ErrnoException).code ?? (cause as Error).message}`,
@@ -89,9 +93,9 @@ function permanentError(error: unknown, address: string): CapacityError | undefi
 
 /** An HTTPS agent that checks the certificate before it sends a request. */
 export class PinnedAgent extends Agent {
-  readonly #join: Join;
+  readonly #join: JoinAddress;
 
-  constructor(join: Join) {
+  constructor(join: JoinAddress) {
     super({ keepAlive: false });
     this.#join = join;
   }

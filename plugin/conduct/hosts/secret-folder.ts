@@ -3,9 +3,9 @@ import { createPrivateKey, type KeyObject, X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createSecureContext } from 'node:tls';
-import { formatProblems, type Problem } from '../../../protocol/base/problems.ts';
+import { formatProblems, type InputProblem } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { type Secret, TOKEN } from './join-line.ts';
+import { type ConductorSecret, JOIN_TOKEN_PATTERN } from './join-token.ts';
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 const ENCRYPTED = /BEGIN ENCRYPTED PRIVATE KEY|Proc-Type: 4,ENCRYPTED/;
@@ -22,8 +22,8 @@ const UNREADABLE: Record<string, string> = {
  * @param folder folder with the files `token`, `tls.crt` and `tls.key` (PEM)
  * @throws CapacityError CONFIG_INVALID with all problems
  */
-export function readSecret(folder: string, nowMs = Date.now()): Secret {
-  const problems: Problem[] = [];
+export function readSecret(folder: string, nowMs = Date.now()): ConductorSecret {
+  const problems: InputProblem[] = [];
   const report: Report = (path, message) => {
     problems.push({ path, message });
   };
@@ -37,7 +37,7 @@ export function readSecret(folder: string, nowMs = Date.now()): Secret {
     }
   };
   const [token, certificate, key] = [read('token'), read('tls.crt'), read('tls.key')];
-  if (token !== undefined && !TOKEN.test(token)) {
+  if (token !== undefined && !JOIN_TOKEN_PATTERN.test(token)) {
     report('token', token === '' ? 'is empty' : 'expected at least 16 letters, digits, - or _');
   }
   const chain = certificate === undefined ? [] : certificatesIn(certificate, report);

@@ -3,12 +3,17 @@
  * engine, and totals stay complete.
  */
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
-import { NO_MESSAGES } from '../../../protocol/link/client-messages.ts';
-import { emptyRow, type FreezeOrder, type FrozenBroadcast, NO_LOSSES } from '../../../protocol/link/ledger-messages.ts';
+import { NO_MESSAGE_COUNTS } from '../../../protocol/link/client-messages.ts';
+import {
+  emptyLedgerRow,
+  type FreezeRequest,
+  type FrozenBroadcast,
+  NO_LOSSES,
+} from '../../../protocol/link/ledger-messages.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/link-messages.ts';
 import type { FleetSnapshot, FleetStatus } from '../../../protocol/link/snapshot.ts';
 
-export class StandIn {
+export class LostEngineStandIn {
   readonly #from: EngineMessage['from'];
   #status: FleetStatus | undefined;
   #snapshot: FleetSnapshot | undefined;
@@ -66,7 +71,7 @@ export class StandIn {
       case 'sight':
         return { type: 'sighted', requestId: message.requestId, sightings: [] };
       case 'messages':
-        return { type: 'messages', requestId: message.requestId, counts: NO_MESSAGES };
+        return { type: 'messages', requestId: message.requestId, counts: NO_MESSAGE_COUNTS };
       case 'events':
         return { type: 'events', requestId: message.requestId, events: [] };
       case 'fault':
@@ -117,6 +122,6 @@ function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined
  * Counts a broadcast as lost for all members, because their receipts are unknown. `assumed`: the server's member count
  * later corrects `expected`.
  */
-function lostRow({ seq }: FreezeOrder, members: number): FrozenBroadcast {
-  return { ...emptyRow(seq), expected: members, lostDisconnected: members, assumed: true };
+function lostRow({ seq }: FreezeRequest, members: number): FrozenBroadcast {
+  return { ...emptyLedgerRow(seq), expected: members, lostDisconnected: members, assumed: true };
 }

@@ -6,13 +6,13 @@
 import { z } from 'zod';
 
 /** The methods of a Socket.IO socket that a stream uses, on client and server. */
-export interface StreamSocket {
+export interface ReliableStreamSocket {
   connected: boolean;
   emit(event: 'message', number: number, message: unknown, onReceived: () => void): unknown;
   on(event: 'message', listener: (...received: unknown[]) => void): unknown;
 }
 
-export interface StreamOptions<Received> {
+export interface ReliableStreamOptions<Received> {
   schema: z.ZodType<Received>;
   onMessage(message: Received): void;
   /**
@@ -22,14 +22,14 @@ export interface StreamOptions<Received> {
   onMalformed(problem: string): void;
 }
 
-export class Stream<Sent, Received> {
-  readonly #options: StreamOptions<Received>;
-  #socket: StreamSocket | undefined;
+export class ReliableStream<Sent, Received> {
+  readonly #options: ReliableStreamOptions<Received>;
+  #socket: ReliableStreamSocket | undefined;
   #unacknowledged: { number: number; message: Sent }[] = [];
   #lastSent = 0;
   #lastReceived = 0;
 
-  constructor(options: StreamOptions<Received>) {
+  constructor(options: ReliableStreamOptions<Received>) {
     this.#options = options;
   }
 
@@ -45,7 +45,7 @@ export class Stream<Sent, Received> {
   }
 
   /** Uses a new connection. Messages of earlier connections are ignored afterwards. */
-  attach(socket: StreamSocket): void {
+  attach(socket: ReliableStreamSocket): void {
     this.#socket = socket;
     socket.on('message', (number, message, acknowledge) => {
       if (typeof acknowledge === 'function') acknowledge();
@@ -57,7 +57,8 @@ export class Stream<Sent, Received> {
   /** Sends unacknowledged messages again after a client has reconnected. The client's socket object stays the same. */
   resend(): void {
     const { connected = false } = this.#socket ?? {};
-    if (connected) for (const numbered of this.#unacknowledged) this.#emit(this.#socket as StreamSocket, numbered);
+    if (connected)
+      for (const numbered of this.#unacknowledged) this.#emit(this.#socket as ReliableStreamSocket, numbered);
   }
 
   #receive(number: unknown, message: unknown): void {
@@ -74,7 +75,7 @@ export class Stream<Sent, Received> {
     else onMalformed(z.prettifyError(parsed.error).split('\n').slice(0, 2).join(' '));
   }
 
-  #emit(socket: StreamSocket, { number, message }: { number: number; message: Sent }): void {
+  #emit(socket: ReliableStreamSocket, { number, message }: { number: number; message: Sent }): void {
     socket.emit('message', number, message, () => {
       this.#unacknowledged = this.#unacknowledged.filter((sent) => sent.number > number);
     });

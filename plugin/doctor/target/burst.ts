@@ -10,7 +10,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { decimals } from '../../../report/text/format.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
 import type { RunSocket } from '../../run/receivers/run-connection.ts';
-import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
+import { type ExaminedTarget, runTargetCheck, type TargetCheck, type TargetFinding } from './target-check.ts';
 
 const TRIES = { min: 3, max: 40 };
 /**
@@ -25,8 +25,8 @@ const UNUSED_SHARE = 0.15;
 const SURE = 3;
 const REST_MS = 1000;
 
-export function checkBurst({ clients, signal }: Subject, connections: number): Promise<TargetCheck> {
-  return check('burst', `${connections} connections at once`, async () => {
+export function checkBurst({ clients, signal }: ExaminedTarget, connections: number): Promise<TargetCheck> {
+  return runTargetCheck('burst', `${connections} connections at once`, async () => {
     const held: RunSocket[] = [];
     const failures: Error[] = [];
     // Numbers of closed connections: of the burst, and of the connections opened one by one.
@@ -59,7 +59,7 @@ export function checkBurst({ clients, signal }: Subject, connections: number): P
       const [reason = ''] = failures.map(({ message }) => message);
       const found = () =>
         `${connections - refused} of ${connections} were accepted${closed.burst > 0 ? `, and ${closed.burst} of them closed` : ''}${refused > 0 ? ` (${reason})` : ''}`;
-      const failed = (why: string, fix: string): Finding => ({ status: 'failed', found: found() + why, fix });
+      const failed = (why: string, fix: string): TargetFinding => ({ status: 'failed', found: found() + why, fix });
       const restAndOpen = async () => {
         await delay(REST_MS, undefined, { signal });
         return open('later');

@@ -2,11 +2,18 @@
 import { once } from 'node:events';
 import { isIP } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
-import { lookupOf, speaksTls, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
-import { certificateProblem, dayOf } from '../../run/receivers/certificate-problem.ts';
-import { portOf } from '../../run/target/target-listeners.ts';
-import { limitTime } from '../../samplers/index.ts';
-import { check, type Finding, placeOf, type Subject, type TargetCheck, TIMEOUT_MS } from './target-check.ts';
+import { fixedLookup, isTlsUrl, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
+import { certificateDay, certificateProblem } from '../../run/receivers/certificate-problem.ts';
+import { portOfUrl } from '../../run/target/target-listeners.ts';
+import { destroyAfter } from '../../samplers/index.ts';
+import {
+  addressText,
+  type ExaminedTarget,
+  runTargetCheck,
+  TARGET_TIMEOUT_MS,
+  type TargetCheck,
+  type TargetFinding,
+} from './target-check.ts';
 
 const SOON_DAYS = 14;
 const DAY_MS = 86_400_000;
@@ -15,8 +22,8 @@ const MEANWHILE = `to measure anyway, ${OPTION}: {rejectUnauthorized: false}, or
 const NO_TLS =
   'start the server or its proxy, let this machine reach it, or correct the target: http:// if it speaks no TLS';
 
-export async function checkCertificates({ connection, addresses }: Subject): Promise<TargetCheck[]> {
-  if (!speaksTls(connection.url)) return [];
+export async function checkCertificates({ connection, addresses }: ExaminedTarget): Promise<TargetCheck[]> {
+  if (!isTlsUrl(connection.url)) return [];
   const { tls } = connection;
   const url = new URL(connection.url);
   const host = url.hostname.replace(/^\[|\]$/g, '');
@@ -26,39 +33,39 @@ export async function checkCertificates({ connection, addresses }: Subject): Pro
       const examine = async () => {
         const socket = connect({
           host,
-          port: portOf(connection.url),
-          lookup: lookupOf(address) as never,
+          port: portOfUrl(connection.url),
+          lookup: fixedLookup(address) as never,
           ...tlsConnectOptions(tls),
           ...(servername !== undefined && { servername }),
           ALPNProtocols: ['http/1.1'],
           // Accepts an invalid certificate, to find out what is wrong with it.
           rejectUnauthorized: false,
         });
-        limitTime(socket, TIMEOUT_MS);
+        destroyAfter(socket, TARGET_TIMEOUT_MS);
         await once(socket, 'secureConnect');
         const problem = socket.authorizationError as NodeJS.ErrnoException | string | null | undefined;
         const code = typeof problem === 'string' ? problem : (problem?.code ?? problem?.message);
         const certificate = socket.getPeerCertificate();
         socket.destroy();
-        return judge(certificate, code, servername ?? host, tls.rejectUnauthorized);
+        return judgeCertificate(certificate, code, servername ?? host, tls.rejectUnauthorized);
       };
-      return check('certificate', `the certificate at ${placeOf(url, address)}`, examine, NO_TLS);
+      return runTargetCheck('certificate', `the certificate at ${addressText(url, address)}`, examine, NO_TLS);
     }),
   );
 }
 
 /** @param problem Node's error code with which a client that checks certificates would refuse the certificate */
-export function judge(
+export function judgeCertificate(
   certificate: Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname'>,
   problem: string | undefined,
   name: string,
   rejectUnauthorized = true,
   nowMs = Date.now(),
-): Finding {
+): TargetFinding {
   if (problem === undefined) {
     const until = new Date(certificate.valid_to);
     const days = Math.floor((until.getTime() - nowMs) / DAY_MS);
-    const found = `valid for ${name}, until ${dayOf(certificate.valid_to)}`;
+    const found = `valid for ${name}, until ${certificateDay(certificate.valid_to)}`;
     return days >= SOON_DAYS
       ? { status: 'ok', found }
       : { status: 'warning', found: `${found}: ${days} days`, fix: 'renew it' };

@@ -3,10 +3,10 @@
  * of proxies for idle connections.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { endingOf } from '../../run/measurements/end-words.ts';
+import { describeClose } from '../../run/measurements/close-descriptions.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
-import type { End } from '../../run/receivers/run-connection.ts';
-import { check, type Finding, type Subject, type TargetCheck } from './target-check.ts';
+import type { OfficialClientEnd } from '../../run/receivers/run-connection.ts';
+import { type ExaminedTarget, runTargetCheck, type TargetCheck, type TargetFinding } from './target-check.ts';
 
 /** Longest time to hold the connection, in milliseconds, even if the ping interval is longer. */
 const MAX_HOLD_MS = 120_000;
@@ -33,7 +33,7 @@ interface PingCycle {
 interface EarlyClose {
   /** Socket.IO's disconnect reason. */
   reason: string;
-  found?: End['found'];
+  found?: OfficialClientEnd['found'];
   ageMs: number;
   /** Time since the last packet that either side sent. */
   silentMs: number;
@@ -43,8 +43,11 @@ interface EarlyClose {
  * Holds the connection.
  * @param onHold called at the start with the time that the connection is held
  */
-export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number) => void): Promise<TargetCheck> {
-  return check('idle', 'one silent connection, held for longer than the ping cycle', async () => {
+export function checkIdle(
+  { clients, signal }: ExaminedTarget,
+  onHold: (seconds: number) => void,
+): Promise<TargetCheck> {
+  return runTargetCheck('idle', 'one silent connection, held for longer than the ping cycle', async () => {
     const { socket } = await connectClient(clients.next(), signal);
     const openedAtMs = performance.now();
     const { heartbeat } = (await socket.describe()) ?? {};
@@ -66,11 +69,11 @@ export function checkIdle({ clients, signal }: Subject, onHold: (seconds: number
     void socket.disconnect();
     const heldSeconds = seconds(performance.now() - openedAtMs);
     if (!earlyClose && signal.aborted) return { status: 'skipped', found: `stopped after ${heldSeconds} s` };
-    return earlyClose ? { status: 'failed', ...explain(earlyClose, cycle) } : survived(holdMs, pings, cycle);
+    return earlyClose ? { status: 'failed', ...explainEarlyClose(earlyClose, cycle) } : survived(holdMs, pings, cycle);
   });
 }
 
-function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
+function survived(holdMs: number, pings: number, cycle: PingCycle): TargetFinding {
   const wholeMs = cycle.pingInterval + cycle.pingTimeout;
   const kept = `it stayed open for ${seconds(holdMs)} s, with ${pings} ${pings === 1 ? 'ping' : 'pings'}`;
   if (holdMs > wholeMs) return { status: 'ok', found: `${kept}; the ping cycle is ${seconds(wholeMs)} s` };
@@ -86,9 +89,12 @@ function survived(holdMs: number, pings: number, cycle: PingCycle): Finding {
  * Explains a connection that closed too early. A proxy's timeout for idle connections closes only connections that were
  * silent for some time.
  */
-export function explain({ reason, found, ageMs, silentMs }: EarlyClose, { pingInterval, pingTimeout }: PingCycle) {
+export function explainEarlyClose(
+  { reason, found, ageMs, silentMs }: EarlyClose,
+  { pingInterval, pingTimeout }: PingCycle,
+) {
   const [age, silence, cycleSeconds] = [ageMs, silentMs, pingInterval + pingTimeout].map(seconds);
-  const ending = found && endingOf(found);
+  const ending = found && describeClose(found);
   if (ending?.isExplained) return { found: `after ${age} s, ${ending.text}`, ...(ending.fix && { fix: ending.fix }) };
   const [, code] = /^closed_(\d+)$/.exec(found?.cause ?? '') ?? [];
   if (ending && code !== undefined && !CODES_WITHOUT_FRAME.includes(code)) {

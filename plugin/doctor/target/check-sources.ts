@@ -1,49 +1,55 @@
 /** Opens the configured sources of memory and CPU figures like a run. */
-import { INSPECTED } from '../../../protocol/documents/server-runtimes.ts';
-import { counted } from '../../../report/text/format.ts';
-import { connectInspectors, ownServer, type Target } from '../../run/target/target.ts';
+import { INSPECTION_METHODS } from '../../../protocol/documents/server-runtimes.ts';
+import { countText } from '../../../report/text/format.ts';
+import { connectInspectors, openOwnServer, type RunTarget } from '../../run/target/target.ts';
 import { PageTargets, RedisReader } from '../../samplers/index.ts';
-import { isNamed, metricsPagesOf, sourcesByLayer } from '../../script/options/worker-sources.ts';
+import { hasProcessSources, metricsPagesOf, sourcesByLayer } from '../../script/options/worker-sources.ts';
 import type { Settings } from '../../script/settings.ts';
-import { check, type TargetCheck } from './target-check.ts';
+import { runTargetCheck, type TargetCheck } from './target-check.ts';
 
-export async function checkSources(settings: Settings): Promise<TargetCheck[]> {
+export async function checkWorkerSources(settings: Settings): Promise<TargetCheck[]> {
   const { workerSources: { inspect } = {}, redisUrl } = settings;
   const { checks, target } = await checkProcesses(settings);
   if (inspect && (target || inspect !== true)) checks.push(await checkInspectors(inspect, target));
   if (redisUrl !== undefined) checks.push(await checkRedis(redisUrl));
-  return [...checks, ...(await checkMetrics(settings))];
+  return [...checks, ...(await checkMetricsPages(settings))];
 }
 
 /** Returns the checks, and the target if the settings name processes and all of them exist. */
-async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck[]; target?: Target }> {
+async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck[]; target?: RunTarget }> {
   const layers = Object.entries(sourcesByLayer(settings)).flatMap(([layer, source]) =>
-    isNamed(source) ? [layer] : [],
+    hasProcessSources(source) ? [layer] : [],
   );
   if (layers.length === 0) return { checks: [] };
-  let target: Target | undefined;
-  const examined = await check('processes', `the processes of ${layers.join(' and ')}`, async () => {
-    target = await ownServer(settings);
+  let target: RunTarget | undefined;
+  const examined = await runTargetCheck('processes', `the processes of ${layers.join(' and ')}`, async () => {
+    target = await openOwnServer(settings);
     const pids = await target.pids([]);
     return { status: 'ok', found: layers.map((layer) => `${layer}: ${pids[layer]?.join(', ')}`).join('; ') };
   });
   return { checks: [examined], ...(target && { target }) };
 }
 
-function checkInspectors(inspect: true | string[], target: Pick<Target, 'pids'> = NO_PROCESSES): Promise<TargetCheck> {
-  return check('inspector', 'memory at rest of the workers', async () => {
+function checkInspectors(
+  inspect: true | string[],
+  target: Pick<RunTarget, 'pids'> = NO_PROCESSES,
+): Promise<TargetCheck> {
+  return runTargetCheck('inspector', 'memory at rest of the workers', async () => {
     const inspectors = await connectInspectors(inspect, target);
     await inspectors.close();
-    return { status: 'ok', found: `${INSPECTED[inspectors.runtime].by} reads ${counted(inspectors.size, 'process')}` };
+    return {
+      status: 'ok',
+      found: `${INSPECTION_METHODS[inspectors.runtime].by} reads ${countText(inspectors.size, 'process')}`,
+    };
   });
 }
 
-const NO_PROCESSES: Pick<Target, 'pids'> = { pids: async () => ({}) };
+const NO_PROCESSES: Pick<RunTarget, 'pids'> = { pids: async () => ({}) };
 
 /** A failure is only a warning, because a run continues without these figures. */
 function checkRedis(url: string): Promise<TargetCheck> {
   const redis = new RedisReader(url);
-  return check('redis', `INFO of ${redis.name}`, async () => {
+  return runTargetCheck('redis', `INFO of ${redis.name}`, async () => {
     await redis.ready();
     const { absence } = redis;
     redis.close();
@@ -52,7 +58,7 @@ function checkRedis(url: string): Promise<TargetCheck> {
   });
 }
 
-export function checkMetrics(settings: Pick<Settings, 'workerSources' | 'layers'>): Promise<TargetCheck[]> {
+export function checkMetricsPages(settings: Pick<Settings, 'workerSources' | 'layers'>): Promise<TargetCheck[]> {
   const pages = Object.entries(sourcesByLayer(settings)).flatMap(([layer, sources]) =>
     metricsPagesOf(sources).map((query) => ({ layer, query })),
   );
@@ -64,7 +70,7 @@ export function checkMetrics(settings: Pick<Settings, 'workerSources' | 'layers'
         const found = bytes.map(([figure, value]) => `${figure.replace('Bytes', '')} ${Math.round(value / 1e6)} MB`);
         return { status: 'ok' as const, found: found.join(', ') };
       };
-      return check('metrics', `the metrics of ${layer} at ${query.url}`, examine, 'curl it from this machine');
+      return runTargetCheck('metrics', `the metrics of ${layer} at ${query.url}`, examine, 'curl it from this machine');
     }),
   );
 }

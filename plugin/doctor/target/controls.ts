@@ -6,11 +6,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { ClockReading } from '../../../protocol/base/clock/clock.ts';
 import { VERSION } from '../../../protocol/base/version.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
-import { counted } from '../../../report/text/format.ts';
+import { countText } from '../../../report/text/format.ts';
 import { requireWorkers } from '../../run/target/require-workers.ts';
 import { ControlClients } from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
-import { check, type Finding, type TargetCheck } from './target-check.ts';
+import { runTargetCheck, type TargetCheck, type TargetFinding } from './target-check.ts';
 
 /** Names of adapters that do not connect servers. */
 const LOCAL_ADAPTERS = ['in-memory', 'none'];
@@ -25,7 +25,7 @@ interface ReachedWorker {
   clock: ClockReading;
 }
 
-export async function checkControls(settings: Settings, signal: AbortSignal): Promise<TargetCheck[]> {
+export async function checkControlPorts(settings: Settings, signal: AbortSignal): Promise<TargetCheck[]> {
   if (!settings.control) {
     const found = 'none is set: a run measures from outside';
     return [{ name: 'control', status: 'skipped', tried: 'the control ports of the workers', found }];
@@ -44,10 +44,10 @@ export async function checkControls(settings: Settings, signal: AbortSignal): Pr
         reached.push({ control: port.control, stats, clock });
         return versionOf(stats);
       };
-      checks.push(await check('control', `the control port at ${port.url}`, examine));
+      checks.push(await runTargetCheck('control', `the control port at ${port.url}`, examine));
     }
     for (const { stats, clock } of reached) {
-      checks.push(await check('clock', `the clock of ${stats.worker}`, async () => clockOf(clock)));
+      checks.push(await runTargetCheck('clock', `the clock of ${stats.worker}`, async () => clockFinding(clock)));
     }
     if (reached.length > 0) checks.push(await checkAll(reached, settings, signal));
     return checks;
@@ -56,9 +56,9 @@ export async function checkControls(settings: Settings, signal: AbortSignal): Pr
   }
 }
 
-function versionOf({ worker, instance, version, versions, connections }: WorkerStats): Finding {
+function versionOf({ worker, instance, version, versions, connections }: WorkerStats): TargetFinding {
   const { node, socketIo, adapter } = versions;
-  const found = `worker ${worker}, instance ${instance.slice(0, 8)}, with ${counted(connections, 'connection')}: Node ${node}, Socket.IO ${socketIo}, adapter ${adapter}`;
+  const found = `worker ${worker}, instance ${instance.slice(0, 8)}, with ${countText(connections, 'connection')}: Node ${node}, Socket.IO ${socketIo}, adapter ${adapter}`;
   if (version === VERSION) return { status: 'ok', found: `${found}, version ${version}` };
   return {
     status: 'failed',
@@ -68,7 +68,10 @@ function versionOf({ worker, instance, version, versions, connections }: WorkerS
 }
 
 /** Returns the offset of a worker's clock. Also returns a warning if its error is too large for short latencies. */
-export function clockOf({ offsetUs, uncertaintyUs }: Pick<ClockReading, 'offsetUs' | 'uncertaintyUs'>): Finding {
+export function clockFinding({
+  offsetUs,
+  uncertaintyUs,
+}: Pick<ClockReading, 'offsetUs' | 'uncertaintyUs'>): TargetFinding {
   const ms = (us: number) => (us / 1000).toFixed(2);
   const found = `${ms(Math.abs(offsetUs))} ms ${offsetUs < 0 ? 'behind' : 'ahead of'} the generator’s clock, known to ± ${ms(uncertaintyUs)} ms`;
   if (uncertaintyUs <= MAX_CLOCK_ERROR_US) return { status: 'ok', found };
@@ -77,7 +80,7 @@ export function clockOf({ offsetUs, uncertaintyUs }: Pick<ClockReading, 'offsetU
 }
 
 function checkAll(reached: ReachedWorker[], { broadcasts }: Settings, signal: AbortSignal): Promise<TargetCheck> {
-  return check(
+  return runTargetCheck(
     'workers',
     'whether these are all workers of one cluster, each once, and accept the size of the broadcasts',
     async () => {

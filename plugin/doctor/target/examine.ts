@@ -1,20 +1,20 @@
 /** Runs all checks of a target. Their order is such that the first failure explains later failures. */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { integer, spaced } from '../../../report/text/format.ts';
+import { integer, spacedWords } from '../../../report/text/format.ts';
 import { singleRoom } from '../../run/broadcasts/round-trips.ts';
 import { RunClients } from '../../run/receivers/run-clients.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { diagnose } from '../diagnosis.ts';
-import { readSituation } from '../situation.ts';
+import { readDoctorSituation } from '../situation.ts';
 import { checkBurst } from './burst.ts';
 import { checkCertificates } from './check-certificate.ts';
 import { checkConnect, checkPolling, checkUpgrades } from './check-connect.ts';
 import { checkIdle } from './check-idle.ts';
-import { checkSources } from './check-sources.ts';
-import { checkControls } from './controls.ts';
-import { check, type TargetCheck } from './target-check.ts';
+import { checkWorkerSources } from './check-sources.ts';
+import { checkControlPorts } from './controls.ts';
+import { runTargetCheck, type TargetCheck } from './target-check.ts';
 
 interface Examination {
   /** Called after each check. */
@@ -53,8 +53,8 @@ export async function examineTarget(
     add(connected);
     isConnected = connected.status === 'ok';
   }
-  add(...(await checkControls(settings, signal)));
-  add(...(await checkSources(settings)));
+  add(...(await checkControlPorts(settings, signal)));
+  add(...(await checkWorkerSources(settings)));
   add(...(await checkLimits(settings, addresses.length)));
   if (isConnected) add(await checkIdle(subject, onHold));
   // The burst is last, because the server may count its closed connections for a while.
@@ -78,19 +78,19 @@ async function checkName(url: URL): Promise<{ nameCheck: TargetCheck; addresses:
     return { status: 'ok' as const, found: addresses.map(({ address }) => address).join(', ') };
   };
   const fix = "correct the target's host name, or the DNS of this machine";
-  const nameCheck = await check('name', `the addresses of ${hostname}`, examine, fix);
+  const nameCheck = await runTargetCheck('name', `the addresses of ${hostname}`, examine, fix);
   return { nameCheck, addresses };
 }
 
 async function checkLimits(settings: Settings, addresses: number): Promise<TargetCheck[]> {
-  const { connections, limits } = diagnose(await readSituation(settings));
+  const { connections, limits } = diagnose(await readDoctorSituation(settings));
   return limits
     .filter(({ name }) => LIMITS.includes(name))
     .map(({ name, max, raise }) => {
       const perAddress =
         name === 'generatorPorts' && addresses > 1 ? ` to one of the target's ${addresses} addresses` : '';
       const found = max === null ? 'no limit' : `at most ${integer(max)}${perAddress}`;
-      const tried = `${spaced(name)} for ${integer(connections)} connections`;
+      const tried = `${spacedWords(name)} for ${integer(connections)} connections`;
       if (max === null || max >= connections) return { name: 'limits', status: 'ok', tried, found };
       return { name: 'limits', status: 'failed', tried, found, ...(raise && { fix: raise }) };
     });

@@ -1,14 +1,14 @@
 /** One check of a target: what was tested, what was found, and the suggested fix. */
 import type { LookupAddress } from 'node:dns';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { wrap } from '../../../report/text/format.ts';
+import { wrapText } from '../../../report/text/format.ts';
 import type { RunClients } from '../../run/receivers/run-clients.ts';
 import { tlsProblem } from '../../run/receivers/target-problem.ts';
-import { portOf } from '../../run/target/target-listeners.ts';
+import { portOfUrl } from '../../run/target/target-listeners.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import type { TargetCheckName } from '../doctor-checks.ts';
 
-export interface Finding {
+export interface TargetFinding {
   /**
    * `failed`: a run would be refused, lose connections, or measure the wrong thing. `skipped`: the check does not
    * apply, or was stopped.
@@ -18,13 +18,13 @@ export interface Finding {
   fix?: string;
 }
 
-export interface TargetCheck extends Finding {
+export interface TargetCheck extends TargetFinding {
   name: TargetCheckName;
   tried: string;
 }
 
 /** The target, and the options with which a run would connect to it. */
-export interface Subject {
+export interface ExaminedTarget {
   connection: ConnectionTarget;
   /** Clients that connect by the scenario's flow. */
   clients: Pick<RunClients, 'next' | 'nextTemporary' | 'areUsers'>;
@@ -34,16 +34,16 @@ export interface Subject {
 }
 
 /** Timeout of a connect or a request. */
-export const TIMEOUT_MS = 10_000;
+export const TARGET_TIMEOUT_MS = 10_000;
 
 /**
  * Runs a check. An error becomes a finding with the status `failed`.
  * @param usualFix fix for errors that suggest none
  */
-export async function check(
+export async function runTargetCheck(
   name: TargetCheckName,
   tried: string,
-  examine: () => Promise<Finding>,
+  examine: () => Promise<TargetFinding>,
   usualFix = 'start the server or its proxy, let this machine reach it, or correct the target',
 ): Promise<TargetCheck> {
   try {
@@ -60,15 +60,15 @@ export async function check(
 
 const STATUS_WIDTH = 8;
 
-export function printCheck({ status, tried, found, fix }: TargetCheck, width: number): string {
+export function printTargetCheck({ status, tried, found, fix }: TargetCheck, width: number): string {
   const indent = ' '.repeat(STATUS_WIDTH);
   return [
-    ...wrap(`${status.padEnd(STATUS_WIDTH)}${tried}: ${found}`, width, indent),
-    ...(fix === undefined ? [] : wrap(`${indent}fix: ${fix}`, width, `${indent}  `)),
+    ...wrapText(`${status.padEnd(STATUS_WIDTH)}${tried}: ${found}`, width, indent),
+    ...(fix === undefined ? [] : wrapText(`${indent}fix: ${fix}`, width, `${indent}  `)),
   ].join('\n');
 }
 
 /** Returns the text of an address, such as `10.0.0.5:443`. */
-export function placeOf(url: URL, { address, family }: LookupAddress): string {
-  return `${family === 6 ? `[${address}]` : address}:${portOf(url.href)}`;
+export function addressText(url: URL, { address, family }: LookupAddress): string {
+  return `${family === 6 ? `[${address}]` : address}:${portOfUrl(url.href)}`;
 }

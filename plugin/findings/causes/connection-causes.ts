@@ -1,38 +1,38 @@
 /** Edges of the causal graph between findings about connections, messages and broadcasts. */
-import type { Batch } from '../../../protocol/result/delivery-schema.ts';
-import { total } from '../../../report/text/format.ts';
-import { interruptionOf, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
+import type { BroadcastBatch } from '../../../protocol/result/delivery-schema.ts';
+import { totalOfCounts } from '../../../report/text/format.ts';
+import { audienceInterruption, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
 import { sum } from '../../result/sums.ts';
-import type { Observed } from '../../run/measurements/observations.ts';
-import { tooLarge } from '../checks/connections/ends-checks.ts';
-import { acksOf } from '../checks/delivery/messages-checks.ts';
+import type { ObservedFacts } from '../../run/measurements/observations.ts';
+import { closedByTooLargeMessage } from '../checks/connections/closes-checks.ts';
+import { ackCounts } from '../checks/delivery/messages-checks.ts';
 import { publishersWereLost } from '../evidence.ts';
 import {
-  type Causes,
-  LOST_WITH_CONNECTIONS,
-  OF_NO_CONNECTION,
-  OF_NONE_RECEIVED,
-  ofMissing,
-  UNANSWERED_ON_LOST,
+  type CauseEdges,
+  LOST_WITH_CONNECTIONS_EDGE,
+  missingCopiesEdge,
+  NO_CONNECTIONS_EDGES,
+  UNACKNOWLEDGED_ON_LOST_EDGE,
+  UNRECEIVED_COPIES_EDGE,
 } from './edges.ts';
 
 /** Removes numbers from an error text. The same refusal can contain different numbers, such as a waiting time. */
 const withoutNumbers = (words: string) => words.replaceAll(/\d+/g, '0');
 
-const isOnOpenOnly = ({ received, lostDisconnected }: Batch) => received > 0 && lostDisconnected === 0;
+const isOnOpenOnly = ({ received, lostDisconnected }: BroadcastBatch) => received > 0 && lostDisconnected === 0;
 
-export const CONNECTION_CAUSES: Causes = {
+export const CONNECTION_CAUSES: CauseEdges = {
   LIMIT_REACHED: [{ effects: ['CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'CLIENTS_REFUSED', 'PLATEAUS_UNUSABLE'] }],
   MESSAGES_TOO_LARGE: [
     {
       effects: ['CONNECTIONS_DROPPED', 'CONNECTIONS_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
       holds: ({ result: { connections } }) =>
-        sum(tooLarge(connections.ends).map(({ count }) => count)) >=
-        Math.max(total(connections.lost), total(connections.failures)),
+        sum(closedByTooLargeMessage(connections.ends).map(({ count }) => count)) >=
+        Math.max(totalOfCounts(connections.lost), totalOfCounts(connections.failures)),
     },
     { effects: ['MESSAGES_UNACKNOWLEDGED'] },
-    OF_NO_CONNECTION,
-    LOST_WITH_CONNECTIONS,
+    NO_CONNECTIONS_EDGES,
+    LOST_WITH_CONNECTIONS_EDGE,
   ],
   CONNECTIONS_FAILED: [
     {
@@ -43,51 +43,51 @@ export const CONNECTION_CAUSES: Causes = {
       effects: ['CLIENTS_REFUSED'],
       holds: ({ result: { connections }, measurements: { observations } }) => {
         const refusals = observations.of('clientsRefused');
-        const isSame = ({ cause = '', words = '' }: Observed['clientsRefused']) =>
+        const isSame = ({ cause = '', words = '' }: ObservedFacts['clientsRefused']) =>
           withoutNumbers(words) === withoutNumbers(connections.failureExamples[cause] ?? '');
         return refusals.length > 0 && refusals.every(isSame) && !observations.has('sentinelRefused');
       },
     },
-    OF_NO_CONNECTION,
+    NO_CONNECTIONS_EDGES,
   ],
   CONNECTIONS_DROPPED: [
     {
       effects: ['TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'],
       holds: ({ result: { connections } }) =>
-        connections.peak + connections.failed + total(connections.lost) >= connections.target,
+        connections.peak + connections.failed + totalOfCounts(connections.lost) >= connections.target,
     },
     {
       effects: ['BROADCASTS_NOT_SENT'],
       holds: publishersWereLost,
     },
-    OF_NO_CONNECTION,
-    LOST_WITH_CONNECTIONS,
-    UNANSWERED_ON_LOST,
+    NO_CONNECTIONS_EDGES,
+    LOST_WITH_CONNECTIONS_EDGE,
+    UNACKNOWLEDGED_ON_LOST_EDGE,
   ],
   QUEUE_GROWS: [{ effects: ['DRAIN_TOO_SHORT', 'BROADCASTS_DELAYED'] }],
   ACKS_CARRY_ERRORS: [
     {
       effects: ['NO_MEMBERS', 'DELIVERY_EVENT_MISSING'],
       holds: ({ result, measurements }) => {
-        const { acks, errors } = acksOf(result, measurements);
-        return total(errors) === acks;
+        const { acks, errors } = ackCounts(result, measurements);
+        return totalOfCounts(errors) === acks;
       },
     },
   ],
   NO_MEMBERS: [{ effects: ['DELIVERY_EVENT_MISSING', 'AUDIENCE_DIFFERS'] }],
-  DELIVERY_EVENT_MISSING: [OF_NONE_RECEIVED],
-  IDS_NOT_SHARED: [ofMissing((_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts))],
-  IDS_NOT_COUNTED: [OF_NONE_RECEIVED],
+  DELIVERY_EVENT_MISSING: [UNRECEIVED_COPIES_EDGE],
+  IDS_NOT_SHARED: [missingCopiesEdge((_, batches) => batches.filter((batch) => batch.received <= batch.broadcasts))],
+  IDS_NOT_COUNTED: [UNRECEIVED_COPIES_EDGE],
   IDS_CHANGED: [{ effects: ['COPIES_LOST', 'COPIES_DUPLICATED', 'AUDIENCE_DIFFERS'] }],
   JOINS_LATE: [{ effects: ['COPIES_LOST'] }],
-  ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE'] }, ofMissing((_, batches) => batches.filter(isOnOpenOnly))],
+  ADAPTER_MISSING: [{ effects: ['MEMBERS_DISAGREE'] }, missingCopiesEdge((_, batches) => batches.filter(isOnOpenOnly))],
   ADAPTER_INTERRUPTED: [
-    ofMissing(({ measurements }, batches) =>
-      (interruptionOf(measurements, batches)?.during ?? []).filter(isOnOpenOnly),
+    missingCopiesEdge(({ measurements }, batches) =>
+      (audienceInterruption(measurements, batches)?.during ?? []).filter(isOnOpenOnly),
     ),
   ],
   AUDIENCE_DIFFERS: [
-    ofMissing(({ measurements }, batches) =>
+    missingCopiesEdge(({ measurements }, batches) =>
       separateGroups(measurements, batches).length > 0
         ? batches.filter(isOnOpenOnly)
         : sameAudience(measurements, batches),

@@ -1,26 +1,32 @@
 /** Edges of the causal graph between findings about the deployment's processes and its machine. */
 import type { Finding } from '../../../protocol/result/findings.ts';
-import { STANDSTILL } from '../../../report/figures/stalls.ts';
+import { STANDSTILL_VALUE } from '../../../report/figures/stalls.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../../run/measurements/observations.ts';
 import type { ChangedPart } from '../../run/measurements/worker-identity.ts';
-import { isOfSlowServer, isTimeOut } from '../checks/connections/failure-causes.ts';
-import { missedCycle, PING_TIMEOUT } from '../checks/connections/pings.ts';
+import { isSlowServerCause, isTimeoutCause } from '../checks/connections/failure-causes.ts';
+import { missedPingCycle, PING_TIMEOUT } from '../checks/connections/pings.ts';
 import {
   allFailuresAreCuts,
   allLostWereCutOff,
-  type Counts,
   differByThoseCutOff,
   differByUnknownWorkers,
+  type EvidenceFigures,
   endedWithConnections,
   lostByWholeWorker,
   lostSinceChange,
   lostSinceEnd,
   lostSinceRedisWaited,
   lostWhileHalted,
-  noneOther,
+  noOtherCause,
   onlyCuts,
 } from '../evidence.ts';
-import { APART, allGoneBy, type Causes, type Evidence, UNANSWERED_ON_LOST } from './edges.ts';
+import {
+  allFailedOrLostBy,
+  type CauseEdges,
+  type CauseEvidence,
+  UNACKNOWLEDGED_ON_LOST_EDGE,
+  UNREACHED_FINDINGS,
+} from './edges.ts';
 
 /** Parts of the deployment that change when a process of the server exits. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
@@ -28,7 +34,7 @@ const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
  * Returns whether an observed exit of a process explains each changed part of the deployment, and Redis if it does not
  * answer.
  */
-function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Counts): boolean {
+function onlyEndedChanged({ measurements: { observations, endedProcesses } }: EvidenceFigures): boolean {
   const ended = new Set(endedProcesses().map(({ layer }) => layer));
   const changed = observations.of('partsChanged').flatMap(({ parts }) => parts);
   const isOfEnded = ({ name, layer }: ChangedPart) => OF_SERVER.includes(name) || ended.has(layer);
@@ -36,7 +42,7 @@ function onlyEndedChanged({ measurements: { observations, endedProcesses } }: Co
 }
 
 /** Returns whether a part of the deployment other than Redis changed. Redis holds no connections of clients. */
-const carriesConnections = ({ measurements: { observations, silentWorkers } }: Counts) =>
+const carriesConnections = ({ measurements: { observations, silentWorkers } }: EvidenceFigures) =>
   silentWorkers.length > 0 ||
   observations.of('partsChanged').some(({ parts }) => parts.some(({ layer }) => layer !== 'redis'));
 
@@ -47,24 +53,24 @@ const carriesConnections = ({ measurements: { observations, silentWorkers } }: C
 const UNANSWERED_STANDSTILL_SECONDS = 10;
 
 const standstillSeconds = ({ values = [] }: Pick<Finding, 'values'>) =>
-  Math.max(0, ...values.filter(({ name }) => name === STANDSTILL).map(({ value }) => value));
+  Math.max(0, ...values.filter(({ name }) => name === STANDSTILL_VALUE).map(({ value }) => value));
 
 /** Returns whether every lost connection missed a ping, and whether the standstill was long enough to cause that. */
-function missedPingsInIt({ cause, result }: Evidence): boolean {
+function missedPingsInIt({ cause, result }: CauseEvidence): boolean {
   const { lost } = result.connections;
   const standstillMs = 1000 * standstillSeconds(cause);
-  const timeoutMs = missedCycle(result)?.timeoutMs ?? Number.POSITIVE_INFINITY;
-  return standstillMs >= timeoutMs && noneOther(lost, (reason) => reason === PING_TIMEOUT);
+  const timeoutMs = missedPingCycle(result)?.timeoutMs ?? Number.POSITIVE_INFINITY;
+  return standstillMs >= timeoutMs && noOtherCause(lost, (reason) => reason === PING_TIMEOUT);
 }
 
-export const DEPLOYMENT_CAUSES: Causes = {
+export const DEPLOYMENT_CAUSES: CauseEdges = {
   MEMORY_FULL: [{ effects: ['PROCESS_ENDED', 'DEPLOYMENT_CHANGED'] }],
   WORKERS_SATURATED: [
     { effects: ['WORKER_STALLED', 'RATE_NOT_REACHED', 'BROADCASTS_LATE', 'QUEUE_GROWS', 'DRAIN_TOO_SHORT'] },
     { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      holds: ({ result }) => allGoneBy(isOfSlowServer, result),
+      holds: ({ result }) => allFailedOrLostBy(isSlowServerCause, result),
     },
   ],
   REDIS_BEHIND: [
@@ -101,10 +107,10 @@ export const DEPLOYMENT_CAUSES: Causes = {
       holds: onlyCuts,
     },
     {
-      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...UNREACHED_FINDINGS],
       holds: lostSinceEnd,
     },
-    UNANSWERED_ON_LOST,
+    UNACKNOWLEDGED_ON_LOST_EDGE,
   ],
   PROCESS_HALTED: [
     { effects: ['WORKER_STALLED', 'READINGS_MISSING', 'COLLECTION_MISSING', 'PROBE_INCOMPLETE', 'REDIS_BEHIND'] },
@@ -117,10 +123,10 @@ export const DEPLOYMENT_CAUSES: Causes = {
     { effects: ['BROADCASTS_DELAYED'] },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED', 'CLIENTS_REFUSED', 'TARGET_NOT_REACHED', 'RUN_INCOMPLETE'],
-      holds: ({ result }) => allGoneBy(isTimeOut, result),
+      holds: ({ result }) => allFailedOrLostBy(isTimeoutCause, result),
     },
     {
-      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...APART],
+      effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...UNREACHED_FINDINGS],
       holds: lostWhileHalted,
     },
   ],
@@ -142,7 +148,7 @@ export const DEPLOYMENT_CAUSES: Causes = {
       holds: (counts) => carriesConnections(counts) && onlyCuts(counts),
     },
     {
-      effects: ['COPIES_LOST', ...APART],
+      effects: ['COPIES_LOST', ...UNREACHED_FINDINGS],
       holds: (counts) => lostSinceChange(counts) && (carriesConnections(counts) || lostByWholeWorker(counts)),
     },
   ],

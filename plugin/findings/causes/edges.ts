@@ -1,43 +1,54 @@
 /** Types of the causal graph of findings, edges that several causes share, and evidence of timeouts. */
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
-import type { Batch } from '../../../protocol/result/delivery-schema.ts';
+import type { BroadcastBatch } from '../../../protocol/result/delivery-schema.ts';
 import type { Finding } from '../../../protocol/result/findings.ts';
 import { fullProcess } from '../../../report/figures/limits.ts';
-import { total } from '../../../report/text/format.ts';
-import type { Measured } from '../check.ts';
-import { isTimeOut } from '../checks/connections/failure-causes.ts';
-import { missedCycle } from '../checks/connections/pings.ts';
-import { areMostMissing, type Counts, longestDelayMs, noneOther, onlyOnLostConnections } from '../evidence.ts';
+import { totalOfCounts } from '../../../report/text/format.ts';
+import type { RunFigures } from '../check.ts';
+import { isTimeoutCause } from '../checks/connections/failure-causes.ts';
+import { missedPingCycle } from '../checks/connections/pings.ts';
+import {
+  areMostMissing,
+  type EvidenceFigures,
+  longestDelayMs,
+  noOtherCause,
+  onlyOnLostConnections,
+} from '../evidence.ts';
 
-export interface Evidence extends Counts {
+export interface CauseEvidence extends EvidenceFigures {
   cause: Finding;
   effect: Finding;
 }
 
-export interface Edge {
+export interface CauseEdge {
   effects: readonly FindingCode[];
   /** Condition of the edge, in addition to the order in time. */
-  holds?(evidence: Evidence): boolean;
+  holds?(evidence: CauseEvidence): boolean;
 }
 
 /** Edges of the causal graph, by the finding that is the cause. */
-export type Causes = Partial<Record<FindingCode, readonly Edge[]>>;
+export type CauseEdges = Partial<Record<FindingCode, readonly CauseEdge[]>>;
 
 /** Findings about copies that never reach some of the connections. */
-export const APART = ['AUDIENCE_DIFFERS', 'ADAPTER_MISSING', 'ADAPTER_INTERRUPTED'] as const satisfies FindingCode[];
+export const UNREACHED_FINDINGS = [
+  'AUDIENCE_DIFFERS',
+  'ADAPTER_MISSING',
+  'ADAPTER_INTERRUPTED',
+] as const satisfies FindingCode[];
 
-export const LOST_WITH_CONNECTIONS: Edge = {
+export const LOST_WITH_CONNECTIONS_EDGE: CauseEdge = {
   effects: ['COPIES_LOST'],
   holds: onlyOnLostConnections,
 };
 
 /** Edges from a finding about missing connections: without connections, nothing can be received or measured. */
-export const OF_NO_CONNECTION: Edge = {
+export const NO_CONNECTIONS_EDGES: CauseEdge = {
   effects: ['NO_MEMBERS', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
-  holds: ({ result: { connections } }) => connections.peak === 0 || total(connections.lost) >= connections.opened,
+  holds: ({ result: { connections } }) =>
+    connections.peak === 0 || totalOfCounts(connections.lost) >= connections.opened,
 };
 
-export const UNANSWERED_ON_LOST: Edge = {
+export const UNACKNOWLEDGED_ON_LOST_EDGE: CauseEdge = {
   effects: ['MESSAGES_UNACKNOWLEDGED'],
   holds: ({ result: { messages } }) => messages?.unansweredConnected === 0,
 };
@@ -47,29 +58,34 @@ export const UNANSWERED_ON_LOST: Edge = {
  * explains.
  * @param rows returns the broadcasts that the cause explains
  */
-export function ofMissing(rows: (counts: Counts, batches: Batch[]) => Batch[]): Edge {
+export function missingCopiesEdge(
+  rows: (counts: EvidenceFigures, batches: BroadcastBatch[]) => BroadcastBatch[],
+): CauseEdge {
   return {
     effects: ['COPIES_LOST'],
     holds: (counts) => areMostMissing(rows(counts, counts.result.delivery?.batches ?? []), counts),
   };
 }
 
-export const OF_NONE_RECEIVED = ofMissing((_, batches) => batches.filter((batch) => batch.received === 0));
+export const UNRECEIVED_COPIES_EDGE = missingCopiesEdge((_, batches) =>
+  batches.filter((batch) => batch.received === 0),
+);
 
 /** Default timeouts of the Artillery engine, in seconds. */
 const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
 /** Minimum delay that can cause a timeout, as a share of the timeout. */
 const MIN_TIMEOUT_SHARE = 0.1;
-export const noneGone = ({ connections: { failures, lost } }: Measured) => total(failures) + total(lost) === 0;
+export const noneFailedOrLost = ({ connections: { failures, lost } }: RunFigures) =>
+  totalOfCounts(failures) + totalOfCounts(lost) === 0;
 
 /** Returns whether some connections failed or were lost, and `is` accepts all of their causes. */
-export function allGoneBy(is: (cause: string) => boolean, result: Measured): boolean {
+export function allFailedOrLostBy(is: (cause: string) => boolean, result: RunFigures): boolean {
   const { failures, lost } = result.connections;
-  return !noneGone(result) && noneOther(failures, is) && noneOther(lost, is);
+  return !noneFailedOrLost(result) && noOtherCause(failures, is) && noOtherCause(lost, is);
 }
 
 /** Returns the shortest timeout of the engine; 0 if only the engine can parse it. */
-function shortestTimeoutMs({ environment: { settings } }: Measured): number {
+function shortestTimeoutMs({ environment: { settings } }: RunFigures): number {
   const given = { ...TIMEOUTS_SECONDS, ...(settings.engineOptions as object | undefined) };
   return Math.min(...[given.connectTimeout, given.timeout].map((one) => 1000 * (Number(one) || 0)));
 }
@@ -79,30 +95,36 @@ const OF_APPLICATION = /^(timeout_namespace|(ack|response|wait)_timeout)$/;
 const FAST_SHARE = 0.25;
 
 /** Returns whether only the application does not answer: sessions opened, and some connections succeeded quickly. */
-function areUnanswered(result: Measured): boolean {
+function areUnanswered(result: RunFigures): boolean {
   const { failures, lost, connectMs } = result.connections;
-  const isFast = connectMs ? connectMs.max < FAST_SHARE * shortestTimeoutMs(result) : !isLateEnough(result);
-  return isFast && total(lost) === 0 && total(failures) > 0 && noneOther(failures, (one) => OF_APPLICATION.test(one));
+  const isFast = connectMs ? connectMs.max < FAST_SHARE * shortestTimeoutMs(result) : !wasGeneratorLate(result);
+  return (
+    isFast &&
+    totalOfCounts(lost) === 0 &&
+    totalOfCounts(failures) > 0 &&
+    noOtherCause(failures, (one) => OF_APPLICATION.test(one))
+  );
 }
 
 /**
  * Returns whether a busy generator can have caused all failures and losses: all of them are timeouts, and the
  * application is not the only part that did not answer.
  */
-export const areByGenerator = (result: Measured) => allGoneBy(isTimeOut, result) && !areUnanswered(result);
+export const isCausedByGenerator = (result: RunFigures) =>
+  allFailedOrLostBy(isTimeoutCause, result) && !areUnanswered(result);
 
 /**
  * Returns whether a busy machine can have caused the timeouts of connections. If pings were missed, the event loops
  * must have been late, too.
  */
-export const areByMachine = (result: Measured) =>
-  areByGenerator(result) &&
+export const isCausedByMachine = (result: RunFigures) =>
+  isCausedByGenerator(result) &&
   fullProcess(result) === undefined &&
-  (missedCycle(result) === undefined || isLateEnough(result));
+  (missedPingCycle(result) === undefined || wasGeneratorLate(result));
 
 /** Returns whether an event loop of the generator was late enough to make connections time out. */
-export function isLateEnough(result: Measured): boolean {
-  const pings = missedCycle(result);
+export function wasGeneratorLate(result: RunFigures): boolean {
+  const pings = missedPingCycle(result);
   const leastMs = pings ? pings.timeoutMs : shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE;
   return longestDelayMs(result) >= leastMs;
 }

@@ -1,26 +1,26 @@
 /** Edges of the causal graph from findings about the generator, its machine and the measurement itself. */
-import { waitedForServer } from '../checks/connections/connect-waits.ts';
-import { isTimeOut } from '../checks/connections/failure-causes.ts';
-import { growthSeconds } from '../checks/delivery/keeping-up-checks.ts';
-import { fullWorkers, mayLackCpu } from '../checks/server/saturation-checks.ts';
+import { connectsWaitedForServer } from '../checks/connections/connect-waits.ts';
+import { isTimeoutCause } from '../checks/connections/failure-causes.ts';
+import { queueGrowthSeconds } from '../checks/delivery/keeping-up-checks.ts';
+import { mayLackCpu, saturatedWorkers } from '../checks/server/saturation-checks.ts';
 import { stalledServer } from '../checks/server/stalls-checks.ts';
-import { longestDelayMs, MAX_GROWTH, noneEnded } from '../evidence.ts';
+import { longestDelayMs, MAX_GROWTH, noProcessEnded } from '../evidence.ts';
 import {
-  allGoneBy,
-  areByGenerator,
-  areByMachine,
-  type Causes,
-  type Evidence,
-  isLateEnough,
-  LOST_WITH_CONNECTIONS,
-  noneGone,
+  allFailedOrLostBy,
+  type CauseEdges,
+  type CauseEvidence,
+  isCausedByGenerator,
+  isCausedByMachine,
+  LOST_WITH_CONNECTIONS_EDGE,
+  noneFailedOrLost,
+  wasGeneratorLate,
 } from './edges.ts';
 
-function hadCpuLeft({ effect, result }: Evidence): boolean {
-  return fullWorkers(result)?.window !== (effect.window ?? 'broadcasts') && stalledServer(result) === undefined;
+function hadCpuLeft({ effect, result }: CauseEvidence): boolean {
+  return saturatedWorkers(result)?.window !== (effect.window ?? 'broadcasts') && stalledServer(result) === undefined;
 }
 
-export const GENERATOR_CAUSES: Causes = {
+export const GENERATOR_CAUSES: CauseEdges = {
   IMPOSSIBLE_REPORT: [{ effects: ['MEMBERS_DISAGREE'] }],
   SOURCE_UNREADABLE: [
     { effects: ['READINGS_MISSING', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'] },
@@ -34,23 +34,23 @@ export const GENERATOR_CAUSES: Causes = {
     { effects: ['GENERATOR_LATE', 'CLOCK_UNCERTAIN'] },
     {
       effects: ['READINGS_MISSING'],
-      holds: noneEnded,
+      holds: noProcessEnded,
     },
     {
       effects: ['RATE_NOT_REACHED'],
-      holds: ({ result }) => !waitedForServer(result),
+      holds: ({ result }) => !connectsWaitedForServer(result),
     },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      holds: ({ result }) => areByMachine(result),
+      holds: ({ result }) => isCausedByMachine(result),
     },
     {
       effects: ['TARGET_NOT_REACHED'],
-      holds: ({ result }) => noneGone(result) || areByMachine(result),
+      holds: ({ result }) => noneFailedOrLost(result) || isCausedByMachine(result),
     },
     {
       effects: ['COPIES_LOST'],
-      holds: ({ result }) => allGoneBy(isTimeOut, result) && result.delivery?.lostConnected === 0,
+      holds: ({ result }) => allFailedOrLostBy(isTimeoutCause, result) && result.delivery?.lostConnected === 0,
     },
     {
       effects: ['BROADCASTS_LATE'],
@@ -63,32 +63,32 @@ export const GENERATOR_CAUSES: Causes = {
   ],
   GENERATOR_SILENT: [
     { effects: ['GENERATOR_FAILED', 'TARGET_NOT_REACHED', 'PLATEAUS_UNUSABLE'] },
-    LOST_WITH_CONNECTIONS,
+    LOST_WITH_CONNECTIONS_EDGE,
   ],
   FLEET_PROCESS_DIED: [
     { effects: ['GENERATOR_FAILED', 'GENERATOR_SILENT', 'GENERATOR_LATE', 'TARGET_NOT_REACHED', 'RATE_NOT_REACHED'] },
     { effects: ['MESSAGES_UNACKNOWLEDGED', 'PLATEAUS_UNUSABLE'] },
-    LOST_WITH_CONNECTIONS,
+    LOST_WITH_CONNECTIONS_EDGE,
   ],
   GENERATOR_FAILED: [
     { effects: ['TARGET_NOT_REACHED', 'RATE_NOT_REACHED', 'PLATEAUS_UNUSABLE'] },
-    LOST_WITH_CONNECTIONS,
+    LOST_WITH_CONNECTIONS_EDGE,
   ],
   GENERATOR_LATE: [
     { effects: ['BROADCASTS_LATE', 'CLOCK_UNCERTAIN'] },
     {
       effects: ['RATE_NOT_REACHED'],
-      holds: ({ result }) => !waitedForServer(result),
+      holds: ({ result }) => !connectsWaitedForServer(result),
     },
     {
       effects: ['CONNECTIONS_FAILED', 'CONNECTIONS_DROPPED'],
-      holds: ({ result }) => areByGenerator(result) && isLateEnough(result),
+      holds: ({ result }) => isCausedByGenerator(result) && wasGeneratorLate(result),
     },
     {
       effects: ['QUEUE_GROWS'],
       holds: ({ effect, result }) =>
-        fullWorkers(result)?.window !== effect.window &&
-        growthSeconds(effect) * 1000 <= MAX_GROWTH * longestDelayMs(result),
+        saturatedWorkers(result)?.window !== effect.window &&
+        queueGrowthSeconds(effect) * 1000 <= MAX_GROWTH * longestDelayMs(result),
     },
   ],
 };

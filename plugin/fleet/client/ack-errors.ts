@@ -1,7 +1,7 @@
 /** Finds acknowledgements that carry an error instead of a result, from the keys of the acknowledged object. */
 
-import { printable } from '../../../protocol/base/printable.ts';
-import { addOwn } from '../../../protocol/base/sum-counts.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { addToOwnCounter } from '../../../protocol/base/sum-counts.ts';
 
 /** Largest number of distinct errors that are counted by text. All further errors are counted under an empty text. */
 const MAX_ERRORS = 20;
@@ -62,9 +62,9 @@ export function countAckError(
 ): void {
   const error = errorInAck(args);
   if (error === undefined) return;
-  const words = printable(JSON.stringify(error), MAX_WORDS_LENGTH, connection?.secrets());
+  const words = printableLine(JSON.stringify(error), MAX_WORDS_LENGTH, connection?.secrets());
   const isKnown = Object.hasOwn(errors, words) || Object.keys(errors).length < MAX_ERRORS;
-  addOwn(errors, isKnown ? words : '', 1);
+  addToOwnCounter(errors, isKnown ? words : '', 1);
 }
 
 function isError([key, value]: [string, unknown]): boolean {

@@ -4,10 +4,10 @@
  * decides on retries.
  */
 
-import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
+import { type HandshakeSettings, NO_HANDSHAKE_SETTINGS } from '../../../protocol/link/close-kinds.ts';
 import type { TransportCounts } from '../../../protocol/link/snapshot.ts';
 import type { ConnectionOptions } from '../../../protocol/wire/connection.ts';
-import type { Failure } from './failure.ts';
+import type { ConnectionFailure } from './failure.ts';
 import type { SeenEvent } from './seen-events.ts';
 
 export interface ClientOptions extends ConnectionOptions {
@@ -47,7 +47,7 @@ export interface ConnectTimings {
 }
 
 /** A received copy of the counted event. Valid only during the call that reports it. */
-export interface Copy {
+export interface EventCopy {
   /** Length of the event's JSON. */
   bytes(): number;
   /**
@@ -79,16 +79,16 @@ export interface ClientSink {
    */
   onRefused(namespace: string, message: string, data: unknown): void;
   /** Called when the connection attempt failed before any namespace was connected. */
-  onFailed(failure: Failure): void;
+  onFailed(failure: ConnectionFailure): void;
   /** Called when a polling connection has changed to WebSocket. @param tookUs time since the Engine.IO handshake */
   onUpgraded(tookUs: number): void;
   /** Called when the connection stays on polling although the server has offered WebSocket. */
-  onUpgradeFailed(failure: Failure): void;
+  onUpgradeFailed(failure: ConnectionFailure): void;
   /**
    * Called with a copy of the counted event.
    * @param id number of a broadcast that the run published; text for an event of the server's own
    */
-  onCopy(id: string | number, receivedAtUs: number, copy: Copy): void;
+  onCopy(id: string | number, receivedAtUs: number, copy: EventCopy): void;
   /** Called for a counted event without an id. @param json received JSON, valid during the call; undefined if it is not JSON */
   onUnreadable(json?: () => string): void;
   /** Called with an event whose name is in `client.interest`. */
@@ -103,11 +103,11 @@ export interface ClientSink {
    * DISCONNECT packet for this namespace only.
    * @param why details of the transport: code and text of a close frame, or the answer to a polling request
    */
-  onClosed(reason: string, namespace: string | undefined, why?: Failure): void;
+  onClosed(reason: string, namespace: string | undefined, why?: ConnectionFailure): void;
 }
 
 /** Heartbeat of a connection, measured from the server's pings. */
-export interface Heartbeat extends Announced {
+export interface Heartbeat extends HandshakeSettings {
   pings: number;
   /** Time of the last packet sent or received, in milliseconds of `performance.now()` in the client's process. */
   lastPacketAtMs: number;
@@ -141,7 +141,7 @@ export interface Client {
   /** Names of events to parse and report. Usually undefined, because most connections need no event. */
   interest: Set<string> | undefined;
   readonly transport: TransportState;
-  readonly traffic: Traffic;
+  readonly traffic: ClientTraffic;
   /** Heartbeat of the connection; undefined before the handshake, and for the light client. */
   readonly heartbeat?: Heartbeat | undefined;
   /** Whether the server has granted compression to the client's WebSocket. */
@@ -169,13 +169,13 @@ export interface Client {
 }
 
 /** Message counts and last received event of one client. They are quoted in reports on closed connections. */
-export class Traffic {
+export class ClientTraffic {
   /** Number of sent Socket.IO messages. */
   sent = 0;
   received = 0;
   /** Size in bytes of the largest sent Engine.IO packet, measured like the server's limit `maxPayload`. */
   largestSentBytes = 0;
-  announced: Announced = NOTHING_ANNOUNCED;
+  announced: HandshakeSettings = NO_HANDSHAKE_SETTINGS;
   lastEvent: SeenEvent | undefined = undefined;
   /** Counter of events by name. Undefined unless the run counts events without ids. */
   counter: { count(name: string): void; sent(name: string): void } | undefined = undefined;

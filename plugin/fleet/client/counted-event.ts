@@ -1,10 +1,16 @@
 /** The event whose copies the ledger counts: the tool's own broadcast, or an event that the server sends by itself. */
 import { crc32 } from 'node:zlib';
-import { EACH, formatJsonPath, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
-import { printable } from '../../../protocol/base/printable.ts';
-import { EVENTS } from '../../../protocol/wire/events.ts';
-import { AUDIENCE, countedAs } from '../../../protocol/wire/rooms.ts';
-import type { ClientSink, Copy } from './client.ts';
+import {
+  formatJsonPath,
+  type JsonPath,
+  PATH_WILDCARD,
+  valueAtPath,
+  valuesAtPath,
+} from '../../../protocol/base/json-path.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { CONTRACT_EVENTS } from '../../../protocol/wire/events.ts';
+import { ALL_RECEIVERS_ROOM, ownBroadcastKey } from '../../../protocol/wire/rooms.ts';
+import type { ClientSink, EventCopy } from './client.ts';
 
 /** Name of the counted event, and the paths of its id, room and payload in the arguments. */
 export interface EventPlan {
@@ -61,8 +67,8 @@ export function ownEventPlan(
   return { event, id, sentAt, bytes, join, room: audience?.event, roomInJoin, settlingUs };
 }
 
-export const BROADCAST: EventPlan = {
-  event: EVENTS.broadcast,
+export const BROADCAST_EVENT_PLAN: EventPlan = {
+  event: CONTRACT_EVENTS.broadcast,
   id: ['0', 'seq'],
   sentAt: undefined,
   payload: ['0', 'data'],
@@ -82,19 +88,21 @@ export function reportCopy(
   sink: ClientSink,
   { namespace, args, atUs }: { namespace: string; args: unknown[]; atUs: number },
 ): void {
-  for (const [index, id] of idsIn(plan, namespace, args).entries()) {
-    if (id === undefined) sink.onUnreadable(() => jsonOf(plan, args));
+  for (const [index, id] of countedIds(plan, namespace, args).entries()) {
+    if (id === undefined) sink.onUnreadable(() => eventJson(plan, args));
     else sink.onCopy(id, atUs, new DecodedCopy(plan, args, index));
   }
 }
 
-/** Returns the ids of a copy, in the form of `idIn`. Returns a list with undefined for a copy without ids. */
-export function idsIn(plan: EventPlan, namespace: string, args: unknown[]): (string | number | undefined)[] {
-  const ids = valuesAt(args, plan.id);
-  const rooms = plan.room && valuesAt(args, plan.room);
+/** Returns the ids of a copy, in the form of `countedId`. Returns a list with undefined for a copy without ids. */
+export function countedIds(plan: EventPlan, namespace: string, args: unknown[]): (string | number | undefined)[] {
+  const ids = valuesAtPath(args, plan.id);
+  const rooms = plan.room && valuesAtPath(args, plan.room);
   if (ids.length === 0) return NO_ID;
   // A copy with several ids has a room for each id, or a single room for all of them.
-  return ids.map((id, index) => idIn(plan, { namespace, id, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] }));
+  return ids.map((id, index) =>
+    countedId(plan, { namespace, id, room: rooms?.length === 1 ? rooms[0] : rooms?.[index] }),
+  );
 }
 
 /**
@@ -102,34 +110,34 @@ export function idsIn(plan: EventPlan, namespace: string, args: unknown[]): (str
  * @param found values found in a copy; `room` only if the event goes to several rooms
  * @returns undefined if the id or the room is missing
  */
-export function idIn(
+export function countedId(
   plan: EventPlan,
   found: { namespace: string; id: unknown; room?: unknown },
 ): string | number | undefined {
   if (plan.payload !== undefined) return typeof found.id === 'number' ? found.id : undefined;
-  const id = idOf(found.id);
-  const [room] = plan.room ? roomNames([found.room]) : [AUDIENCE];
+  const id = parseEventId(found.id);
+  const [room] = plan.room ? roomNames([found.room]) : [ALL_RECEIVERS_ROOM];
   if (id === undefined || room === undefined) return undefined;
-  return countedAs({ namespace: found.namespace, room, id });
+  return ownBroadcastKey({ namespace: found.namespace, room, id });
 }
 
 /** Returns the values that can be room names, as text. */
 export function roomNames(values: unknown[]): string[] {
-  return values.map(idOf).filter((name) => name !== undefined && name !== AUDIENCE) as string[];
+  return values.map(parseEventId).filter((name) => name !== undefined && name !== ALL_RECEIVERS_ROOM) as string[];
 }
 
 /**
  * Returns other values in a decoded copy that look like ids: each path with its list index left open, and an example.
  */
-export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
-  const own = idOf(valueAt(args, path));
+export function findOtherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
+  const own = parseEventId(valueAtPath(args, path));
   // A path with several values already counts each of them as an id.
   if (own === undefined) return [];
   return path.flatMap((step, depth) => {
     if (!/^\d+$/.test(step)) return [];
-    const open = path.with(depth, EACH);
-    const other = valuesAt(args, open)
-      .map(idOf)
+    const open = path.with(depth, PATH_WILDCARD);
+    const other = valuesAtPath(args, open)
+      .map(parseEventId)
       .find((id) => id !== undefined && id !== own);
     return other === undefined ? [] : [[formatJsonPath(open), other] as [string, string]];
   });
@@ -139,7 +147,7 @@ export function otherIds({ id: path }: EventPlan, args: unknown[]): [path: strin
  * Returns the value as an id. Returns undefined unless it is a string or a number. A whole number above 2^53 is no id:
  * JavaScript rounds it, so two broadcasts could share one id.
  */
-export function idOf(value: unknown): string | undefined {
+export function parseEventId(value: unknown): string | undefined {
   if (typeof value === 'number')
     return Number.isInteger(value) && !Number.isSafeInteger(value) ? undefined : String(value);
   return typeof value === 'string' && value.length <= MAX_ID_LENGTH ? value : undefined;
@@ -149,16 +157,16 @@ export function idOf(value: unknown): string | undefined {
  * Returns the start of a received event, as an example for an error message.
  * @param json JSON of the event
  */
-export function exampleOf(json: string): string {
-  return printable(json, MAX_EXAMPLE_LENGTH);
+export function eventExample(json: string): string {
+  return printableLine(json, MAX_EXAMPLE_LENGTH);
 }
 
 /** Returns the event as JSON, without binary data. */
-export function jsonOf({ event }: Pick<EventPlan, 'event'>, args: unknown[]): string {
+export function eventJson({ event }: Pick<EventPlan, 'event'>, args: unknown[]): string {
   return JSON.stringify([event, ...args], (_key, value) => (ArrayBuffer.isView(value) ? '(binary)' : value));
 }
 
-export class DecodedCopy implements Copy {
+export class DecodedCopy implements EventCopy {
   readonly #plan: EventPlan;
   readonly #args: unknown[];
   readonly #index: number;
@@ -200,16 +208,16 @@ export class DecodedCopy implements Copy {
   }
 
   sentAt(): unknown {
-    const times = this.#plan.sentAt ? valuesAt(this.#args, this.#plan.sentAt) : [];
+    const times = this.#plan.sentAt ? valuesAtPath(this.#args, this.#plan.sentAt) : [];
     return times.length === 1 ? times[0] : times[this.#index];
   }
 
   otherIds(): [path: string, id: string][] {
-    return otherIds(this.#plan, this.#args);
+    return findOtherIds(this.#plan, this.#args);
   }
 
   #payload(): string | Uint8Array | undefined {
-    const data = this.#attached ?? (this.#plan.payload && valueAt(this.#args, this.#plan.payload));
+    const data = this.#attached ?? (this.#plan.payload && valueAtPath(this.#args, this.#plan.payload));
     return typeof data === 'string' || data instanceof Uint8Array ? data : undefined;
   }
 }

@@ -3,10 +3,10 @@
  * compare them.
  */
 import { constants } from 'node:os';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 
-export interface Failure {
+export interface ConnectionFailure {
   cause: FailureCode;
   message: string;
   /** Payload of the server's CONNECT_ERROR packet. */
@@ -25,27 +25,27 @@ interface Granted {
 }
 
 /** Failure for a server of Socket.IO 2, whose protocol neither client supports. */
-export const SOCKET_IO_2: Failure = {
+export const SOCKET_IO_2_FAILURE: ConnectionFailure = {
   cause: 'socketio_2',
   message: 'Socket.IO 2: not supported (the server speaks Engine.IO 3; these clients speak Socket.IO 3 and 4)',
 };
 /** Failure of a connection that could not upgrade from polling to WebSocket. */
-export const NO_UPGRADE: Failure = {
+export const NO_UPGRADE_FAILURE: ConnectionFailure = {
   cause: 'no_upgrade',
   message: 'the server offers no WebSocket (`upgrades: []` in its handshake)',
 };
 /** Matches a polling response with the handshake of Engine.IO 3, as text or bytes. */
-export const ENGINE_IO_3 = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
+export const ENGINE_IO_3_HANDSHAKE = /^(\d+:|[\0-\t]+[\xff\ufffd])0\{"sid"/;
 /**
  * Matches WebSocket frames of Engine.IO 3, read as latin1: the server opens or refuses its main namespace without a
  * request.
  */
-export const OPENED_UNASKED = /0\{"sid".*?\}\x81(~..|[\0-}])4[04]/s;
+export const ENGINE_IO_3_FRAMES = /0\{"sid".*?\}\x81(~..|[\0-}])4[04]/s;
 
 /** Error codes of DNS lookups (getaddrinfo), which are not errno names of the system. */
 const NAME_LOOKUP = new Set(['ENOTFOUND', 'EAI_AGAIN', 'ENODATA']);
 
-export function networkFailure(error: NodeJS.ErrnoException): Failure {
+export function networkFailure(error: NodeJS.ErrnoException): ConnectionFailure {
   return { cause: networkCause(error), message: error.message };
 }
 
@@ -85,13 +85,13 @@ const HEADINGS = /<(title|h1|pre)\b[^>]*>(.*?)<\/\1>/gis;
  * Returns title and headings of an error page, or the message of a JSON error.
  * @param body body of a response, or its start
  */
-export function wordsOf(body: string): string {
+export function errorPageText(body: string): string {
   const text = body.trim();
   if (text.startsWith('<')) {
     const headings = [...text.matchAll(HEADINGS)].map(([, , inside = '']) => inside.replace(/<[^>]*>/g, ' ').trim());
     return [...new Set(headings)].filter(Boolean).join(': ').slice(0, MAX_BODY_LENGTH);
   }
-  const { message } = attempt(() => Object(JSON.parse(text)) as { message?: unknown }) ?? {};
+  const { message } = tryOrUndefined(() => Object(JSON.parse(text)) as { message?: unknown }) ?? {};
   return (typeof message === 'string' ? message : text).slice(0, MAX_BODY_LENGTH);
 }
 
@@ -103,9 +103,9 @@ function limitText(name: string, value: string | undefined): string | undefined 
   return value && `${name}: ${value.slice(0, MAX_HEADER_LENGTH)}`;
 }
 
-export function httpFailure({ status, reason = '', header, body = '' }: HttpAnswer): Failure {
+export function httpFailure({ status, reason = '', header, body = '' }: HttpAnswer): ConnectionFailure {
   const location = header('location');
-  const words = wordsOf(body);
+  const words = errorPageText(body);
   const said = [
     ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`],
     // A proxy's page often only repeats the status line; then its text is left out.
@@ -132,9 +132,9 @@ export class FleetError extends Error {
   readonly code: FailureCode;
   /** Payload of the server's CONNECT_ERROR packet. */
   readonly data: unknown;
-  readonly after: Failure['after'];
+  readonly after: ConnectionFailure['after'];
 
-  constructor(code: FailureCode, message: string, data?: unknown, after?: Failure['after']) {
+  constructor(code: FailureCode, message: string, data?: unknown, after?: ConnectionFailure['after']) {
     super(message);
     this.name = 'FleetError';
     this.code = code;

@@ -3,7 +3,7 @@ import type { EventPlan } from '../client/counted-event.ts';
 import { SeenEvents } from '../client/seen-events.ts';
 import { EventReader } from './in-place/event-reader.ts';
 import { KnownEvent } from './in-place/known-event.ts';
-import { isName, PayloadCheck } from './in-place/payload-check.ts';
+import { isEventName, PayloadCheck } from './in-place/payload-check.ts';
 import { ConnectionPool } from './pool.ts';
 import { officialCodec, type PacketCodec } from './socket-io/codec.ts';
 import type { SocketIoShared } from './socket-io/reader.ts';
@@ -21,7 +21,7 @@ export class LightClients extends ConnectionPool implements SocketIoShared {
   readonly events = new SeenEvents();
   readonly checks = {
     events: new PayloadCheck(([name, ...args], bytes, start, end) =>
-      isName(name)
+      isEventName(name)
         ? new KnownEvent(name, args, end - start, this.events.of(bytes, start, end), this.counted)
         : undefined,
     ),

@@ -2,23 +2,28 @@
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { ConnectStage } from '../../../protocol/wire/connection.ts';
 import type { BufferBudget } from './buffer-budget.ts';
-import { AnswerReader } from './http/http-answer.ts';
-import { newChallenge, type UpgradePlan, upgradeExpected, upgradeRequest } from './websocket/websocket-handshake.ts';
+import { HttpResponseReader } from './http/http-response.ts';
+import {
+  expectedUpgradeResponse,
+  newChallenge,
+  type UpgradePlan,
+  upgradeRequest,
+} from './websocket/websocket-handshake.ts';
 
-export type Stage = Exclude<ConnectStage, 'total' | 'change'>;
+export type ConnectAttemptStage = Exclude<ConnectStage, 'total' | 'change'>;
 
-export class Attempt {
+export class ConnectAttempt {
   /**
    * Stage of the attempt: `tcp`, `tls` if used, `upgrade` for WebSocket, then `open` (Engine.IO) and `namespace`
    * (Socket.IO).
    */
-  stage: Stage = 'tcp';
+  stage: ConnectAttemptStage = 'tcp';
   /** Microseconds from the start of the attempt to the end of each stage. */
-  readonly endsUs: Partial<Record<Stage, number>> = {};
+  readonly endsUs: Partial<Record<ConnectAttemptStage, number>> = {};
   tlsResumed = false;
   /** WebSocket upgrade request. Undefined if the connection begins with polling. */
   readonly request: Buffer | undefined = undefined;
-  readonly answer: AnswerReader | undefined = undefined;
+  readonly answer: HttpResponseReader | undefined = undefined;
   readonly offersCompression: boolean = false;
   readonly #startedAtUs = monotonicUs();
 
@@ -30,11 +35,11 @@ export class Attempt {
     if (plan === undefined) return;
     const challenge = newChallenge();
     this.request = upgradeRequest(plan, challenge.key);
-    this.answer = new AnswerReader(upgradeExpected(challenge), budget);
+    this.answer = new HttpResponseReader(expectedUpgradeResponse(challenge), budget);
     this.offersCompression = plan.compression;
   }
 
-  beginStage(next: Stage): void {
+  beginStage(next: ConnectAttemptStage): void {
     this.endsUs[this.stage] = this.elapsedUs();
     this.stage = next;
   }

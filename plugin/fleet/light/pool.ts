@@ -7,10 +7,10 @@ import { hasTcpHandles, TcpHandle } from './sockets/tcp-handle.ts';
 import { tlsContextOf } from './sockets/tls-context.ts';
 import { dialTlsHandle } from './sockets/tls-handle.ts';
 import type { Wire, WireListener } from './sockets/wire.ts';
-import type { Destination } from './websocket/websocket-handshake.ts';
+import type { ServerDestination } from './websocket/websocket-handshake.ts';
 
 /** A connection whose timeouts the pool checks. Its times are milliseconds of `nowMs()`. */
-export interface Watched {
+export interface PooledConnection {
   /** Time at which the current wait fails, such as the wait for an acknowledgement of the close. 0 for no wait. */
   deadlineMs: number;
   /** Time by which the server's next ping must have arrived; 0 if no ping is due. */
@@ -33,9 +33,9 @@ export class ConnectionPool {
   readonly buffers = new BufferBudget();
   /** @throws Error for an invalid source address or certificate */
   readonly dial: typeof dial;
-  readonly #live = new Set<Watched>();
+  readonly #live = new Set<PooledConnection>();
   /** Connections that have a deadline. There are few at a time, so they are checked often. */
-  readonly #waiting = new Set<Watched>();
+  readonly #waiting = new Set<PooledConnection>();
   readonly #timers: NodeJS.Timeout[];
 
   /**
@@ -52,12 +52,12 @@ export class ConnectionPool {
   }
 
   /** Begins to check the connection's timeouts. */
-  watch(connection: Watched): void {
+  watch(connection: PooledConnection): void {
     this.#live.add(connection);
     this.#waiting.add(connection);
   }
 
-  unwatch(connection: Watched): void {
+  unwatch(connection: PooledConnection): void {
     this.#live.delete(connection);
     this.#waiting.delete(connection);
   }
@@ -100,7 +100,7 @@ type Owned = Socket & { listener: WireListener };
  * Opens a socket.
  * @throws Error for an invalid source address or certificate, or if Node has no TLS handles
  */
-function dial(listener: WireListener, destination: Destination, options: ClientOptions): Wire {
+function dial(listener: WireListener, destination: ServerDestination, options: ClientOptions): Wire {
   const { secure, host, servername } = destination.endpoint;
   if (!secure) return dialPlain(listener, destination, options);
   const sni = options.tls.servername ?? servername;
@@ -109,7 +109,7 @@ function dial(listener: WireListener, destination: Destination, options: ClientO
   );
 }
 
-function dialPlain(listener: WireListener, destination: Destination, options: ClientOptions): Wire {
+function dialPlain(listener: WireListener, destination: ServerDestination, options: ClientOptions): Wire {
   // net.Socket resolves host names and reports an invalid source address. The kernel then chooses the source port.
   if (!hasTcpHandles || !destination.areAddresses) return dialSocket(listener, destination, options);
   const { host, port } = destination.endpoint;
@@ -117,7 +117,7 @@ function dialPlain(listener: WireListener, destination: Destination, options: Cl
   return new TcpHandle(listener, { host, port, localAddress, localPort });
 }
 
-function dialSocket(listener: WireListener, destination: Destination, options: ClientOptions): Wire {
+function dialSocket(listener: WireListener, destination: ServerDestination, options: ClientOptions): Wire {
   const callback = (sizeBytes: number) => {
     socket.listener.feed(readBuffer, 0, sizeBytes);
     return true;

@@ -1,14 +1,14 @@
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { type Failure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
+import { type ConnectionFailure, SOCKET_IO_2_FAILURE, tooLargeText } from '../client/failure.ts';
 
 /** A protocol violation by the server. */
 export class ProtocolError extends Error {
   /** Failure to report if no namespace is connected yet. */
-  readonly failure: Failure;
+  readonly failure: ConnectionFailure;
   /** Socket.IO's disconnect reason to report if a namespace is connected. */
   readonly reason: string;
 
-  constructor(failure: Failure, reason: string) {
+  constructor(failure: ConnectionFailure, reason: string) {
     super(failure.message);
     this.name = 'ProtocolError';
     this.failure = failure;
@@ -27,7 +27,7 @@ const unreadable = violation('unreadable_data', 'parse error');
 const tooLarge = violation('message_too_large', 'message too large');
 
 export function socketIo2Error(): ProtocolError {
-  return new ProtocolError(SOCKET_IO_2, 'parse error');
+  return new ProtocolError(SOCKET_IO_2_FAILURE, 'parse error');
 }
 
 /** Converts any error thrown while reading to a ProtocolError. */

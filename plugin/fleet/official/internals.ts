@@ -3,16 +3,16 @@ import type { EventEmitter } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import type { Manager, Socket } from 'socket.io-client';
 import { type Packet, PacketType } from 'socket.io-parser';
-import type { Announced } from '../../../protocol/link/ends.ts';
-import { announcedIn } from '../client/announced.ts';
+import type { HandshakeSettings } from '../../../protocol/link/close-kinds.ts';
 import type { RecoverableSession } from '../client/client.ts';
-import type { Failure } from '../client/failure.ts';
-import { failureOf } from './official-failure.ts';
+import type { ConnectionFailure } from '../client/failure.ts';
+import { handshakeSettingsOf } from '../client/handshake-settings.ts';
+import { connectFailureOf } from './official-failure.ts';
 
 type Engine = Manager['engine'];
 
 /** WebSocket object of the package `ws`; undefined for other transports. */
-export type WebSocket = ({ terminate(): void; extensions: string; _receiver?: Receiver } & EventEmitter) | undefined;
+export type WsSocket = ({ terminate(): void; extensions: string; _receiver?: Receiver } & EventEmitter) | undefined;
 
 /** Receiving side of a WebSocket of the package `ws`. */
 interface Receiver {
@@ -35,12 +35,12 @@ export function keepOwnCookies(engine: Engine, headers: Record<string, string>):
   (engine as unknown as EnginePrivates)._cookieJar?.parseCookies(own.split(/; */));
 }
 
-function webSocketOf(transport: object): WebSocket {
-  return (transport as { ws?: WebSocket }).ws;
+function webSocketOf(transport: object): WsSocket {
+  return (transport as { ws?: WsSocket }).ws;
 }
 
 /** Returns the number of received bytes of an incomplete message; undefined if unknown. */
-export function unfinishedBytes(webSocket: WebSocket): number | undefined {
+export function unfinishedBytes(webSocket: WsSocket): number | undefined {
   return webSocket?._receiver?._totalPayloadLength;
 }
 
@@ -51,11 +51,11 @@ export function hasExtensions(transport: object): boolean {
 
 interface EngineWatcher {
   /** Called with the current WebSocket, and again whenever the transport changes. */
-  onWebSocket(webSocket: WebSocket): void;
+  onWebSocket(webSocket: WsSocket): void;
   /** Called with a response whose status is not 101. Its body can still be read. */
   onRefused(response: IncomingMessage): void;
   onEnd(reason: string, details: unknown): void;
-  onHandshake(announced: Announced): void;
+  onHandshake(announced: HandshakeSettings): void;
   onPacket(type: string, data: unknown): void;
   onSend(message: string | Uint8Array): void;
 }
@@ -68,7 +68,7 @@ export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
   webSocket?.once('unexpected-response', (_request, response) => setImmediate(() => watcher.onRefused(response)));
   engine.on('upgrading', (transport: object) => watcher.onWebSocket(webSocketOf(transport)));
   engine.on('close', (reason: string, details: unknown) => watcher.onEnd(reason, details));
-  engine.on('handshake', (open: object) => watcher.onHandshake(announcedIn({ ...open })));
+  engine.on('handshake', (open: object) => watcher.onHandshake(handshakeSettingsOf({ ...open })));
   engine.on('packet', ({ type, data }: { type: string; data?: unknown }) => watcher.onPacket(type, data));
   engine.on('packetCreate', ({ data }: { data?: unknown }) => {
     if (typeof data === 'string' || data instanceof Uint8Array) watcher.onSend(data);
@@ -79,15 +79,19 @@ export function watchEngine(engine: Engine, watcher: EngineWatcher): void {
  * Reports the outcome of an upgrade from polling.
  * @returns whether an upgrade will be attempted
  */
-export function watchUpgrade(engine: Engine, onUpgraded: () => void, onFailed: (failure: Failure) => void): boolean {
+export function watchUpgrade(
+  engine: Engine,
+  onUpgraded: () => void,
+  onFailed: (failure: ConnectionFailure) => void,
+): boolean {
   const privates = engine as unknown as EnginePrivates;
   const { _upgrades, createTransport } = privates;
-  let failure: Failure = { cause: 'closed', message: 'the probe failed' };
+  let failure: ConnectionFailure = { cause: 'closed', message: 'the probe failed' };
   // The event `upgradeError` has no reason, so the reason is taken from the probe's error.
   privates.createTransport = (name) => {
     const probe = createTransport.call(engine, name);
     probe.once('error', (error) => {
-      failure = failureOf(error);
+      failure = connectFailureOf(error);
     });
     return probe;
   };
@@ -106,13 +110,13 @@ interface SocketPrivates {
 }
 
 /** Returns the session that the server can restore; undefined if the server has issued none. */
-export function sessionOf(namespace: string, socket: Socket): RecoverableSession | undefined {
+export function recoverableSessionOf(namespace: string, socket: Socket): RecoverableSession | undefined {
   const { _pid: pid, _lastOffset: offset } = socket as unknown as SocketPrivates;
   return pid === undefined ? undefined : { namespace, pid, offset };
 }
 
 /** Restores the session of the connection's previous client, as the library does when it reconnects itself. */
-export function resume(socket: Socket, { pid, offset }: RecoverableSession): void {
+export function resumeSession(socket: Socket, { pid, offset }: RecoverableSession): void {
   const privates: SocketPrivates = { _pid: pid, _lastOffset: offset };
   Object.assign(socket, privates);
 }
@@ -128,7 +132,7 @@ export function isUnknownAck(socket: Socket | undefined, { type, id }: Packet): 
 }
 
 /** Converts a refusal that is only text to the form that the library reads. Servers in other languages send text. */
-export function refusalInWords(packet: Packet): void {
+export function normalizeTextRefusal(packet: Packet): void {
   if (packet.type === PacketType.CONNECT_ERROR && typeof packet.data === 'string')
     packet.data = { message: packet.data };
 }

@@ -4,7 +4,7 @@ import { isIP } from 'node:net';
 import { createSecureContext } from 'node:tls';
 import type { ManagerOptions } from 'socket.io-client';
 import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/wire/connection.ts';
-import { agentTo, secureContextOptions, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
+import { httpAgentFor, secureContextOptions, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
 import { loadParser } from '../client/parser.ts';
 
 /** Threshold of socket.io-client's default. The package `ws` itself compresses messages of any size. */
@@ -14,7 +14,7 @@ const COMPRESSION = { threshold: 1024 };
  * Checks options before connecting. engine.io-client ignores errors that its transports throw, and would wait forever.
  * @throws the transport's error
  */
-export function checkOptions({ headers, localAddress, tls }: ConnectionOptions): void {
+export function checkConnectionOptions({ headers, localAddress, tls }: ConnectionOptions): void {
   if (localAddress !== undefined && isIP(localAddress) === 0) {
     throw Object.assign(new TypeError(`${localAddress}: no IP address`), { code: 'ERR_INVALID_IP_ADDRESS' });
   }
@@ -49,7 +49,7 @@ export function managerOptions(options: ConnectionOptions): Partial<ManagerOptio
     ...({
       perMessageDeflate: options.compression ? COMPRESSION : false,
       maxPayload: options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES,
-      ...(needsAgent ? { agent: agentTo(url, options.tls, { localAddress, address }) } : {}),
+      ...(needsAgent ? { agent: httpAgentFor(url, options.tls, { localAddress, address }) } : {}),
     } as object),
   };
 }

@@ -5,39 +5,51 @@
 
 import { Manager, type Socket } from 'socket.io-client';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { printable } from '../../../protocol/base/printable.ts';
-import { MAX_PAYLOAD_BYTES, OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { CLIENT_DISCONNECT_REASON, MAX_PAYLOAD_BYTES } from '../../../protocol/wire/connection.ts';
 import { guardClient } from '../../../protocol/wire/guard-client.ts';
 import {
   type Client,
   type ClientOptions,
   type ClientSink,
+  ClientTraffic,
   type Heartbeat,
   NO_SESSIONS,
   type RecoverableSession,
   type RepeatedMessage,
-  Traffic,
   type TransportState,
 } from '../client/client.ts';
 import { type EventPlan, reportCopy } from '../client/counted-event.ts';
-import { type Failure, NO_UPGRADE, networkFailure, SOCKET_IO_2, tooLargeText } from '../client/failure.ts';
+import {
+  type ConnectionFailure,
+  NO_UPGRADE_FAILURE,
+  networkFailure,
+  SOCKET_IO_2_FAILURE,
+  tooLargeText,
+} from '../client/failure.ts';
 import { requireShallow } from '../client/parser.ts';
 import { SeenEvents } from '../client/seen-events.ts';
-import { ANY } from '../fleet-messages.ts';
+import { ANY_EVENT } from '../fleet-messages.ts';
 import {
   hasExtensions,
   isUnknownAck,
   keepOwnCookies,
-  refusalInWords,
-  resume,
-  sessionOf,
+  normalizeTextRefusal,
+  recoverableSessionOf,
+  resumeSession,
   unfinishedBytes,
-  type WebSocket,
+  type WsSocket,
   watchEngine,
   watchUpgrade,
 } from './internals.ts';
-import { checkOptions, managerOptions } from './manager-options.ts';
-import { closeOf, endFailure, failureOf, refusalOf, timeoutFailure } from './official-failure.ts';
+import { checkConnectionOptions, managerOptions } from './manager-options.ts';
+import {
+  closeFailure,
+  connectFailureOf,
+  failureBeforeNamespace,
+  timeoutFailure,
+  upgradeRefusal,
+} from './official-failure.ts';
 
 /** Longest kept text of a server's last message, for a server that opens no namespace. */
 const MAX_MESSAGE_LENGTH = 300;
@@ -45,7 +57,7 @@ const MAX_MESSAGE_LENGTH = 300;
 const events = new SeenEvents();
 
 export class OfficialClient implements Client {
-  readonly traffic = new Traffic();
+  readonly traffic = new ClientTraffic();
   interest: Set<string> | undefined = undefined;
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
@@ -54,7 +66,7 @@ export class OfficialClient implements Client {
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
-  #webSocket: WebSocket;
+  #webSocket: WsSocket;
   #timer: NodeJS.Timeout | undefined;
   #startedAtUs = 0;
   #openUs: number | undefined;
@@ -85,7 +97,9 @@ export class OfficialClient implements Client {
 
   get sessions(): readonly RecoverableSession[] {
     if (!this.#options.keepsSessions) return NO_SESSIONS;
-    return [...this.#connected, ...this.#pending].flatMap(([namespace, socket]) => sessionOf(namespace, socket) ?? []);
+    return [...this.#connected, ...this.#pending].flatMap(
+      ([namespace, socket]) => recoverableSessionOf(namespace, socket) ?? [],
+    );
   }
 
   connect(namespace: string): void {
@@ -97,14 +111,14 @@ export class OfficialClient implements Client {
       const socket = manager.socket(namespace, { auth: this.#options.auth });
       this.#pending.set(namespace, socket);
       const session = this.#former.find((one) => one.namespace === namespace);
-      if (session) resume(socket, session);
+      if (session) resumeSession(socket, session);
       if (!socket.hasListeners('connect')) this.#listen(namespace, socket);
       socket.connect();
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
       // A URL with an invalid query causes an error that has no code.
-      const failure: Failure = code ? networkFailure(error as Error) : { cause: 'ERR_INVALID_URI', message };
+      const failure: ConnectionFailure = code ? networkFailure(error as Error) : { cause: 'ERR_INVALID_URI', message };
       process.nextTick(() => this.#fail(failure));
     }
     if (this.#state === 'idle') this.#state = 'connecting';
@@ -134,7 +148,7 @@ export class OfficialClient implements Client {
     this.#end();
     for (const socket of [...this.#connected.values(), ...this.#pending.values()]) socket.disconnect();
     process.nextTick(() => {
-      if (wasOpen) this.#sink.onClosed(OWN_DISCONNECT, undefined);
+      if (wasOpen) this.#sink.onClosed(CLIENT_DISCONNECT_REASON, undefined);
       else this.#sink.onFailed({ cause: 'closed', message: 'closed by the client before it was open' });
     });
   }
@@ -147,17 +161,17 @@ export class OfficialClient implements Client {
   }
 
   #start(): Manager {
-    checkOptions(this.#options);
+    checkConnectionOptions(this.#options);
     this.#startedAtUs = monotonicUs();
     const manager = new Manager(new URL(this.#options.url).origin, managerOptions(this.#options));
     guardClient(manager, { inspect: requireShallow, onUnreadable: (error) => this.#onUnreadable(error) });
     // The Manager's timeout is disabled, because the fleet's own timeout covers the whole attempt with the namespace.
     manager.timeout(false);
     manager.on('open', () => this.#onManagerOpen(manager));
-    manager.on('error', (error) => this.#fail(failureOf(error)));
+    manager.on('error', (error) => this.#fail(connectFailureOf(error)));
     manager.on('close', (reason, details) => this.#onEnd(reason, details));
     manager.on('packet', (packet) => {
-      refusalInWords(packet);
+      normalizeTextRefusal(packet);
       if (this.#state !== 'gone' && isUnknownAck(this.#connected.get(packet.nsp), packet)) this.#sink.onUnknownAck();
     });
     this.#manager = manager;
@@ -174,7 +188,8 @@ export class OfficialClient implements Client {
       () => this.#onUpgraded(engine),
       (failure) => this.#onUpgradeFailed(engine, failure),
     );
-    if (!this.isUpgrading && this.#options.transports.includes('websocket')) this.#sink.onUpgradeFailed(NO_UPGRADE);
+    if (!this.isUpgrading && this.#options.transports.includes('websocket'))
+      this.#sink.onUpgradeFailed(NO_UPGRADE_FAILURE);
   }
 
   #onUpgraded(engine: Manager['engine']): void {
@@ -185,7 +200,7 @@ export class OfficialClient implements Client {
     this.#sink.onUpgraded(monotonicUs() - this.#startedAtUs - (this.#openUs ?? 0));
   }
 
-  #onUpgradeFailed(engine: Manager['engine'], failure: Failure): void {
+  #onUpgradeFailed(engine: Manager['engine'], failure: ConnectionFailure): void {
     // A session that has ended also makes its probe fail; the end itself is reported elsewhere.
     if (this.#state === 'gone' || engine.readyState !== 'open') return;
     this.isUpgrading = false;
@@ -196,7 +211,7 @@ export class OfficialClient implements Client {
     keepOwnCookies(engine, this.#options.headers);
     watchEngine(engine, {
       onWebSocket: (webSocket) => (this.#webSocket = webSocket),
-      onRefused: (response) => this.#fail(refusalOf(response)),
+      onRefused: (response) => this.#fail(upgradeRefusal(response)),
       // While the engine is opening, the Manager does not report a close without an error.
       onEnd: (reason, details) => this.#onEnd(reason, details),
       onHandshake: (announced) => {
@@ -220,7 +235,10 @@ export class OfficialClient implements Client {
       if (this.#state === 'gone') return;
       // Only errors from the server have the key `data`.
       if ('data' in error) this.#onRefused(namespace, error.message, error.data);
-      else this.#fail(/v2\.x/.test(error.message) ? SOCKET_IO_2 : { cause: 'not_socketio', message: error.message });
+      else
+        this.#fail(
+          /v2\.x/.test(error.message) ? SOCKET_IO_2_FAILURE : { cause: 'not_socketio', message: error.message },
+        );
     });
     socket.on('disconnect', (reason) => {
       if (reason === 'io server disconnect') this.#onServerDisconnect(namespace);
@@ -266,7 +284,7 @@ export class OfficialClient implements Client {
     const { interest } = this;
     const atUs = monotonicUs();
     // The event is reported before it is counted, because the probe sends it back at once.
-    if (interest?.has(event) || interest?.has(ANY)) this.#sink.onEvent(namespace, event, args);
+    if (interest?.has(event) || interest?.has(ANY_EVENT)) this.#sink.onEvent(namespace, event, args);
     this.traffic.receives(events.decoded(event, args));
     if (event === this.#counted?.event) reportCopy(this.#counted, this.#sink, { namespace, args, atUs });
     const { acknowledge } = this.#options;
@@ -285,16 +303,16 @@ export class OfficialClient implements Client {
   #onEnd(reason: string, details: unknown): void {
     // The library has closed the transport after a refusal or a parse error, which it reports next.
     if (reason === 'forced close') return;
-    if (this.#state === 'connecting') this.#fail(this.#withSizes(endFailure(reason, details)));
+    if (this.#state === 'connecting') this.#fail(this.#withSizes(failureBeforeNamespace(reason, details)));
     else if (this.#state === 'open') {
       this.#end();
-      const why = this.#withSizes(closeOf(reason, details));
+      const why = this.#withSizes(closeFailure(reason, details));
       const said = why.cause === 'message_too_large' ? 'message too large' : reason;
       this.#sink.onClosed(said, undefined, why);
     }
   }
 
-  #withSizes(failure: Failure): Failure {
+  #withSizes(failure: ConnectionFailure): ConnectionFailure {
     if (failure.cause !== 'message_too_large') return failure;
     const maxBytes = this.#options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES;
     return { ...failure, message: tooLargeText(maxBytes, unfinishedBytes(this.#webSocket)) };
@@ -311,12 +329,12 @@ export class OfficialClient implements Client {
     for (const namespace of overdue) this.#sink.onRefused(namespace, 'timeout_namespace', undefined);
   }
 
-  #fail(failure: Failure): void {
+  #fail(failure: ConnectionFailure): void {
     if (this.#state !== 'connecting') return;
     const after = this.heartbeat && {
       transport: this.#manager?.engine.transport.name === 'polling' ? ('polling' as const) : ('websocket' as const),
       isEngineIo4: this.traffic.announced.maxPayloadBytes > 0,
-      sent: printable(JSON.stringify(this.#lastMessage) ?? '', MAX_MESSAGE_LENGTH),
+      sent: printableLine(JSON.stringify(this.#lastMessage) ?? '', MAX_MESSAGE_LENGTH),
     };
     this.destroy();
     this.#sink.onFailed(after ? { ...failure, after } : failure);

@@ -1,7 +1,7 @@
 /** Extracts the cause of a failed connect from the nested errors of socket.io-client. */
 import { type IncomingMessage, STATUS_CODES } from 'node:http';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
-import { type Failure, httpFailure, networkFailure } from '../client/failure.ts';
+import { type ConnectionFailure, httpFailure, networkFailure } from '../client/failure.ts';
 
 /** Message of engine.io-client's error if the transport works but the data is not Engine.IO. */
 const UNKNOWN_PACKET = 'server error';
@@ -24,7 +24,7 @@ interface PollingRequest {
  * Returns the failure of a connection attempt.
  * @param error error that the Manager emitted before it was open
  */
-export function failureOf(error: TransportError): Failure {
+export function connectFailureOf(error: TransportError): ConnectionFailure {
   const { description } = error;
   if (typeof description === 'number') return requestFailure(description, error.context);
   if (description instanceof Error) return socketFailure(description);
@@ -39,7 +39,7 @@ export function failureOf(error: TransportError): Failure {
  * @param reason Socket.IO's disconnect reason
  * @param details includes the CloseEvent of `ws`, if any
  */
-export function endFailure(reason: string, details: unknown): Failure {
+export function failureBeforeNamespace(reason: string, details: unknown): ConnectionFailure {
   const { description } = (details ?? {}) as TransportError;
   const inner = (description as { error?: NodeJS.ErrnoException } | undefined)?.error;
   if (inner?.code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return socketFailure(inner);
@@ -56,8 +56,8 @@ export function endFailure(reason: string, details: unknown): Failure {
 }
 
 /** Returns why an open connection was closed, with the server's text as message. */
-export function closeOf(reason: string, details: unknown): Failure {
-  const failure = endFailure(reason, details);
+export function closeFailure(reason: string, details: unknown): ConnectionFailure {
+  const failure = failureBeforeNamespace(reason, details);
   const { code, reason: words = '' } = closeEventOf(details);
   if (!/^closed/.test(failure.cause)) return failure;
   return code === undefined ? { cause: 'closed', message: '' } : { cause: `closed_${code}`, message: words };
@@ -69,7 +69,7 @@ function closeEventOf(details: unknown): { code?: number; reason?: string } {
 }
 
 /** Returns why the server refused the upgrade to WebSocket, with the received part of the body. */
-export function refusalOf(response: IncomingMessage): Failure {
+export function upgradeRefusal(response: IncomingMessage): ConnectionFailure {
   const body = String(response.read() ?? '');
   const header = (name: string) => [response.headers[name]].flat()[0];
   return httpFailure({ status: response.statusCode ?? 0, reason: response.statusMessage, header, body });
@@ -79,7 +79,7 @@ export function refusalOf(response: IncomingMessage): Failure {
  * Returns the failure after a timeout.
  * @param stage stage that timed out: opening the connection, or opening its first namespace
  */
-export function timeoutFailure(stage: 'open' | 'namespace', timeoutMs: number): Failure {
+export function timeoutFailure(stage: 'open' | 'namespace', timeoutMs: number): ConnectionFailure {
   return { cause: `timeout_${stage}`, message: `no answer within ${timeoutMs} ms (${stage})` };
 }
 
@@ -87,7 +87,7 @@ export function timeoutFailure(stage: 'open' | 'namespace', timeoutMs: number): 
  * Returns the failure of a polling request.
  * @param request XMLHttpRequest of the request
  */
-function requestFailure(status: number, request: unknown): Failure {
+function requestFailure(status: number, request: unknown): ConnectionFailure {
   const { statusText, responseText, getResponseHeader } = (request ?? {}) as Partial<PollingRequest>;
   if (status === 0 && statusText instanceof Error) return socketFailure(statusText);
   if (status === 0) return { cause: 'closed', message: 'the request was aborted' };
@@ -100,7 +100,7 @@ function requestFailure(status: number, request: unknown): Failure {
   });
 }
 
-function socketFailure(error: NodeJS.ErrnoException): Failure {
+function socketFailure(error: NodeJS.ErrnoException): ConnectionFailure {
   const { message, code } = error;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
   // The status of a failed upgrade is available only in this text of `ws`.

@@ -4,13 +4,18 @@
  * channel to the engine.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { valuesAt } from '../../../protocol/base/json-path.ts';
-import { EVENTS, type Joined, type JoinRoom, type Refusal } from '../../../protocol/wire/events.ts';
-import { AUDIENCE, placeOf } from '../../../protocol/wire/rooms.ts';
+import { valuesAtPath } from '../../../protocol/base/json-path.ts';
+import {
+  CONTRACT_EVENTS,
+  type JoinAck,
+  type JoinRoomMessage,
+  type MessageRefusal,
+} from '../../../protocol/wire/events.ts';
+import { ALL_RECEIVERS_ROOM, roomKey } from '../../../protocol/wire/rooms.ts';
 import { roomNames } from '../client/counted-event.ts';
 import type { EmitCommand, FleetAnswer, FleetSettings } from '../fleet-messages.ts';
-import { nameOf } from '../server-name.ts';
-import type { CountedConnection, Counts } from './counts/connection-counts.ts';
+import { validServerName } from '../server-name.ts';
+import type { ConnectionCounts, CountedConnection } from './counts/connection-counts.ts';
 import type { Ledger } from './ledger/ledger.ts';
 
 /**
@@ -30,7 +35,7 @@ interface Join {
 }
 
 /** Fields of a connection that are needed to handle its acknowledgements. */
-export interface Member extends CountedConnection {
+export interface AckConnection extends CountedConnection {
   readonly id: number;
   /** Whether the virtual user is closing the connection. */
   readonly isClosing: boolean;
@@ -51,7 +56,7 @@ export class Acknowledgements {
   joining = 0;
   /** Number of connections that are in a room. */
   joined = 0;
-  readonly #parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void };
+  readonly #parts: { ledger: Ledger; counts: ConnectionCounts; answer: (answer: FleetAnswer) => void };
   readonly #ownEvent: FleetSettings['ownEvent'];
   /**
    * Whether the ledger needs the members of rooms. If not, they are not stored, because a long run with many
@@ -69,16 +74,16 @@ export class Acknowledgements {
 
   constructor(
     { ownEvent, ledger, reconnection }: Pick<FleetSettings, 'ownEvent' | 'ledger' | 'reconnection'>,
-    parts: { ledger: Ledger; counts: Counts; answer: (answer: FleetAnswer) => void },
+    parts: { ledger: Ledger; counts: ConnectionCounts; answer: (answer: FleetAnswer) => void },
   ) {
     this.#parts = parts;
     this.#ownEvent = ownEvent;
     this.#remembers = parts.ledger.remembers || reconnection !== undefined;
-    this.#joinEvent = ownEvent ? ownEvent.join : ledger ? EVENTS.joinRoom : undefined;
+    this.#joinEvent = ownEvent ? ownEvent.join : ledger ? CONTRACT_EVENTS.joinRoom : undefined;
   }
 
   /** Returns the acknowledgement id to send with an event; undefined if no acknowledgement is needed. */
-  request(connection: Member, { event, args, requestId, namespace }: EmitCommand): number | undefined {
+  request(connection: AckConnection, { event, args, requestId, namespace }: EmitCommand): number | undefined {
     const isJoin = event === this.#joinEvent;
     const ackId = requestId ?? (isJoin ? this.#nextOwnAckId++ : undefined);
     if (ackId === undefined) return undefined;
@@ -92,7 +97,7 @@ export class Acknowledgements {
     return ackId;
   }
 
-  received(connection: Member, ackId: number, args: unknown[]): void {
+  received(connection: AckConnection, ackId: number, args: unknown[]): void {
     const { awaited, id } = connection;
     if (!awaited?.has(ackId)) {
       this.#parts.counts.unknownAcks++;
@@ -114,27 +119,31 @@ export class Acknowledgements {
    * Handles the acknowledgement of a join.
    * @returns the server's reason if it refused the join; otherwise undefined
    */
-  #onJoinAnswered(connection: Member, { namespace, slot, rooms: asked }: Join, args: unknown[]): string | undefined {
+  #onJoinAnswered(
+    connection: AckConnection,
+    { namespace, slot, rooms: asked }: Join,
+    args: unknown[],
+  ): string | undefined {
     this.joining--;
     this.#parts.ledger.members.answered(slot);
     const [answer] = args;
-    const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<Joined & Refusal>;
+    const joined = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<JoinAck & MessageRefusal>;
     if (joined.code === 'JOIN_REFUSED') return String(joined.error).slice(0, MAX_REASON_LENGTH);
     // The server reported an error other than a refusal, so the connection is not a member.
     if (joined.error !== undefined) return undefined;
-    const worker = nameOf(joined.worker);
+    const worker = validServerName(joined.worker);
     if (worker !== undefined) this.#name(connection, worker);
     // Only a worker that a join has named is used: session ids of other servers can begin with any text.
     const nowUs = monotonicUs();
     if (this.#ownEvent) this.#enterRooms(connection, namespace, asked.length > 0 ? asked : this.#roomsIn(args), nowUs);
     else {
       const worker = connection.namedByJoin ? connection.worker : '';
-      this.#enter(connection, nameOf(joined.room) ?? asked[0] ?? '', worker, nowUs);
+      this.#enter(connection, validServerName(joined.room) ?? asked[0] ?? '', worker, nowUs);
     }
     return undefined;
   }
 
-  #name(connection: Member, worker: string): void {
+  #name(connection: AckConnection, worker: string): void {
     if (!connection.namedByJoin) {
       this.#sessionsNameWorkers = this.#sessionsNameWorkers !== false && connection.worker === worker;
     }
@@ -145,30 +154,30 @@ export class Acknowledgements {
    * Makes the connection a member of a room.
    * @param worker worker that holds the connection; '' if unknown
    */
-  #enter(connection: Member, room: string, worker: string, atUs: number): void {
+  #enter(connection: AckConnection, room: string, worker: string, atUs: number): void {
     this.#mark(connection, true);
     if (this.#remembers) this.#parts.ledger.members.joined(connection.slot, room, worker, atUs);
   }
 
-  #enterRooms(connection: Member, namespace: string, rooms: readonly string[], atUs: number): void {
-    for (const room of rooms) this.#enter(connection, placeOf({ namespace, room }), '', atUs);
+  #enterRooms(connection: AckConnection, namespace: string, rooms: readonly string[], atUs: number): void {
+    for (const room of rooms) this.#enter(connection, roomKey({ namespace, room }), '', atUs);
   }
 
   /** Returns the rooms in the arguments of a join or of its acknowledgement. */
   #roomsIn(args: unknown[]): readonly string[] {
-    if (!this.#ownEvent) return [roomOf(args[0] as JoinRoom)];
+    if (!this.#ownEvent) return [roomOf(args[0] as JoinRoomMessage)];
     const { room, roomInJoin } = this.#ownEvent;
-    if (room === undefined) return [AUDIENCE];
-    return roomInJoin ? roomNames(valuesAt(args, roomInJoin)) : [];
+    if (room === undefined) return [ALL_RECEIVERS_ROOM];
+    return roomInJoin ? roomNames(valuesAtPath(args, roomInJoin)) : [];
   }
 
   /**
    * Makes the connection a receiver of the server's own event in these namespaces, if connections need no join to
    * receive it.
    */
-  connected(connection: Member, namespaces: readonly string[]): void {
+  connected(connection: AckConnection, namespaces: readonly string[]): void {
     if (!this.#ownEvent || this.#joinEvent !== undefined) return;
-    const names = this.#ownEvent.room === undefined ? [AUDIENCE] : (connection.rooms ?? []);
+    const names = this.#ownEvent.room === undefined ? [ALL_RECEIVERS_ROOM] : (connection.rooms ?? []);
     const atUs = monotonicUs() + (this.#ownEvent.settlingUs ?? 0);
     for (const namespace of namespaces) this.#enterRooms(connection, namespace, names, atUs);
   }
@@ -177,7 +186,7 @@ export class Acknowledgements {
    * Makes a reconnected connection a member of its rooms again, because the server has restored its session. The
    * connection may be on a different worker, which stays unknown.
    */
-  recovered(connection: Member): void {
+  recovered(connection: AckConnection): void {
     const { slot, worker, namedByJoin } = connection;
     const isNamed = !this.#ownEvent && (namedByJoin || this.#sessionsNameWorkers);
     const { members } = this.#parts.ledger;
@@ -185,13 +194,13 @@ export class Acknowledgements {
   }
 
   /** Gives a connection a new slot. With a new session, it is a new connection for the ledger. */
-  replaceSlot(connection: Member): void {
+  replaceSlot(connection: AckConnection): void {
     this.#leaveRooms(connection);
     connection.slot = this.#parts.ledger.members.newSlot();
   }
 
   /** Records that the connection has ended. Its messages will not be acknowledged. */
-  left(connection: Member, reason: string): void {
+  left(connection: AckConnection, reason: string): void {
     for (const [requestId, join] of connection.awaited ?? []) {
       if (join) this.joining--;
       if (requestId < FIRST_OWN_ACK_ID) {
@@ -202,17 +211,17 @@ export class Acknowledgements {
     this.#leaveRooms(connection);
   }
 
-  #leaveRooms(connection: Member): void {
+  #leaveRooms(connection: AckConnection): void {
     this.#parts.ledger.members.left(connection.slot, monotonicUs(), connection.isClosing);
     this.#mark(connection, false);
   }
 
-  #mark(connection: Member, isMember: boolean): void {
+  #mark(connection: AckConnection, isMember: boolean): void {
     if (connection.isMember !== isMember) this.joined += isMember ? 1 : -1;
     connection.isMember = isMember;
   }
 }
 
-function roomOf(payload: JoinRoom): string {
+function roomOf(payload: JoinRoomMessage): string {
   return typeof payload === 'string' ? payload : String(payload?.clientKey);
 }

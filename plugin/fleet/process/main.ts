@@ -1,17 +1,17 @@
 /** Main module of a fleet process, which holds a part of the run's connections. */
 
 import { once } from 'node:events';
-import { knowSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { setKnownSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
 import { sendToParent } from '../../../protocol/base/send-to-parent.ts';
 import { TimerLag } from '../event-loop-watch.ts';
 import type { FleetAnswer, FleetCommand, FleetStart } from '../fleet-messages.ts';
 import { Outbox } from '../outbox.ts';
-import { Holder } from './holder.ts';
+import { ConnectionHolder } from './connection-holder.ts';
 
 const STATUS_INTERVAL_MS = 100;
 
 const [start] = (await once(process, 'message')) as [FleetStart];
-knowSecrets(start.secrets);
+setKnownSecrets(start.secrets);
 
 // Answers that may wait to share a message. Delaying them changes no measurement, because they contain their own times.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
@@ -33,7 +33,7 @@ function answer(one: FleetAnswer): void {
   }
   outbox.add(one, DEFERRABLE.has(one.op));
 }
-const holder = await Holder.create(start, answer);
+const holder = await ConnectionHolder.create(start, answer);
 
 let lastStatus = '';
 const lag = new TimerLag(STATUS_INTERVAL_MS);

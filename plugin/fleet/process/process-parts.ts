@@ -4,31 +4,31 @@ import type { Pacer } from '../pacer.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
 import type { Dialer } from './connections/dialer.ts';
 import type { FaultAccount } from './connections/fault-account.ts';
-import type { Returns } from './connections/returns.ts';
-import type { Connecting } from './counts/connecting.ts';
-import type { Counts } from './counts/connection-counts.ts';
-import type { Ends } from './counts/end-counts.ts';
+import type { Reconnects } from './connections/reconnects.ts';
+import type { CloseCounts } from './counts/close-counts.ts';
+import type { ConnectingCounts } from './counts/connecting.ts';
+import type { ConnectionCounts } from './counts/connection-counts.ts';
 import type { Ledger } from './ledger/ledger.ts';
-import type { Sightings } from './ledger/process-sightings.ts';
+import type { ProcessSightings } from './ledger/process-sightings.ts';
 import type { RoomShare } from './ledger/room-share.ts';
 import type { RepeatedMessages } from './messages/repeated-messages.ts';
 
-export interface Parts {
+export interface FleetProcessParts {
   readonly settings: FleetSettings;
   readonly answer: (answer: FleetAnswer) => void;
   readonly connections: { delete(id: number): void };
   readonly dialer: Dialer;
   readonly pacer: Pacer;
   readonly acknowledgements: Acknowledgements;
-  readonly returns: Returns;
+  readonly returns: Reconnects;
   /** Effects of a planned fault; undefined before the fault begins. */
   readonly faultAccount: FaultAccount | undefined;
   readonly ledger: Ledger;
-  readonly sightings: Sightings;
+  readonly sightings: ProcessSightings;
   readonly repeatedMessages: RepeatedMessages;
-  readonly counts: Counts;
-  readonly connecting: Connecting;
-  readonly ends: Ends;
+  readonly counts: ConnectionCounts;
+  readonly connecting: ConnectingCounts;
+  readonly ends: CloseCounts;
   readonly joinEvent: string | undefined;
   /** Spreads connections over several rooms; undefined for a single room. */
   readonly rooms: RoomShare | undefined;

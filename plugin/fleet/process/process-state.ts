@@ -1,10 +1,14 @@
 /** Connections, counts and timers of a fleet process. A reset replaces the object. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { MessageCounts, MessageStage } from '../../../protocol/link/client-messages.ts';
-import type { FaultOrder } from '../../../protocol/link/fault-messages.ts';
-import type { FreezeOrder, FrozenBroadcast, Sightings as Report } from '../../../protocol/link/ledger-messages.ts';
+import type { FaultCommand } from '../../../protocol/link/fault-messages.ts';
+import type {
+  FreezeRequest,
+  FrozenBroadcast,
+  OwnEventSightings as Report,
+} from '../../../protocol/link/ledger-messages.ts';
 import type { EventCounts } from '../../../protocol/link/time-series.ts';
-import { EVENTS } from '../../../protocol/wire/events.ts';
+import { CONTRACT_EVENTS } from '../../../protocol/wire/events.ts';
 import type { ClientState, CreateClient } from '../client/client.ts';
 import { EventLoopWatch } from '../event-loop-watch.ts';
 import type {
@@ -13,42 +17,42 @@ import type {
   FleetStart,
   ProcessQuestions,
   ProcessSnapshot,
-  SightOrder,
+  SightingsRequest,
 } from '../fleet-messages.ts';
 import { Pacer } from '../pacer.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ConnectionTable } from './connections/connection-table.ts';
-import { Dialer, type Share } from './connections/dialer.ts';
+import { type ConnectionShare, Dialer } from './connections/dialer.ts';
 import { FaultAccount } from './connections/fault-account.ts';
-import { Returns } from './connections/returns.ts';
-import { Connecting } from './counts/connecting.ts';
-import { Counts } from './counts/connection-counts.ts';
-import { Ends } from './counts/end-counts.ts';
+import { Reconnects } from './connections/reconnects.ts';
+import { CloseCounts } from './counts/close-counts.ts';
+import { ConnectingCounts } from './counts/connecting.ts';
+import { ConnectionCounts } from './counts/connection-counts.ts';
 import { readEventCounts } from './counts/event-counts.ts';
 import { Ledger } from './ledger/ledger.ts';
-import { Sightings } from './ledger/process-sightings.ts';
+import { ProcessSightings } from './ledger/process-sightings.ts';
 import { RoomShare } from './ledger/room-share.ts';
 import { RepeatedMessages } from './messages/repeated-messages.ts';
-import type { Parts } from './process-parts.ts';
+import type { FleetProcessParts } from './process-parts.ts';
 
 /** Plan for the server's own event. The process assigns the broadcast numbers itself. */
 const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };
 
 type Status = Extract<FleetAnswer, { op: 'status' }>;
 
-export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
+export class ProcessState implements FleetProcessParts, Omit<ProcessQuestions, 'reset'> {
   readonly settings: FleetSettings;
   readonly answer: (answer: FleetAnswer) => void;
   readonly pacer: Pacer;
   readonly connections = new ConnectionTable(this);
   readonly dialer: Dialer;
-  readonly counts = new Counts();
-  readonly connecting = new Connecting(monotonicUs());
-  readonly ends = new Ends();
+  readonly counts = new ConnectionCounts();
+  readonly connecting = new ConnectingCounts(monotonicUs());
+  readonly ends = new CloseCounts();
   readonly ledger: Ledger;
-  readonly sightings: Sightings;
+  readonly sightings: ProcessSightings;
   readonly acknowledgements: Acknowledgements;
-  readonly returns: Returns;
+  readonly returns: Reconnects;
   readonly repeatedMessages: RepeatedMessages;
   readonly joinEvent: string | undefined;
   readonly rooms: RoomShare | undefined;
@@ -76,15 +80,15 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
     this.pacer = pacer;
     this.dialer = new Dialer(settings, share, createClient);
     this.ledger = new Ledger(ownEvent ? { ...OWN_PLAN, bytes: ownEvent.bytes } : broadcasts);
-    this.sightings = new Sightings(this.ledger);
+    this.sightings = new ProcessSightings(this.ledger);
     this.acknowledgements = new Acknowledgements(settings, this);
-    this.returns = new Returns(reconnection, this.acknowledgements, answer);
+    this.returns = new Reconnects(reconnection, this.acknowledgements, answer);
     this.repeatedMessages = new RepeatedMessages(amongHosts(share, host));
-    this.joinEvent = ownEvent ? ownEvent.join : EVENTS.joinRoom;
+    this.joinEvent = ownEvent ? ownEvent.join : CONTRACT_EVENTS.joinRoom;
     this.rooms = rooms && new RoomShare(rooms, amongHosts(fleet, host), firstId);
   }
 
-  freeze(broadcasts: FreezeOrder[]): FrozenBroadcast[] {
+  freeze(broadcasts: FreezeRequest[]): FrozenBroadcast[] {
     return broadcasts.map((order) => {
       const { seq, id, sentAtUs } = order;
       const process = this.#index;
@@ -93,7 +97,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
     });
   }
 
-  sight({ watch, outside }: SightOrder): Report {
+  sight({ watch, outside }: SightingsRequest): Report {
     this.sightings.watch(watch);
     for (const id of outside) this.ledger.discard(this.sightings.discard(id));
     return this.sightings.report();
@@ -109,7 +113,7 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
   }
 
   /** Handles the start or the end of a planned fault. If the fault drops connections, drops all of them. */
-  fault(order: FaultOrder): void {
+  fault(order: FaultCommand): void {
     if (order.stage === 'end') {
       this.faultAccount?.end();
       return;
@@ -168,6 +172,6 @@ export class ProcessState implements Parts, Omit<ProcessQuestions, 'reset'> {
  * @param share share among the processes of this host
  * @returns the share among the processes of all hosts
  */
-function amongHosts({ index, of }: Share, host: Share | undefined): Share {
+function amongHosts({ index, of }: ConnectionShare, host: ConnectionShare | undefined): ConnectionShare {
   return host ? { index: host.index * of + index, of: of * host.of } : { index, of };
 }

@@ -9,7 +9,7 @@ import { studentT } from '../../../report/statistics/student.ts';
 import type { CpuWindow, RampWindow } from '../../run/measurements/measured-windows.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { Layer } from '../../samplers/index.ts';
-import { impossibleCpu, inOrder } from '../invariants/cpu-invariants.ts';
+import { impossibleCpu, windowsInTimeOrder } from '../invariants/cpu-invariants.ts';
 import { sum } from '../sums.ts';
 
 type Cpu = Result['cpu'][string];
@@ -56,7 +56,7 @@ export function cpuFigures(
   const { sharedHost, cpu } = measurements;
   const wrong = impossibleCpu(measurements).flatMap(({ figures }) => figures);
   const seen = new Set(
-    inOrder(cpu)
+    windowsInTimeOrder(cpu)
       .flatMap((window) => Object.keys(window.cpuUs))
       .filter((id) => !wrong.includes(id)),
   );
@@ -105,7 +105,7 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
  */
 function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
   const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;
-  const isRead = inOrder(cpu).slice(-1).every(has);
+  const isRead = windowsInTimeOrder(cpu).slice(-1).every(has);
   const of = <W extends CpuWindow>(windows: W[]) => (isRead && windows.every(has) ? windows : []);
   const { unloaded, ramps, idle, messages, broadcasts } = cpu;
   // The background must be known, because it is subtracted.
@@ -288,7 +288,7 @@ function deviationOf(values: number[]): number {
  * Combines several windows into one window.
  * @returns undefined without windows
  */
-export function wholeWindow(windows: CpuWindow[]): CpuWindow | undefined {
+export function mergeCpuWindows(windows: CpuWindow[]): CpuWindow | undefined {
   if (windows.length === 0) return undefined;
   const layers = new Set(windows.flatMap(({ cpuUs }) => Object.keys(cpuUs)));
   return {

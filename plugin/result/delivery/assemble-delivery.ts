@@ -3,31 +3,37 @@
 import { decodeHistogram, type Histogram } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { LossTotals } from '../../../protocol/link/ledger-messages.ts';
-import { type Batch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery-schema.ts';
+import { type BroadcastBatch, RECEIPT_COUNTS, type ReceiptCount } from '../../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { EVENTS } from '../../../protocol/wire/events.ts';
-import { AUDIENCE, plannedMembers, type RoomPlan, readPlace, roomName } from '../../../protocol/wire/rooms.ts';
+import { CONTRACT_EVENTS } from '../../../protocol/wire/events.ts';
+import {
+  ALL_RECEIVERS_ROOM,
+  parseRoomKey,
+  plannedRoomSizes,
+  type RoomPlan,
+  roomName,
+} from '../../../protocol/wire/rooms.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { loadReceivers, uncertainMembers } from '../../run/receivers/load-receivers.ts';
+import { membersWithoutOwnClients, uncertainOwnMembers } from '../../run/receivers/members-without-own-clients.ts';
 import type { Settings } from '../../script/settings.ts';
-import { merged, sum } from '../sums.ts';
-import { idsOfOneReceiver, leftOut } from './audience.ts';
+import { mergeToHistogram, sum } from '../sums.ts';
+import { idsWithOneReceiver, largestUnreachedSet } from './audience.ts';
 
 type Receipts = Record<ReceiptCount, number>;
 
-function totals(rows: Pick<Batch, ReceiptCount>[]): Receipts {
+function totals(rows: Pick<BroadcastBatch, ReceiptCount>[]): Receipts {
   return Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, sum(rows.map((row) => row[key] ?? 0))])) as Receipts;
 }
 
 export function deliveryFigures(
   measurements: Measurements,
-  batches: Batch[],
+  batches: BroadcastBatch[],
   config: Settings,
 ): NonNullable<Result['delivery']> {
   const receipts = totals(batches);
   const { ownEvent, frozen, sent, unknown } = measurements;
   const notLookedAt = notLookedAtOf(measurements, config);
-  const areBroadcasts = idsOfOneReceiver(measurements, batches) === undefined;
+  const areBroadcasts = idsWithOneReceiver(measurements, batches) === undefined;
   const { late, unreadable, unknownBroadcast, open, received, losses } = addSnapshots(measurements.snapshots).receipts;
   return {
     ...sourceOf(measurements, config),
@@ -45,7 +51,7 @@ export function deliveryFigures(
     coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
     coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
     rooms: roomsOf(measurements, config.rooms),
-    leftOut: areBroadcasts ? leftOut(measurements, batches) : null,
+    leftOut: areBroadcasts ? largestUnreachedSet(measurements, batches) : null,
     losses: areBroadcasts ? spreadOf(losses) : null,
     batches: batches.map((batch) => ({ ...batch, ...notLookedAt })),
   };
@@ -95,7 +101,7 @@ function spreadOf({
  * Returns the numbers of the broadcasts whose ledger rows are not finalized because the run ended early. Their
  * receivers are unknown.
  */
-export function notFinalized({ aborted, sent, frozen }: Measurements): Set<number> {
+export function unfinalizedBroadcasts({ aborted, sent, frozen }: Measurements): Set<number> {
   if (!aborted) return new Set();
   const finalized = new Set(frozen.map(({ seq }) => seq));
   return new Set(sent.map(({ seq }) => seq).filter((seq) => !finalized.has(seq)));
@@ -107,14 +113,14 @@ function sourceOf(
 ): Pick<NonNullable<Result['delivery']>, 'source' | 'event' | 'publisher' | 'payloadBytes' | 'binary'> {
   if (!ownEvent) {
     const { bytes: payloadBytes, binary } = broadcasts;
-    return { source: 'contract', event: EVENTS.broadcast, publisher: 'worker', payloadBytes, binary };
+    return { source: 'contract', event: CONTRACT_EVENTS.broadcast, publisher: 'worker', payloadBytes, binary };
   }
   const { event, publisher, bytes } = ownEvent;
   const ofRun = publisher === 'run' ? publisher : null;
   return { source: 'own event', event, publisher: ofRun, payloadBytes: bytes, binary: false };
 }
 
-export function batchRows(measurements: Measurements): Batch[] {
+export function batchRows(measurements: Measurements): BroadcastBatch[] {
   const { sent, frozen, samplesBeganAtUs: beganAtUs } = measurements;
   const rowsOf = Map.groupBy(frozen, ({ seq }) => seq);
   return sent
@@ -124,14 +130,14 @@ export function batchRows(measurements: Measurements): Batch[] {
       const timedFromUs = one.latencyFromAtUs ?? Math.min(sentAtUs, intendedAtUs);
       const rows = rowsOf.get(seq) ?? [];
       const counts = totals(rows);
-      const own = uncertainMembers(one, measurements);
-      const all = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+      const own = uncertainOwnMembers(one, measurements);
+      const all = mergeToHistogram(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
       const reached = rows.filter(({ received, untimed }) => received > 0 && !untimed);
       return {
         seq,
         broadcasts,
         room: shown(room),
-        serverMembers: loadReceivers(one, measurements),
+        serverMembers: membersWithoutOwnClients(one, measurements),
         ...counts,
         justJoined: counts.justJoined + own.after,
         justLeft: counts.justLeft + own.before,
@@ -152,8 +158,8 @@ export function batchRows(measurements: Measurements): Batch[] {
 
 /** Returns the name of a room for reports; null if the broadcast went to a whole namespace. */
 function shown(place: string): string | null {
-  const { namespace, room } = readPlace(place);
-  if (room === AUDIENCE) return null;
+  const { namespace, room } = parseRoomKey(place);
+  if (room === ALL_RECEIVERS_ROOM) return null;
   return namespace === '/' ? room : `${namespace},${room}`;
 }
 
@@ -176,8 +182,10 @@ function ofTarget(measurements: Measurements, received: number, rooms: RoomPlan)
   // For the server's own event, the sizes of its rooms are unknown.
   const receivers = new Set(sent.map(({ room }) => room));
   if (ownEvent && (receivers.size > 1 || ![...receivers].every((room) => shown(room) === null))) return null;
-  if (!expectedAtOnce || notFinalized(measurements).size > 0) return null;
-  const members = new Map(plannedMembers(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]));
+  if (!expectedAtOnce || unfinalizedBroadcasts(measurements).size > 0) return null;
+  const members = new Map(
+    plannedRoomSizes(rooms, expectedAtOnce).map((count, index) => [roomName(rooms, index), count]),
+  );
   const all = sum(sent.map(({ room, broadcasts = 1 }) => (members.get(room) ?? expectedAtOnce) * broadcasts));
   return all > 0 ? received / all : null;
 }

@@ -1,21 +1,26 @@
 /** Builds the latencies of the broadcasts, and the accuracy of the workers' clocks. */
-import { createHistogram, encodeHistogram, mergeHistograms, summaryMs } from '../../../protocol/base/histogram.ts';
+import {
+  createHistogram,
+  encodeHistogram,
+  mergeHistograms,
+  summarizeHistogramMs,
+} from '../../../protocol/base/histogram.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { whyNotPlaced } from '../absent.ts';
-import { histogramOf, merged, summaryOfEach } from '../sums.ts';
-import { intervalFigures, reachedBroadcasts } from './intervals.ts';
+import { whyLatencyNotSplit } from '../absent.ts';
+import { histogramOf, mergeToHistogram, summarizeUs } from '../sums.ts';
+import { latencyIntervalFigures, reachedBroadcasts } from './intervals.ts';
 
 export function latencyFigures(measurements: Measurements): Result['latency'] {
   const { frozen, sent, impossibleRoundTrips, ownEvent } = measurements;
   const from = ownEvent?.latencyFrom ?? 'server';
   const clocks = clockRows(measurements);
   // For the server's own event, each connection's worker and the intended send times may be unknown.
-  const isPlaced = whyNotPlaced(measurements) === undefined;
+  const isPlaced = whyLatencyNotSplit(measurements) === undefined;
   const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
   const confirmed = sent.filter(({ unconfirmed }) => !unconfirmed);
-  const local = merged(frozen.map(({ latencyUs }) => latencyUs.local));
-  const cross = merged(frozen.map(({ latencyUs }) => latencyUs.cross));
+  const local = mergeToHistogram(frozen.map(({ latencyUs }) => latencyUs.local));
+  const cross = mergeToHistogram(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
   const broadcasts = reachedBroadcasts(frozen);
   // In a long run, a row contains several broadcasts.
@@ -28,20 +33,22 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const single = halves(roundTripsUs.single);
   return {
     from,
-    oneWayMs: summaryMs(oneWay, reached),
-    localMs: known.workers ? summaryMs(local, reached) : null,
-    crossWorkerMs: known.workers ? summaryMs(cross, reached) : null,
-    completionMs: each ? summaryMs(each.completionUs, reached) : summaryOfEach(broadcasts.map(({ lastUs }) => lastUs)),
-    ...intervalFigures(broadcasts, latencyErrorUs({ from, clocks }, measurements)),
+    oneWayMs: summarizeHistogramMs(oneWay, reached),
+    localMs: known.workers ? summarizeHistogramMs(local, reached) : null,
+    crossWorkerMs: known.workers ? summarizeHistogramMs(cross, reached) : null,
+    completionMs: each
+      ? summarizeHistogramMs(each.completionUs, reached)
+      : summarizeUs(broadcasts.map(({ lastUs }) => lastUs)),
+    ...latencyIntervalFigures(broadcasts, latencyErrorUs({ from, clocks }, measurements)),
     sendDelayMs: known.schedule
       ? each
-        ? summaryMs(each.sendDelayUs, each.sendDelayUs.totalCount)
-        : summaryOfEach(confirmed.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
+        ? summarizeHistogramMs(each.sendDelayUs, each.sendDelayUs.totalCount)
+        : summarizeUs(confirmed.map(({ sentAtUs, intendedAtUs }) => sentAtUs - intendedAtUs))
       : null,
     ...sentinelFigures(measurements),
     roundTripHalfMs: {
-      underLoad: summaryMs(underLoad, underLoad.totalCount),
-      single: summaryMs(single, single.totalCount),
+      underLoad: summarizeHistogramMs(underLoad, underLoad.totalCount),
+      single: summarizeHistogramMs(single, single.totalCount),
     },
     clocks,
     histograms: {
@@ -62,15 +69,15 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
     // The reference receiver's latency also counts from the intended send time.
     const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
     const rows = pages.get(seq) ?? [];
-    const local = merged(rows.map((row) => row.latencyUs.local));
+    const local = mergeToHistogram(rows.map((row) => row.latencyUs.local));
     // Compares only broadcasts of the reference receiver's worker, whose receivers the ledger rows show separately.
     const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
     if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
     return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];
   });
   return {
-    sentinelMs: summaryOfEach(seen.map(({ latencyUs }) => latencyUs)),
-    behindSentinelMs: summaryOfEach(seen.flatMap(({ behindUs }) => behindUs ?? [])),
+    sentinelMs: summarizeUs(seen.map(({ latencyUs }) => latencyUs)),
+    behindSentinelMs: summarizeUs(seen.flatMap(({ behindUs }) => behindUs ?? [])),
   };
 }
 
@@ -98,7 +105,7 @@ function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
 }
 
 /** Returns the worker with the least accurate clock; undefined if latencies do not use the workers' clocks. */
-export function leastKnownWorker({ from, clocks }: Sides): Clocks[number] | undefined {
+export function leastAccurateClock({ from, clocks }: Sides): Clocks[number] | undefined {
   if (from !== 'server') return undefined;
   return clocks.toSorted((a, b) => b.uncertaintyUs - a.uncertaintyUs)[0];
 }
@@ -106,5 +113,5 @@ export function leastKnownWorker({ from, clocks }: Sides): Clocks[number] | unde
 /** Returns the possible error of a one-way latency; 0 if one clock measured both times. */
 function latencyErrorUs(latency: Sides, { hosts = [] }: Measurements): number {
   const ofHostsUs = Math.max(0, ...hosts.map(({ clock }) => clock?.boundUs ?? 0));
-  return (leastKnownWorker(latency)?.uncertaintyUs ?? 0) + ofHostsUs;
+  return (leastAccurateClock(latency)?.uncertaintyUs ?? 0) + ofHostsUs;
 }

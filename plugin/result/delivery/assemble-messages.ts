@@ -1,13 +1,13 @@
 /** Builds the figures of repeated messages: their number, and the time until the server acknowledges them. */
-import { decodeHistogram, summaryMs } from '../../../protocol/base/histogram.ts';
+import { decodeHistogram, summarizeHistogramMs } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
-import type { Messages } from '../../../protocol/result/messages-schema.ts';
+import type { MessagesResult } from '../../../protocol/result/messages-schema.ts';
 import type { Measurements, MessagesMeasured } from '../../run/measurements/measurements.ts';
 import { sum } from '../sums.ts';
 
 /** Returns the figures; null if the flows send no repeated messages. */
-export function messageFigures({ messages, snapshots }: Measurements): Messages | null {
+export function messageFigures({ messages, snapshots }: Measurements): MessagesResult | null {
   if (!messages) return null;
   const totals = addSnapshots(snapshots).messages;
   const { connections, due, sent, notSent, ackNotRequested, acknowledged, unanswered, skippedByServer, lost } = totals;
@@ -21,9 +21,9 @@ export function messageFigures({ messages, snapshots }: Measurements): Messages 
     skippedByServer,
     answered: sent > ackNotRequested ? acknowledged / (sent - ackNotRequested) : null,
     window: windowFigures(messages, measured, sum(Object.values(skippedByServer))),
-    ackMs: summaryMs(decodeHistogram(measured.ackUs)),
-    sendDelayMs: summaryMs(decodeHistogram(measured.sendDelayUs)),
-    outsideAckMs: summaryMs(decodeHistogram(outside.ackUs)),
+    ackMs: summarizeHistogramMs(decodeHistogram(measured.ackUs)),
+    sendDelayMs: summarizeHistogramMs(decodeHistogram(measured.sendDelayUs)),
+    outsideAckMs: summarizeHistogramMs(decodeHistogram(outside.ackUs)),
     workers: messages.workers.map(
       ({ eventLoop: { delayP50Ms, delayP99Ms, delayMaxMs }, ownHandler: _, ...worker }) => ({
         ...worker,
@@ -38,7 +38,7 @@ function windowFigures(
   { seconds, steps, unanswered, skippedByServer }: MessagesMeasured,
   { sent, acknowledged }: MessageTotals['measured'],
   skippedAtEnd: number,
-): Messages['window'] {
+): MessagesResult['window'] {
   if (seconds === 0) return null;
   const events = new Set(steps.map((step) => step.events));
   const arrived = steps.every(({ acknowledge }) => acknowledge) ? acknowledged : sent;

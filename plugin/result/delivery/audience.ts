@@ -3,7 +3,7 @@
  * may use a different id for each copy, or send to rooms or namespaces. The sets of receivers show both.
  */
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
-import type { Batch } from '../../../protocol/result/delivery-schema.ts';
+import type { BroadcastBatch } from '../../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
@@ -22,7 +22,7 @@ const MIN_LEFT_OUT = 0.1;
 const MIN_ALIKE = 0.5;
 
 /** Returns the number of ids that reached only one connection; undefined if most ids reached several. */
-export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
+export function idsWithOneReceiver({ ownEvent }: Measurements, batches: BroadcastBatch[]) {
   // An id that the run chose always belongs to one broadcast.
   if (!ownEvent || ownEvent.givesIds) return undefined;
   const several = batches.filter(({ expected }) => expected >= MIN_MEMBERS);
@@ -37,7 +37,7 @@ export function idsOfOneReceiver({ ownEvent }: Measurements, batches: Batch[]) {
  * Finds broadcasts with the same receivers. Random losses do not affect the same connections twice.
  * @returns the largest set of broadcasts that reached the same connections; empty if all sets differ
  */
-export function sameAudience({ ownEvent, frozen }: Measurements, batches: Batch[]): Batch[] {
+export function sameAudience({ ownEvent, frozen }: Measurements, batches: BroadcastBatch[]): BroadcastBatch[] {
   if (!ownEvent) return [];
   const partial = batches.filter(isPartial);
   if (partial.length < MIN_BROADCASTS) return [];
@@ -46,22 +46,22 @@ export function sameAudience({ ownEvent, frozen }: Measurements, batches: Batch[
   return groups.flat().length >= MIN_ALIKE * partial.length ? largest : [];
 }
 
-function isPartial({ expected, received, lostConnected }: Batch): boolean {
+function isPartial({ expected, received, lostConnected }: BroadcastBatch): boolean {
   return received > 0 && lostConnected >= Math.max(2, MIN_LEFT_OUT * expected);
 }
 
 /** Returns whether a broadcast reached nearly all members. If so, the server sends broadcasts to all connections. */
-export function reachesAll(batches: Batch[]): boolean {
+export function reachesAllMembers(batches: BroadcastBatch[]): boolean {
   return batches.some((batch) => batch.received > 0 && !isPartial(batch));
 }
 
 interface Interruption {
   /** All broadcasts from the first to the last incomplete broadcast. */
-  during: Batch[];
+  during: BroadcastBatch[];
   /** Broadcasts among `during` that reached the same connections. */
-  same: Batch[];
+  same: BroadcastBatch[];
   /** Broadcasts before and after `during`, which reached nearly all members. */
-  whole: Batch[];
+  whole: BroadcastBatch[];
 }
 
 /**
@@ -69,7 +69,7 @@ interface Interruption {
  * earlier and later broadcasts reached nearly all members. Undefined if complete and incomplete broadcasts alternate,
  * or if no earlier broadcast was complete.
  */
-export function interruptionOf(measurements: Measurements, batches: Batch[]): Interruption | undefined {
+export function audienceInterruption(measurements: Measurements, batches: BroadcastBatch[]): Interruption | undefined {
   const received = batches.filter((batch) => batch.received > 0);
   const [begin, end] = [received.findIndex(isPartial), received.findLastIndex(isPartial)];
   const during = received.slice(begin, end + 1);
@@ -84,7 +84,10 @@ export function interruptionOf(measurements: Measurements, batches: Batch[]): In
  * Returns the largest set of broadcasts that did not reach the same open connections; null if the connections differ
  * each time.
  */
-export function leftOut(measurements: Measurements, batches: Batch[]): NonNullable<Result['delivery']>['leftOut'] {
+export function largestUnreachedSet(
+  measurements: Measurements,
+  batches: BroadcastBatch[],
+): NonNullable<Result['delivery']>['leftOut'] {
   const partial = batches.filter(({ received, lostConnected }) => received > 0 && lostConnected > 0);
   const [largest] = byAudience(measurements.frozen, partial);
   const [first] = largest ?? [];
@@ -97,7 +100,7 @@ export function leftOut(measurements: Measurements, batches: Batch[]): NonNullab
   };
 }
 
-export interface Group {
+export interface ReceiverGroup {
   connections: number;
   broadcasts: number;
 }
@@ -108,7 +111,7 @@ export interface Group {
  * @returns the groups, the largest first; empty if a broadcast reached all members, or if copies are missing for other
  * reasons
  */
-export function separateGroups({ frozen }: Measurements, batches: Batch[]): Group[] {
+export function separateGroups({ frozen }: Measurements, batches: BroadcastBatch[]): ReceiverGroup[] {
   const reached = batches.filter(({ received, broadcasts }) => received > 0 && broadcasts === 1);
   const [first] = reached;
   if (!first || reached.length < MIN_BROADCASTS) return [];
@@ -125,7 +128,7 @@ export function separateGroups({ frozen }: Measurements, batches: Batch[]): Grou
  * Returns the workers that published none of these broadcasts, if their connections are as many as the broadcasts did
  * not reach.
  */
-function deafTo(broadcasts: Batch[], connections: number, measurements: Measurements): string[] {
+function deafTo(broadcasts: BroadcastBatch[], connections: number, measurements: Measurements): string[] {
   const seqs = new Set(broadcasts.map(({ seq }) => seq));
   const senders = new Set(measurements.sent.flatMap(({ seq, worker }) => (seqs.has(seq) ? [worker] : [])));
   const held = Object.entries(connectionsPerWorker(measurements, addSnapshots(measurements.snapshots)));
@@ -134,12 +137,12 @@ function deafTo(broadcasts: Batch[], connections: number, measurements: Measurem
 }
 
 /** Returns sets of two or more broadcasts that reached the same connections, the largest set first. */
-function byAudience(frozen: Measurements['frozen'], batches: Batch[]): Batch[][] {
+function byAudience(frozen: Measurements['frozen'], batches: BroadcastBatch[]): BroadcastBatch[][] {
   const groups = [...groupedByAudience(frozen, batches).values()].filter(({ length }) => length > 1);
   return groups.toSorted((a, b) => b.length - a.length);
 }
 
-function groupedByAudience(frozen: Measurements['frozen'], batches: Batch[]): Map<string, Batch[]> {
+function groupedByAudience(frozen: Measurements['frozen'], batches: BroadcastBatch[]): Map<string, BroadcastBatch[]> {
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
   return Map.groupBy(batches, ({ seq }) => (rows.get(seq) ?? []).map(({ receivers }) => receivers).join());
 }

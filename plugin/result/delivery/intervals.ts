@@ -1,11 +1,11 @@
 /** Computes confidence intervals of the latencies: how much the latencies of further broadcasts can differ. */
-import { recordedUs } from '../../../protocol/base/histogram.ts';
+import { recordedValuesUs } from '../../../protocol/base/histogram.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Interval } from '../../../protocol/result/shared-schemas.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
 import { median } from '../../../report/statistics/statistics.ts';
-import { merged } from '../sums.ts';
+import { mergeToHistogram } from '../sums.ts';
 
 type Figures = Pick<Result['latency'], 'intervals' | 'slowFirst'>;
 
@@ -28,7 +28,7 @@ export function reachedBroadcasts(frozen: FrozenBroadcast[]): Reached[] {
 }
 
 /** @param clockErrorUs possible error that all latencies have in common, in addition to their spread */
-export function intervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figures {
+export function latencyIntervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figures {
   if (broadcasts.length === 0) return { intervals: null, slowFirst: null };
   const copies = broadcasts.map(({ rows }) => copiesOf(rows));
   const last = broadcasts.map(({ lastUs }) => [{ value: lastUs, count: 1 }]);
@@ -39,8 +39,8 @@ export function intervalFigures(broadcasts: Reached[], clockErrorUs = 0): Figure
 }
 
 function copiesOf(rows: FrozenBroadcast[]): Cluster {
-  const copies = merged(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
-  return recordedUs(copies).map(({ valueUs, count }) => ({ value: valueUs, count }));
+  const copies = mergeToHistogram(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
+  return recordedValuesUs(copies).map(({ valueUs, count }) => ({ value: valueUs, count }));
 }
 
 function intervalsOf(clusters: Cluster[], errorUs: number): NonNullable<Figures['intervals']>['oneWayMs'] {

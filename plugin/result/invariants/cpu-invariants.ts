@@ -1,6 +1,6 @@
 /** Checks an invariant of CPU time: no process can use more than all cores of its machine. */
 import { cpus } from 'node:os';
-import { valuesOf } from '../../../protocol/result/findings.ts';
+import { findingValues } from '../../../protocol/result/findings.ts';
 import { decimals } from '../../../report/text/format.ts';
 import type { CpuWindow } from '../../run/measurements/measured-windows.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
@@ -29,7 +29,7 @@ export function impossibleCpu({
   const elsewhere = machines.size === 0 ? Number.POSITIVE_INFINITY : sum([...machines.values()]);
   const cores = sharedHost ? cpus().length : elsewhere;
   const found = new Map<string, { cpuSeconds: number; seconds: number }>();
-  for (const { secondsAtMost: seconds, cpuUs } of inOrder(cpu)) {
+  for (const { secondsAtMost: seconds, cpuUs } of windowsInTimeOrder(cpu)) {
     for (const [layer, us] of Object.entries(cpuUs)) {
       const cpuSeconds = us / 1e6;
       const before = found.get(layer);
@@ -43,12 +43,15 @@ export function impossibleCpu({
   return [...found].map(([layer, { cpuSeconds, seconds }]) => ({
     figures: [layer],
     message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores`,
-    values: [...valuesOf({ 'CPU time': cpuSeconds, 'length of the window': seconds }, 's'), ...valuesOf({ cores })],
+    values: [
+      ...findingValues({ 'CPU time': cpuSeconds, 'length of the window': seconds }, 's'),
+      ...findingValues({ cores }),
+    ],
     fix: 'let its metrics give CPU time in seconds, and control ports in microseconds',
   }));
 }
 
 /** Returns all measurement windows in order of time. */
-export function inOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
+export function windowsInTimeOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
   return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
 }

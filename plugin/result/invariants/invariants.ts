@@ -3,25 +3,32 @@
  * another process. Figures that violate an invariant are removed with a reason before any line is fitted.
  */
 
-import { type Collecting, hasCleanPages, workerProcesses } from '../../run/measurements/collecting.ts';
+import { type CollectionContext, hasCleanPages, minWorkerProcesses } from '../../run/measurements/collecting.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
-import { sourcesOf } from '../../samplers/index.ts';
+import { sourcesOfReadings } from '../../samplers/index.ts';
 import { impossibleCpu } from './cpu-invariants.ts';
-import { exceedsRss, isFrozen, isNegative, isTooSmall, type MemoryRun, reusedPages } from './memory-invariants.ts';
+import {
+  findFrozenMemory,
+  findNegativeMemory,
+  findPartsAboveRss,
+  findTooSmallMemory,
+  type MemoryRun,
+  reusedPages,
+} from './memory-invariants.ts';
 import type { Violation } from './violation.ts';
 
 /**
  * Invariants of memory, in order. A figure that violates an invariant is removed before the next check, so each figure
  * has one reason.
  */
-const MEMORY = [isNegative, isTooSmall, isFrozen, exceedsRss];
+const MEMORY = [findNegativeMemory, findTooSmallMemory, findFrozenMemory, findPartsAboveRss];
 
 type Measured = Pick<
   Measurements,
   'plateaus' | 'overTime' | 'workersAtStart' | 'lastReadings' | 'sharedHost' | 'cpu' | 'workerResources'
 > &
-  Collecting;
+  CollectionContext;
 
 /** Beginnings of the names of sources that read a process directly. */
 const LIVE_SOURCE = /^(\/proc\b|ps$)/;
@@ -57,7 +64,10 @@ function impossibleMemory(measured: Measured): Violation[] {
  * Returns the measurements without memory figures that violate an invariant, and why each figure was removed. Readings
  * over time are not changed.
  */
-export function possibleMemory(measured: Measurements): { possible: Measurements; absent: Record<string, string> } {
+export function withoutImpossibleMemory(measured: Measurements): {
+  possible: Measurements;
+  absent: Record<string, string>;
+} {
   const broken = impossibleMemory(measured);
   if (broken.length === 0) return { possible: measured, absent: {} };
   const absent = Object.fromEntries(
@@ -93,12 +103,12 @@ function memoryRun(measured: Measured, broken: Set<string>): MemoryRun {
   }));
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])];
   rows.push(...moments.map(({ connections, layers }) => ({ connections, atRest: {}, all: [clean(layers)] })));
-  const sources = Object.entries(sourcesOf(lastReadings));
+  const sources = Object.entries(sourcesOfReadings(lastReadings));
   const live = new Set(sources.flatMap(([figure, source]) => (LIVE_SOURCE.test(source) ? [figure] : [])));
   return {
     rows,
     isV8: hasCleanPages(measured),
-    processes: workerProcesses(measured),
+    processes: minWorkerProcesses(measured),
     live,
   };
 }

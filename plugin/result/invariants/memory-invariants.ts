@@ -1,5 +1,5 @@
 /** Defines the invariants of memory. Each returns the figures that violate it, with their values. */
-import { valuesOf } from '../../../protocol/result/findings.ts';
+import { findingValues } from '../../../protocol/result/findings.ts';
 import { integer, megabytes } from '../../../report/text/format.ts';
 import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
 import type { Violation } from './violation.ts';
@@ -40,18 +40,18 @@ const WITH_HEAP = [HEAP, 'workerKept'];
 /** Figures that must change when connections open. External memory may stay the same. */
 const MOVING = [RSS, 'workerPss', 'workerWorkingSet', HEAP];
 
-export function isNegative({ rows }: MemoryRun): Found {
+export function findNegativeMemory({ rows }: MemoryRun): Found {
   return figuresOf(rows).flatMap((figure) => {
     const least = Math.min(...readingsOf(rows, figure));
     const message = `${figure} was ${integer(least)} bytes`;
     return least >= 0
       ? []
-      : [{ figures: [figure], message, values: valuesOf({ [figure]: least }, 'bytes'), fix: SEE_SOURCE }];
+      : [{ figures: [figure], message, values: findingValues({ [figure]: least }, 'bytes'), fix: SEE_SOURCE }];
   });
 }
 
 /** Finds memory figures in a wrong unit, and metrics pages that do not describe the process. */
-export function isTooSmall({ rows, processes, ...run }: MemoryRun): Found {
+export function findTooSmallMemory({ rows, processes, ...run }: MemoryRun): Found {
   const isV8 = run.isV8 && rows.some(({ atRest }) => HEAP in atRest);
   return figuresOf(rows).flatMap((figure) => {
     if (!/(Rss|WorkingSet)$/.test(figure)) return [];
@@ -61,13 +61,16 @@ export function isTooSmall({ rows, processes, ...run }: MemoryRun): Found {
     if (least >= needed) return [];
     const what = isWorker && isV8 ? `${processes} Node processes have` : 'a process has';
     const message = `${figure} was ${integer(least)} bytes, and ${what} at least ${megabytes(needed)} MB`;
-    const values = [...valuesOf({ [figure]: least, 'least possible': needed }, 'bytes'), ...valuesOf({ processes })];
+    const values = [
+      ...findingValues({ [figure]: least, 'least possible': needed }, 'bytes'),
+      ...findingValues({ processes }),
+    ];
     return [{ figures: [figure], message, values, fix: 'let the source report all memory of the process, in bytes' }];
   });
 }
 
 /** Finds figures that a source repeats unchanged while connections open. */
-export function isFrozen({ rows, live }: MemoryRun): Found {
+export function findFrozenMemory({ rows, live }: MemoryRun): Found {
   return unmoved(rows).filter(({ figures }) => !figures.some((figure) => live.has(figure)));
 }
 
@@ -95,8 +98,8 @@ function unmoved(rows: MemoryRun['rows']): Found {
         figures: figure === HEAP ? WITH_HEAP.filter((id) => figuresOf(rows).includes(id)) : [figure],
         message,
         values: [
-          ...valuesOf({ [`lowest ${figure}`]: low, [`${figure} moved by`]: high - low }, 'bytes'),
-          ...valuesOf({ readings: values.length, 'fewest connections': fewest, 'most connections': most }),
+          ...findingValues({ [`lowest ${figure}`]: low, [`${figure} moved by`]: high - low }, 'bytes'),
+          ...findingValues({ readings: values.length, 'fewest connections': fewest, 'most connections': most }),
         ],
         fix: 'let the source report the process that holds the connections, now and without a cache; or use more connections',
       },
@@ -105,7 +108,7 @@ function unmoved(rows: MemoryRun['rows']): Found {
 }
 
 /** Finds figures of parts of a process that are larger than the figure of the whole process. */
-export function exceedsRss({ rows, isV8 }: MemoryRun): Found {
+export function findPartsAboveRss({ rows, isV8 }: MemoryRun): Found {
   const all = rows.flatMap((row) => row.all);
   const ids = figuresOf(rows).filter((id) => id.endsWith('Rss'));
   return ids.flatMap((rss) => {
@@ -124,7 +127,7 @@ const SEE_SOURCE = 'let all figures be of the same process, live and in bytes; s
 
 function partExceeds(part: string, bytes = 0, whole: string, all = 0, figures: string[]): Found[number] {
   const message = `${part} was ${megabytes(bytes)} MB, and ${whole}, which contains it, ${megabytes(all)} MB`;
-  return { figures, message, values: valuesOf({ [part]: bytes, [whole]: all }, 'bytes'), fix: SEE_SOURCE };
+  return { figures, message, values: findingValues({ [part]: bytes, [whole]: all }, 'bytes'), fix: SEE_SOURCE };
 }
 
 function figuresOf(rows: MemoryRun['rows']): string[] {

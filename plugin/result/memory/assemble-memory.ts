@@ -1,23 +1,23 @@
 /** Builds the figures of the connections' memory: at rest after a garbage collection, and in service before it. */
 import { describeError } from '../../../protocol/codes/errors.ts';
-import type { Slope } from '../../../protocol/result/memory-schema.ts';
+import type { MemorySlope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
-import { familyOf } from '../../../report/figures/layers.ts';
-import { provenLeaks } from '../../../report/figures/left-behind.ts';
+import { layerFamily } from '../../../report/figures/layers.ts';
+import { countProvenLeaks } from '../../../report/figures/memory-leaks.ts';
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
-import type { Point } from '../../../report/statistics/statistics.ts';
-import { type Doubt, isCurved } from '../../../report/statistics/straightness.ts';
-import { canCollect, collects } from '../../run/measurements/collecting.ts';
+import type { FitPoint } from '../../../report/statistics/statistics.ts';
+import { isCurvedSeries, type SlopeDoubt } from '../../../report/statistics/straightness.ts';
+import { canForceCollections, forcesCollections } from '../../run/measurements/collecting.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
 import { WRONG_ADDRESSES, WRONG_COUNTS } from '../../run/measurements/observations.ts';
 import { withoutFigures } from '../../run/memory/at-rest.ts';
-import { absencesOf, describeLayers, type Sampler, sourcesOf } from '../../samplers/index.ts';
+import { absencesOfReadings, describeLayers, type Sampler, sourcesOfReadings } from '../../samplers/index.ts';
 import { unknownWorkers } from '../assemble-workers.ts';
-import { possibleMemory, reusedFigures } from '../invariants/invariants.ts';
-import { memoryPlaces } from '../places/memory-places.ts';
-import { allowingFor, difference, doubtsOf, growingFigures, sampled } from './doubts.ts';
+import { reusedFigures, withoutImpossibleMemory } from '../invariants/invariants.ts';
+import { memoryCodePlaces } from '../places/memory-places.ts';
+import { doubtsOf, growingFigures, layerBytesDifference, sampledFigure, widenForDoubt } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
@@ -26,10 +26,10 @@ type Memory = Result['memory'];
 const UNCOLLECTED = 'at rest: a worker made no garbage collection when the run asked for it';
 
 export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
-  const { possible: measurements, absent: impossible } = possibleMemory(given);
+  const { possible: measurements, absent: impossible } = withoutImpossibleMemory(given);
   const { plateaus, afterBroadcasts, inServiceAfterBroadcasts, afterDisconnect, overTime } = measurements;
   const { peakConnections, inspectors, lastReadings, uncollected } = measurements;
-  const collected = collects(measurements);
+  const collected = forcesCollections(measurements);
   const baseline = plateaus[0]?.layers ?? {};
   const moments = [...(overTime?.peaks ?? []), ...(overTime?.readings.rows ?? [])].map(({ layers }) => layers);
   const readings = [...plateaus.flatMap(({ layers, inService }) => [layers, inService ?? {}]), ...moments];
@@ -41,19 +41,19 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const found = Math.max(sampled.workers?.().length ?? 0, measurements.workersAtStart.length);
   // Processes that only start the server are left out.
   const processes = Math.max(1, inspectors?.size ?? found);
-  const perConnectionBytes: Record<string, Slope> = {};
+  const perConnectionBytes: Record<string, MemorySlope> = {};
   for (const layer of inAll(plateaus.map(({ layers }) => layers))) {
     const rise = (peakBytes[layer] ?? 0) - (baseline[layer] ?? 0);
     const naive = peakConnections > 0 ? rise / peakConnections : 0;
     const points = withoutBaseline(plateaus).map((plateau) => pointOf(plateau, layer));
     const slope = slopeOf(points, doubts.get(layer));
     if (!slope) continue;
-    const line = allowingFor(slope, measurements, layer);
+    const line = widenForDoubt(slope, measurements, layer);
     const isCollected = collected || !ofWorkers.includes(layer);
-    const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : allowingForGarbage;
+    const allow = line.doubt === 'reused' ? withinFreePages : isCollected ? undefined : widenForGarbage;
     perConnectionBytes[layer] = { ...(allow?.(line, points, processes) ?? line), naive };
   }
-  const places = memoryPlaces(measurements);
+  const places = memoryCodePlaces(measurements);
   const { heapProfiles } = measurements;
   const memory: Memory = {
     layers: describeLayers(sampled.layers),
@@ -68,20 +68,21 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     balance: null,
     peakBytes,
     // Without garbage collections, garbage at that time would look like memory that connections left behind.
-    residualBytes: afterDisconnect && canCollect(measurements) ? difference(afterDisconnect, baseline) : {},
+    residualBytes:
+      afterDisconnect && canForceCollections(measurements) ? layerBytesDifference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
     // Set later from the memory figures over time.
     leaks: null,
     overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
-    sources: sourcesOf(lastReadings),
+    sources: sourcesOfReadings(lastReadings),
     absent: {
-      ...absencesOf(lastReadings),
+      ...absencesOfReadings(lastReadings),
       ...Object.fromEntries(uncollected.map((figure) => [figure, UNCOLLECTED])),
       ...impossible,
       ...(heapProfiles instanceof Error && { placesOfAllocation: describeError(heapProfiles).split('\n')[0] }),
     },
   };
-  return { ...memory, leaks: provenLeaks({ memory }) };
+  return { ...memory, leaks: countProvenLeaks({ memory }) };
 }
 
 function inspectorOf({ size, longestPauseMs, runtime }: NonNullable<Measurements['inspectors']>): Memory['inspector'] {
@@ -92,7 +93,7 @@ function inspectorOf({ size, longestPauseMs, runtime }: NonNullable<Measurements
 function inServiceFigures(
   measurements: Measurements,
   sampled: Sampled,
-  doubts: Map<string, Doubt>,
+  doubts: Map<string, SlopeDoubt>,
   processes: number,
 ): Memory['inService'] {
   const { plateaus, inServiceAfterBroadcasts } = measurements;
@@ -105,7 +106,7 @@ function inServiceFigures(
   const atRest = plateaus.map(({ connections, layers }) => ({ connections, ...layers }));
   const garbageBytes = YOUNG_BYTES * processes;
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
-    const noiseBytes = familyOf(layer) === 'worker' ? garbageBytes : 0;
+    const noiseBytes = layerFamily(layer) === 'worker' ? garbageBytes : 0;
     const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer), noiseBytes);
     // The slope depends on the peak, which was observed once, so its noise is unknown.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
@@ -133,11 +134,15 @@ function pointOf({ connections, layers, readings = [] }: Plateau, layer: string)
 }
 
 /** @param noiseBytes largest curvature that garbage can cause */
-function slopeOf(points: PlateauPoint[], doubtOfRun: Doubt | undefined, noiseBytes = 0): Omit<Slope, 'naive'> | null {
+function slopeOf(
+  points: PlateauPoint[],
+  doubtOfRun: SlopeDoubt | undefined,
+  noiseBytes = 0,
+): Omit<MemorySlope, 'naive'> | null {
   const line = fitPlateaus(points);
   if (!line) return null;
   const { slope, low95, high95, r2 } = line;
-  const doubt = doubtOfRun ?? (isCurved(points, noiseBytes) ? 'curved' : undefined);
+  const doubt = doubtOfRun ?? (isCurvedSeries(points, noiseBytes) ? 'curved' : undefined);
   return { slope, low95, high95, r2, ...(doubt !== undefined && { doubt }) };
 }
 
@@ -172,14 +177,14 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
     // The figures of a machine without workers do not describe the workers.
     if (belongsTo === 'machine' && !sharedHost) continue;
     for (const { id: figure, measure } of figures) {
-      for (const { [id]: sample } of samples) raise(figure, sampled(sample, measure));
+      for (const { [id]: sample } of samples) raise(figure, sampledFigure(sample, measure));
     }
   }
   return peak;
 }
 
 /** Returns the figures. If connection counts of the run are wrong, each slope is marked as doubtful. */
-export function doubtMiscounted(memory: Memory, measurements: Measurements): Memory {
+export function doubtMiscountedSlopes(memory: Memory, measurements: Measurements): Memory {
   const isWrong = measurements.observations.has(...WRONG_COUNTS, ...WRONG_ADDRESSES);
   if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;
   const { perConnectionBytes, inService } = memory;
@@ -214,7 +219,11 @@ const YOUNG_BYTES = 32 * MB;
  * Returns the line of a process whose memory did not rise. Its upper limit is the free memory that the process may have
  * had.
  */
-function withinFreePages<Line extends Omit<Slope, 'naive'>>(line: Line, points: Point[], processes: number): Line {
+function withinFreePages<Line extends Omit<MemorySlope, 'naive'>>(
+  line: Line,
+  points: FitPoint[],
+  processes: number,
+): Line {
   const connections = Math.max(1, ...points.map(({ x }) => x));
   return { ...line, low95: 0, high95: Math.max(line.slope, 0) + (FREE_BYTES * processes) / connections };
 }
@@ -223,9 +232,9 @@ function withinFreePages<Line extends Omit<Slope, 'naive'>>(line: Line, points: 
  * Widens the interval of a line by the errors `FREE_BYTES` and `YOUNG_BYTES`. With many connections, both errors are
  * small.
  */
-export function allowingForGarbage<Line extends Omit<Slope, 'naive'>>(
+export function widenForGarbage<Line extends Omit<MemorySlope, 'naive'>>(
   line: Line,
-  points: Point[],
+  points: FitPoint[],
   processes: number,
 ): Line {
   const { low95, high95 } = line;

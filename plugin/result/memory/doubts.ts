@@ -3,16 +3,16 @@
  * connections stayed open, was kept after they closed, or grew without new connections. Plateaus are measured one after
  * the other, so growth over time looks like a cost of connections.
  */
-import type { Slope } from '../../../protocol/result/memory-schema.ts';
+import type { MemorySlope } from '../../../protocol/result/memory-schema.ts';
 import { PAGE_NOISE_BYTES, WORKER_LAYERS } from '../../../report/figures/layers.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
-import type { Doubt } from '../../../report/statistics/straightness.ts';
+import type { SlopeDoubt } from '../../../report/statistics/straightness.ts';
 import {
-  type Collecting,
-  collects,
+  type CollectionContext,
+  forcesCollections,
   hasCleanPages,
-  isUnclean,
-  workerProcesses,
+  includesGarbage,
+  minWorkerProcesses,
 } from '../../run/measurements/collecting.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { LayerBytes, Plateau } from '../../run/measurements/memory-measured.ts';
@@ -33,16 +33,17 @@ const PROCESS = 'workerRss';
 /** Figures of memory that the workers keep, without the noise of pages. */
 const KEPT = [EXACT, 'workerMalloc'];
 
-type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect' | 'workersAtStart'> & Collecting;
-type Processes = Parameters<typeof workerProcesses>[0];
+type Moments = Pick<Measurements, 'plateaus' | 'afterBroadcasts' | 'afterDisconnect' | 'workersAtStart'> &
+  CollectionContext;
+type Processes = Parameters<typeof minWorkerProcesses>[0];
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'fallingAtBaseline'>;
 
 /** Returns why figures are doubtful, by figure. If a figure has several reasons, the last in this order is used. */
-export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, Doubt> {
-  const held = heldDoubt(measured);
-  const of = (figures: string[], doubt: Doubt) => figures.map((figure) => [figure, doubt] as const);
-  return new Map<string, Doubt>([
+export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, SlopeDoubt> {
+  const held = heldMemoryDoubt(measured);
+  const of = (figures: string[], doubt: SlopeDoubt) => figures.map((figure) => [figure, doubt] as const);
+  return new Map<string, SlopeDoubt>([
     ...(held === undefined ? [] : of(ofWorkers, held)),
     ...of([...growing, ...steppedFigures(measured, ofWorkers)], 'grows'),
     ...of([...measured.fallingAtBaseline, ...fallenFigures(measured), ...returnedPages(measured)], 'freed'),
@@ -53,7 +54,7 @@ export function doubtsOf(measured: Measured, ofWorkers: string[], growing: strin
  * Widens the interval of a doubtful slope. Memory per connection is also computed from the change after the broadcasts
  * and after the disconnect, and the interval includes all three values.
  */
-export function allowingFor<Line extends Omit<Slope, 'naive'>>(
+export function widenForDoubt<Line extends Omit<MemorySlope, 'naive'>>(
   line: Line,
   measured: Omit<Moments, 'control'>,
   figure: string,
@@ -91,11 +92,11 @@ function courseOf(plateaus: Plateau[], layers: LayerBytes | undefined, figure: s
 function noiseOf(figure: string, changes: LayerBytes, measured: Processes): number {
   const kept = WORKER_LAYERS.some((id) => id === figure) ? KEPT.flatMap((id) => changes[id] ?? []) : [];
   const isAlone = kept.length > 0 && kept.every((bytes) => bytes <= NOISE_BYTES);
-  return isAlone ? PAGE_NOISE_BYTES * workerProcesses(measured) : NOISE_BYTES;
+  return isAlone ? PAGE_NOISE_BYTES * minWorkerProcesses(measured) : NOISE_BYTES;
 }
 
 /** Returns the difference of each figure that both readings contain. */
-export function difference(after: LayerBytes, before: LayerBytes): LayerBytes {
+export function layerBytesDifference(after: LayerBytes, before: LayerBytes): LayerBytes {
   const shared = Object.entries(after).filter(([layer]) => layer in before);
   return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
 }
@@ -110,10 +111,10 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
  * @returns why all figures of the workers are doubtful; undefined if they are not, or if the run forced no garbage
  * collections
  */
-export function heldDoubt(measured: Moments): Doubt | undefined {
+export function heldMemoryDoubt(measured: Moments): SlopeDoubt | undefined {
   const { plateaus, afterBroadcasts, afterDisconnect } = measured;
-  if (!collects(measured)) return undefined;
-  const freed = difference(plateaus.at(-1)?.layers ?? {}, afterBroadcasts ?? {});
+  if (!forcesCollections(measured)) return undefined;
+  const freed = layerBytesDifference(plateaus.at(-1)?.layers ?? {}, afterBroadcasts ?? {});
   const isFreed = [EXACT, ...(hasCleanPages(measured) ? [PROCESS] : [])].some((figure) => {
     const course = courseOf(plateaus, afterBroadcasts, figure);
     return course && isMuch(course.full - course.later, course, MAX_SHARE, noiseOf(figure, freed, measured));
@@ -131,7 +132,7 @@ export function heldDoubt(measured: Moments): Doubt | undefined {
  */
 export function steppedFigures(measured: Omit<Moments, 'afterDisconnect'>, ofWorkers: string[]): string[] {
   const { plateaus, afterBroadcasts, workersAtStart } = measured;
-  if (!collects(measured)) return [];
+  if (!forcesCollections(measured)) return [];
   const hasRisen = (figure: string, noiseBytes: number) => {
     const course = courseOf(plateaus, afterBroadcasts, figure);
     return course !== undefined && isMuch(course.later - course.full, course, MAX_SHARE, noiseBytes);
@@ -165,9 +166,10 @@ const FREE_BYTES = { collected: 4 * NOISE_BYTES, uncollected: 64 * NOISE_BYTES }
  */
 function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
   const [first, ...later] = hasCleanPages(measured) ? measured.plateaus : [];
-  const free = workerProcesses(measured) * (collects(measured) ? FREE_BYTES.collected : FREE_BYTES.uncollected);
+  const free =
+    minWorkerProcesses(measured) * (forcesCollections(measured) ? FREE_BYTES.collected : FREE_BYTES.uncollected);
   const isReturned = later.some(({ layers }) => {
-    const { workerHeapUsed: heap, workerRss: rss } = difference(layers, first?.layers ?? {});
+    const { workerHeapUsed: heap, workerRss: rss } = layerBytesDifference(layers, first?.layers ?? {});
     return heap !== undefined && rss !== undefined && heap - rss > free;
   });
   return isReturned ? [...WORKER_LAYERS] : [];
@@ -188,16 +190,17 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   const growing: string[] = [];
   if (baseline === undefined || hold === undefined || broadcasts === undefined || end === undefined) return growing;
   // Without garbage collections, uncollected garbage would look like growing memory.
-  if (!collects(measured) || !first || !last || !afterBroadcasts) return growing;
-  const grown = difference(afterBroadcasts, last.layers);
+  if (!forcesCollections(measured) || !first || !last || !afterBroadcasts) return growing;
+  const grown = layerBytesDifference(afterBroadcasts, last.layers);
   const idle = samples.filter(({ t }) => t >= hold && t < broadcasts);
   for (const { id, figures } of layers) {
     for (const { id: figure, measure } of figures) {
       const [before, full, after] = [first.layers[figure], last.layers[figure], afterBroadcasts[figure]];
-      if (before === undefined || full === undefined || after === undefined || isUnclean(measured, figure)) continue;
+      if (before === undefined || full === undefined || after === undefined || includesGarbage(measured, figure))
+        continue;
       const line = fitLine(
         idle.flatMap(({ t, [id]: sample }) => {
-          const y = sampled(sample, measure);
+          const y = sampledFigure(sample, measure);
           return y === undefined ? [] : [{ x: t, y }];
         }),
       );
@@ -211,6 +214,6 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
 }
 
 /** Returns a figure of the sample. If PSS was not read, returns its estimate from RSS. */
-export function sampled(sample: LayerSample | undefined, measure: string): number | undefined {
+export function sampledFigure(sample: LayerSample | undefined, measure: string): number | undefined {
   return sample?.[measure] ?? (measure === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

@@ -2,11 +2,11 @@
  * Computes how memory changes while connections open and close: memory that each connection leaves behind, growth over
  * time, or a rise for which the readings cannot distinguish the two.
  */
-import type { Drift, OverTimeResult } from '../../../protocol/result/memory-schema.ts';
-import { familyOf } from '../../../report/figures/layers.ts';
-import { roundedUp } from '../../../report/figures/left-behind.ts';
+import type { MemoryDrift, OverTimeResult } from '../../../protocol/result/memory-schema.ts';
+import { layerFamily } from '../../../report/figures/layers.ts';
+import { roundUpTwoDigits } from '../../../report/figures/memory-leaks.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
-import { type Collecting, isUnclean } from '../../run/measurements/collecting.ts';
+import { type CollectionContext, includesGarbage } from '../../run/measurements/collecting.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import type { MomentReading, OverTimeMeasured } from '../../run/measurements/memory-measured.ts';
 import { withoutFigures } from '../../run/memory/at-rest.ts';
@@ -56,10 +56,10 @@ const LEAST_COST_BYTES = 1024;
  * disconnect all the time
  * @returns the drift; if it is undecided, with the number of connections for which the same noise would be small enough
  */
-export function resolved(drift: Drift, askedBytes: number, perStep: number): Drift {
+export function withResolution(drift: MemoryDrift, askedBytes: number, perStep: number): MemoryDrift {
   const { leaks, noLeakAbove } = drift;
   if (leaks !== false || noLeakAbove === null || noLeakAbove <= askedBytes) return drift;
-  const connections = roundedUp((perStep * noLeakAbove) / askedBytes);
+  const connections = roundUpTwoDigits((perStep * noLeakAbove) / askedBytes);
   return { ...drift, leaks: null, conclusiveRun: { connections, bytes: (noLeakAbove * perStep) / connections } };
 }
 
@@ -68,20 +68,24 @@ export function resolved(drift: Drift, askedBytes: number, perStep: number): Dri
  * @param noiseBytes noise; a smaller rise over the whole run is not a leak
  * @returns null unless there are readings at two different numbers of closed connections
  */
-export function driftOf(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes = NOISE_BYTES): Drift | null {
+export function computeDrift(
+  points: DriftPoint[],
+  kind: OverTimeResult['kind'],
+  noiseBytes = NOISE_BYTES,
+): MemoryDrift | null {
   const found = fitted(points, kind, noiseBytes);
   const later = points.slice(Math.floor((points.length - 1) / 2));
   if (!found?.leaks || later.length < LEAST_READINGS || goesOn(found, later)) return found;
-  const since = driftOf(later, kind, noiseBytes);
+  const since = computeDrift(later, kind, noiseBytes);
   return since && { ...since, sinceSeconds: since.sinceSeconds ?? (later[0] as DriftPoint).t };
 }
 
-function goesOn({ bytesPerConnection, perSecond }: Drift, later: DriftPoint[]): boolean {
+function goesOn({ bytesPerConnection, perSecond }: MemoryDrift, later: DriftPoint[]): boolean {
   const { gone, seconds, bytes } = span(later);
   return bytes >= GOES_ON_SHARE * (bytesPerConnection * gone + (perSecond?.bytes ?? 0) * seconds);
 }
 
-function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: number): Drift | null {
+function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: number): MemoryDrift | null {
   const connections = points.map(({ gone, bytes }) => ({ x: gone, y: bytes }));
   const time = points.map(({ t, bytes }) => ({ x: t, y: bytes }));
   const line = fitPlateaus(connections);
@@ -134,7 +138,7 @@ export function overTimeFigures(
     overTime,
     uncollected,
     ...measured
-  }: Pick<Measurements, 'overTime' | 'uncollected'> & Pick<Collecting, 'inspectors'>,
+  }: Pick<Measurements, 'overTime' | 'uncollected'> & Pick<CollectionContext, 'inspectors'>,
   impossible: string[] = [],
   layersOfRun: readonly Layer[] = [],
 ): OverTimeResult | null {
@@ -156,10 +160,10 @@ export function overTimeFigures(
       !uncollected.includes(layer),
   );
   const noiseOf = (layer: string) => {
-    if (holdsGarbage(layer, collected) || isUnclean(measured, layer)) return GARBAGE_BYTES;
+    if (holdsGarbage(layer, collected) || includesGarbage(measured, layer)) return GARBAGE_BYTES;
     if (HEAP_FIGURES.includes(layer))
       return Math.min(NOISE_BYTES, HEAP_NOISE_BYTES * Math.max(1, measured.inspectors?.size ?? 1));
-    return familyOf(layer) === 'redis' && !/(Pss|Rss|HostUsed)$/.test(layer) ? REDIS_NOISE_BYTES : NOISE_BYTES;
+    return layerFamily(layer) === 'redis' && !/(Pss|Rss|HostUsed)$/.test(layer) ? REDIS_NOISE_BYTES : NOISE_BYTES;
   };
   return {
     kind,
@@ -170,12 +174,12 @@ export function overTimeFigures(
     warmUpReadings: readings.length - used.length,
     drift: Object.fromEntries(
       layers.flatMap((layer) => {
-        const drift = driftOf(
+        const drift = computeDrift(
           used.map(({ t, gone, layers: read }) => ({ t, gone, bytes: read[layer] as number })),
           kind,
           noiseOf(layer),
         );
-        return drift ? [[layer, resolved(drift, asked, perStep)]] : [];
+        return drift ? [[layer, withResolution(drift, asked, perStep)]] : [];
       }),
     ),
   };
@@ -185,7 +189,7 @@ const HEAP_FIGURES = ['workerKept', 'workerHeapUsed', 'workerExternal'];
 
 /** Returns whether the layer may contain garbage at the reading. */
 function holdsGarbage(layer: string, collected: boolean): boolean {
-  return familyOf(layer) === 'worker' && (!collected || layer === 'workerChildrenPss');
+  return layerFamily(layer) === 'worker' && (!collected || layer === 'workerChildrenPss');
 }
 
 /**

@@ -6,7 +6,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import { sum } from '../../../report/statistics/statistics.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import type { MachineMoment, Plateau } from '../../run/measurements/memory-measured.ts';
+import type { MachineMemoryReading, Plateau } from '../../run/measurements/memory-measured.ts';
 import { withoutBaseline } from './assemble-memory.ts';
 
 type Balance = NonNullable<Result['memory']['balance']>;
@@ -77,7 +77,7 @@ export function machineBalance(
   return { parts, holders };
 }
 
-type BytesOf = (moment: MachineMoment) => number | undefined;
+type BytesOf = (moment: MachineMemoryReading) => number | undefined;
 
 function slopeOf({ plateaus }: Measured, bytesOf: BytesOf): Interval | null {
   const points = withoutBaseline(plateaus).flatMap(({ connections, machine }) =>

@@ -1,9 +1,9 @@
 /** Finds the packages and functions whose memory a connection keeps in the workers, or leaves behind in them. */
 
-import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
-import type { MemoryPlaces } from '../../../protocol/result/places-schema.ts';
+import type { V8Profile } from '../../../protocol/profiles/profile-schema.ts';
+import type { MemoryCodePlaces } from '../../../protocol/result/places-schema.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
-import { largest, packageOfUrl, placeRows } from './place-rows.ts';
+import { codePlaceRows, compareLargestFirst, packageOfUrl } from './place-rows.ts';
 
 type Measured = Pick<Measurements, 'heapProfiles' | 'plateaus'> & Partial<Pick<Measurements, 'overTime'>>;
 
@@ -11,7 +11,7 @@ type Measured = Pick<Measurements, 'heapProfiles' | 'plateaus'> & Partial<Pick<M
  * Returns memory by package and function; undefined without profiles, without connections, or without V8's exact memory
  * figures.
  */
-export function memoryPlaces(measured: Measured): MemoryPlaces | undefined {
+export function memoryCodePlaces(measured: Measured): MemoryCodePlaces | undefined {
   const { heapProfiles } = measured;
   const ends = endsOf(measured);
   if (!heapProfiles || heapProfiles instanceof Error || heapProfiles.length === 0 || !ends) return undefined;
@@ -20,9 +20,9 @@ export function memoryPlaces(measured: Measured): MemoryPlaces | undefined {
     ((last.layers[figure] ?? Number.NaN) - (first.layers[figure] ?? Number.NaN)) / connections;
   const [growthBytes, externalBytes] = [growth('workerKept'), growth('workerExternal')];
   if (!Number.isFinite(growthBytes) || !Number.isFinite(externalBytes)) return undefined;
-  const { packages, functions } = placeRows(heapProfiles, connections);
+  const { packages, functions } = codePlaceRows(heapProfiles, connections);
   const external = { name: 'external', value: externalBytes, halfWidth95: 0 };
-  const all = [...packages, external].toSorted(largest);
+  const all = [...packages, external].toSorted(compareLargestFirst);
   return {
     connections,
     ...(measured.overTime && { leftBehind: true }),
@@ -49,8 +49,8 @@ function endsOf({ plateaus, overTime }: Measured) {
 }
 
 /** Savings that Socket.IO's documentation recommends, with the estimated saving on this server. */
-type Node = Profile['nodes'][number];
-type Saving = NonNullable<MemoryPlaces['savings']>[number];
+type Node = V8Profile['nodes'][number];
+type Saving = NonNullable<MemoryCodePlaces['savings']>[number];
 
 /** Minimum saving in bytes. A smaller saving is within the sampling error or useless. */
 const LEAST_BYTES = 512;
@@ -61,7 +61,7 @@ const DOCS = 'https://socket.io/docs/v4';
  * @param externalBytes external memory per connection, which includes the buffers of compression
  * @returns the savings, the largest first
  */
-function knownSavings(profiles: Profile[], connections: number, externalBytes: number): Saving[] {
+function knownSavings(profiles: V8Profile[], connections: number, externalBytes: number): Saving[] {
   const sum = (isPart: (callers: Node[]) => boolean) =>
     profiles.reduce((total, { nodes }) => total + sumOf(nodes, isPart), 0) / connections;
   const deflate = sum((callers) => callers.some(({ url }) => url.includes('/permessage-deflate')));

@@ -1,11 +1,11 @@
 /** Converts profiles to rows with the value of each package and each function, per connection or copy. */
 import { fileURLToPath } from 'node:url';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { printable } from '../../../protocol/base/printable.ts';
-import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile-schema.ts';
-import { MOST_FUNCTIONS } from '../../../protocol/result/places-schema.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { PROFILE_LIMITS, type V8Profile } from '../../../protocol/profiles/profile-schema.ts';
+import { MAX_LISTED_FUNCTIONS } from '../../../protocol/result/places-schema.ts';
 
-type Node = Profile['nodes'][number];
+type Node = V8Profile['nodes'][number];
 /** Bytes or microseconds per connection or copy. */
 type PlaceRow = { value: number; halfWidth95: number };
 
@@ -20,7 +20,7 @@ const OWN_URL = 'node:inspector';
 const Z95 = 1.96;
 
 /** @param units number of connections or copies */
-export function placeRows(profiles: Profile[], units: number) {
+export function codePlaceRows(profiles: V8Profile[], units: number) {
   const functions = new Map<string, ReturnType<typeof describe> & PlaceRow>();
   const perUnit = (sampled: number, quantum: number): PlaceRow => ({
     value: sampled / units,
@@ -44,14 +44,17 @@ export function placeRows(profiles: Profile[], units: number) {
     return halfWidth({ name, ...together });
   });
   const rows = [...functions.values()].filter(({ place }) => place !== '').map(halfWidth);
-  return { packages: packages.toSorted(largest), functions: rows.toSorted(largest).slice(0, MOST_FUNCTIONS) };
+  return {
+    packages: packages.toSorted(compareLargestFirst),
+    functions: rows.toSorted(compareLargestFirst).slice(0, MAX_LISTED_FUNCTIONS),
+  };
 }
 
 function plus(a: PlaceRow, b: PlaceRow = { value: 0, halfWidth95: 0 }): PlaceRow {
   return { value: a.value + b.value, halfWidth95: a.halfWidth95 + b.halfWidth95 };
 }
 
-export function largest(a: PlaceRow, b: PlaceRow): number {
+export function compareLargestFirst(a: PlaceRow, b: PlaceRow): number {
   return b.value - a.value;
 }
 
@@ -70,20 +73,20 @@ function describe(caller: Node | undefined, folder: string) {
   const path = pathOf(url);
   const place = path.startsWith(`${folder}/`) ? path.slice(folder.length + 1) : path;
   return {
-    name: printable(name || '(anonymous)', MAX_NAME_LENGTH),
+    name: printableLine(name || '(anonymous)', MAX_NAME_LENGTH),
     place: shortPlace(`${place}:${line}`),
-    package: printable(packageOfUrl(url), MAX_NAME_LENGTH),
+    package: printableLine(packageOfUrl(url), MAX_NAME_LENGTH),
   };
 }
 
 /** Shortens a path to its end, because the end tells more than the beginning. */
 function shortPlace(place: string): string {
   const cut = place.length > MAX_NAME_LENGTH ? `…${place.slice(1 - MAX_NAME_LENGTH)}` : place;
-  return printable(cut, MAX_NAME_LENGTH);
+  return printableLine(cut, MAX_NAME_LENGTH);
 }
 
 function pathOf(url: string): string {
-  return attempt(() => fileURLToPath(url)) ?? url;
+  return tryOrUndefined(() => fileURLToPath(url)) ?? url;
 }
 
 /** Returns `application`, `Node`, or the name of a package in node_modules. */

@@ -4,17 +4,17 @@
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
-import { destinationOf, roomName } from '../../../protocol/wire/rooms.ts';
+import { broadcastDestination, roomName } from '../../../protocol/wire/rooms.ts';
 import type { RunContext } from '../context.ts';
-import { isDuring, isOn } from '../fault/fault-times.ts';
+import { isDuringFault, isFaultActive } from '../fault/fault-times.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
-import { loadReceivers } from '../receivers/load-receivers.ts';
-import { within } from '../wait.ts';
-import { Orders, publish, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
-import { ordersOf, withLostMembers } from './read-ledger.ts';
-import { markRedis, redisSince } from './redis-commands.ts';
+import { membersWithoutOwnClients } from '../receivers/members-without-own-clients.ts';
+import { resultWithin } from '../wait.ts';
+import { PublishRequests, publishBroadcasts, type SentBroadcast, type UnconfirmedBroadcast } from './publish.ts';
+import { freezeRequestsOf, limitLostMembers } from './read-ledger.ts';
+import { readRedisBefore, redisLoadSince } from './redis-commands.ts';
 import { recheckImpossible, recordEcho } from './round-trips.ts';
-import { type Broadcasting, beginsPart } from './window.ts';
+import { type BroadcastSource, isFirstOfPart } from './window.ts';
 
 /** Time that an aborted run waits for confirmations. */
 const STOP_TIMEOUT_MS = 1000;
@@ -23,18 +23,18 @@ const ECHO_IN_FLIGHT_US = 1e6;
 /** Number of silent intervals to wait if the missing copies may belong to broadcasts that were never sent. */
 const UNCERTAIN_QUIETS = 5;
 
-export function contractBroadcasts(context: RunContext): Broadcasting {
+export function contractBroadcasts(context: RunContext): BroadcastSource {
   const { control, probe, config, measurements, link, ledger, clocks, signal } = context;
   const { rooms, broadcasts } = config;
   const destinations = Array.from({ length: broadcasts.count }, (_, index) => {
-    const { room, via } = destinationOf(rooms, index, measurements.workersAtStart.length);
+    const { room, via } = broadcastDestination(rooms, index, measurements.workersAtStart.length);
     return { room: roomName(rooms, room), via };
   });
   const echoedSeqs = new Set<number>();
   const beganAtUs = monotonicUs();
   let reachedBefore = link.reached;
-  let redisBegin: Awaited<ReturnType<typeof markRedis>>;
-  let orders = new Orders();
+  let redisBegin: Awaited<ReturnType<typeof readRedisBefore>>;
+  let orders = new PublishRequests();
   return {
     async begin() {
       probe.onRoundTrip = (echo) => {
@@ -43,21 +43,23 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
       };
       await clocks.read();
       await joinSentinel(context);
-      redisBegin = await markRedis(context);
+      redisBegin = await readRedisBefore(context);
     },
 
     async publish(nextPart) {
       reachedBefore = link.reached;
       const { bytes, binary, interval, count } = broadcasts;
-      const isUnsteady = () => isOn(measurements.fault) || measurements.absentSources.has(CONTROL_PORT);
-      orders = await publish(
+      const isUnsteady = () => isFaultActive(measurements.fault) || measurements.absentSources.has(CONTROL_PORT);
+      orders = await publishBroadcasts(
         control,
         { destinations, intervalMs: interval * 1000, bytes, binary, clocks: clocks.lines, isUnsteady },
         {
-          beforeSend: (index) => beginsPart(index, count) && nextPart(),
+          beforeSend: (index) => isFirstOfPart(index, count) && nextPart(),
           // During the fault, members may leave between the worker's count and its send, so the count is not used.
           onSent: (sent) =>
-            measurements.sent.push(isDuring(measurements.fault, sent.sentAtUs) ? { ...sent, expected: null } : sent),
+            measurements.sent.push(
+              isDuringFault(measurements.fault, sent.sentAtUs) ? { ...sent, expected: null } : sent,
+            ),
           onFailed: (unsent) => measurements.unsent.push(unsent),
         },
         signal,
@@ -82,15 +84,16 @@ export function contractBroadcasts(context: RunContext): Broadcasting {
     },
 
     async settle() {
-      if (signal.aborted) await within(orders.settled(), STOP_TIMEOUT_MS);
+      if (signal.aborted) await resultWithin(orders.settled(), STOP_TIMEOUT_MS);
       const unconfirmed = orders.close();
-      if (redisBegin && !measurements.fault) measurements.redis = await redisSince(context, redisBegin, orders.count);
+      if (redisBegin && !measurements.fault)
+        measurements.redis = await redisLoadSince(context, redisBegin, orders.count);
       await settleClocks(context);
       checkSentinel(context);
       checkProbe(context, echoedSeqs);
       const sent = measurements.sent.concat(unconfirmed.map((broadcast) => assumedSent(broadcast, measurements)));
-      const rows = ledger ? await link.freeze(ordersOf(sent, beganAtUs)) : [];
-      measurements.frozen = withLostMembers(rows, measurements);
+      const rows = ledger ? await link.freeze(freezeRequestsOf(sent, beganAtUs)) : [];
+      measurements.frozen = limitLostMembers(rows, measurements);
       settleUnconfirmed(context, unconfirmed, echoedSeqs);
     },
   };
@@ -106,7 +109,7 @@ function expectedCopies({ measurements, link }: RunContext, unconfirmed: number)
   let members = 0;
   let copies = 0;
   for (const sent of measurements.sent) {
-    members = loadReceivers(sent, measurements) ?? members;
+    members = membersWithoutOwnClients(sent, measurements) ?? members;
     copies += Math.min(members, maxMembers);
   }
   return copies + unconfirmed * Math.min(members, maxMembers);
@@ -170,9 +173,11 @@ function checkSentinel(context: RunContext): void {
   if (!measurements.sentinel || signal.aborted) return;
   const { leftAtUs, receivedAtUs } = measurements.sentinel;
   const { fault, receiversRoom } = measurements;
-  const sent = measurements.sent.filter(({ room, sentAtUs }) => room === receiversRoom && !isDuring(fault, sentAtUs));
+  const sent = measurements.sent.filter(
+    ({ room, sentAtUs }) => room === receiversRoom && !isDuringFault(fault, sentAtUs),
+  );
   if (leftAtUs !== undefined) {
-    if (!isDuring(fault, leftAtUs))
+    if (!isDuringFault(fault, leftAtUs))
       observations.note('sentinelLost', { ended: sentinel?.ending?.text ?? 'for an unknown reason' });
   } else if (sent.length > 0 && !sent.some(({ seq }) => receivedAtUs.has(seq))) {
     observations.note('sentinelLost', { broadcasts: sent.length });
@@ -190,10 +195,10 @@ function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   // `leftAtUs` is 0 in a run without a probe. The run has already reported the missing probe.
   if (probe.leftAtUs === 0) return;
   const { sent: all, receiversRoom, fault } = measurements;
-  const isGone = probe.leftAtUs !== undefined && isDuring(fault, probe.leftAtUs);
+  const isGone = probe.leftAtUs !== undefined && isDuringFault(fault, probe.leftAtUs);
   const untilUs = isGone ? (fault?.atUs ?? 0) - ECHO_IN_FLIGHT_US : Number.POSITIVE_INFINITY;
   const sent = all.filter(
-    ({ room, sentAtUs }) => room === receiversRoom && sentAtUs < untilUs && !isDuring(fault, sentAtUs),
+    ({ room, sentAtUs }) => room === receiversRoom && sentAtUs < untilUs && !isDuringFault(fault, sentAtUs),
   );
   const missing = sent.filter(({ seq }) => !echoedSeqs.has(seq)).length;
   if (signal.aborted || missing === 0) return;

@@ -3,10 +3,10 @@
  * because a slow copy is late and not lost. A server's backlog may take longer than the broadcasts did.
  */
 import type { RunContext } from '../context.ts';
-import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
+import { ChangeTimer, MAX_DEADLINES, pollUntil } from '../wait.ts';
 
 /** Numbers of copies and confirmations that have arrived or are missing. */
-export interface Outstanding {
+export interface OutstandingCopies {
   /** Copies so far, including duplicates. The server counts as silent while this number stays the same. */
   received: number;
   /** Value that changes as long as the server's backlog gets shorter. */
@@ -28,18 +28,18 @@ const BLOCKED_MS = 1000;
  * worker was blocked, both waits start again, because the worker may send its backlog now. Sets `measurements.tailCut`
  * if copies still arrived at the end.
  */
-export async function drain(
+export async function drainBroadcasts(
   { config, control, measurements, signal }: RunContext,
-  readOutstanding: () => Outstanding | Promise<Outstanding>,
+  readOutstanding: () => OutstandingCopies | Promise<OutstandingCopies>,
   pollMs?: number,
 ): Promise<void> {
   const [quietMs, deadlineMs] = [config.drain.quiet * 1000, config.drain.deadline * 1000];
   let [receivedTimer, progressTimer] = [new ChangeTimer(), new ChangeTimer()];
   const beganMs = performance.now();
   let completeAtMs = Number.POSITIVE_INFINITY;
-  let last: Outstanding | undefined;
-  let progressAtResume: Outstanding['progress'] | undefined;
-  const isStill = ({ isComplete, quiets = 1, received, progress }: Outstanding) => {
+  let last: OutstandingCopies | undefined;
+  let progressAtResume: OutstandingCopies['progress'] | undefined;
+  const isStill = ({ isComplete, quiets = 1, received, progress }: OutstandingCopies) => {
     const silentMs = receivedTimer.msSinceChange(received);
     const stillMs = progressTimer.msSinceChange(progress);
     if (!isComplete) return stillMs > deadlineMs;
@@ -56,7 +56,7 @@ export async function drain(
     progressAtResume = progress;
     return false;
   };
-  const ended = await until(isOver, MAX_DEADLINES * deadlineMs, signal, pollMs);
+  const ended = await pollUntil(isOver, MAX_DEADLINES * deadlineMs, signal, pollMs);
   if (ended || signal.aborted) return;
   const seconds = (performance.now() - beganMs) / 1000;
   measurements.tailCut = { copies: last?.missingCopies ?? 0, unconfirmed: last?.unconfirmed ?? 0, seconds };

@@ -5,21 +5,21 @@
  * no copy has arrived for the time of the drain's deadline.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import type { Sighting } from '../../../protocol/link/ledger-messages.ts';
-import { AUDIENCE, placeOfCounted, readPlace } from '../../../protocol/wire/rooms.ts';
-import type { Delivery } from '../../script/settings.ts';
+import type { OwnEventSighting } from '../../../protocol/link/ledger-messages.ts';
+import { ALL_RECEIVERS_ROOM, parseRoomKey, roomKeyOfOwnBroadcast } from '../../../protocol/wire/rooms.ts';
+import type { OwnEventDelivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
-import type { Published } from '../receivers/publishers.ts';
-import { type Broadcast, LatencyBasis, mergeSightings } from './orders.ts';
-import { Rows } from './rows.ts';
+import type { PublishedEvent } from '../receivers/publishers.ts';
+import { LedgerRows } from './ledger-rows.ts';
+import { LatencyBasis, mergeSightings, type OrderedBroadcast } from './orders.ts';
 
 /** Share of the ledger's rows in use above which broadcasts are finalized early. */
 const KEPT_SHARE = 0.25;
 
 type FinalizerContext = Pick<RunContext, 'config' | 'link' | 'population' | 'publishers'>;
 
-export class Finalizer {
-  readonly rows = new Rows();
+export class LedgerFinalizer {
+  readonly rows = new LedgerRows();
   readonly basis: LatencyBasis;
   /** Number of this run's broadcasts with at least one copy. */
   seen = 0;
@@ -33,7 +33,7 @@ export class Finalizer {
   /** Time after which a broadcast does not count if its first copy arrives later. */
   #endedAtUs = Number.POSITIVE_INFINITY;
   /** Published broadcasts that are not finalized yet, by id. Empty if the server chooses the ids. */
-  readonly #published = new Map<string, Published>();
+  readonly #published = new Map<string, PublishedEvent>();
   /** Last sequence number that was given to a broadcast whose id the server chose. */
   #lastSeq = 0;
   /** Number of copies of each id, and the time of its last change. */
@@ -50,7 +50,7 @@ export class Finalizer {
    */
   constructor(
     context: FinalizerContext,
-    { sentAt }: Pick<Delivery, 'sentAt'>,
+    { sentAt }: Pick<OwnEventDelivery, 'sentAt'>,
     rooms: ReadonlyMap<string, number>,
     nowUs = monotonicUs,
   ) {
@@ -75,7 +75,7 @@ export class Finalizer {
     return this.#otherIds.find(([path, id]) => (this.#givesIds ? id.startsWith(prefix) : inList(path)))?.[0];
   }
 
-  addPublished(broadcast: Published): void {
+  addPublished(broadcast: PublishedEvent): void {
     if (this.#givesIds) this.#published.set(broadcast.countedAs, broadcast);
   }
 
@@ -110,27 +110,29 @@ export class Finalizer {
     return this.#context.publishers?.givesIds ?? false;
   }
 
-  async #readSightings(watch: boolean): Promise<{ sightings: Sighting[]; filled: number }> {
+  async #readSightings(watch: boolean): Promise<{ sightings: OwnEventSighting[]; filled: number }> {
     const reports = await this.#context.link.sight(watch, this.#ignoredIds.splice(0));
     this.#otherIds = reports.flatMap(({ others = [] }) => others);
     this.example ??= reports.find(({ example }) => example !== undefined)?.example;
     return { sightings: mergeSightings(reports), filled: Math.max(0, ...reports.map((report) => report.filled)) };
   }
 
-  #isOfRun({ id, firstAtUs }: Sighting): boolean {
+  #isOfRun({ id, firstAtUs }: OwnEventSighting): boolean {
     if (this.#givesIds) return this.#published.has(id);
     return firstAtUs >= this.#beganAtUs && firstAtUs <= this.#endedAtUs;
   }
 
   /** Number of current members that should receive the broadcast; infinite if the number is unknown. */
   #membersOf(id: string): number {
-    const place = placeOfCounted(id);
+    const place = roomKeyOfOwnBroadcast(id);
     const members = this.#rooms.get(place) ?? Number.POSITIVE_INFINITY;
     const connections = this.#context.population.connections();
-    return readPlace(place).room === AUDIENCE || connections === 0 ? Math.min(members, connections) : members;
+    return parseRoomKey(place).room === ALL_RECEIVERS_ROOM || connections === 0
+      ? Math.min(members, connections)
+      : members;
   }
 
-  #noteCopies(ofRun: Sighting[]): void {
+  #noteCopies(ofRun: OwnEventSighting[]): void {
     const nowUs = this.#nowUs();
     const before = this.#copies;
     this.#copies = new Map(
@@ -142,14 +144,14 @@ export class Finalizer {
   }
 
   /** Finalizes the oldest finished broadcasts until no more than `KEPT_SHARE` of the ledgers' rows are in use. */
-  async #finalizeEarly(sightings: Sighting[], filled: number): Promise<void> {
+  async #finalizeEarly(sightings: OwnEventSighting[], filled: number): Promise<void> {
     const excess = Math.ceil(sightings.length * (1 - KEPT_SHARE / filled));
     const finished = sightings.filter((sighting) => this.#isFinished(sighting)).slice(0, excess);
     this.#ignoredIds.push(...finished.filter((sighting) => !this.#isOfRun(sighting)).map(({ id }) => id));
     await this.#finalize(this.#takeArrived(finished.filter((sighting) => this.#isOfRun(sighting))));
   }
 
-  #isFinished({ id, firstAtUs }: Sighting): boolean {
+  #isFinished({ id, firstAtUs }: OwnEventSighting): boolean {
     const { config } = this.#context;
     const nowUs = this.#nowUs();
     const copies = this.#copies.get(id);
@@ -163,8 +165,8 @@ export class Finalizer {
    * Counts the broadcasts as arrived.
    * @returns the broadcasts that have a row in every process that received them
    */
-  #takeArrived(ofRun: Sighting[]): Broadcast[] {
-    const broadcasts: Broadcast[] = [];
+  #takeArrived(ofRun: OwnEventSighting[]): OrderedBroadcast[] {
+    const broadcasts: OrderedBroadcast[] = [];
     for (const sighting of ofRun) {
       this.seen++;
       const published = this.#published.get(sighting.id);
@@ -183,12 +185,12 @@ export class Finalizer {
   /**
    * Gives a sequence number to a broadcast of the server. All members at the time of its first copy should receive it.
    */
-  #numbered(sighting: Sighting): Broadcast {
+  #numbered(sighting: OwnEventSighting): OrderedBroadcast {
     const { id, firstAtUs } = sighting;
     return { seq: ++this.#lastSeq, id, membersAtUs: firstAtUs, intendedAtUs: firstAtUs, sighting };
   }
 
-  async #finalize(broadcasts: Broadcast[]): Promise<void> {
+  async #finalize(broadcasts: OrderedBroadcast[]): Promise<void> {
     if (broadcasts.length === 0) return;
     const { link } = this.#context;
     const orders = this.basis.orders(broadcasts);
@@ -198,8 +200,8 @@ export class Finalizer {
 
 /** Returns the row for a broadcast of the run's publishers. All members at the time of the emit should receive it. */
 function broadcastOf(
-  { seq, countedAs: id, emittedAtUs, intendedAtUs, sentAt }: Published,
-  sighting: Sighting | undefined,
-): Broadcast {
+  { seq, countedAs: id, emittedAtUs, intendedAtUs, sentAt }: PublishedEvent,
+  sighting: OwnEventSighting | undefined,
+): OrderedBroadcast {
   return { seq, id, membersAtUs: emittedAtUs, intendedAtUs, sighting, publishedSentAt: sentAt };
 }

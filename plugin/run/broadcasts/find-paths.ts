@@ -2,11 +2,11 @@
  * Finds an event whose broadcasts can be counted, and the paths of the id and the send time in its messages. Compares
  * the messages of two connections.
  */
-import { EACH, type JsonPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
-import { idOf } from '../../fleet/client/counted-event.ts';
-import { instantOf, measureEpochOffsetUs, sentTimes } from './sent-times.ts';
+import { type JsonPath, PATH_WILDCARD, valueAtPath, valuesAtPath } from '../../../protocol/base/json-path.ts';
+import { parseEventId } from '../../fleet/client/counted-event.ts';
+import { measureEpochOffsetUs, parseInstant, sentTimes } from './sent-times.ts';
 
-export interface Message {
+export interface ReceivedMessage {
   event: string;
   args: unknown[];
   /** Arrival time on CLOCK_MONOTONIC. */
@@ -14,9 +14,9 @@ export interface Message {
 }
 
 /** Messages that two connections received in the same period. Both connections receive a broadcast with the same id. */
-export type Heard = readonly [Message[], Message[]];
+export type ReceivedByTwo = readonly [ReceivedMessage[], ReceivedMessage[]];
 
-export interface Paths {
+export interface EventPaths {
   event: string;
   id: JsonPath;
   sentAt: JsonPath | undefined;
@@ -49,12 +49,15 @@ const TOKEN = /^(?=.*\d)[\w.:+/=-]{8,}$/;
  * @param published ids that the run's own publisher sent; if given, other ids do not count
  * @returns undefined if no event has such an id
  */
-export function findPaths([first, second]: Heard, published?: ReadonlySet<string>): Paths | undefined {
+export function findEventPaths(
+  [first, second]: ReceivedByTwo,
+  published?: ReadonlySet<string>,
+): EventPaths | undefined {
   const events = [...new Set(first.map(({ event }) => event))];
   const found = events.flatMap((event) =>
     candidatesOf(event, [ofEvent(event, first), ofEvent(event, second)], published),
   );
-  const isList = ({ path }: Candidate) => Number(path.includes(EACH));
+  const isList = ({ path }: Candidate) => Number(path.includes(PATH_WILDCARD));
   const [best] = found.sort(
     (a, b) => a.rank - b.rank || a.path.length - b.path.length || b.messages - a.messages || isList(a) - isList(b),
   );
@@ -62,15 +65,21 @@ export function findPaths([first, second]: Heard, published?: ReadonlySet<string
   return { event: best.event, id: best.path, ...timeOf(ofEvent(best.event, first), best.path) };
 }
 
-function ofEvent(event: string, messages: Message[]): Message[] {
+function ofEvent(event: string, messages: ReceivedMessage[]): ReceivedMessage[] {
   return messages.filter((message) => message.event === event);
 }
 
-function candidatesOf(event: string, [first, second]: Heard, published: ReadonlySet<string> | undefined): Candidate[] {
-  const leaves = first.flatMap(({ args }) => leavesOf(args)).flatMap((path) => [path, ...listPathsOf(path)]);
+function candidatesOf(
+  event: string,
+  [first, second]: ReceivedByTwo,
+  published: ReadonlySet<string> | undefined,
+): Candidate[] {
+  const leaves = first.flatMap(({ args }) => leafPaths(args)).flatMap((path) => [path, ...listPathsOf(path)]);
   const paths = new Map(leaves.map((path) => [path.join('\0'), path])).values();
-  const idsIn = (messages: Pick<Message, 'args'>[], path: JsonPath) =>
-    messages.flatMap(({ args }) => (path.includes(EACH) ? valuesAt(args, path) : [valueAt(args, path)]).map(idOf));
+  const idsIn = (messages: Pick<ReceivedMessage, 'args'>[], path: JsonPath) =>
+    messages.flatMap(({ args }) =>
+      (path.includes(PATH_WILDCARD) ? valuesAtPath(args, path) : [valueAtPath(args, path)]).map(parseEventId),
+    );
   const secondMessages = new Set(second.map(({ args }) => JSON.stringify(args)));
   return [...paths].flatMap((path) => {
     const ids = idsIn(first, path);
@@ -85,8 +94,8 @@ function candidatesOf(event: string, [first, second]: Heard, published: Readonly
     // A single message does not show whether the next message has a different id.
     if (!differ || common.length < 2) return [];
     const rank = rankOf(path, first);
-    const isShared = ({ args }: Message) => idsIn([{ args }], path).some((id) => secondIds.has(id));
-    const isSame = ({ args }: Message) => secondMessages.has(JSON.stringify(args));
+    const isShared = ({ args }: ReceivedMessage) => idsIn([{ args }], path).some((id) => secondIds.has(id));
+    const isSame = ({ args }: ReceivedMessage) => secondMessages.has(JSON.stringify(args));
     if (rank === RANK_OF_TIME && !first.filter(isShared).every(isSame)) return [];
     return rank === undefined ? [] : [{ ...candidate, rank }];
   });
@@ -96,25 +105,25 @@ function candidatesOf(event: string, [first, second]: Heard, published: Readonly
  * Returns how likely the values at a path are ids.
  * @returns undefined for values that are more likely texts or measured values
  */
-function rankOf(path: JsonPath, messages: Message[]): number | undefined {
+function rankOf(path: JsonPath, messages: ReceivedMessage[]): number | undefined {
   const key = path.at(-1) as string;
-  const values = messages.flatMap(({ args }) => valuesAt(args, path));
+  const values = messages.flatMap(({ args }) => valuesAtPath(args, path));
   if (MESSAGE_ID.test(key)) return 0;
   if (OTHER_ID.test(key)) return 1;
-  if (values.every((value) => instantOf(value) !== undefined)) return RANK_OF_TIME;
+  if (values.every((value) => parseInstant(value) !== undefined)) return RANK_OF_TIME;
   const isCounter = values.every((value, index) => index === 0 || value === Number(values[index - 1]) + 1);
   return isCounter || values.every((value) => typeof value === 'string' && TOKEN.test(value)) ? 2 : undefined;
 }
 
-function timeOf(messages: Message[], id: JsonPath): Pick<Paths, 'sentAt' | 'unusableTime'> {
-  let unusableTime: Paths['unusableTime'];
+function timeOf(messages: ReceivedMessage[], id: JsonPath): Pick<EventPaths, 'sentAt' | 'unusableTime'> {
+  let unusableTime: EventPaths['unusableTime'];
   const usable: JsonPath[] = [];
-  for (const path of leavesOf(messages[0]?.args)) {
+  for (const path of leafPaths(messages[0]?.args)) {
     const stamped = messages.map(({ args, receivedAtUs }) => ({
       firstAtUs: receivedAtUs,
-      sentAt: valueAt(args, path) as string | number | undefined,
+      sentAt: valueAtPath(args, path) as string | number | undefined,
     }));
-    if (stamped.some(({ sentAt }) => instantOf(sentAt) === undefined)) continue;
+    if (stamped.some(({ sentAt }) => parseInstant(sentAt) === undefined)) continue;
     const times = sentTimes(stamped, measureEpochOffsetUs());
     if ('atUs' in times) usable.push(path);
     else if (path.join() !== id.join()) unusableTime ??= { path, reason: times.unusable };
@@ -123,22 +132,22 @@ function timeOf(messages: Message[], id: JsonPath): Pick<Paths, 'sentAt' | 'unus
   return { sentAt, unusableTime: sentAt ? undefined : unusableTime };
 }
 
-export function findId(args: unknown[], ids: ReadonlySet<string>): JsonPath | undefined {
-  return leavesOf(args).find((path) => ids.has(idAt(args, path) ?? ''));
+export function findIdPath(args: unknown[], ids: ReadonlySet<string>): JsonPath | undefined {
+  return leafPaths(args).find((path) => ids.has(idAtPath(args, path) ?? ''));
 }
 
 /** Returns the id at the path; undefined if the value there cannot be an id. */
-export function idAt(args: unknown, path: JsonPath): string | undefined {
-  return idOf(valueAt(args, path));
+export function idAtPath(args: unknown, path: JsonPath): string | undefined {
+  return parseEventId(valueAtPath(args, path));
 }
 
 /** Returns variants of the path: in each variant, one list index is replaced by all entries of the list. */
 function listPathsOf(path: JsonPath): JsonPath[] {
-  return path.flatMap((step, depth) => (depth > 0 && /^\d+$/.test(step) ? [path.with(depth, EACH)] : []));
+  return path.flatMap((step, depth) => (depth > 0 && /^\d+$/.test(step) ? [path.with(depth, PATH_WILDCARD)] : []));
 }
 
 /** Returns the paths of all strings and numbers in the value, breadth first. */
-export function leavesOf(args: unknown): JsonPath[] {
+export function leafPaths(args: unknown): JsonPath[] {
   const leaves: JsonPath[] = [];
   let level: [JsonPath, unknown][] = [[[], args]];
   for (let depth = 0; depth <= MAX_DEPTH && leaves.length < MAX_LEAVES; depth++) {

@@ -3,17 +3,17 @@
  * payload's time.
  */
 
-import type { FreezeOrder, Sighting, Sightings } from '../../../protocol/link/ledger-messages.ts';
+import type { FreezeRequest, OwnEventSighting, OwnEventSightings } from '../../../protocol/link/ledger-messages.ts';
 import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
-import { placeOfCounted } from '../../../protocol/wire/rooms.ts';
-import { measureEpochOffsetUs, type Stamped, sentTimes } from './sent-times.ts';
+import { roomKeyOfOwnBroadcast } from '../../../protocol/wire/rooms.ts';
+import { measureEpochOffsetUs, type StampedBroadcast, sentTimes } from './sent-times.ts';
 
 /**
  * Merges the reports of the fleet processes about each id.
  * @returns the ids in the order of their first copies; `counted` if every process counts the id
  */
-export function mergeSightings(sightings: Sightings[]): Sighting[] {
-  const byId = new Map<string, Sighting>();
+export function mergeSightings(sightings: OwnEventSightings[]): OwnEventSighting[] {
+  const byId = new Map<string, OwnEventSighting>();
   for (const sighting of sightings.flatMap(({ ids }) => ids)) {
     const known = byId.get(sighting.id);
     if (!known) byId.set(sighting.id, { ...sighting });
@@ -28,14 +28,14 @@ export function mergeSightings(sightings: Sightings[]): Sighting[] {
 }
 
 /** A broadcast of the run's publishers or of the server. Times are on CLOCK_MONOTONIC. */
-export interface Broadcast {
+export interface OrderedBroadcast {
   seq: number;
   id: string;
   /** Time of the emit or of the first copy. Members at this time should receive the broadcast. */
   membersAtUs: number;
   intendedAtUs: number;
   /** Reports of the fleet processes about the broadcast's copies; undefined if no copy has arrived. */
-  sighting: Sighting | undefined;
+  sighting: OwnEventSighting | undefined;
   /** The send time that the run's publisher wrote into the payload. */
   publishedSentAt?: number;
 }
@@ -71,11 +71,11 @@ export class LatencyBasis {
     return this.#usesPayload ? 'payload' : this.#otherwise;
   }
 
-  orders(broadcasts: Broadcast[]): FreezeOrder[] {
+  orders(broadcasts: OrderedBroadcast[]): FreezeRequest[] {
     const epochOffsetUs = measureEpochOffsetUs();
     this.#usesPayload ??= this.#decide(broadcasts, epochOffsetUs);
     return broadcasts.map(({ seq, id, membersAtUs, intendedAtUs, sighting, publishedSentAt }) => ({
-      ...{ seq, id, room: placeOfCounted(id) },
+      ...{ seq, id, room: roomKeyOfOwnBroadcast(id) },
       ...{ sentAtUs: membersAtUs, intendedAtUs },
       ...(this.#usesPayload && sighting
         ? { latencyFromAtUs: this.#timeOf({ ...sighting, ...emitOf({ publishedSentAt, membersAtUs }) }, epochOffsetUs) }
@@ -84,7 +84,7 @@ export class LatencyBasis {
   }
 
   /** Returns whether latency counts from the payload's time; undefined while no copy has arrived. */
-  #decide(broadcasts: Broadcast[], epochOffsetUs: number): boolean | undefined {
+  #decide(broadcasts: OrderedBroadcast[], epochOffsetUs: number): boolean | undefined {
     const received = broadcasts.flatMap(({ sighting, publishedSentAt, membersAtUs }) =>
       sighting ? [{ ...sighting, publishedSentAt, ...emitOf({ publishedSentAt, membersAtUs }) }] : [],
     );
@@ -102,7 +102,7 @@ export class LatencyBasis {
     return false;
   }
 
-  #timeOf(stamped: Stamped, epochOffsetUs: number): number | null {
+  #timeOf(stamped: StampedBroadcast, epochOffsetUs: number): number | null {
     const times = sentTimes([stamped], epochOffsetUs);
     if ('atUs' in times) return times.atUs[0] as number;
     this.unusable ??= times.unusable;
@@ -115,6 +115,6 @@ export class LatencyBasis {
 function emitOf({
   publishedSentAt,
   membersAtUs,
-}: Pick<Broadcast, 'publishedSentAt' | 'membersAtUs'>): Pick<Stamped, 'emittedAtUs'> {
+}: Pick<OrderedBroadcast, 'publishedSentAt' | 'membersAtUs'>): Pick<StampedBroadcast, 'emittedAtUs'> {
   return publishedSentAt === undefined ? {} : { emittedAtUs: membersAtUs };
 }

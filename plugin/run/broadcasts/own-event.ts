@@ -6,15 +6,15 @@ import { crc32 } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { formatJsonPath, type JsonPath } from '../../../protocol/base/json-path.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Sightings } from '../../../protocol/link/ledger-messages.ts';
-import type { Delivery } from '../../script/settings.ts';
+import type { OwnEventSightings } from '../../../protocol/link/ledger-messages.ts';
+import type { OwnEventDelivery } from '../../script/settings.ts';
 import type { RunContext } from '../context.ts';
 import type { OwnEventMeasured } from '../measurements/own-event-measured.ts';
 import { connectionHolders } from '../target/target-listeners.ts';
-import { pause } from '../wait.ts';
-import { Finalizer } from './finalizer.ts';
-import { asSent } from './rows.ts';
-import { BROADCAST_PARTS, type Broadcasting, beginsPart } from './window.ts';
+import { abortablePause } from '../wait.ts';
+import { LedgerFinalizer } from './finalizer.ts';
+import { sentOwnEventRow } from './ledger-rows.ts';
+import { BROADCAST_PARTS, type BroadcastSource, isFirstOfPart } from './window.ts';
 
 /** Interval at which the fleet processes are polled while broadcasts are published. */
 const POLL_MS = 1000;
@@ -27,20 +27,24 @@ const MAX_TIMER_MS = 2 ** 31 - 1;
  * @param loadIsOver aborts at the end of the load, which ends publishing and waiting; only given if broadcasts are
  * counted during the load
  */
-export function ownEventBroadcasts(context: RunContext, delivery: Delivery, loadIsOver?: AbortSignal): Broadcasting {
+export function ownEventBroadcasts(
+  context: RunContext,
+  delivery: OwnEventDelivery,
+  loadIsOver?: AbortSignal,
+): BroadcastSource {
   const { link, publishers, measurements } = context;
   const signal = loadIsOver ? AbortSignal.any([context.signal, loadIsOver]) : context.signal;
-  let finalizer: Finalizer;
+  let finalizer: LedgerFinalizer;
   let published = 0;
   let drainedAtUs = 0;
   const publishAll = (by: NonNullable<typeof publishers>, rooms: string[], nextPart: () => void) =>
     by.publish(
       (sent) => {
-        if (beginsPart(sent.seq - 1, delivery.publish?.count ?? 0)) nextPart();
+        if (isFirstOfPart(sent.seq - 1, delivery.publish?.count ?? 0)) nextPart();
         published++;
         finalizer.addPublished(sent);
         const { seq, room, emittedAtUs, intendedAtUs } = sent;
-        measurements.sent.push(asSent({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
+        measurements.sent.push(sentOwnEventRow({ seq, room, sentAtUs: emittedAtUs, intendedAtUs }));
       },
       (seq, { ending, endReason: publisherEnd = 'unknown' }) => {
         const message = `the connection of its publisher had ended: ${ending?.text ?? publisherEnd}`;
@@ -51,10 +55,10 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
     );
   /** Waits while the server broadcasts by itself. Divides the time into parts of equal length. */
   const listen = async (nextPart: () => void) => {
-    if (loadIsOver) return pause(MAX_TIMER_MS, signal);
+    if (loadIsOver) return abortablePause(MAX_TIMER_MS, signal);
     for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
       if (part > 0) nextPart();
-      await pause((delivery.seconds * 1000) / BROADCAST_PARTS, signal);
+      await abortablePause((delivery.seconds * 1000) / BROADCAST_PARTS, signal);
     }
   };
   return {
@@ -64,7 +68,7 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
     async publish(nextPart) {
       // From this call on, the ledgers count broadcasts. Earlier broadcasts are ignored.
       const rooms = roomsOf(await link.sight(true), delivery, loadIsOver === undefined || publishers !== undefined);
-      finalizer = new Finalizer(context, delivery, rooms);
+      finalizer = new LedgerFinalizer(context, delivery, rooms);
       await whilePolling(signal, finalizer, () =>
         publishers ? publishAll(publishers, [...rooms.keys()], nextPart) : listen(nextPart),
       );
@@ -105,12 +109,12 @@ export function ownEventBroadcasts(context: RunContext, delivery: Delivery, load
 }
 
 /** Runs a function, and polls the fleet processes meanwhile, so that rows of finished broadcasts become free. */
-async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () => Promise<void>): Promise<void> {
+async function whilePolling(signal: AbortSignal, finalizer: LedgerFinalizer, run: () => Promise<void>): Promise<void> {
   const done = new AbortController();
   const untilDone = AbortSignal.any([signal, done.signal]);
   const poll = async () => {
     for (;;) {
-      await pause(POLL_MS, untilDone);
+      await abortablePause(POLL_MS, untilDone);
       if (untilDone.aborted) return;
       await finalizer.poll();
     }
@@ -130,7 +134,11 @@ async function whilePolling(signal: AbortSignal, finalizer: Finalizer, run: () =
  * @returns members by namespace and room; a random selection if there are more than `MAX_ROOMS` rooms
  * @throws CapacityError DELIVERY_UNMATCHED if `audience` is configured and no connection is in a room
  */
-function roomsOf(sightings: Sightings[], { audience }: Delivery, areNeeded: boolean): ReadonlyMap<string, number> {
+function roomsOf(
+  sightings: OwnEventSightings[],
+  { audience }: OwnEventDelivery,
+  areNeeded: boolean,
+): ReadonlyMap<string, number> {
   const members = new Map<string, number>();
   for (const [room, count] of sightings.flatMap(({ rooms = [] }) => rooms))
     members.set(room, (members.get(room) ?? 0) + count);
@@ -148,14 +156,17 @@ function roomsOf(sightings: Sightings[], { audience }: Delivery, areNeeded: bool
  * Checks the configured path of the id after the first connections, so that a wrong path fails early.
  * @throws CapacityError DELIVERY_UNMATCHED if the event has arrived, but never with an id
  */
-export async function checkPath({ link }: Pick<RunContext, 'link'>, { event, id, audience }: Delivery): Promise<void> {
+export async function checkIdPath(
+  { link }: Pick<RunContext, 'link'>,
+  { event, id, audience }: OwnEventDelivery,
+): Promise<void> {
   const sightings = await link.sight(false);
   const example = sightings.find((report) => report.example !== undefined)?.example;
   if (example === undefined || sightings.some(({ ids }) => ids.length > 0)) return;
-  throw pathUnmatched(event, audience ? [id, audience.event] : [id], example);
+  throw pathUnmatchedError(event, audience ? [id, audience.event] : [id], example);
 }
 
-export function pathUnmatched(event: string, paths: JsonPath[], example: string): CapacityError {
+export function pathUnmatchedError(event: string, paths: JsonPath[], example: string): CapacityError {
   const places = paths.map(formatJsonPath).join(' and ');
   return new CapacityError(
     'DELIVERY_UNMATCHED',
@@ -165,15 +176,15 @@ export function pathUnmatched(event: string, paths: JsonPath[], example: string)
 }
 
 /** Error for a received event that has an id but no room, although broadcasts go to rooms. */
-export function roomMissing(event: string, path: JsonPath, example: string): CapacityError {
+export function roomMissingError(event: string, path: JsonPath, example: string): CapacityError {
   return new CapacityError(
     'DELIVERY_UNMATCHED',
     `the received \`${event}\` has no room at ${formatJsonPath(path)}, the path in \`delivery.audience.event\`: ${example}`,
-    `${roomIntoEvent(event)}, and set \`delivery.audience.event\` to its path; if all connections get the event, leave \`delivery.audience\` out`,
+    `${addRoomToEventFix(event)}, and set \`delivery.audience.event\` to its path; if all connections get the event, leave \`delivery.audience\` out`,
   );
 }
 
 /** Returns the suggested fix for an event whose payload does not contain the room. */
-export function roomIntoEvent(event: string): string {
+export function addRoomToEventFix(event: string): string {
   return `let the server put the room into the event, as in io.to(room).emit('${event}', {...message, room})`;
 }

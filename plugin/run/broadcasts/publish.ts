@@ -4,8 +4,8 @@
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { BroadcastSent } from '../../../protocol/wire/events.ts';
-import { type ControlClients, reasonOf, UnansweredRequest } from '../../samplers/index.ts';
-import { pause } from '../wait.ts';
+import { absenceReasonOf, type ControlClients, UnansweredRequestError } from '../../samplers/index.ts';
+import { abortablePause } from '../wait.ts';
 
 /** A broadcast that was sent. `sentAtUs` and `intendedAtUs` are on the run's clock. */
 export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
@@ -70,8 +70,8 @@ interface PublishEvents {
 
 /** Time for the worker to count the members before the send, so that the count does not delay the send. */
 const ORDER_AHEAD_MS = 200;
-/** Time from the call of `publish` to the first intended send time. */
-export const LEAD_MS = 2 * ORDER_AHEAD_MS;
+/** Time from the call of `publishBroadcasts` to the first intended send time. */
+export const PUBLISH_LEAD_MS = 2 * ORDER_AHEAD_MS;
 /**
  * Timeout of a confirmation. It is longer than any run, because an overloaded worker confirms late and the drain has
  * its own time limit.
@@ -79,7 +79,7 @@ export const LEAD_MS = 2 * ORDER_AHEAD_MS;
 const CONFIRM_TIMEOUT_MS = 24 * 3_600_000;
 
 /** Orders of broadcasts that the run sent to workers, and their confirmations. */
-export class Orders {
+export class PublishRequests {
   /** Orders without a confirmation that may still be confirmed, by `seq`. */
   readonly #open = new Map<number, Omit<UnconfirmedBroadcast, 'message'>>();
   readonly #unanswered: UnconfirmedBroadcast[] = [];
@@ -125,8 +125,8 @@ export class Orders {
         settle(() => {
           const { orderedAtUs, ...rest } = order;
           const { message } = error;
-          if (error instanceof UnansweredRequest) this.#unanswered.push({ ...order, message });
-          else onFailed({ ...rest, message, ...(reasonOf(error) === 'refused' && { isRefused: true }) });
+          if (error instanceof UnansweredRequestError) this.#unanswered.push({ ...order, message });
+          else onFailed({ ...rest, message, ...(absenceReasonOf(error) === 'refused' && { isRefused: true }) });
         }),
     );
     this.#answers.push(answer);
@@ -151,19 +151,19 @@ export class Orders {
  * Orders all broadcasts. Resolves when the last broadcast is due, without waiting for confirmations.
  * @returns the orders; the caller waits for confirmations and closes it
  */
-export async function publish(
+export async function publishBroadcasts(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
   { destinations, intervalMs, bytes, binary, clocks = [], isUnsteady = () => false }: Schedule,
   { beforeSend, onSent, onFailed }: PublishEvents,
   signal: AbortSignal,
-): Promise<Orders> {
-  const orders = new Orders();
+): Promise<PublishRequests> {
+  const orders = new PublishRequests();
   let preparation: Promise<unknown> | undefined;
   const order = (seq: number, intendedAtUs: number) => {
     const { room, via: planned } = destinations[seq - 1] as Schedule['destinations'][number];
     if (beforeSend) {
       const quietMs = (intendedAtUs - monotonicUs()) / 1000 - Math.min(ORDER_AHEAD_MS, intervalMs / 2);
-      preparation = pause(quietMs, signal).then(() => beforeSend(seq - 1));
+      preparation = abortablePause(quietMs, signal).then(() => beforeSend(seq - 1));
     }
     const unsteady = isUnsteady();
     const via = unsteady ? control.reachable(planned) : planned;
@@ -179,7 +179,11 @@ export async function publish(
     const sending = control.broadcast(ordered, via, CONFIRM_TIMEOUT_MS);
     orders.add({ seq, room, via, intendedAtUs, orderedAtUs }, sending, onConfirmed, onFailed);
   };
-  await onSchedule({ count: destinations.length, intervalMs, leadMs: LEAD_MS, aheadMs: ORDER_AHEAD_MS }, order, signal);
+  await sendOnSchedule(
+    { count: destinations.length, intervalMs, leadMs: PUBLISH_LEAD_MS, aheadMs: ORDER_AHEAD_MS },
+    order,
+    signal,
+  );
   await preparation;
   return orders;
 }
@@ -188,7 +192,7 @@ export async function publish(
  * Calls `send` for each number from 1, some time before the broadcast is due. The due times are fixed, so a slow call
  * does not delay the next call. Resolves when the last broadcast is due, or when the signal aborts.
  */
-export async function onSchedule(
+export async function sendOnSchedule(
   { count, intervalMs, leadMs, aheadMs }: Record<'count' | 'intervalMs' | 'leadMs' | 'aheadMs', number>,
   send: (seq: number, intendedAtUs: number) => void,
   signal: AbortSignal,
@@ -196,9 +200,9 @@ export async function onSchedule(
   const startUs = monotonicUs() + leadMs * 1000;
   const intendedAtUs = (seq: number) => startUs + (seq - 1) * intervalMs * 1000;
   for (let seq = 1; seq <= count; seq++) {
-    await pause((intendedAtUs(seq) - monotonicUs()) / 1000 - aheadMs, signal);
+    await abortablePause((intendedAtUs(seq) - monotonicUs()) / 1000 - aheadMs, signal);
     if (signal.aborted) return;
     send(seq, intendedAtUs(seq));
   }
-  await pause((intendedAtUs(count) - monotonicUs()) / 1000, signal);
+  await abortablePause((intendedAtUs(count) - monotonicUs()) / 1000, signal);
 }

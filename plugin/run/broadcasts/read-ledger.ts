@@ -2,10 +2,10 @@
  * Builds the orders to finalize ledger rows, and corrects the rows of lost generator hosts with the server's member
  * counts.
  */
-import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
+import type { FreezeRequest } from '../../../protocol/link/ledger-messages.ts';
 import type { HostedRow } from '../link.ts';
 import type { Measurements } from '../measurements/measurements.ts';
-import { loadReceivers } from '../receivers/load-receivers.ts';
+import { membersWithoutOwnClients } from '../receivers/members-without-own-clients.ts';
 import type { SentBroadcast } from './publish.ts';
 
 /**
@@ -13,7 +13,7 @@ import type { SentBroadcast } from './publish.ts';
  * the server's member count.
  * @param beganAtUs time to use for the first broadcast
  */
-export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[] {
+export function freezeRequestsOf(sent: SentBroadcast[], beganAtUs: number): FreezeRequest[] {
   let previousAtUs = beganAtUs;
   return sent
     .toSorted((a, b) => a.seq - b.seq)
@@ -27,21 +27,21 @@ export function ordersOf(sent: SentBroadcast[], beganAtUs: number): FreezeOrder[
     });
 }
 
-type Measured = Parameters<typeof loadReceivers>[1] & Pick<Measurements, 'sent'>;
+type Measured = Parameters<typeof membersWithoutOwnClients>[1] & Pick<Measurements, 'sent'>;
 
 /**
  * Limits the expected copies of lost generator hosts. The row of a lost host assumes that all its connections were
  * members of the room, but some may have left or joined another room.
  * @returns the rows; the row of a lost host expects at most the server's member count, less the members on other hosts
  */
-export function withLostMembers(rows: HostedRow[], { sent, ...measured }: Measured): HostedRow[] {
+export function limitLostMembers(rows: HostedRow[], { sent, ...measured }: Measured): HostedRow[] {
   if (!rows.some(({ assumed }) => assumed)) return rows;
   const sentOf = new Map(sent.map((broadcast) => [broadcast.seq, broadcast]));
   return [...Map.groupBy(rows, ({ seq }) => seq)].flatMap(([seq, pages]) => bounded(pages, sentOf.get(seq), measured));
 }
 
 function bounded(pages: HostedRow[], sent: SentBroadcast | undefined, measured: Omit<Measured, 'sent'>): HostedRow[] {
-  const members = sent && loadReceivers(sent, measured);
+  const members = sent && membersWithoutOwnClients(sent, measured);
   if (members === null || members === undefined) return pages;
   const reported = pages.filter(({ assumed }) => !assumed);
   let left = reported.reduce((rest, { expected, unexpected }) => rest - expected - unexpected, members);

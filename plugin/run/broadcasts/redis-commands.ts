@@ -8,10 +8,10 @@ import type { RedisMeasured } from '../measurements/measurements.ts';
 /** Number of member counts per worker, to measure the cost of one count. */
 const COUNTS = 5;
 
-type RedisMark = NonNullable<Awaited<ReturnType<typeof markRedis>>>;
+type RedisMark = NonNullable<Awaited<ReturnType<typeof readRedisBefore>>>;
 
 /** Measures Redis's idle CPU while connections are held, to subtract it from the CPU figure of the broadcasts. */
-export async function withRedisCpu(
+export async function measureIdleRedisCpu(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
   hold: () => Promise<void>,
 ): Promise<void> {
@@ -30,7 +30,7 @@ export async function withRedisCpu(
  * @returns for each Redis node: the reading, the cost of one member count, and the CPU time of a reading (its bytes are
  * already subtracted); undefined without Redis, or if Redis does not answer
  */
-export async function markRedis({ redis, control, measurements }: RunContext) {
+export async function readRedisBefore({ redis, control, measurements }: RunContext) {
   const { workersAtStart, redisStream: stream, receiversRoom } = measurements;
   const first = await redis?.traffic(stream);
   const before = first && (await redis?.traffic(stream));
@@ -61,7 +61,7 @@ export async function markRedis({ redis, control, measurements }: RunContext) {
  * @param counts number of member counts since the first reading
  * @returns undefined if Redis does not answer or has restarted
  */
-export async function redisSince(
+export async function redisLoadSince(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
   { nodes: marks, beganAtMs }: RedisMark,
   counts: number,

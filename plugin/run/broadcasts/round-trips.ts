@@ -2,9 +2,9 @@
 
 import { SAME_CLOCK_US } from '../../../protocol/base/clock/clock-line.ts';
 import type { RunContext } from '../context.ts';
-import type { Echo } from '../receivers/round-trip-probe.ts';
-import { until } from '../wait.ts';
-import { publish } from './publish.ts';
+import type { ProbeEcho } from '../receivers/round-trip-probe.ts';
+import { pollUntil } from '../wait.ts';
+import { publishBroadcasts } from './publish.ts';
 
 const INTERVAL_MS = 50;
 const ANSWER_TIMEOUT_MS = 30_000;
@@ -19,7 +19,7 @@ export function recordEcho(
   { measurements, clocks: { lines }, probe }: Pick<RunContext, 'measurements' | 'clocks' | 'probe'>,
   load: 'single' | 'underLoad',
   via: number,
-  echo: Echo,
+  echo: ProbeEcho,
 ): boolean {
   const { workersAtStart, impossibleRoundTrips } = measurements;
   const publisher = lines[via];
@@ -73,14 +73,14 @@ export async function measureSingleRoundTrips(context: RunContext): Promise<void
   probe.onRoundTrip = (echo) => recordEcho(context, 'single', destinations[echo.seq - 1]?.via ?? 0, echo);
   const answered = () => trips.length + measurements.impossibleRoundTrips.length + measurements.jumpedRoundTrips;
   const unsent: string[] = [];
-  const orders = await publish(
+  const orders = await publishBroadcasts(
     control,
     { destinations, intervalMs: INTERVAL_MS, bytes, binary, clocks: clocks.lines },
     { onSent: () => {}, onFailed: ({ message }) => unsent.push(message) },
     signal,
   );
   const missing = () => count - answered() - unsent.length;
-  await until(() => missing() <= 0 || missing() === orders.unanswered, ANSWER_TIMEOUT_MS, signal);
+  await pollUntil(() => missing() <= 0 || missing() === orders.unanswered, ANSWER_TIMEOUT_MS, signal);
   const [unconfirmed] = orders.close();
   if (answered() < count && !signal.aborted) {
     const why = unsent[0] ?? unconfirmed?.message ?? `no acknowledgement within ${ANSWER_TIMEOUT_MS / 1000} s`;

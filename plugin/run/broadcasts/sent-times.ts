@@ -1,7 +1,7 @@
 /** Parses send times in payloads, and checks that the server's clock agrees with this machine's clock. */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
-export interface Stamped {
+export interface StampedBroadcast {
   /** Time of the first copy, on CLOCK_MONOTONIC. */
   firstAtUs: number;
   /** Send time in the server's format; undefined if the configured path has no value. */
@@ -23,11 +23,14 @@ const MAX_RESOLUTION_US = 10_000;
  * Converts send times to CLOCK_MONOTONIC.
  * @returns the times, or why they are unusable
  */
-export function sentTimes(broadcasts: Stamped[], epochOffsetUs: number): { atUs: number[] } | { unusable: string } {
+export function sentTimes(
+  broadcasts: StampedBroadcast[],
+  epochOffsetUs: number,
+): { atUs: number[] } | { unusable: string } {
   const atUs: number[] = [];
   for (const { firstAtUs, sentAt, emittedAtUs = Number.NEGATIVE_INFINITY } of broadcasts) {
     if (sentAt === undefined) return { unusable: 'some copies have nothing at this path' };
-    const instant = instantOf(sentAt);
+    const instant = parseInstant(sentAt);
     const shown = JSON.stringify(sentAt);
     if (!instant) return { unusable: `${shown} is neither a time since 1970 nor ISO 8601` };
     const { epochUs, resolutionUs } = instant;
@@ -98,7 +101,7 @@ const ISO_SECONDS = /T\d\d:\d\d(?::\d\d(?:[.,](\d+))?)?/;
  * Parses seconds, milliseconds, microseconds or nanoseconds since 1970, or an ISO 8601 date.
  * @returns undefined for any other value
  */
-export function instantOf(value: unknown): Instant | undefined {
+export function parseInstant(value: unknown): Instant | undefined {
   if (typeof value === 'number') return fromNumber(value, Number.isInteger(value));
   if (typeof value !== 'string') return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return fromNumber(Number(value), !value.includes('.'));

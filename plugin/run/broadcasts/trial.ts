@@ -3,21 +3,21 @@
  * paths.
  */
 
-import { formatJsonPath, type JsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
+import { formatJsonPath, type JsonPath, valuesAtPath } from '../../../protocol/base/json-path.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
-import { exampleOf, idOf, jsonOf, roomNames } from '../../fleet/client/counted-event.ts';
-import { ANY } from '../../fleet/fleet-messages.ts';
-import type { Delivery } from '../../script/settings.ts';
+import { ALL_RECEIVERS_ROOM } from '../../../protocol/wire/rooms.ts';
+import { eventExample, eventJson, parseEventId, roomNames } from '../../fleet/client/counted-event.ts';
+import { ANY_EVENT } from '../../fleet/fleet-messages.ts';
+import type { OwnEventDelivery } from '../../script/settings.ts';
 import { connectClient } from '../receivers/connect-client.ts';
 import type { Publishers } from '../receivers/publishers.ts';
 import { requestHandshake } from '../receivers/request-handshake.ts';
 import type { RunClient } from '../receivers/run-clients.ts';
 import type { ConnectedClient, RunSocket } from '../receivers/run-connection.ts';
 import { targetProblem } from '../receivers/target-problem.ts';
-import { pause } from '../wait.ts';
-import { findId } from './find-paths.ts';
-import { pathUnmatched, roomMissing } from './own-event.ts';
+import { abortablePause } from '../wait.ts';
+import { findIdPath } from './find-paths.ts';
+import { pathUnmatchedError, roomMissingError } from './own-event.ts';
 
 /**
  * Maximum number of published test events: a server may need some time before it sends broadcasts to a new connection.
@@ -36,13 +36,13 @@ const TRIES_WITHOUT_ACK = 3;
  */
 export async function tryDelivery(
   client: RunClient,
-  delivery: Delivery,
+  delivery: OwnEventDelivery,
   publishers: Publishers | undefined,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
   const listener = await connectClient(client, signal);
   const { audience } = delivery;
-  const [room] = audience ? roomsOf(listener, audience) : [AUDIENCE];
+  const [room] = audience ? roomsOf(listener, audience) : [ALL_RECEIVERS_ROOM];
   try {
     if (!publishers) return await listen(listener.socket, delivery, undefined, signal);
     // The listener has joined no room, so no published event can reach it.
@@ -51,16 +51,18 @@ export async function tryDelivery(
     const by = publishers.clients.find((publisher) =>
       shareRoom(publisher, listener, publishers.givesRooms ? undefined : audience),
     );
-    return by && (await listen(listener.socket, delivery, { publishers, by, room: room ?? AUDIENCE }, signal));
+    return (
+      by && (await listen(listener.socket, delivery, { publishers, by, room: room ?? ALL_RECEIVERS_ROOM }, signal))
+    );
   } finally {
     void listener.socket.disconnect();
   }
 }
 
-type Audience = NonNullable<Delivery['audience']>;
+type Audience = NonNullable<OwnEventDelivery['audience']>;
 
 function roomsOf({ socket: { rooms = [], joinArgs = [] } }: ConnectedClient, { client }: Audience): string[] {
-  return typeof client === 'string' ? rooms : roomNames(valuesAt(joinArgs, client));
+  return typeof client === 'string' ? rooms : roomNames(valuesAtPath(joinArgs, client));
 }
 
 /**
@@ -74,7 +76,7 @@ function shareRoom(a: ConnectedClient, b: ConnectedClient, audience: Audience | 
 
 async function listen(
   listener: RunSocket,
-  delivery: Delivery,
+  delivery: OwnEventDelivery,
   attempt: { publishers: Publishers; by: ConnectedClient; room: string } | undefined,
   signal: AbortSignal,
 ): Promise<string[] | undefined> {
@@ -84,19 +86,20 @@ async function listen(
   const arrived = Promise.withResolvers<void>();
   let replaced: [example: string, at: JsonPath | undefined] | undefined;
   const done = new AbortController();
-  listener.on(ANY, (args, { event: name }) => {
+  listener.on(ANY_EVENT, (args, { event: name }) => {
     if (name !== event) {
       otherEvents.add(name);
       return;
     }
-    const ids = valuesAt(args, path).map(idOf);
-    const example = exampleOf(jsonOf(delivery, args));
-    if (ids.length === 0 || ids.includes(undefined)) arrived.reject(pathUnmatched(event, [path], example));
+    const ids = valuesAtPath(args, path).map(parseEventId);
+    const example = eventExample(eventJson(delivery, args));
+    if (ids.length === 0 || ids.includes(undefined)) arrived.reject(pathUnmatchedError(event, [path], example));
     else if (attempt?.publishers.givesIds && !ids.some((id) => publishedIds.has(id as string)))
-      replaced = [example, findId(args, publishedIds)];
-    else if (delivery.audience && roomNames(valuesAt(args, delivery.audience.event)).length === 0)
-      arrived.reject(roomMissing(event, delivery.audience.event, example));
-    else if (sentAt && valuesAt(args, sentAt).length === 0) arrived.reject(pathUnmatched(event, [sentAt], example));
+      replaced = [example, findIdPath(args, publishedIds)];
+    else if (delivery.audience && roomNames(valuesAtPath(args, delivery.audience.event)).length === 0)
+      arrived.reject(roomMissingError(event, delivery.audience.event, example));
+    else if (sentAt && valuesAtPath(args, sentAt).length === 0)
+      arrived.reject(pathUnmatchedError(event, [sentAt], example));
     else arrived.resolve();
   });
   const ended = arrived.promise.finally(() => done.abort());
@@ -106,7 +109,7 @@ async function listen(
   for (let tried = 0; tried < TRIES && !untilDone.aborted; tried++) {
     const id = attempt?.publishers.publishTrial(attempt.by, attempt.room, tried >= TRIES_WITHOUT_ACK);
     if (id !== undefined) publishedIds.add(id);
-    if (id !== undefined || !attempt) await pause(TRY_MS, untilDone);
+    if (id !== undefined || !attempt) await abortablePause(TRY_MS, untilDone);
     if (attempt && !untilDone.aborted && !attempt.by.socket.connected)
       throw await publisherClosed(attempt.by.socket, delivery.publish?.emit.event ?? '', publishedIds.size > 0);
   }

@@ -4,20 +4,20 @@
  */
 import type { RunContext } from '../context.ts';
 import { measureAfterBroadcasts } from '../memory/at-rest.ts';
-import { Windows } from '../windows/cpu-window.ts';
-import { noteGenerator, resetGenerator } from '../windows/generator-loops.ts';
-import { drain, type Outstanding } from './drain.ts';
-import { LEAD_MS } from './publish.ts';
+import { ConsecutiveWindows } from '../windows/cpu-window.ts';
+import { beginGeneratorWindow, endGeneratorWindow } from '../windows/generator-window.ts';
+import { drainBroadcasts, type OutstandingCopies } from './drain.ts';
+import { PUBLISH_LEAD_MS } from './publish.ts';
 
 /** A source of broadcasts: the workers, by the wire contract, or the user's own server. */
-export interface Broadcasting {
+export interface BroadcastSource {
   begin?(): Promise<void>;
   /**
    * Publishes all broadcasts. Resolves when the last broadcast is due.
    * @param nextPart must be called between two parts of the window
    */
   publish(nextPart: () => void): Promise<void>;
-  outstanding(): Outstanding | Promise<Outstanding>;
+  outstanding(): OutstandingCopies | Promise<OutstandingCopies>;
   /** Finalizes the ledgers, and writes `sent` and `frozen` into the measurements. */
   settle(): Promise<void>;
   readonly pollMs?: number;
@@ -30,25 +30,25 @@ export interface Broadcasting {
  */
 export async function measureBroadcasts(
   context: RunContext,
-  broadcasting: Broadcasting,
+  broadcasting: BroadcastSource,
   onDrain: () => void,
   meanwhile: (leadMs: number) => Promise<void> = async () => {},
 ): Promise<void> {
   const { measurements, link, ledger } = context;
   await broadcasting.begin?.();
-  await resetGenerator(context);
+  await beginGeneratorWindow(context);
   const { received: receivedBefore } = link.status;
   const delivered = () =>
     ledger
       ? link.status.received - receivedBefore
       : measurements.sent.reduce((total, { expected }) => total + (expected ?? 0), 0);
-  const windows = new Windows(context, delivered);
-  await Promise.all([broadcasting.publish(() => void windows.next()), meanwhile(LEAD_MS)]);
+  const windows = new ConsecutiveWindows(context, delivered);
+  await Promise.all([broadcasting.publish(() => void windows.next()), meanwhile(PUBLISH_LEAD_MS)]);
   onDrain();
-  await drain(context, () => broadcasting.outstanding(), broadcasting.pollMs);
+  await drainBroadcasts(context, () => broadcasting.outstanding(), broadcasting.pollMs);
   const used = await windows.end();
   if (!measurements.fault) measurements.cpu.broadcasts = used;
-  await noteGenerator(context, 'broadcasts');
+  await endGeneratorWindow(context, 'broadcasts');
   await broadcasting.settle();
   // Memory of processes that a fault replaced cannot be compared with memory before the fault.
   if (!measurements.fault) await measureAfterBroadcasts(context);
@@ -58,10 +58,10 @@ export async function measureBroadcasts(
  * Counts broadcasts while virtual users connect and disconnect. CPU per copy is not measured, because connects use CPU
  * at the same time. Memory is not read here, because the run reads it all the time.
  */
-export async function measureDuringLoad(context: RunContext, broadcasting: Broadcasting): Promise<void> {
+export async function measureDuringLoad(context: RunContext, broadcasting: BroadcastSource): Promise<void> {
   await broadcasting.begin?.();
   await broadcasting.publish(() => {});
-  await drain(context, () => broadcasting.outstanding(), broadcasting.pollMs);
+  await drainBroadcasts(context, () => broadcasting.outstanding(), broadcasting.pollMs);
   await broadcasting.settle();
 }
 
@@ -72,7 +72,7 @@ export const BROADCAST_PARTS = 10;
  * parts is the noise of the CPU per message.
  * @returns whether the broadcast at this index begins a part
  */
-export function beginsPart(index: number, count: number): boolean {
+export function isFirstOfPart(index: number, count: number): boolean {
   const size = Math.max(1, Math.floor(count / BROADCAST_PARTS));
   return index > 0 && index % size === 0 && index + size <= count;
 }

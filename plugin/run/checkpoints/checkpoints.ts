@@ -5,17 +5,17 @@
  */
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
-import { isOn } from '../fault/fault-times.ts';
+import { isFaultActive } from '../fault/fault-times.ts';
 import type { EngineSnapshot } from '../link.ts';
-import { noteAbsent } from '../measurements/absent-sources.ts';
-import type { Moment } from '../measurements/observations.ts';
+import { recordAbsentSource } from '../measurements/absent-sources.ts';
+import type { CheckMoment } from '../measurements/observations.ts';
 import {
   type ChangedPart,
   type DeploymentPart,
-  identityOf,
   type WorkerIdentity,
+  workerIdentityOf,
 } from '../measurements/worker-identity.ts';
-import { succeed } from '../wait.ts';
+import { retryUntilSuccess } from '../wait.ts';
 import { BusyWorkers, KernelCounts } from './kernel-counts.ts';
 import { MetricsPages } from './metrics-pages.ts';
 import { WorkerCounts, WorkerRestarts } from './worker-counts.ts';
@@ -52,7 +52,7 @@ export class Checkpoints {
    */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const { workers, others } = await this.#counts.begin();
-    this.#restarts.begin(workers.map(identityOf));
+    this.#restarts.begin(workers.map(workerIdentityOf));
     this.#parts = await this.#context.deployment();
     await this.#busy.check({ at: 'begin' });
     const othersAtPort = await this.#kernel.begin();
@@ -60,7 +60,7 @@ export class Checkpoints {
     return { workers, others: Math.max(others, othersAtPort) };
   }
 
-  async check(when: Moment): Promise<void> {
+  async check(when: CheckMoment): Promise<void> {
     if (this.#context.signal.aborted) return;
     this.#restarts.check(await this.#counts.check(when));
     await this.#kernel.check(when);
@@ -101,7 +101,7 @@ export class Checkpoints {
     }));
   }
 
-  async checkDeployment(when: Moment): Promise<void> {
+  async checkDeployment(when: CheckMoment): Promise<void> {
     const { measurements, sampler } = this.#context;
     const now = await this.#context.deployment();
     const since = this.#partsAt;
@@ -136,14 +136,14 @@ export class Checkpoints {
   }
 
   /** Notes that Redis does not answer. Without Redis, a broadcast reaches only members on the publishing worker. */
-  async #checkRedis(when: Moment): Promise<void> {
+  async #checkRedis(when: CheckMoment): Promise<void> {
     const { redis, measurements } = this.#context;
     if (!redis) return;
     const isUp = await redis.answers();
     const { name, absence } = redis;
     if (!absence) return;
     if (isUp || (absence.reason === 'unanswered' && absence.sinceUs === undefined))
-      noteAbsent(measurements, name, absence);
+      recordAbsentSource(measurements, name, absence);
     else measurements.observations.note('redisSilent', { when, name, failure: absence.detail });
   }
 
@@ -155,14 +155,14 @@ export class Checkpoints {
     const { control, measurements } = this.#context;
     const { workersAtStart } = measurements;
     let now: (WorkerStats | undefined)[] = [];
-    await succeed(async () => {
+    await retryUntilSuccess(async () => {
       now = await control.statsOfUp();
       if (now.includes(undefined)) throw new Error('a worker is away');
     }, timeoutMs);
     // Skips restarts by a planned fault, which the measurement of the fault reports.
-    if (!isOn(measurements.fault)) this.#restarts.check(now);
+    if (!isFaultActive(measurements.fault)) this.#restarts.check(now);
     measurements.workersAtEnd = now.flatMap((stats, index) =>
-      stats ? identityOf(stats) : (workersAtStart[index] ?? []),
+      stats ? workerIdentityOf(stats) : (workersAtStart[index] ?? []),
     );
     return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? { worker, index } : []));
   }

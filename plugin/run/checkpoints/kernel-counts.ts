@@ -3,9 +3,9 @@
  * Each connection is an open file of a server process, and costs CPU time of the process.
  */
 import type { RunContext } from '../context.ts';
-import { type Moment, type Observed, WRONG_COUNTS } from '../measurements/observations.ts';
-import { until } from '../wait.ts';
-import { areUnchanged, runCounts } from './still.ts';
+import { type CheckMoment, type ObservedFacts, WRONG_COUNTS } from '../measurements/observations.ts';
+import { pollUntil } from '../wait.ts';
+import { areCountsUnchanged, runCounts } from './still.ts';
 
 /**
  * Allowed number of sockets that are missing from the count of open files: other files may have closed in the same
@@ -37,7 +37,7 @@ export class KernelCounts {
     return others !== undefined && others > ALLOWED_OTHERS.least ? others : 0;
   }
 
-  async check(when: Moment): Promise<void> {
+  async check(when: CheckMoment): Promise<void> {
     await this.#noteFullest();
     const { signal } = this.#context;
     const { observations } = this.#context.measurements;
@@ -48,13 +48,13 @@ export class KernelCounts {
       const missing = await this.#missingSockets();
       const others = missing ? undefined : await this.#excessConnections();
       const differs = missing !== undefined || others !== undefined;
-      const isSteady = differs && (await areUnchanged(this.#context, before));
+      const isSteady = differs && (await areCountsUnchanged(this.#context, before));
       if (!isSteady) note = undefined;
       else if (missing) note = () => observations.note('socketsMissing', { when, ...missing });
       else if (others) note = () => observations.note('othersAtPort', { when, ...others });
       return !differs;
     };
-    await until(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
+    await pollUntil(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
     // If a process has ended, its sockets are missing. The run reports the end separately.
     if (!signal.aborted && this.#context.measurements.endedProcesses().length === 0) note?.();
   }
@@ -65,7 +65,7 @@ export class KernelCounts {
     if (now && now.openFiles >= (measurements.fullest?.openFiles ?? 0)) measurements.fullest = now;
   }
 
-  async #missingSockets(): Promise<Omit<Observed['socketsMissing'], 'when'> | undefined> {
+  async #missingSockets(): Promise<Omit<ObservedFacts['socketsMissing'], 'when'> | undefined> {
     const { measurements, target, population } = this.#context;
     const { files: before } = this.#before;
     // A client with the polling transport has an open socket only during a request.
@@ -77,7 +77,7 @@ export class KernelCounts {
     return { sockets: Math.max(0, now - before), held };
   }
 
-  async #excessConnections(): Promise<Omit<Observed['othersAtPort'], 'when'> | undefined> {
+  async #excessConnections(): Promise<Omit<ObservedFacts['othersAtPort'], 'when'> | undefined> {
     const { population, measurements } = this.#context;
     const { others: before } = this.#before;
     // A client with the polling transport may have several sockets at a time.
@@ -118,7 +118,7 @@ export class BusyWorkers {
     this.#context = context;
   }
 
-  async check(when: Moment): Promise<void> {
+  async check(when: CheckMoment): Promise<void> {
     const { sampler, population, measurements } = this.#context;
     // Connections are counted before the CPU time is read, so that the CPU time can only be newer than the count.
     const connections = population.connections();

@@ -1,8 +1,8 @@
 /** Checks that metrics pages answer, that their figures change, and that each page reports a different process. */
 import type { TargetReading } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
-import { noteAbsent } from '../measurements/absent-sources.ts';
-import type { Moment } from '../measurements/observations.ts';
+import { recordAbsentSource } from '../measurements/absent-sources.ts';
+import type { CheckMoment } from '../measurements/observations.ts';
 
 type Figures = NonNullable<TargetReading['reading']>['figures'];
 
@@ -32,7 +32,7 @@ const WATCHED: Watched[] = [
   { what: 'V8 heap', of: ({ heapUsedBytes }) => heapUsedBytes, connections: 400 },
 ];
 
-export class StillFigures {
+export class UnchangedFigures {
   /** Last value of each figure of each page, and the number of connections when it last changed. */
   readonly #lastChanges = new Map<string, { value: number | string; connections: number }>();
 
@@ -112,7 +112,7 @@ function isOneProcess([a1, b1, a2, b2]: Reading[]): boolean {
 export class MetricsPages {
   readonly #context: RunContext;
   readonly #samePages = new SamePages();
-  readonly #still = new StillFigures();
+  readonly #still = new UnchangedFigures();
 
   constructor(context: RunContext) {
     this.#context = context;
@@ -122,7 +122,7 @@ export class MetricsPages {
     this.#still.check(await this.#read({ at: 'begin' }), 0);
   }
 
-  async check(when: Moment): Promise<void> {
+  async check(when: CheckMoment): Promise<void> {
     // Connections are counted before the pages are read, so that a page can only be newer than the count.
     const connectionsBefore = this.#context.population.connections();
     const stopped = this.#still.check(await this.#read(when), connectionsBefore);
@@ -136,7 +136,7 @@ export class MetricsPages {
    * Reads all pages. Reads worker pages twice if there are several, to compare their processes.
    * @returns the worker pages
    */
-  async #read(when: Moment): Promise<TargetReading[]> {
+  async #read(when: CheckMoment): Promise<TargetReading[]> {
     const { metrics, measurements } = this.#context;
     const { worker, ...otherLayers } = metrics;
     const otherTargets = await Promise.all(Object.values(otherLayers).map((pages) => pages.readEach()));
@@ -148,9 +148,9 @@ export class MetricsPages {
     return targets;
   }
 
-  #note(targets: TargetReading[], when: Moment): void {
+  #note(targets: TargetReading[], when: CheckMoment): void {
     const { measurements } = this.#context;
-    for (const { url, absence } of targets) if (absence) noteAbsent(measurements, url, absence);
+    for (const { url, absence } of targets) if (absence) recordAbsentSource(measurements, url, absence);
     const inTurn = targets.filter(({ alternates }) => alternates);
     if (inTurn.length > 0) measurements.observations.note('pagesAlternate', { when, urls: urlsOf(inTurn) });
   }

@@ -16,8 +16,8 @@ export const STATUS_AGE_MS = 1000;
 /** Returns all counts that change when a connection opens or closes, as a text for comparison. */
 export function runCounts(context: Counting): string {
   const { started, connecting, connected, upgrading, away, failed, ended } = context.link.status;
-  const counts = [started, connecting, connected, upgrading, away, failed, totalOf(ended)];
-  return JSON.stringify([...counts, context.population.connections(), runConnections(context)]);
+  const counts = [started, connecting, connected, upgrading, away, failed, totalCount(ended)];
+  return JSON.stringify([...counts, context.population.connections(), countOwnConnections(context)]);
 }
 
 /**
@@ -25,7 +25,10 @@ export function runCounts(context: Counting): string {
  * @param before result of `runCounts` before the other count was read
  * @returns whether no count has changed
  */
-export async function areUnchanged(context: Counting & Pick<RunContext, 'signal'>, before: string): Promise<boolean> {
+export async function areCountsUnchanged(
+  context: Counting & Pick<RunContext, 'signal'>,
+  before: string,
+): Promise<boolean> {
   await delay(STATUS_AGE_MS, undefined, { signal: context.signal }).catch(() => {});
   return !context.signal.aborted && runCounts(context) === before;
 }
@@ -34,10 +37,10 @@ export async function areUnchanged(context: Counting & Pick<RunContext, 'signal'
  * Open connections of the probe, the reference receiver and the publishers. Workers count these connections, but not
  * control connections.
  */
-export function runConnections({ probe, sentinel, publishers }: Omit<Counting, 'link' | 'population'>): number {
+export function countOwnConnections({ probe, sentinel, publishers }: Omit<Counting, 'link' | 'population'>): number {
   return [probe, sentinel].filter((client) => client?.connected).length + (publishers?.connected ?? 0);
 }
 
-export function totalOf(counts: Record<string, number>): number {
+export function totalCount(counts: Record<string, number>): number {
   return Object.values(counts).reduce((total, count) => total + count, 0);
 }

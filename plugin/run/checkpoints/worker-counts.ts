@@ -2,15 +2,15 @@
  * Compares the workers' connection counts with the connections that the generator holds, in total and for each worker.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { ownValue, sumCounts } from '../../../protocol/base/sum-counts.ts';
+import { ownProperty, sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
-import { type Moment, WRONG_COUNTS } from '../measurements/observations.ts';
-import { changesBetween, identityOf, type WorkerIdentity } from '../measurements/worker-identity.ts';
-import { connectionsOf } from '../population.ts';
-import { until } from '../wait.ts';
-import { areUnchanged, runConnections, runCounts, STATUS_AGE_MS, totalOf } from './still.ts';
+import { type CheckMoment, WRONG_COUNTS } from '../measurements/observations.ts';
+import { changesBetween, type WorkerIdentity, workerIdentityOf } from '../measurements/worker-identity.ts';
+import { connectionsOfWorkers } from '../population.ts';
+import { pollUntil } from '../wait.ts';
+import { areCountsUnchanged, countOwnConnections, runCounts, STATUS_AGE_MS, totalCount } from './still.ts';
 
 /** How long workers may take to notice that the generator closed connections. */
 const AGREE_TIMEOUT_MS = 3000;
@@ -60,16 +60,16 @@ export class WorkerCounts {
     let others = 0;
     const areNone = async () => {
       workers = await control.stats();
-      others = Math.max(0, connectionsOf(workers) - runConnections(this.#context));
+      others = Math.max(0, connectionsOfWorkers(workers) - countOwnConnections(this.#context));
       return others === 0;
     };
-    await until(areNone, AGREE_TIMEOUT_MS, signal, POLL_MS);
+    await pollUntil(areNone, AGREE_TIMEOUT_MS, signal, POLL_MS);
     this.#uptimes = { workers, readAtMs: performance.now() };
     this.#otherConnections = others;
     return { workers, others };
   }
 
-  async check(when: Moment): Promise<WorkerStats[]> {
+  async check(when: CheckMoment): Promise<WorkerStats[]> {
     this.#counted = await this.#agreement(when);
     await this.#checkOthers(this.#counted, when);
     this.#checkAge(this.#counted, when);
@@ -80,7 +80,7 @@ export class WorkerCounts {
    * Waits until workers and generator count the same connections.
    * @returns the workers' last statistics
    */
-  async #agreement(when: Moment): Promise<WorkerStats[]> {
+  async #agreement(when: CheckMoment): Promise<WorkerStats[]> {
     const { control, population, ledger, measurements, signal } = this.#context;
     const beganMs = performance.now();
     let steady = { held: population.connections(), sinceMs: beganMs, isLate: false };
@@ -88,7 +88,7 @@ export class WorkerCounts {
     let compared: Comparison[] = [];
     for (;;) {
       const workers = await control.stats();
-      const counted = connectionsOf(workers) - this.#otherConnections - runConnections(this.#context);
+      const counted = connectionsOfWorkers(workers) - this.#otherConnections - countOwnConnections(this.#context);
       const held = population.connections();
       const apart = Math.abs(counted - held);
       const nowMs = performance.now();
@@ -116,11 +116,11 @@ export class WorkerCounts {
     }
   }
 
-  async #disagreement({ workers, held }: Comparison, when: Moment): Promise<void> {
+  async #disagreement({ workers, held }: Comparison, when: CheckMoment): Promise<void> {
     const { control, measurements } = this.#context;
     const { observations } = measurements;
-    const all = connectionsOf(workers);
-    const own = runConnections(this.#context);
+    const all = connectionsOfWorkers(workers);
+    const own = countOwnConnections(this.#context);
     const counted = all - this.#otherConnections - own;
     const surplus = counted - held;
     const ended = this.#ended();
@@ -148,7 +148,7 @@ export class WorkerCounts {
   #accounted(workers: WorkerStats[], ended: number) {
     if (!this.#first) return { acceptedOthers: true, acceptedAll: false };
     const { count, own } = this.#first;
-    const made = this.#context.link.status.connected + ended + Math.max(0, runConnections(this.#context) - own);
+    const made = this.#context.link.status.connected + ended + Math.max(0, countOwnConnections(this.#context) - own);
     const accepted = acceptedBy(workers) - count;
     return { acceptedOthers: accepted > made, acceptedAll: accepted >= made };
   }
@@ -158,30 +158,30 @@ export class WorkerCounts {
     const { link, measurements, probe } = this.#context;
     const { ended, failed } = link.status;
     const receivers = [probe.leftAtUs, measurements.sentinel?.leftAtUs].filter(Boolean).length;
-    return totalOf(ended) + failed + receivers;
+    return totalCount(ended) + failed + receivers;
   }
 
   /**
    * Notes connections of other clients: the workers accepted connections since the last check, but the run opened none.
    */
-  async #checkOthers(workers: WorkerStats[], when: Moment): Promise<void> {
+  async #checkOthers(workers: WorkerStats[], when: CheckMoment): Promise<void> {
     const { failed } = this.#context.link.status;
     const before = this.#accepted;
     const count = acceptedBy(workers);
     const begun = runCounts(this.#context);
     this.#accepted = { count, begun };
-    this.#first ??= { count, own: runConnections(this.#context) };
+    this.#first ??= { count, own: countOwnConnections(this.#context) };
     const others = count - (before?.count ?? count);
     // The run's counts exclude reconnects, retries and connections of an external engine, so nothing is compared.
     const { reconnection, retry } = this.#context.config.engineOptions ?? {};
     const isKnown = reconnection === undefined && retry === undefined && this.#context.ledger;
     // The server may accept a connection late, after its attempt has timed out.
     if (others <= failed || before?.begun !== begun || !isKnown) return;
-    if (!(await areUnchanged(this.#context, begun))) return;
+    if (!(await areCountsUnchanged(this.#context, begun))) return;
     this.#context.measurements.observations.note('othersAccepted', { when, connections: others });
   }
 
-  #checkAge(workers: WorkerStats[], when: Moment): void {
+  #checkAge(workers: WorkerStats[], when: CheckMoment): void {
     const before = this.#uptimes;
     if (performance.now() - before.readAtMs < STALE_AFTER_MS) return;
     this.#uptimes = { workers, readAtMs: performance.now() };
@@ -205,10 +205,10 @@ export class WorkerCounts {
     const isDoubtful = measurements.observations.has(...WRONG_COUNTS, 'statisticsRepeated');
     if (signal.aborted || !isKnown || isDoubtful) return;
     // The generator does not know the worker of every connection.
-    const unknown = runConnections(this.#context) + this.#otherConnections;
-    if (connectionsOf(this.#counted) - unknown !== all) return;
+    const unknown = countOwnConnections(this.#context) + this.#otherConnections;
+    if (connectionsOfWorkers(this.#counted) - unknown !== all) return;
     const wrong = this.#counted
-      .map(({ worker, connections }) => ({ worker, connections, named: ownValue(named, worker) ?? 0 }))
+      .map(({ worker, connections }) => ({ worker, connections, named: ownProperty(named, worker) ?? 0 }))
       .filter(({ connections, named }) => connections < named || connections > named + unknown);
     if (wrong.length === 0) return;
     measurements.observations.note('joinsMisnamed', { workers: wrong });
@@ -240,7 +240,7 @@ export class WorkerRestarts {
   check(stats: (WorkerStats | undefined)[]): void {
     if (this.#last.length === 0) return;
     const { measurements, sampler } = this.#context;
-    const now = stats.flatMap((found, index) => (found ? identityOf(found) : (this.#last[index] ?? [])));
+    const now = stats.flatMap((found, index) => (found ? workerIdentityOf(found) : (this.#last[index] ?? [])));
     for (const [worker, evidence] of changesBetween(this.#last, now).restarted) {
       if (measurements.restarts.has(worker)) continue;
       const uptimeSeconds = now.find((identity) => identity.worker === worker)?.life?.uptimeSeconds ?? 0;

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { execa } from 'execa';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { isStackFault } from '../../../protocol/wire/fault-kinds.ts';
-import { whyUnsupported } from '../../../server/stack/stack-faults.ts';
+import { whyFaultUnsupported } from '../../../server/stack/stack-faults.ts';
 import type { FaultOptions } from '../../script/options/fault-options.ts';
 import type { RunContext } from '../context.ts';
-import type { Target } from '../target/target.ts';
+import type { RunTarget } from '../target/target.ts';
 
 /** Maximum number of characters of a failed command's output to keep. */
 const MAX_OUTPUT = 300;
@@ -24,7 +24,10 @@ const GRACE_MS = 5000;
  * Checks before the load whether the run can cause the fault.
  * @throws CapacityError FAULT_IMPOSSIBLE
  */
-export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pick<Target, 'stack' | 'url'>): void {
+export function requireFaultPossible(
+  fault: FaultOptions | undefined,
+  { stack, url }: Pick<RunTarget, 'stack' | 'url'>,
+): void {
   if (!fault || !isStackFault(fault.kind)) return;
   if (!stack) {
     throw new CapacityError(
@@ -33,7 +36,7 @@ export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pi
       'write the command that does it to your server: fault: {command: [systemctl, restart, chat]}; or drop the connections: fault: {kind: drop-connections}',
     );
   }
-  const why = whyUnsupported(fault.kind, stack.state);
+  const why = whyFaultUnsupported(fault.kind, stack.state);
   if (why === undefined) return;
   throw new CapacityError(
     'FAULT_IMPOSSIBLE',
@@ -46,9 +49,9 @@ export function requireFault(fault: FaultOptions | undefined, { stack, url }: Pi
  * Causes the fault.
  * @throws Error or CapacityError if that failed
  */
-export async function causeFault(
+export async function causePlannedFault(
   { kind, command }: FaultOptions,
-  { stack, signal }: Pick<Target, 'stack'> & Pick<RunContext, 'signal'>,
+  { stack, signal }: Pick<RunTarget, 'stack'> & Pick<RunContext, 'signal'>,
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<void> {
   // The fleet has already dropped the connections: it did so when it was notified of the fault.

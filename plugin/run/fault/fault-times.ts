@@ -2,11 +2,11 @@
 import type { FaultMeasured } from '../measurements/fault-measured.ts';
 
 /** Returns whether the fault has begun and some of the dropped connections have not reconnected yet. */
-export function isOn(fault: FaultMeasured | undefined): boolean {
+export function isFaultActive(fault: FaultMeasured | undefined): boolean {
   return fault !== undefined && fault.over === undefined;
 }
 
 /** Returns whether the time lies within the fault. */
-export function isDuring(fault: FaultMeasured | undefined, atUs: number): boolean {
+export function isDuringFault(fault: FaultMeasured | undefined, atUs: number): boolean {
   return fault !== undefined && atUs >= fault.atUs && (fault.over === undefined || atUs <= fault.over.atUs);
 }

@@ -10,10 +10,10 @@ import type { RunContext } from '../context.ts';
 import type { FaultMeasured } from '../measurements/fault-measured.ts';
 import type { GeneratorWindow } from '../measurements/generator-measured.ts';
 import { connectionsPerWorker } from '../measurements/per-worker.ts';
-import { identityOf, isSameProcess, type WorkerIdentity } from '../measurements/worker-identity.ts';
-import { pause, until } from '../wait.ts';
-import { noteGenerator } from '../windows/generator-loops.ts';
-import { causeFault } from './cause.ts';
+import { isSameProcess, type WorkerIdentity, workerIdentityOf } from '../measurements/worker-identity.ts';
+import { abortablePause, pollUntil } from '../wait.ts';
+import { endGeneratorWindow } from '../windows/generator-window.ts';
+import { causePlannedFault } from './cause.ts';
 
 /** Time limit of the recovery, far longer than client backoff and the start of a worker. */
 const RECOVERY_TIMEOUT_MS = 120_000;
@@ -39,7 +39,7 @@ export async function measureFault(
   const { stack } = target;
   const dueMs = performance.now() + leadMs + fault.at * 1000;
   const restartsBefore = await stack?.restarts();
-  await pause(dueMs - performance.now(), signal);
+  await abortablePause(dueMs - performance.now(), signal);
   if (signal.aborted) return;
   await checkpoints.checkDeployment({ at: 'before fault' });
   const before = { workers: await identities(context), perWorker: await perWorker(context, window) };
@@ -55,7 +55,7 @@ export async function measureFault(
   measurements.fault = measured;
   await link.fault({ stage: 'begin', atUs: measured.atUs, drop: fault.kind === 'drop-connections' });
   try {
-    await causeFault(fault, { stack, signal });
+    await causePlannedFault(fault, { stack, signal });
     measured.tookMs = (monotonicUs() - measured.atUs) / 1000;
   } catch (error) {
     if (!signal.aborted) measurements.observations.note('faultFailed', { error: (error as Error).message });
@@ -78,7 +78,7 @@ async function awaitConnections({ link, measurements, signal }: RunContext): Pro
     if (away + connecting + upgrading + (measurements.control ? joining : 0) > 0) busyAtMs = performance.now();
     return performance.now() - busyAtMs >= QUIET_MS;
   };
-  await until(isQuiet, RECOVERY_TIMEOUT_MS, signal);
+  await pollUntil(isQuiet, RECOVERY_TIMEOUT_MS, signal);
 }
 
 /**
@@ -91,7 +91,7 @@ async function awaitWorkers({ control, measurements, signal }: RunContext): Prom
     for (let via = 0; via < control.size; via++) await control.members(measurements.receiversRoom, via);
     return true;
   };
-  await until(() => answer().catch(() => false), RECOVERY_TIMEOUT_MS, signal, POLL_MS);
+  await pollUntil(() => answer().catch(() => false), RECOVERY_TIMEOUT_MS, signal, POLL_MS);
 }
 
 async function recordReplaced(
@@ -123,7 +123,7 @@ async function recordReplaced(
 }
 
 async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
-  return (await control.stats()).map(identityOf);
+  return (await control.stats()).map(workerIdentityOf);
 }
 
 /**
@@ -131,5 +131,5 @@ async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
  * reading the counts starts a new window.
  */
 async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
-  return connectionsPerWorker(context.measurements, addSnapshots(await noteGenerator(context, window)));
+  return connectionsPerWorker(context.measurements, addSnapshots(await endGeneratorWindow(context, window)));
 }

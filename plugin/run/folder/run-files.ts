@@ -1,9 +1,9 @@
 /** Writes the files and folders of a run. */
 import { appendFileSync, mkdirSync, renameSync, rmSync, statSync, truncateSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { makeFolder } from '../../../protocol/base/make-folder.ts';
-import { unwritable } from '../../../protocol/base/unwritable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { unwritableError } from '../../../protocol/base/unwritable.ts';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
 
 export const OTHER_RESULTS = 'set config.plugins.socketio-capacity.results to a folder that you may write to';
@@ -35,10 +35,10 @@ export class RunFiles {
    */
   append(name: string, text: string): boolean {
     const path = join(this.directory, name);
-    const sizeBytes = this.#sizesBytes.get(name) ?? attempt(() => statSync(path).size) ?? 0;
+    const sizeBytes = this.#sizesBytes.get(name) ?? tryOrUndefined(() => statSync(path).size) ?? 0;
     const isWritten = this.write(path, () => appendFileSync(path, text));
     // The truncation also fails if the user has deleted the folder, which is ignored.
-    if (!isWritten) attempt(() => truncateSync(path, sizeBytes));
+    if (!isWritten) tryOrUndefined(() => truncateSync(path, sizeBytes));
     this.#sizesBytes.set(name, isWritten ? sizeBytes + Buffer.byteLength(text) : sizeBytes);
     return isWritten;
   }
@@ -46,7 +46,9 @@ export class RunFiles {
   /** Replaces the file atomically. @returns its path; undefined if that failed */
   replace(name: string, text: string): string | undefined {
     const path = join(this.directory, name);
-    const isWritten = this.write(path, () => replace(path, (temporary) => writeFileSync(temporary, text)));
+    const isWritten = this.write(path, () =>
+      replaceFileAtomically(path, (temporary) => writeFileSync(temporary, text)),
+    );
     return isWritten ? path : undefined;
   }
 
@@ -60,7 +62,7 @@ export class RunFiles {
       return true;
     } catch (cause) {
       if (!this.#failure) {
-        this.#failure = unwritable(path, cause, OTHER_RESULTS);
+        this.#failure = unwritableError(path, cause, OTHER_RESULTS);
         this.onFailed(this.#failure);
       }
       return false;
@@ -69,7 +71,7 @@ export class RunFiles {
 }
 
 /** Creates a new folder: `name`, or `name-2`, `name-3`, … if that exists. @returns its path */
-export function newFolder(parent: string, name: string): string {
+export function createNumberedFolder(parent: string, name: string): string {
   makeFolder(parent);
   for (let count = 1; ; count++) {
     const path = join(parent, count === 1 ? name : `${name}-${count}`);
@@ -86,7 +88,7 @@ export function newFolder(parent: string, name: string): string {
  * Replaces a file atomically: readers see the old file or the new one, even if this process is killed.
  * @param create creates the new file at a temporary path, which is removed if it fails
  */
-export function replace(path: string, create: (temporary: string) => void): void {
+export function replaceFileAtomically(path: string, create: (temporary: string) => void): void {
   const temporary = `${path}.${process.pid}`;
   try {
     create(temporary);

@@ -4,12 +4,12 @@
  */
 import { lstatSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { formatProblems, problemsOf } from '../../../protocol/base/problems.ts';
-import { requireRoom, unwritable } from '../../../protocol/base/unwritable.ts';
+import { formatProblems, problemsOfZodError } from '../../../protocol/base/problems.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { requireDiskSpace, unwritableError } from '../../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
-import { newFolder, OTHER_RESULTS, RunFiles, replace } from './run-files.ts';
+import { createNumberedFolder, OTHER_RESULTS, RunFiles, replaceFileAtomically } from './run-files.ts';
 
 /** Minimum free disk space. The files of a run with 32,000 connections take 2 MB. */
 const ROOM_BYTES = 4 * 2 ** 20;
@@ -31,14 +31,14 @@ export class RunFolder {
     let directory: string | undefined;
     try {
       requireLink(this.#latest);
-      directory = newFolder(results, name);
-      requireRoom(directory, ROOM_BYTES);
+      directory = createNumberedFolder(results, name);
+      requireDiskSpace(directory, ROOM_BYTES);
       this.files = new RunFiles(directory);
     } catch (cause) {
       if (directory !== undefined) remove(directory, results);
       if (cause instanceof CapacityError) throw cause;
       const path = join(results, name);
-      throw unwritable(path, cause, OTHER_RESULTS, directory === undefined ? `cannot create ${path}` : undefined);
+      throw unwritableError(path, cause, OTHER_RESULTS, directory === undefined ? `cannot create ${path}` : undefined);
     }
   }
 
@@ -61,13 +61,15 @@ export class RunFolder {
       const kept = this.files.replace('result.unsound.json', textOf(result));
       throw new CapacityError(
         'UNEXPECTED',
-        `the result contains impossible figures, which is a bug\n${formatProblems(problemsOf(checked.error, []))}`,
+        `the result contains impossible figures, which is a bug\n${formatProblems(problemsOfZodError(checked.error, []))}`,
         kept === undefined ? 'please report it' : `please report it with ${kept}, which has what was measured`,
       );
     }
     const path = this.files.replace('result.json', textOf(checked.data));
     if (path === undefined) return undefined;
-    this.files.write(this.#latest, () => replace(this.#latest, (temporary) => symlinkSync(this.id, temporary)));
+    this.files.write(this.#latest, () =>
+      replaceFileAtomically(this.#latest, (temporary) => symlinkSync(this.id, temporary)),
+    );
     return path;
   }
 
@@ -82,9 +84,9 @@ function textOf(content: object): string {
 }
 
 function remove(directory: string, results: string): void {
-  attempt(() => rmSync(directory, { recursive: true, force: true }));
+  tryOrUndefined(() => rmSync(directory, { recursive: true, force: true }));
   // Removes the results folder only if it is empty: `rmdir` fails on a folder with results of other runs.
-  attempt(() => rmdirSync(results));
+  tryOrUndefined(() => rmdirSync(results));
 }
 
 /** Checks that `latest` is a link or does not exist, because the run replaces it. */

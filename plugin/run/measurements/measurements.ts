@@ -6,7 +6,7 @@
 import type { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { EventCounts } from '../../../protocol/link/time-series.ts';
-import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
+import type { V8Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
@@ -14,20 +14,20 @@ import { type TransportsName, transportsName } from '../../../protocol/wire/conn
 import type { WorkerBatches, WorkerEventLoop, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
 import { roomName } from '../../../protocol/wire/rooms.ts';
 import type {
-  Absence,
   EndedProcess,
+  FigureReadings,
   FullestProcess,
   HaltedProcess,
   Inspectors,
-  Readings,
+  SourceAbsence,
 } from '../../samplers/index.ts';
 import type { RedisTraffic } from '../../samplers/redis/redis-sampler.ts';
-import type { Repeated } from '../../script/load/flow.ts';
+import type { RepeatedFlowMessage } from '../../script/load/flow.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { SentBroadcast, UnconfirmedBroadcast, UnsentBroadcast } from '../broadcasts/publish.ts';
 import type { EngineSnapshot, HostedRow } from '../link.ts';
-import type { Echo } from '../receivers/round-trip-probe.ts';
-import type { SentinelReceipts } from '../receivers/sentinel.ts';
+import type { ReferenceReceipts } from '../receivers/reference-receiver.ts';
+import type { ProbeEcho } from '../receivers/round-trip-probe.ts';
 import type { FaultMeasured } from './fault-measured.ts';
 import type {
   GeneratorHost,
@@ -37,15 +37,15 @@ import type {
   ThrottledWindows,
 } from './generator-measured.ts';
 import type { CpuWindow, Ramp, RampWindow } from './measured-windows.ts';
-import type { LayerBytes, MachineMoment, OverTimeMeasured, Plateau } from './memory-measured.ts';
+import type { LayerBytes, MachineMemoryReading, OverTimeMeasured, Plateau } from './memory-measured.ts';
 import { Observations } from './observations.ts';
 import type { OwnEventMeasured } from './own-event-measured.ts';
-import { runId } from './run-id.ts';
+import { createRunId } from './run-id.ts';
 import type { Restart, SilentWorker, WorkerIdentity } from './worker-identity.ts';
 
 export interface MessagesMeasured {
   /** The `every` steps of all flows. */
-  readonly steps: Repeated[];
+  readonly steps: RepeatedFlowMessage[];
   /** Length of the measurement window in seconds. */
   seconds: number;
   /** Number of messages without an acknowledgement, at the start of the window and at the end of each part. */
@@ -78,8 +78,8 @@ type Planned = Pick<Settings, 'engine' | 'target' | 'load' | 'rooms'> & {
  * why some profiles are missing.
  */
 export interface CpuProfiled {
-  connect?: { profiles: Profile[]; units: number };
-  copy?: { profiles: Profile[]; units: number };
+  connect?: { profiles: V8Profile[]; units: number };
+  copy?: { profiles: V8Profile[]; units: number };
   failure?: Error;
 }
 
@@ -115,7 +115,7 @@ export class Measurements {
   /** Inspectors of the workers, which force garbage collections if there are no control ports. */
   inspectors: Pick<Inspectors, 'longestPauseMs' | 'size' | 'runtime'> | undefined;
   /** Memory of connections by the code that allocated it, or why it is unknown. Undefined unless configured. */
-  heapProfiles: Profile[] | Error | undefined;
+  heapProfiles: V8Profile[] | Error | undefined;
   /** CPU use of connects and of copies by function. Undefined unless configured. */
   cpuProfiles: CpuProfiled | undefined;
   /** Whether any source reads the workers' memory. */
@@ -139,12 +139,12 @@ export class Measurements {
   /** Memory just before the garbage collection after the drain. */
   inServiceAfterBroadcasts: LayerBytes | undefined;
   /** Memory of the machine just before the connections close. */
-  standstill: MachineMoment | undefined;
+  standstill: MachineMemoryReading | undefined;
   afterDisconnect: LayerBytes | undefined;
   /** Memory readings of a run with waves, or with users that connect and disconnect all the time. */
   overTime: OverTimeMeasured | undefined;
   /** The last reading of each figure, with its source or why it is absent. */
-  lastReadings: Readings = {};
+  lastReadings: FigureReadings = {};
   /** Figures that include garbage, because a worker confirmed a collection without making it. */
   uncollected: string[] = [];
   /** Figures that were still falling when the baseline was read. */
@@ -231,7 +231,7 @@ export class Measurements {
    */
   readonly receiversRoom: string;
   /** Broadcasts that the reference receiver received. It joins just before the broadcasts. */
-  sentinel: SentinelReceipts | undefined;
+  sentinel: ReferenceReceipts | undefined;
   /** The generator's hosts; undefined if this host alone generates the load. */
   hosts: GeneratorHost[] | undefined;
   /** When the probe's connection closed; undefined if the run closed it. */
@@ -247,7 +247,7 @@ export class Measurements {
     load: 'single' | 'underLoad';
     /** Index of the worker that published the broadcast. */
     via: number;
-    echo: Echo;
+    echo: ProbeEcho;
     roundTripUs: number;
     leastUs: number;
     mostUs: number;
@@ -261,7 +261,7 @@ export class Measurements {
   /** Returns the periods so far in which a process of the deployment was halted. */
   haltedProcesses: () => HaltedProcess[] = () => [];
   /** Why sources could not be read when the run needed them, by source. */
-  readonly absentSources = new Map<string, Absence>();
+  readonly absentSources = new Map<string, SourceAbsence>();
   workersAtStart: WorkerIdentity[] = [];
   readonly restarts = new Map<string, Restart>();
   /** Workers that did not answer at the end of the run. */
@@ -276,7 +276,7 @@ export class Measurements {
 
   /** @param scenario name of the scenario, see `scenarioName` */
   constructor(scenario: string, { engine, target, load, connection, rooms, usersLeave = false }: Planned) {
-    this.id = runId(this.startedAt, scenario);
+    this.id = createRunId(this.startedAt, scenario);
     this.scenario = scenario;
     this.engine = engine;
     this.transports = transportsName(connection.transports);

@@ -13,7 +13,7 @@ export interface Plateau {
   /** Memory just before the first garbage collection. */
   inService?: LayerBytes;
   /** Memory of the machine before and after the readings, if the run compares it. */
-  machine?: { before: MachineMoment; after: MachineMoment };
+  machine?: { before: MachineMemoryReading; after: MachineMemoryReading };
 }
 
 /** A memory reading of a run with waves, or with users that connect and disconnect all the time. */
@@ -38,7 +38,7 @@ export interface OverTimeMeasured {
 }
 
 /** A process of this machine outside all layers, or a segment of shared memory. */
-export interface Holder {
+export interface MemoryHolder {
   /** Identifies the process, even if its pid is reused. */
   id: string;
   pid: number | null;
@@ -49,9 +49,9 @@ export interface Holder {
 }
 
 /** Memory of the layers, and of other processes that may hold memory for connections, at one time. */
-export interface MachineMoment {
+export interface MachineMemoryReading {
   /** Time of the reading, in seconds since the start of the sampler. */
   t: number;
   layers: LayerBytes;
-  holders: Holder[];
+  holders: MemoryHolder[];
 }

@@ -2,7 +2,7 @@
 import type { ChangedPart } from './worker-identity.ts';
 
 /** Point of a run at which it checks the deployment. */
-export interface Moment {
+export interface CheckMoment {
   /** Number of connections at a plateau, number of the wave, or seconds since the first memory reading. */
   at: 'begin' | 'plateau' | 'wave' | 'reading' | 'before fault' | 'after fault' | 'broadcasts' | 'left' | 'stop';
   count?: number;
@@ -14,10 +14,10 @@ export const METRICS_PAGE = 'a process behind a page of metrics';
 export const SERVER_PROCESSES = "the server's processes";
 
 /** Facts by kind. `held` is the number of connections that the generator holds. */
-export interface Observed {
+export interface ObservedFacts {
   connectionsBefore: { others: number };
   countsDiffer: {
-    when: Moment;
+    when: CheckMoment;
     /**
      * The workers' count of this run's connections: `all`, less the run's `own` clients and the connections from
      * `before` the run.
@@ -39,21 +39,21 @@ export interface Observed {
     servers: number | undefined;
     controlled: number;
   };
-  othersAccepted: { when: Moment; connections: number };
-  socketsMissing: { when: Moment; sockets: number; held: number };
-  othersAtPort: { when: Moment; others: number; held: number };
+  othersAccepted: { when: CheckMoment; connections: number };
+  socketsMissing: { when: CheckMoment; sockets: number; held: number };
+  othersAtPort: { when: CheckMoment; others: number; held: number };
   /** The workers have used no CPU time since the generator held `connections` connections. */
-  cpuStill: { when: Moment; connections: number };
+  cpuStill: { when: CheckMoment; connections: number };
   joinsMisnamed: { workers: { worker: string; connections: number; named: number }[] };
-  endsUnnoticed: { when: Moment; connections: number };
-  statisticsRepeated: { when: Moment; workers: string[] };
-  pagesRepeated: { when: Moment; what: string; urls: string[]; connections: number };
+  endsUnnoticed: { when: CheckMoment; connections: number };
+  statisticsRepeated: { when: CheckMoment; workers: string[] };
+  pagesRepeated: { when: CheckMoment; what: string; urls: string[]; connections: number };
   pagesShared: { pairs: [string, string][] };
-  pagesAlternate: { when: Moment; urls: string[] };
+  pagesAlternate: { when: CheckMoment; urls: string[] };
 
   /** `since`: time of the last check without changed processes, in seconds since the start of the sampler. */
-  partsChanged: { when: Moment; parts: ChangedPart[]; since: number };
-  redisSilent: { when: Moment; name: string; failure: string };
+  partsChanged: { when: CheckMoment; parts: ChangedPart[]; since: number };
+  redisSilent: { when: CheckMoment; name: string; failure: string };
   enginesSilent: { requests: number; hosts: string[] };
   hostLost: { host: string; why: string };
   faultFailed: { error: string } | { notReplaced: string[] };
@@ -84,15 +84,15 @@ export interface Observed {
 
   waveEmpty: { wave: number };
   waveStayed: { wave: number; connections: number };
-  wavesOverlap: { when: Moment };
+  wavesOverlap: { when: CheckMoment };
   plateauMoved: { from: number; to: number };
   /** `falls`: decrease of memory since the previous reading, when the time limit of `seconds` passed. */
-  memoryFalls: { when: Moment; seconds: number; falls: { title: string; bytes: number }[] };
+  memoryFalls: { when: CheckMoment; seconds: number; falls: { title: string; bytes: number }[] };
   /** `isInspected`: whether the run forces collections through `workers.inspect` and not through control ports. */
-  collectionMissing: { when: Moment; workers: string[]; isInspected: boolean };
+  collectionMissing: { when: CheckMoment; workers: string[]; isInspected: boolean };
 }
 
-export type ObservedKind = keyof Observed;
+export type ObservedKind = keyof ObservedFacts;
 
 /**
  * Kinds of facts that show that counts include other connections. Only the first fact is reported, because further
@@ -108,10 +108,10 @@ export const WRONG_ADDRESSES = [
 ] as const satisfies ObservedKind[];
 
 export class Observations {
-  readonly #byKey = new Map<string, { [K in ObservedKind]: { kind: K; fact: Observed[K] } }[ObservedKind]>();
+  readonly #byKey = new Map<string, { [K in ObservedKind]: { kind: K; fact: ObservedFacts[K] } }[ObservedKind]>();
 
   /** Records a fact. Keeps only the first fact of a kind and subject, because later facts usually repeat it. */
-  note<K extends ObservedKind>(kind: K, fact: Observed[K], subject: string | number = ''): void {
+  note<K extends ObservedKind>(kind: K, fact: ObservedFacts[K], subject: string | number = ''): void {
     const key = `${kind} ${subject}`;
     if (!this.#byKey.has(key)) this.#byKey.set(key, { kind, fact } as never);
   }
@@ -120,8 +120,8 @@ export class Observations {
     return kinds.some((kind) => this.of(kind).length > 0);
   }
 
-  of<K extends ObservedKind>(kind: K): Observed[K][] {
-    return this.all.flatMap((noted) => (noted.kind === kind ? [noted.fact as Observed[K]] : []));
+  of<K extends ObservedKind>(kind: K): ObservedFacts[K][] {
+    return this.all.flatMap((noted) => (noted.kind === kind ? [noted.fact as ObservedFacts[K]] : []));
   }
 
   /** All facts, in the order in which they were recorded. */

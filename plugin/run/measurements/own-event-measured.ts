@@ -1,8 +1,8 @@
 /** Measurements of the server's own event, which the run counts if there is no wire contract. */
 import type { LatencyFrom } from '../../../protocol/result/latency-schema.ts';
-import type { Holding } from '../../samplers/index.ts';
-import type { Rows } from '../broadcasts/rows.ts';
-import type { Acknowledged, ReceivedByPublisher, Unacknowledged } from '../receivers/publishers.ts';
+import type { ConnectionHolding } from '../../samplers/index.ts';
+import type { LedgerRows } from '../broadcasts/ledger-rows.ts';
+import type { ReceivedAck, ReceivedByPublisher, UnacknowledgedEvent } from '../receivers/publishers.ts';
 
 export interface OwnEventMeasured {
   event: string;
@@ -30,15 +30,15 @@ export interface OwnEventMeasured {
    * Send and completion times of each broadcast, because a row may sum up several broadcasts. Undefined until the rows
    * are finalized.
    */
-  each: Rows['each'] | undefined;
+  each: LedgerRows['each'] | undefined;
   /** The first copy that had no id, as an example. */
   example: string | undefined;
   /** Examples of the acknowledgements that publishers received. */
-  acknowledged?: Acknowledged[];
+  acknowledged?: ReceivedAck[];
   /** Number of acknowledgements that report an error, by the text of the error. */
   ackErrors?: Record<string, number>;
   /** Number of published messages without an acknowledgement at the end of the drain. */
-  unacknowledged?: Unacknowledged;
+  unacknowledged?: UnacknowledgedEvent;
   /** Events that arrived before the load, when the run tried to receive the configured event and it did not arrive. */
   others?: string[];
   /** Events that the publishers received when the run tried the event before the load. */
@@ -47,7 +47,7 @@ export interface OwnEventMeasured {
    * Processes of this machine that hold the connections. Only read if copies are missing. Undefined if the run cannot
    * read all processes.
    */
-  holdings?: (Holding & { command: string })[] | undefined;
+  holdings?: (ConnectionHolding & { command: string })[] | undefined;
   /** A path at which copies have ids, but which is not the configured path. */
   idsBeside?: string | undefined;
 }

@@ -2,7 +2,7 @@
 import { basename, isAbsolute } from 'node:path';
 
 /** @param scenario name of the scenario, see `scenarioName` */
-export function runId(startedAt: Date, scenario: string): string {
+export function createRunId(startedAt: Date, scenario: string): string {
   return `${startedAt.toISOString().replace(/[:.]/g, '-').slice(0, 19)}-${scenario}`;
 }
 

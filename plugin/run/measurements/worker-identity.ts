@@ -32,7 +32,7 @@ const DELAY_SECONDS = 5;
 /** The kernel counts CPU time in ticks of 10 ms. */
 const TICK_US = 10_000;
 
-export function identityOf(stats: WorkerStats): WorkerIdentity {
+export function workerIdentityOf(stats: WorkerStats): WorkerIdentity {
   const { worker, pid, instance, uptimeSeconds, connections, accepted, broadcasts, collections } = stats;
   const totals = { accepted, broadcasts, collections, cpuUs: stats.cpuUserUs + stats.cpuSystemUs };
   return { worker, pid, instance, life: { readAtMs: performance.now(), uptimeSeconds, connections, totals } };
@@ -98,7 +98,10 @@ export interface DeploymentPart {
  * @param identities identities by name
  * @returns the processes of the layer by name
  */
-export function partsOf(layer: string, identities: Record<string, string> = {}): Record<string, DeploymentPart> {
+export function deploymentPartsOf(
+  layer: string,
+  identities: Record<string, string> = {},
+): Record<string, DeploymentPart> {
   return Object.fromEntries(Object.entries(identities).map(([name, identity]) => [name, { layer, identity }]));
 }
 

@@ -1,22 +1,22 @@
 /** Reads memory at rest, and drops figures that still include garbage or keep falling. */
-import { valuesOf } from '../../samplers/index.ts';
+import { knownValues } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
 import type { LayerBytes } from '../measurements/memory-measured.ts';
-import type { Moment } from '../measurements/observations.ts';
-import { type AtRest, FALL_LIMIT_MS, readAtRest, readSettled } from './readings.ts';
+import type { CheckMoment } from '../measurements/observations.ts';
+import { MEMORY_FALL_LIMIT_MS, type MemoryAtRest, readMemoryAtRest, readSettledMemory } from './readings.ts';
 
 /**
  * Reads memory at rest.
  * @param isSame returns whether the connections are still the same as at the first reading
  * @returns bytes per figure
  */
-export async function measureAtRest(
+export async function measureMemoryAtRest(
   context: RunContext,
-  when: Moment,
+  when: CheckMoment,
   isSame?: () => boolean,
-): Promise<Omit<AtRest, 'uncollected'>> {
-  const { readings, last, ...read } = await readAtRest(context.collector, context.sampler, { isSame });
+): Promise<Omit<MemoryAtRest, 'uncollected'>> {
+  const { readings, last, ...read } = await readMemoryAtRest(context.collector, context.sampler, { isSame });
   return { layers: collectedOnly(context, read, when), readings, last };
 }
 
@@ -24,17 +24,21 @@ export async function measureAtRest(
  * Waits until memory stops falling, up to a time limit.
  * @returns bytes per figure, and the figures that were still falling
  */
-export async function measureSettled(
+export async function measureSettledMemory(
   context: RunContext,
-  when: Moment,
-): Promise<Omit<AtRest, 'uncollected'> & { falling: string[] }> {
+  when: CheckMoment,
+): Promise<Omit<MemoryAtRest, 'uncollected'> & { falling: string[] }> {
   const { collector, sampler, measurements, signal } = context;
-  const settled = await readSettled(collector, sampler, signal);
+  const settled = await readSettledMemory(collector, sampler, signal);
   const layers = collectedOnly(context, settled, when);
   const { readings, last } = settled;
   if (settled.falls.length === 0 || signal.aborted) return { layers, readings, last, falling: [] };
   const falls = settled.falls.map(({ title, bytes }) => ({ title, bytes }));
-  measurements.observations.note('memoryFalls', { when, seconds: FALL_LIMIT_MS / 1000, falls }, JSON.stringify(when));
+  measurements.observations.note(
+    'memoryFalls',
+    { when, seconds: MEMORY_FALL_LIMIT_MS / 1000, falls },
+    JSON.stringify(when),
+  );
   const fell = new Set(settled.falls.map(({ layer }) => layer));
   const contain = sampler.layers.filter(
     ({ id, containsWorkers }) => fell.has(id) || (containsWorkers && fell.has('worker')),
@@ -49,8 +53,8 @@ export function withoutFigures(layers: LayerBytes, figures: string[]): LayerByte
 /** Drops the memory figures of workers that did not collect their garbage. */
 function collectedOnly(
   context: RunContext,
-  { layers, uncollected }: Pick<AtRest, 'layers' | 'uncollected'>,
-  when: Moment,
+  { layers, uncollected }: Pick<MemoryAtRest, 'layers' | 'uncollected'>,
+  when: CheckMoment,
 ): LayerBytes {
   const { measurements, sampler, config } = context;
   const isInspected = Boolean(config.workerSources?.inspect);
@@ -67,6 +71,6 @@ function collectedOnly(
 export async function measureAfterBroadcasts(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;
-  measurements.inServiceAfterBroadcasts = valuesOf(await sampler.reading());
-  measurements.afterBroadcasts = (await measureAtRest(context, { at: 'broadcasts' })).layers;
+  measurements.inServiceAfterBroadcasts = knownValues(await sampler.reading());
+  measurements.afterBroadcasts = (await measureMemoryAtRest(context, { at: 'broadcasts' })).layers;
 }

@@ -3,22 +3,26 @@
  */
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
-import { valuesOf } from '../../samplers/index.ts';
-import type { OverTime } from '../../script/options/plugin-options.ts';
+import { knownValues } from '../../samplers/index.ts';
+import type { OverTimeOptions } from '../../script/options/plugin-options.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { MomentReading, OverTimeMeasured, Plateau } from '../measurements/memory-measured.ts';
-import type { Moment } from '../measurements/observations.ts';
-import { pause } from '../wait.ts';
-import { noteGenerator } from '../windows/generator-loops.ts';
-import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
-import type { AtRest } from './readings.ts';
+import type { CheckMoment } from '../measurements/observations.ts';
+import { abortablePause } from '../wait.ts';
+import { endGeneratorWindow } from '../windows/generator-window.ts';
+import { measureMemoryAtRest, measureSettledMemory, withoutFigures } from './at-rest.ts';
+import type { MemoryAtRest } from './readings.ts';
 
 /** Maximum number of readings to keep. A run of several days replaces neighbouring readings by their mean. */
 const MAX_READINGS = 3600;
 
-export function newOverTime({ collect, every }: OverTime, collects: boolean, usersLeave = false): OverTimeMeasured {
+export function newOverTime(
+  { collect, every }: OverTimeOptions,
+  collects: boolean,
+  usersLeave = false,
+): OverTimeMeasured {
   const kind = every === undefined ? 'waves' : 'churn';
   return {
     collected: collect && collects,
@@ -84,15 +88,15 @@ export async function measureChurn(
   const beganMs = performance.now();
   let most = Math.max(0, ...measured.readings.rows.map(({ connections }) => connections));
   for (let index = 1; index * everySeconds < seconds && !signal.aborted; index++) {
-    await pause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
+    await abortablePause(beganMs + index * everySeconds * 1000 - performance.now(), signal);
     if (signal.aborted) return;
     const when = { at: 'reading', count: index * everySeconds } as const;
     await checkpoints.checkDeployment(when);
     // The engines' snapshots start a new measurement window of the event loops, so the current window ends here.
-    const snapshots = await noteGenerator(context, 'ramp');
+    const snapshots = await endGeneratorWindow(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     const reading = await moment(context, snapshots, () =>
-      measured.collected ? measureAtRest(context, when) : readOnce(context),
+      measured.collected ? measureMemoryAtRest(context, when) : readOnce(context),
     );
     if (signal.aborted) return;
     measured.readings.add(reading);
@@ -109,16 +113,16 @@ function plateauOf({ connections, layers }: Pick<MomentReading, 'connections' | 
   return { connections, layers, readings: [], inService: layers };
 }
 
-type Read = Pick<AtRest, 'layers' | 'last'>;
+type Read = Pick<MemoryAtRest, 'layers' | 'last'>;
 
-async function settled(context: RunContext, when: Moment): Promise<Read> {
-  const { layers, last, falling } = await measureSettled(context, when);
+async function settled(context: RunContext, when: CheckMoment): Promise<Read> {
+  const { layers, last, falling } = await measureSettledMemory(context, when);
   return { layers: withoutFigures(layers, falling), last };
 }
 
 async function readOnce({ sampler }: RunContext): Promise<Read> {
   const last = await sampler.reading();
-  return { layers: valuesOf(last), last };
+  return { layers: knownValues(last), last };
 }
 
 async function moment(

@@ -3,13 +3,19 @@
  * profiles, and memory of other processes and files that may hold data of connections.
  */
 
-import { readProcessTable, readSharedMemory, shownCommand, valuesOf, withDescendants } from '../../samplers/index.ts';
+import {
+  knownValues,
+  readProcessTable,
+  readSharedMemory,
+  shownCommand,
+  withDescendants,
+} from '../../samplers/index.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
 import type { RunContext } from '../context.ts';
-import type { Holder, LayerBytes, MachineMoment } from '../measurements/memory-measured.ts';
-import type { Moment } from '../measurements/observations.ts';
-import { measureAtRest, measureSettled, withoutFigures } from './at-rest.ts';
-import type { AtRest } from './readings.ts';
+import type { LayerBytes, MachineMemoryReading, MemoryHolder } from '../measurements/memory-measured.ts';
+import type { CheckMoment } from '../measurements/observations.ts';
+import { measureMemoryAtRest, measureSettledMemory, withoutFigures } from './at-rest.ts';
+import type { MemoryAtRest } from './readings.ts';
 
 /**
  * Measures memory without connections, after it has stopped falling. If memory were freed later, connections would
@@ -17,13 +23,13 @@ import type { AtRest } from './readings.ts';
  */
 export async function measureBaseline(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   await measurePlateau(context, checkpoints, async (when) => {
-    const { falling, ...read } = await measureSettled(context, when);
+    const { falling, ...read } = await measureSettledMemory(context, when);
     context.measurements.fallingAtBaseline = falling;
     return read;
   });
 }
 
-type ReadAtRest = (when: Moment, isSame: () => boolean) => Promise<Omit<AtRest, 'uncollected'>>;
+type ReadAtRest = (when: CheckMoment, isSame: () => boolean) => Promise<Omit<MemoryAtRest, 'uncollected'>>;
 
 /**
  * Reads memory at the current number of connections. If that number changes before the first reading has ended, the
@@ -32,14 +38,14 @@ type ReadAtRest = (when: Moment, isSame: () => boolean) => Promise<Omit<AtRest, 
 export async function measurePlateau(
   context: RunContext,
   checkpoints: Checkpoints,
-  atRest: ReadAtRest = (when, isSame) => measureAtRest(context, when, isSame),
+  atRest: ReadAtRest = (when, isSame) => measureMemoryAtRest(context, when, isSame),
 ): Promise<void> {
   const { sampler, population, measurements, signal } = context;
   if (signal.aborted) return;
   const when = { at: 'plateau', count: population.connections() } as const;
   await checkpoints.check(when);
   const connections = population.connections();
-  const inService = valuesOf(await sampler.reading());
+  const inService = knownValues(await sampler.reading());
   const before = await machineMoment(context, inService);
   const { layers, readings, last } = await atRest(when, () => population.connections() === connections);
   if (measurements.memory && readings.length === 0) {
@@ -54,13 +60,13 @@ export async function measurePlateau(
 }
 
 /** Measures the memory that remains after all connections have closed. */
-export async function measureResidual(context: RunContext, checkpoints: Checkpoints): Promise<void> {
+export async function measureResidualMemory(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   const { measurements } = context;
   const when = { at: 'left' } as const;
   await checkpoints.check(when);
   // Memory of processes that a fault replaced cannot be compared with the baseline.
   if (measurements.fault) return;
-  const { layers, falling } = await measureSettled(context, when);
+  const { layers, falling } = await measureSettledMemory(context, when);
   measurements.afterDisconnect = withoutFigures(layers, falling);
 }
 
@@ -85,14 +91,14 @@ const MAX_PROCESSES = 300;
 /** Minimum growth since the first reading, in bytes, for which the command line of a process is read. */
 const GROWN_BYTES = 1024 ** 2;
 
-export class Holders {
+export class MemoryHolders {
   #first: Map<string, number> | undefined;
 
   /**
    * Reads the memory of other processes, and shared memory.
    * @param measured processes to exclude because a layer measures them; this process and its children are also excluded
    */
-  async read(measured: number[]): Promise<Holder[]> {
+  async read(measured: number[]): Promise<MemoryHolder[]> {
     const table = readProcessTable();
     const known = withDescendants([process.pid], table);
     for (const pid of measured) known.add(pid);
@@ -102,7 +108,7 @@ export class Holders {
       .slice(0, MAX_PROCESSES)
       .map(({ pid, startedAtUs, rssBytes }) => ({ id: `${pid} ${startedAtUs}`, pid, bytes: rssBytes }));
     this.#first ??= new Map(processes.map(({ id, bytes }) => [id, bytes]));
-    const hasGrown = ({ id, bytes }: Holder) => bytes - (this.#first?.get(id) ?? 0) > GROWN_BYTES;
+    const hasGrown = ({ id, bytes }: MemoryHolder) => bytes - (this.#first?.get(id) ?? 0) > GROWN_BYTES;
     const named = processes.map((holder) =>
       hasGrown(holder) ? { ...holder, name: shownCommand(holder.pid) } : holder,
     );
@@ -115,7 +121,10 @@ export class Holders {
  * @param layers memory of the layers, read at the same time
  * @returns undefined if the run does not compare the machine's memory
  */
-async function machineMoment({ sampler, holders }: RunContext, layers: LayerBytes): Promise<MachineMoment | undefined> {
+async function machineMoment(
+  { sampler, holders }: RunContext,
+  layers: LayerBytes,
+): Promise<MachineMemoryReading | undefined> {
   const found = await holders?.();
   return found && { t: sampler.seconds(), layers, holders: found };
 }
@@ -124,8 +133,8 @@ async function machineMoment({ sampler, holders }: RunContext, layers: LayerByte
  * Reads the machine's memory again before the connections close. Growth since the last plateau is not caused by new
  * connections.
  */
-export async function measureStandstill(context: RunContext): Promise<void> {
+export async function measureMachineGrowth(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;
   if (signal.aborted) return;
-  measurements.standstill = await machineMoment(context, valuesOf(await sampler.reading()));
+  measurements.standstill = await machineMoment(context, knownValues(await sampler.reading()));
 }

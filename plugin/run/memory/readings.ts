@@ -3,9 +3,9 @@
  * readings shows the noise.
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Readings, type Sampler, valuesOf } from '../../samplers/index.ts';
+import { type FigureReadings, knownValues, type Sampler } from '../../samplers/index.ts';
 import type { LayerBytes } from '../measurements/memory-measured.ts';
-import type { Collector } from '../target/control-client.ts';
+import type { GarbageCollector } from '../target/control-client.ts';
 
 const READINGS = 3;
 /**
@@ -17,12 +17,12 @@ const LONGEST_MS = 1500;
 const SETTLE_MS = 250;
 /** A later collection frees up to 1 MB that the first two of a process leave. */
 const COLLECTIONS_BEFORE = 2;
-export const FALL_LIMIT_MS = 20_000;
+export const MEMORY_FALL_LIMIT_MS = 20_000;
 /** Maximum difference between successive readings of an idle deployment. */
 const NOISE = { bytes: 1024 ** 2, share: 0.005 };
 
-type Collections = Awaited<ReturnType<Collector['stats']>>;
-export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
+type Collections = Awaited<ReturnType<GarbageCollector['stats']>>;
+export type MemoryAtRest = Awaited<ReturnType<typeof readMemoryAtRest>>;
 
 /**
  * Reads memory several times, each time after a garbage collection, because a reading itself leaves hundreds of
@@ -31,20 +31,20 @@ export type AtRest = Awaited<ReturnType<typeof readAtRest>>;
  * @returns `readings`: bytes per figure; `layers`: their means; `last`: the last reading with sources and absences;
  * `uncollected`: workers that confirmed a collection but made none
  */
-export async function readAtRest(
-  collector: Collector,
+export async function readMemoryAtRest(
+  collector: GarbageCollector,
   sampler: Pick<Sampler, 'reading'>,
   { count = READINGS, isSame = () => true }: { count?: number; isSame?: (() => boolean) | undefined } = {},
 ) {
   const before = await collector.stats();
   const readings: LayerBytes[] = [];
-  let last: Readings;
+  let last: FigureReadings;
   const endMs = performance.now() + LONGEST_MS;
   do {
     await collector.gc();
     await delay(SETTLE_MS);
     last = await sampler.reading();
-    if (isSame()) readings.push(valuesOf(last));
+    if (isSame()) readings.push(knownValues(last));
   } while (readings.length < count && isSame() && performance.now() < endMs);
   const uncollected = withoutCollection(before, await collector.stats());
   return { layers: means(readings), readings, last, uncollected };
@@ -54,15 +54,15 @@ export async function readAtRest(
  * Reads memory until it stops falling: a process frees some memory late, or only in a further collection.
  * @returns the last reading, and the figures that were still falling at the time limit
  */
-export async function readSettled(
-  collector: Collector,
+export async function readSettledMemory(
+  collector: GarbageCollector,
   sampler: Pick<Sampler, 'reading' | 'layers'>,
   signal: AbortSignal,
 ) {
-  const deadlineMs = performance.now() + FALL_LIMIT_MS;
-  let before = await readAtRest(collector, sampler, { count: COLLECTIONS_BEFORE });
+  const deadlineMs = performance.now() + MEMORY_FALL_LIMIT_MS;
+  let before = await readMemoryAtRest(collector, sampler, { count: COLLECTIONS_BEFORE });
   for (;;) {
-    const now = await readAtRest(collector, sampler);
+    const now = await readMemoryAtRest(collector, sampler);
     const falls = fallsOf(before.readings.at(-1) ?? {}, now.readings.at(-1) ?? {}, sampler.layers);
     const uncollected = [...new Set([...before.uncollected, ...now.uncollected])];
     if (falls.length === 0 || signal.aborted || performance.now() > deadlineMs) return { ...now, uncollected, falls };

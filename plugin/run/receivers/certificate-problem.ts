@@ -1,11 +1,11 @@
 /** Translates Node's certificate error codes into a problem and a fix. */
 import type { PeerCertificate } from 'node:tls';
-import { ENGINE } from '../../script/script.ts';
+import { ENGINE_NAME } from '../../script/script.ts';
 
-const TLS = `config.engines.${ENGINE}.tls`;
+const TLS = `config.engines.${ENGINE_NAME}.tls`;
 
 /** The fields of a certificate that the explanation of the error uses. Any of them may be missing. */
-export type Certificate = Partial<
+export type CertificateFields = Partial<
   Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname' | 'issuer'>
 >;
 
@@ -18,18 +18,18 @@ export type Certificate = Partial<
 export function certificateProblem(
   code: string,
   name: string,
-  certificate: Certificate = {},
+  certificate: CertificateFields = {},
 ): { found: string; fix: string } | undefined {
   const { valid_from, valid_to, subject, subjectaltname } = certificate;
   switch (code) {
     case 'CERT_HAS_EXPIRED':
       return {
-        found: valid_to ? `it expired on ${dayOf(valid_to)}` : 'it has expired',
+        found: valid_to ? `it expired on ${certificateDay(valid_to)}` : 'it has expired',
         fix: "renew it, or correct this machine's clock",
       };
     case 'CERT_NOT_YET_VALID':
       return {
-        found: valid_from ? `it is valid only from ${dayOf(valid_from)}` : 'it is not valid yet',
+        found: valid_from ? `it is valid only from ${certificateDay(valid_from)}` : 'it is not valid yet',
         fix: "set this machine's clock, or wait",
       };
     case 'ERR_TLS_CERT_ALTNAME_INVALID': {
@@ -53,7 +53,7 @@ export function certificateProblem(
   }
 }
 
-export function dayOf(date = ''): string {
+export function certificateDay(date = ''): string {
   const time = new Date(date);
   return Number.isNaN(time.getTime()) ? 'an unknown day' : time.toISOString().slice(0, 10);
 }

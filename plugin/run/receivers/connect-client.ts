@@ -2,13 +2,13 @@
 import { addAbortListener } from 'node:events';
 import { Fleet } from '../../fleet/fleet.ts';
 import type { FleetSettings } from '../../fleet/fleet-messages.ts';
-import { explainFailure, Refused } from './explain-failure.ts';
+import { explainFailure, RefusedError } from './explain-failure.ts';
 import type { RunClient } from './run-clients.ts';
 import {
   CONNECT_TIMEOUT_MS,
   type ConnectedClient,
-  type Listeners,
   RunConnection,
+  type RunConnectionListeners,
   type RunSocket,
 } from './run-connection.ts';
 
@@ -46,7 +46,7 @@ export async function connectFirstAccepted(next: () => RunClient, signal: AbortS
     try {
       return await connectClient(next(), signal);
     } catch (error) {
-      if (!(error instanceof Refused) || tries === TRIES) throw error;
+      if (!(error instanceof RefusedError) || tries === TRIES) throw error;
     }
   }
 }
@@ -60,7 +60,7 @@ export async function connectFirstAccepted(next: () => RunClient, signal: AbortS
 export async function connectClient(
   client: RunClient,
   signal: AbortSignal,
-  listeners: Listeners = {},
+  listeners: RunConnectionListeners = {},
   fleet?: Fleet,
 ): Promise<ConnectedClient> {
   const { connection: defaults, user } = client;

@@ -3,12 +3,12 @@
  * keeps the connection open.
  */
 
-import { printable } from '../../../protocol/base/printable.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { EngineOptions } from '../../script/options/engine-options.ts';
 import {
-  contextOf,
-  endRequests,
+  closeHttpSockets,
+  createUserContext,
   loadHelpers,
   loadHttpEngine,
   loadProcessor,
@@ -16,12 +16,12 @@ import {
 import { type FlowError, toFlowError } from '../../virtual-user/flow-error.ts';
 import { Meter } from '../../virtual-user/meter.ts';
 import { compileScenario } from '../../virtual-user/scenario.ts';
-import { Signals } from '../../virtual-user/signals.ts';
-import { newTally, secretsOf } from '../../virtual-user/tally.ts';
+import { RunSignals } from '../../virtual-user/signals.ts';
+import { newUserTally, secretsOfUser } from '../../virtual-user/tally.ts';
 import type { UserContext } from '../../virtual-user/user-types.ts';
 import { runSteps, type VirtualUser } from '../../virtual-user/virtual-user.ts';
-import type { Ending } from '../measurements/end-words.ts';
-import { explainFailure, notConnected, Refused, Unsupported } from './explain-failure.ts';
+import type { CloseDescription } from '../measurements/close-descriptions.ts';
+import { explainFailure, notConnectedError, RefusedError, UnsupportedServerError } from './explain-failure.ts';
 import type { RunClient, RunUser } from './run-clients.ts';
 import type { ConnectedClient, RunConnection } from './run-connection.ts';
 
@@ -57,11 +57,11 @@ export async function connectUser(client: RunClient, newConnection: () => RunCon
     const explained = await explainFailure(failure.target, failure.error);
     const { refusal } = player ?? {};
     // The clients do not support Socket.IO 2, so a login would not help.
-    const isLogin = refusal !== undefined && !(explained instanceof Unsupported);
+    const isLogin = refusal !== undefined && !(explained instanceof UnsupportedServerError);
     throw isLogin ? loginError(connection.url, refusal, explained) : explained;
   } finally {
     // Closes the HTTP sockets of logins, which the server would otherwise hold for some seconds.
-    if (player) endRequests(player.context);
+    if (player) closeHttpSockets(player.context);
   }
 }
 
@@ -77,29 +77,39 @@ async function prepare(
     ...{ retry: undefined, reconnection: undefined, localAddresses: [], disconnectRatePerSec: 1000 },
   };
   const compiled = compileScenario(arrival.scenario, {
-    ...{ config, helpers, meter: new Meter(), tally: newTally(), signals: new Signals() },
+    ...{ config, helpers, meter: new Meter(), tally: newUserTally(), signals: new RunSignals() },
     fleet: { connection: newConnection },
     http: arrival.http ? await loadHttpEngine(script, artillery) : undefined,
     processor: await loadProcessor(script),
     warn: () => {},
   });
-  return { compiled, context: contextOf(script, helpers, vars) };
+  return { compiled, context: createUserContext(script, helpers, vars) };
 }
 
 /** Error for a step that failed although all connections opened. */
 function stepError(
   target: string,
   { code, message }: FlowError,
-  ending: Ending | undefined,
+  ending: CloseDescription | undefined,
   context: UserContext | undefined,
 ): CapacityError {
-  if (ending?.isOwn) return notConnected(target, ending.text, ending.fix);
+  if (ending?.isOwn) return notConnectedError(target, ending.text, ending.fix);
   const why = [...(message === code ? [code] : [code, message]), ...(ending ? [ending.text] : [])].join(': ');
-  return new Refused(target, printable(why, MAX_REASON_LENGTH, context && secretsOf(context)), ending?.fix, true, code);
+  return new RefusedError(
+    target,
+    printableLine(why, MAX_REASON_LENGTH, context && secretsOfUser(context)),
+    ending?.fix,
+    true,
+    code,
+  );
 }
 
 /** Error for a failed connection after an HTTP login that the server refused. */
-function loginError(target: string, refusal: string, failure: CapacityError): Refused {
+function loginError(target: string, refusal: string, failure: CapacityError): RefusedError {
   const { fix, message } = failure;
-  return new Refused(target, `${refusal}; then ${failure instanceof Refused ? failure.reason : message}`, fix);
+  return new RefusedError(
+    target,
+    `${refusal}; then ${failure instanceof RefusedError ? failure.reason : message}`,
+    fix,
+  );
 }

@@ -1,27 +1,27 @@
 /** Converts the fleet's connect failure of a run client into an error with the reason and a suggested fix. */
 
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
-import { printable } from '../../../protocol/base/printable.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
 import { withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
-import { allSecretsIn } from '../../../protocol/base/secrets/masked-values.ts';
+import { collectConnectionSecrets } from '../../../protocol/base/secrets/masked-values.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { Transport } from '../../../protocol/wire/connection.ts';
-import { type FleetError, NO_UPGRADE } from '../../fleet/client/failure.ts';
+import { type FleetError, NO_UPGRADE_FAILURE } from '../../fleet/client/failure.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { httpFix, NOT_SOCKETIO } from './http-refusals.ts';
+import { httpStatusFix, NOT_SOCKETIO_FIX } from './http-refusals.ts';
 import { requestHandshake } from './request-handshake.ts';
 import { CONNECT_TIMEOUT_MS } from './run-connection.ts';
-import { type HandshakeResult, isRefusal, OLD_SERVER, targetProblem } from './target-problem.ts';
+import { type HandshakeResult, isSocketIoRefusal, SOCKET_IO_2_PROBLEM, targetProblem } from './target-problem.ts';
 
 const MAX_REASON_LENGTH = 300;
-const POLLING_FIRST: NeedsOptions['options'] = { transports: ['polling', 'websocket'] };
+const POLLING_FIRST: OtherOptionsNeededError['options'] = { transports: ['polling', 'websocket'] };
 const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
 
 const SCENARIO_FIX =
   'see why: the run’s own clients play the first scenario up to its join, with the last rows of the payload; the option `clients` names another scenario';
 
 /** Error: the server refused a connection of the run's own clients, or a step of their flow failed. */
-export class Refused extends CapacityError {
+export class RefusedError extends CapacityError {
   /** The server's refusal text, or the failed step. */
   readonly reason: string;
   /** Whether the server might accept a client with other options, for example after a login. */
@@ -41,9 +41,9 @@ export class Refused extends CapacityError {
 }
 
 /** Error: the server uses Socket.IO 2, which the clients do not support. */
-export class Unsupported extends CapacityError {
+export class UnsupportedServerError extends CapacityError {
   constructor(target: string) {
-    super('TARGET_UNREACHABLE', `${OLD_SERVER.found}: ${target}`, OLD_SERVER.fix);
+    super('TARGET_UNREACHABLE', `${SOCKET_IO_2_PROBLEM.found}: ${target}`, SOCKET_IO_2_PROBLEM.fix);
   }
 }
 
@@ -51,10 +51,10 @@ export class Unsupported extends CapacityError {
  * Error: these connection options cannot work, but other options may, such as polling in place of WebSocket, or the
  * path without its trailing slash.
  */
-export class NeedsOptions extends CapacityError {
+export class OtherOptionsNeededError extends CapacityError {
   readonly options: { transports?: Transport[]; addTrailingSlash?: false };
 
-  constructor(message: string, fix: string | undefined, options: NeedsOptions['options']) {
+  constructor(message: string, fix: string | undefined, options: OtherOptionsNeededError['options']) {
     super('TARGET_UNREACHABLE', message, fix);
     this.options = options;
   }
@@ -67,7 +67,7 @@ export class NeedsOptions extends CapacityError {
  */
 export async function explainFailure(connection: ConnectionTarget, error: FleetError): Promise<CapacityError> {
   const explained = await explain(connection, error);
-  if (explained instanceof Refused) explained.failure = error;
+  if (explained instanceof RefusedError) explained.failure = error;
   return explained;
 }
 
@@ -75,26 +75,26 @@ async function explain(connection: ConnectionTarget, error: FleetError): Promise
   const { url, namespace } = connection;
   const { code, message, data, after } = error;
   if (code === 'namespace_refused')
-    return (await speaksSocketIo2(connection)) ? new Unsupported(url) : refused(connection, message, data);
+    return (await speaksSocketIo2(connection)) ? new UnsupportedServerError(url) : refused(connection, message, data);
   if (code === 'not_socketio' || (code === 'socketio_2' && after?.isEngineIo4)) {
     const found = `it answered Engine.IO 4, but sent ${after?.sent}, which is no Socket.IO packet of its own: not a Socket.IO server`;
-    return notConnected(url, found, NOT_SOCKETIO);
+    return notConnectedError(url, found, NOT_SOCKETIO_FIX);
   }
-  if (code === 'socketio_2') return new Unsupported(url);
+  if (code === 'socketio_2') return new UnsupportedServerError(url);
   if (code === 'timeout_namespace') {
     const how =
       after?.transport === 'polling' ? 'answered the handshake by polling' : 'accepted the upgrade to WebSocket';
     const found = `it ${how}, but never answered the CONNECT of namespace ${namespace} (${NO_ANSWER})`;
     const other = 'or the namespace is another one';
-    return notConnected(
+    return notConnectedError(
       url,
       found,
-      `see whether a middleware of the server never calls next(), ${other}; or ${NOT_SOCKETIO}`,
+      `see whether a middleware of the server never calls next(), ${other}; or ${NOT_SOCKETIO_FIX}`,
     );
   }
   if (after && /^closed/.test(code)) return closedEarly(connection, error);
   // Reports that Node did not send the request, for example because a header contains a line break.
-  if (code.startsWith('ERR_')) return notConnected(url, message);
+  if (code.startsWith('ERR_')) return notConnectedError(url, message);
   return unreachable(connection, error);
 }
 
@@ -111,7 +111,7 @@ const SERVER_LOG_FIX =
 function closedEarly(connection: ConnectionTarget, { code, message, after }: FleetError): CapacityError {
   const { url, namespace, transports } = connection;
   const [, closeCode] = /^closed_(\d+)$/.exec(code) ?? [];
-  const words = printable(message.replace(/^transport (close|error)/, '').trim(), MAX_REASON_LENGTH);
+  const words = printableLine(message.replace(/^transport (close|error)/, '').trim(), MAX_REASON_LENGTH);
   const how = closeCode === undefined ? '' : ` (code ${closeCode}${words && `: ${words}`})`;
   const ended =
     message === 'io server disconnect'
@@ -119,9 +119,9 @@ function closedEarly(connection: ConnectionTarget, { code, message, after }: Fle
       : `closed the ${after?.transport === 'polling' ? 'polling session' : 'WebSocket'}${how}`;
   const silent = message !== 'io server disconnect' && after?.sent === '' ? `${PARSER_FIX}; or ` : '';
   const found = `it answered the Engine.IO handshake, then ${ended}`;
-  if (transports.includes('polling')) return notConnected(url, found, silent + SERVER_LOG_FIX);
+  if (transports.includes('polling')) return notConnectedError(url, found, silent + SERVER_LOG_FIX);
   const fix = `${silent}try \`transports: [polling, websocket]\`; or ${SERVER_LOG_FIX}`;
-  return new NeedsOptions(connectionText(url, found), fix, POLLING_FIRST);
+  return new OtherOptionsNeededError(connectionText(url, found), fix, POLLING_FIRST);
 }
 
 /** Failure codes that may mean that the server refused the client. */
@@ -134,8 +134,8 @@ const STICKY_FIX =
 async function unreachable(connection: ConnectionTarget, { code, message }: FleetError): Promise<CapacityError> {
   const { url: target } = connection;
   const summary = describeFailure(code, message);
-  const secrets = allSecretsIn(connection);
-  const failed = (found: string, fix?: string) => notConnected(target, withoutSecrets(found, secrets), fix);
+  const secrets = collectConnectionSecrets(connection);
+  const failed = (found: string, fix?: string) => notConnectedError(target, withoutSecrets(found, secrets), fix);
   if (WRONG_WORKER.test(message)) return failed(message, STICKY_FIX);
   const status = Number(/^http_(\d+)$/.exec(code)?.[1]);
   // The status shows the cause, so no further request is sent, which would count against connection limits.
@@ -146,11 +146,11 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   const problem = targetProblem(handshake);
   if (isBusy)
     return problem?.isRefusal
-      ? new Refused(target, reasonText(summary, secrets), problem.fix, false)
+      ? new RefusedError(target, reasonText(summary, secrets), problem.fix, false)
       : failed(summary, problem?.fix);
   if (!problem && /"upgrades":\[\]/.test(handshake.body ?? ''))
-    return new NeedsOptions(
-      connectionText(target, `${withoutSecrets(summary, secrets)}: ${NO_UPGRADE.message}`),
+    return new OtherOptionsNeededError(
+      connectionText(target, `${withoutSecrets(summary, secrets)}: ${NO_UPGRADE_FAILURE.message}`),
       NO_WEBSOCKET_FIX,
       { transports: ['polling'] },
     );
@@ -159,29 +159,30 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
     const upgrade = status === 400 ? targetProblem(await requestHandshake(connection, 'websocket')) : undefined;
     const why = upgrade && !upgrade.isRefusal ? `: ${upgrade.found}` : '';
     const found = `${summary}, although it answers Engine.IO’s handshake by polling${why}`;
-    if (!isRefusal(status) || (status === 400 && !upgrade?.isRefusal)) {
+    if (!isSocketIoRefusal(status) || (status === 400 && !upgrade?.isRefusal)) {
       const fix = why === '' ? WEBSOCKET_FIX : `${upgrade?.fix}; to measure without WebSockets, TRANSPORTS=polling`;
       return connection.transports.includes('polling')
         ? failed(found, fix)
-        : new NeedsOptions(connectionText(target, withoutSecrets(found, secrets)), fix, POLLING_FIRST);
+        : new OtherOptionsNeededError(connectionText(target, withoutSecrets(found, secrets)), fix, POLLING_FIRST);
     }
-    const own = `${httpFix(status)}; or let what answers pass the upgrade on`;
-    return new Refused(target, reasonText(found, secrets), own, dependsOnClient(status));
+    const own = `${httpStatusFix(status)}; or let what answers pass the upgrade on`;
+    return new RefusedError(target, reasonText(found, secrets), own, dependsOnClient(status));
   }
   const { found, fix, isUnsupported, isWithoutSlash, isRefusal: refuses } = problem;
-  if (isUnsupported) return new Unsupported(target);
-  if (isWithoutSlash) return new NeedsOptions(connectionText(target, found), fix, { addTrailingSlash: false });
+  if (isUnsupported) return new UnsupportedServerError(target);
+  if (isWithoutSlash)
+    return new OtherOptionsNeededError(connectionText(target, found), fix, { addTrailingSlash: false });
   if (!refuses)
     return failed(code === 'timeout_open' && handshake.status === undefined ? `${summary}: ${found}` : found, fix);
   if (!MAYBE_REFUSED.test(code)) return failed(summary, fix);
-  return new Refused(target, reasonText(found, secrets), fix, dependsOnClient(status));
+  return new RefusedError(target, reasonText(found, secrets), fix, dependsOnClient(status));
 }
 
 /** Returns false for a rate limit or a server error, because no client option can change these. */
 const dependsOnClient = (status: number) => status !== 429 && !(status >= 500);
 
 function reasonText(found: string, secrets: string[]): string {
-  return printable(found, MAX_REASON_LENGTH, secrets);
+  return printableLine(found, MAX_REASON_LENGTH, secrets);
 }
 
 /** Pending handshakes by connection options. */
@@ -224,7 +225,7 @@ function describeFailure(code: string, message: string): string {
   return /^closed/.test(code) ? 'the server closed the connection before its handshake' : message;
 }
 
-export function notConnected(target: string, found: string, fix?: string): CapacityError {
+export function notConnectedError(target: string, found: string, fix?: string): CapacityError {
   return new CapacityError('TARGET_UNREACHABLE', connectionText(target, found), fix);
 }
 
@@ -242,9 +243,13 @@ const WEBSOCKET_FIX =
 function refused(connection: ConnectionTarget, message: string, data: unknown): CapacityError {
   if (message === 'Invalid namespace') {
     const { url, namespace } = connection;
-    return notConnected(url, `the server has no namespace ${namespace} (Invalid namespace)`, NAMESPACE_FIX);
+    return notConnectedError(url, `the server has no namespace ${namespace} (Invalid namespace)`, NAMESPACE_FIX);
   }
   const answer = [message || 'it gave no reason', data === undefined ? '' : JSON.stringify(data)].join(' ').trimEnd();
   const where = `in its answer to the CONNECT of namespace ${connection.namespace}`;
-  return new Refused(connection.url, `${reasonText(answer, allSecretsIn(connection))} (${where})`, MIDDLEWARE_FIX);
+  return new RefusedError(
+    connection.url,
+    `${reasonText(answer, collectConnectionSecrets(connection))} (${where})`,
+    MIDDLEWARE_FIX,
+  );
 }

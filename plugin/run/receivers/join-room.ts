@@ -1,9 +1,9 @@
 /** Lets a client of the run join a room by the wire contract's event `join_room`. */
 
-import { printable } from '../../../protocol/base/printable.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { EVENTS, type Joined, type Refusal } from '../../../protocol/wire/events.ts';
-import { nameOf } from '../../fleet/server-name.ts';
+import { CONTRACT_EVENTS, type JoinAck, type MessageRefusal } from '../../../protocol/wire/events.ts';
+import { validServerName } from '../../fleet/server-name.ts';
 import type { RunSocket } from './run-connection.ts';
 
 const JOIN_TIMEOUT_MS = 10_000;
@@ -16,33 +16,33 @@ const MAX_REASON_LENGTH = 300;
  * connection closed
  */
 export async function joinRoom(socket: RunSocket, room: string): Promise<string> {
-  const answer = ((await askToJoin(socket, room)) ?? {}) as Partial<Joined & Refusal>;
+  const answer = ((await askToJoin(socket, room)) ?? {}) as Partial<JoinAck & MessageRefusal>;
   const { error, code, fix, worker } = answer;
-  if (code !== 'JOIN_REFUSED') return nameOf(worker) ?? '';
+  if (code !== 'JOIN_REFUSED') return validServerName(worker) ?? '';
   throw new CapacityError(
     code,
-    `the server refused to join room ${JSON.stringify(room)}: ${printable(String(error), MAX_REASON_LENGTH)}`,
-    typeof fix === 'string' ? printable(fix, MAX_REASON_LENGTH) : 'see its log',
+    `the server refused to join room ${JSON.stringify(room)}: ${printableLine(String(error), MAX_REASON_LENGTH)}`,
+    typeof fix === 'string' ? printableLine(fix, MAX_REASON_LENGTH) : 'see its log',
   );
 }
 
 async function askToJoin(socket: RunSocket, room: string): Promise<unknown> {
   try {
-    const [answer] = await socket.ask(EVENTS.joinRoom, [{ clientKey: room }], JOIN_TIMEOUT_MS);
+    const [answer] = await socket.ask(CONTRACT_EVENTS.joinRoom, [{ clientKey: room }], JOIN_TIMEOUT_MS);
     return answer;
   } catch {
     const { text, fix } = socket.ending ?? {};
     if (!socket.connected) {
       throw new CapacityError(
         'TARGET_UNREACHABLE',
-        `the connection of the probe or the reference receiver closed before the server acknowledged \`${EVENTS.joinRoom}\`: ${text}`,
+        `the connection of the probe or the reference receiver closed before the server acknowledged \`${CONTRACT_EVENTS.joinRoom}\`: ${text}`,
         fix ??
           'see the log of the server, or find the time-out that ends idle connections: `npx socketio-capacity doctor --target` holds one',
       );
     }
     throw new CapacityError(
       'JOIN_REFUSED',
-      `the server did not acknowledge \`${EVENTS.joinRoom}\` from the probe or the reference receiver`,
+      `the server did not acknowledge \`${CONTRACT_EVENTS.joinRoom}\` from the probe or the reference receiver`,
       'call instrument(io) in the server, which acknowledges this event',
     );
   }

@@ -4,18 +4,18 @@
  */
 import { randomBytes } from 'node:crypto';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { printable } from '../../../protocol/base/printable.ts';
-import { AUDIENCE, countedAs, readPlace } from '../../../protocol/wire/rooms.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { ALL_RECEIVERS_ROOM, ownBroadcastKey, parseRoomKey } from '../../../protocol/wire/rooms.ts';
 import { countAckError } from '../../fleet/client/ack-errors.ts';
-import { ANY } from '../../fleet/fleet-messages.ts';
+import { ANY_EVENT } from '../../fleet/fleet-messages.ts';
 import type { PublishOptions } from '../../script/options/delivery-options.ts';
-import { onSchedule } from '../broadcasts/publish.ts';
+import { sendOnSchedule } from '../broadcasts/publish.ts';
 import { connectFirstAccepted } from './connect-client.ts';
 import type { RunClients } from './run-clients.ts';
 import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
 /** A published event. Times are on CLOCK_MONOTONIC. */
-export interface Published {
+export interface PublishedEvent {
   /** Number of the event, from 1. */
   seq: number;
   id: string;
@@ -30,7 +30,7 @@ export interface Published {
 }
 
 /** An acknowledgement of the server, and how many times it arrived. */
-export interface Acknowledged {
+export interface ReceivedAck {
   /** JSON of the acknowledged value; of a list of values if there are several. */
   text: string;
   count: number;
@@ -43,7 +43,7 @@ export interface ReceivedByPublisher {
   text: string;
 }
 
-export interface Unacknowledged {
+export interface UnacknowledgedEvent {
   asked: number;
   missing: number;
   /** Whether the option or a scenario states that the server acknowledges the event. */
@@ -125,12 +125,12 @@ export class Publishers {
   }
 
   /** Examples of acknowledgements of published events: the first different values, with their numbers. */
-  get acknowledged(): Acknowledged[] {
+  get acknowledged(): ReceivedAck[] {
     return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
   }
 
   /** Number of acknowledgements that were requested, and number of missing acknowledgements. */
-  get unacknowledged(): Unacknowledged {
+  get unacknowledged(): UnacknowledgedEvent {
     const [asked, missing] = [this.#ackRequests, this.#ackRequests - this.#ackCount];
     return { asked, missing, isExpected: this.#isExpected };
   }
@@ -155,7 +155,7 @@ export class Publishers {
    * @param places namespaces and rooms; if the run chooses rooms, the broadcasts go to these in turn
    */
   async publish(
-    onSent: (sent: Published) => void,
+    onSent: (sent: PublishedEvent) => void,
     onFailed: (seq: number, socket: RunSocket) => void,
     signal: AbortSignal,
     places: string[] = [],
@@ -166,15 +166,15 @@ export class Publishers {
       const [id, sentAt, emittedAtUs] = [`${this.prefix}${seq}`, Date.now(), monotonicUs()];
       const { socket } = this.clients[(seq - 1) % users] as ConnectedClient;
       const rooms = roomsOf.get(socket) ?? [];
-      const room = (this.givesRooms && rooms[(seq - 1) % rooms.length]) || AUDIENCE;
-      const counted = countedAs({ namespace: socket.target.namespace, room, id });
+      const room = (this.givesRooms && rooms[(seq - 1) % rooms.length]) || ALL_RECEIVERS_ROOM;
+      const counted = ownBroadcastKey({ namespace: socket.target.namespace, room, id });
       const onAck = this.#asks ? (answer: unknown[]) => this.#noteAck(answer) : undefined;
       if (this.#emit(socket, { id, room, sentAt }, onAck)) {
         if (onAck) this.#ackRequests++;
         onSent({ seq, id, room, countedAs: counted, sentAt, emittedAtUs, intendedAtUs });
       } else onFailed(seq, socket);
     };
-    await onSchedule({ count, intervalMs: every * 1000, leadMs: LEAD_MS, aheadMs: 0 }, send, signal);
+    await sendOnSchedule({ count, intervalMs: every * 1000, leadMs: LEAD_MS, aheadMs: 0 }, send, signal);
   }
 
   /** Idempotent. */
@@ -201,10 +201,10 @@ export class Publishers {
     if (this.#listening.has(socket)) return;
     this.#listening.add(socket);
     let events = 0;
-    const stop = socket.on(ANY, (args, { event }) => {
+    const stop = socket.on(ANY_EVENT, (args, { event }) => {
       if (++events >= MAX_EVENTS) stop();
       if (this.received.length >= MAX_RECEIVED || this.received.some((known) => known.event === event)) return;
-      const text = printable(args.map((arg) => JSON.stringify(arg)).join(','), MAX_TEXT_LENGTH);
+      const text = printableLine(args.map((arg) => JSON.stringify(arg)).join(','), MAX_TEXT_LENGTH);
       this.received.push({ event, text });
     });
   }
@@ -212,7 +212,7 @@ export class Publishers {
   #noteAck(answer: unknown[]): void {
     this.#ackCount++;
     countAckError(this.ackErrors, answer);
-    const text = printable(JSON.stringify(answer.length === 1 ? answer[0] : answer) ?? '', MAX_TEXT_LENGTH);
+    const text = printableLine(JSON.stringify(answer.length === 1 ? answer[0] : answer) ?? '', MAX_TEXT_LENGTH);
     const count = this.#acknowledged.get(text) ?? 0;
     if (count > 0 || this.#acknowledged.size < MAX_ACKNOWLEDGED) this.#acknowledged.set(text, count + 1);
   }
@@ -246,7 +246,7 @@ function mentions(args: unknown[], placeholder: string): boolean {
  * may use another namespace.
  */
 function roomsFor(namespace: string, places: string[]): string[] {
-  const all = places.map(readPlace);
+  const all = places.map(parseRoomKey);
   const near = all.filter((place) => place.namespace === namespace);
   return [...new Set((near.length > 0 ? near : all).map(({ room }) => room))];
 }

@@ -10,11 +10,11 @@ import http, { type IncomingMessage, type RequestOptions } from 'node:http';
 import https from 'node:https';
 import { isIP, type Socket } from 'node:net';
 import { connect, type PeerCertificate } from 'node:tls';
-import { agentTo, speaksTls, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
-import { OPENED_UNASKED } from '../../fleet/client/failure.ts';
-import { beginningOf, limitTime } from '../../samplers/index.ts';
+import { httpAgentFor, isTlsUrl, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
+import { ENGINE_IO_3_FRAMES } from '../../fleet/client/failure.ts';
+import { bodyBeginning, destroyAfter } from '../../samplers/index.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { listeningHosts, portOf } from '../target/target-listeners.ts';
+import { listeningHosts, portOfUrl } from '../target/target-listeners.ts';
 import type { HandshakeResult } from './target-problem.ts';
 
 const TIMEOUT_MS = 5000;
@@ -42,24 +42,24 @@ export async function requestHandshake(
     const search = new URLSearchParams({ ...query, EIO: '4', transport: asked });
     const requestUrl = new URL(`${path}?${search}`, url);
     const asking = asked === 'polling' ? headers : { ...headers, ...upgradeHeaders() };
-    const options = { headers: asking, agent: agentTo(url, tls, { address, localAddress }) };
-    const { get } = speaksTls(url) ? https : http;
+    const options = { headers: asking, agent: httpAgentFor(url, tls, { address, localAddress }) };
+    const { get } = isTlsUrl(url) ? https : http;
     const request = get(requestUrl, options);
     request.once('socket', (socket) => socket.once('connect', () => (isAccepted = true)));
-    limitTime(request, timeoutMs);
+    destroyAfter(request, timeoutMs);
     const answer = await Promise.race([once(request, 'upgrade'), once(request, 'response')]);
     const [response, upgraded, head] = answer as [IncomingMessage, Socket?, Buffer?];
     const frames = upgraded && listenMs !== undefined ? await framesOf(upgraded, head, listenMs) : '';
     upgraded?.destroy();
-    const body = upgraded ? frames : await beginningOf(response, MAX_BODY_LENGTH);
+    const body = upgraded ? frames : await bodyBeginning(response, MAX_BODY_LENGTH);
     if (asked === 'polling') await closeSession(requestUrl, body, options);
     const { statusCode: status, headers: answered } = response;
     const { location, server, 'retry-after': retryAfter } = answered;
     return { ...sent, status, location, server, retryAfter, body };
   } catch (error) {
     const { code = '' } = error as NodeJS.ErrnoException;
-    const hasTls = code === 'ECONNRESET' && !speaksTls(url) && (await certificateAt(url)) !== undefined;
-    const certificate = /CERT/.test(code) && speaksTls(url) ? await certificateAt(url, tls) : undefined;
+    const hasTls = code === 'ECONNRESET' && !isTlsUrl(url) && (await certificateAt(url)) !== undefined;
+    const certificate = /CERT/.test(code) && isTlsUrl(url) ? await certificateAt(url, tls) : undefined;
     const listensAt = code === 'ECONNREFUSED' ? await listeningHosts(url.origin) : [];
     return { ...sent, error, hasTls, isAccepted, listensAt, ...(certificate && { certificate }) };
   }
@@ -74,11 +74,11 @@ async function framesOf(socket: Socket, head: Buffer = Buffer.alloc(0), ms: numb
   socket.on('error', () => {});
   socket.on('data', (bytes) => {
     frames += bytes.toString('latin1');
-    if (OPENED_UNASKED.test(frames) || frames.length > MAX_BODY_LENGTH) socket.destroy();
+    if (ENGINE_IO_3_FRAMES.test(frames) || frames.length > MAX_BODY_LENGTH) socket.destroy();
   });
   socket.setTimeout(0);
   const timer = setTimeout(() => socket.destroy(), ms);
-  if (OPENED_UNASKED.test(frames)) socket.destroy();
+  if (ENGINE_IO_3_FRAMES.test(frames)) socket.destroy();
   if (!socket.closed) await once(socket, 'close');
   clearTimeout(timer);
   return frames;
@@ -97,8 +97,13 @@ function upgradeHeaders() {
 async function certificateAt(url: URL, tls: ConnectionTarget['tls'] = {}): Promise<PeerCertificate | undefined> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
   const options = { ...tlsConnectOptions(tls), rejectUnauthorized: false };
-  const socket = connect({ host, port: portOf(url.href), ...(isIP(host) === 0 && { servername: host }), ...options });
-  limitTime(socket, TIMEOUT_MS);
+  const socket = connect({
+    host,
+    port: portOfUrl(url.href),
+    ...(isIP(host) === 0 && { servername: host }),
+    ...options,
+  });
+  destroyAfter(socket, TIMEOUT_MS);
   const certificate = await once(socket, 'secureConnect').then(
     () => socket.getPeerCertificate(),
     () => undefined,
@@ -116,9 +121,9 @@ async function closeSession(address: URL, answer: string, options: RequestOption
   if (sid === undefined) return;
   const sessionUrl = new URL(address);
   sessionUrl.searchParams.set('sid', sid);
-  const { request: begin } = speaksTls(sessionUrl) ? https : http;
+  const { request: begin } = isTlsUrl(sessionUrl) ? https : http;
   const request = begin(sessionUrl, { ...options, method: 'POST' });
-  limitTime(request, TIMEOUT_MS);
+  destroyAfter(request, TIMEOUT_MS);
   // Engine.IO's `close` packet.
   request.end('1');
   const [response] = (await once(request, 'response').catch(() => [])) as [IncomingMessage?];

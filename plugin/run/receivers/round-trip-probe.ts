@@ -4,16 +4,16 @@
  */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
-import { type EchoTimed, EVENTS, isBroadcast } from '../../../protocol/wire/events.ts';
-import type { Ending } from '../measurements/end-words.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../../protocol/wire/connection.ts';
+import { CONTRACT_EVENTS, type EchoAck, isBroadcastMessage } from '../../../protocol/wire/events.ts';
+import type { CloseDescription } from '../measurements/close-descriptions.ts';
 import { connectClient } from './connect-client.ts';
 import { joinRoom } from './join-room.ts';
 import type { RunClient } from './run-clients.ts';
 import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
 /** A round trip that the server measured, with the probe's own times. */
-export interface Echo {
+export interface ProbeEcho {
   seq: number;
   /** The round trip as the worker measured it; NaN if the worker's answer has no number. */
   roundTripUs: number;
@@ -26,18 +26,18 @@ export interface Echo {
 }
 
 /** Returns a substitute for the probe if the server has no control ports or refused the probe. */
-export function noProbe(): Omit<Probe, 'close'> {
+export function substituteProbe(): Omit<RoundTripProbe, 'close'> {
   const state = { ending: undefined, connected: false, leftAtUs: 0, receivedAtUs: undefined };
   return { worker: '', join: async () => {}, onRoundTrip: () => {}, ...state };
 }
 
-export class Probe {
+export class RoundTripProbe {
   /**
    * Name of the worker that holds the probe's connection, from the acknowledgement of the last join; `''` if unknown.
    */
   worker = '';
   /** Called for each measured round trip. Each measurement window sets its own handler. */
-  onRoundTrip: (echo: Echo) => void = () => {};
+  onRoundTrip: (echo: ProbeEcho) => void = () => {};
   /** When the probe's connection closed, on CLOCK_MONOTONIC. Not set if `close()` closed it. */
   leftAtUs: number | undefined;
   /** When the probe's latest broadcast arrived, on CLOCK_MONOTONIC. */
@@ -47,21 +47,21 @@ export class Probe {
   private constructor({ socket }: ConnectedClient) {
     this.#socket = socket;
     void socket.ended.then(({ reason }) => {
-      if (reason !== OWN_DISCONNECT) this.leftAtUs ??= monotonicUs();
+      if (reason !== CLIENT_DISCONNECT_REASON) this.leftAtUs ??= monotonicUs();
     });
-    socket.on(EVENTS.broadcast, ([message], { atUs }) => this.#echo(message, atUs));
+    socket.on(CONTRACT_EVENTS.broadcast, ([message], { atUs }) => this.#echo(message, atUs));
   }
 
   /**
    * Connects to the target with the same options as the load.
    * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
-  static async connect(client: RunClient, signal: AbortSignal): Promise<Probe> {
-    return new Probe(await connectClient(client, signal));
+  static async connect(client: RunClient, signal: AbortSignal): Promise<RoundTripProbe> {
+    return new RoundTripProbe(await connectClient(client, signal));
   }
 
   /** Why the probe's connection closed; undefined while it is open, or if the run closed it. */
-  get ending(): Ending | undefined {
+  get ending(): CloseDescription | undefined {
     return this.#socket.ending;
   }
 
@@ -78,18 +78,18 @@ export class Probe {
   }
 
   #echo(message: unknown, receivedAtUs: number): void {
-    if (!isBroadcast(message)) return;
+    if (!isBroadcastMessage(message)) return;
     this.receivedAtUs = receivedAtUs;
     const { seq, sentAtUs, data } = message;
     const onTimed = ([answer]: unknown[]) => {
       const acknowledgedAtUs = monotonicUs();
-      const timed = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<EchoTimed>;
+      const timed = (typeof answer === 'object' && answer !== null ? answer : {}) as Partial<EchoAck>;
       if ('error' in timed) return;
       const roundTripUs = typeof timed.roundTripUs === 'number' ? timed.roundTripUs : Number.NaN;
       this.onRoundTrip({ seq, roundTripUs, sentAtUs, receivedAtUs, acknowledgedAtUs });
     };
     // The promise rejects if the connection closes, which is recorded elsewhere.
-    this.#socket.ask(EVENTS.broadcastEcho, [{ seq, sentAtUs, data }]).then(onTimed, () => {});
+    this.#socket.ask(CONTRACT_EVENTS.broadcastEcho, [{ seq, sentAtUs, data }]).then(onTimed, () => {});
   }
 
   /** Idempotent. */

@@ -9,13 +9,13 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { EVENTS } from '../../../protocol/wire/events.ts';
+import { CONTRACT_EVENTS } from '../../../protocol/wire/events.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { variablesOfBefore } from '../../script/handed-over.ts';
-import { folderOf } from '../../script/options/files.ts';
-import { ENGINE, engineNameOf, type Scenario, type Script } from '../../script/script.ts';
+import { scriptFolder } from '../../script/options/files.ts';
+import { ENGINE_NAME, engineNameOf, type Scenario, type Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { type Arrival, acknowledges, arrivalOf } from '../../virtual-user/arrival.ts';
+import { compileArrival, requestsAcknowledgement, type UserArrival } from '../../virtual-user/arrival.ts';
 import { artilleryFolder } from '../../virtual-user/artillery-types.ts';
 
 /** A client of the run, before it connects. */
@@ -28,7 +28,7 @@ export interface RunClient {
 export interface RunUser {
   /** The Artillery script without its payload. */
   script: Script;
-  arrival: Arrival;
+  arrival: UserArrival;
   vars: Record<string, unknown>;
   timeoutMs: number;
   roomsVariable: string | undefined;
@@ -76,7 +76,7 @@ export class RunClients {
     const insecure = { tls: { ...(config.tls as object | undefined), rejectUnauthorized: false } };
     this.#script = { ...script, config: { ...config, target, ...(tls && insecure) } };
     this.#payload = payload;
-    if (engine === ENGINE || external) this.#scenario = scenarioOf(script, engine, settings.clients);
+    if (engine === ENGINE_NAME || external) this.#scenario = scenarioOf(script, engine, settings.clients);
     const { origin: url } = new URL(target);
     // A virtual user connects with the engine options of its scenario.
     const own = this.#scenario && engineOptions ? { ...connection, ...engineOptions.connection } : connection;
@@ -89,12 +89,12 @@ export class RunClients {
 
   /** Whether the clients run steps or use values of a virtual user. If not, they only connect. */
   get areUsers(): boolean {
-    return this.#scenario !== undefined && !arrivalOf(this.#scenario, { before: EVENTS.joinRoom }).isBare;
+    return this.#scenario !== undefined && !compileArrival(this.#scenario, { before: CONTRACT_EVENTS.joinRoom }).isBare;
   }
 
   /** Returns a client that stops before the event `join_room`; the run itself sends that event. */
   next(): RunClient {
-    return this.#client({ before: EVENTS.joinRoom });
+    return this.#client({ before: CONTRACT_EVENTS.joinRoom });
   }
 
   /**
@@ -102,7 +102,7 @@ export class RunClients {
    * the run's permanent clients and of the load.
    */
   nextTemporary(): RunClient {
-    return this.#client({ before: EVENTS.joinRoom }, this.#permanentCount + this.#temporaryCount++);
+    return this.#client({ before: CONTRACT_EVENTS.joinRoom }, this.#permanentCount + this.#temporaryCount++);
   }
 
   /** Returns a client that joins by the steps of the flow, so that it receives the user's own event. */
@@ -112,14 +112,14 @@ export class RunClients {
 
   /** Returns whether a scenario requests an acknowledgement of an event; undefined if no scenario emits the event. */
   asksFor(event: string): boolean | undefined {
-    return acknowledges(this.#script.scenarios ?? [], event);
+    return requestsAcknowledgement(this.#script.scenarios ?? [], event);
   }
 
-  #client(until: Parameters<typeof arrivalOf>[1], index = this.#permanentCount++): RunClient {
+  #client(until: Parameters<typeof compileArrival>[1], index = this.#permanentCount++): RunClient {
     const { connection } = this;
     if (!this.#scenario) return { connection };
     const { engineOptions, delivery, ackEvents = [] } = this.#settings;
-    const arrival = arrivalOf(this.#scenario, until);
+    const arrival = compileArrival(this.#scenario, until);
     // Plain connections need no Artillery, which takes long to load.
     if (arrival.isBare) return { connection };
     const user = {
@@ -128,7 +128,7 @@ export class RunClients {
       vars: { ...variablesOfBefore(), ...this.#row(index) },
       timeoutMs: engineOptions?.timeoutMs ?? 10_000,
       roomsVariable: engineOptions?.roomsVariable,
-      ackEvents: [EVENTS.joinRoom, ...ackEvents, ...(delivery?.join === undefined ? [] : [delivery.join])],
+      ackEvents: [CONTRACT_EVENTS.joinRoom, ...ackEvents, ...(delivery?.join === undefined ? [] : [delivery.join])],
       artillery: artilleryFolder(),
     };
     return { connection, user };
@@ -168,7 +168,7 @@ async function readPayload({ config, ...script }: Script): Promise<PayloadSpec[]
       if (spec.data) return spec;
       const { delimiter = ',', cast = true, skipHeader, skipEmptyLines = true, options } = spec;
       const parse = promisify(createRequire(join(artilleryFolder(), 'package.json'))('csv-parse'));
-      const path = resolve(folderOf({ config, ...script }), spec.path);
+      const path = resolve(scriptFolder({ config, ...script }), spec.path);
       const read = { skip_empty_lines: skipEmptyLines, cast, from_line: skipHeader ? 2 : 1, delimiter, ...options };
       try {
         return { ...spec, data: (await parse(readFileSync(path, 'utf8'), read)) as unknown[][] };

@@ -1,34 +1,34 @@
 /** A connection of one of the run's own clients. It records failures, rooms, and why each namespace closed. */
-import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../../protocol/wire/connection.ts';
 import type { ClientState, RepeatedMessage } from '../../fleet/client/client.ts';
 import type { FleetError } from '../../fleet/client/failure.ts';
-import { ANY, type End, type ListenMode, type OpenOptions } from '../../fleet/fleet-messages.ts';
+import { ANY_EVENT, type ListenMode, type OfficialClientEnd, type OpenOptions } from '../../fleet/fleet-messages.ts';
 import type {
+  ConnectionWatcher,
   EventListener,
   FleetConnection,
-  Opened,
+  OpenTimes,
   RemoteConnection,
-  Watcher,
 } from '../../fleet/remote-connection.ts';
 import type { ConnectionTarget } from '../../script/connection-target.ts';
-import { type Ending, endingOf } from '../measurements/end-words.ts';
+import { type CloseDescription, describeClose } from '../measurements/close-descriptions.ts';
 
 export const CONNECT_TIMEOUT_MS = 10_000;
 /** A timeout longer than any run, because the wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
 
-export interface Listeners {
+export interface RunConnectionListeners {
   /** Receives all events, including events that the server sends right after the connect. */
   onAny?: ((event: string, args: unknown[]) => void) | undefined;
   /** Receives the acknowledgements that the run requested. */
   onAck?: ((event: string, args: unknown[]) => void) | undefined;
 }
 
-export type { End };
+export type { OfficialClientEnd };
 
 interface Options {
   defaults: ConnectionTarget;
-  listeners: Listeners;
+  listeners: RunConnectionListeners;
   /** Events for which the run requests an acknowledgement, even if the flow requests none. */
   ackEvents: readonly string[];
 }
@@ -43,7 +43,7 @@ export class RunConnection implements FleetConnection {
    */
   readonly isLost = false;
   readonly #options: Options;
-  #watcher: Partial<Watcher> = {};
+  #watcher: Partial<ConnectionWatcher> = {};
 
   constructor(remote: RemoteConnection, options: Options) {
     this.remote = remote;
@@ -56,11 +56,11 @@ export class RunConnection implements FleetConnection {
     });
   }
 
-  async open(namespace: string, { overrides, emit }: OpenOptions = {}): Promise<Opened> {
+  async open(namespace: string, { overrides, emit }: OpenOptions = {}): Promise<OpenTimes> {
     const { defaults, listeners } = this.#options;
     const target = { ...defaults, ...overrides, namespace };
     const { onAny } = listeners;
-    if (onAny) this.listen(namespace, ANY, (args, { event }) => onAny(event, args))('take');
+    if (onAny) this.listen(namespace, ANY_EVENT, (args, { event }) => onAny(event, args))('take');
     this.sockets.set(namespace, new RunSocket(this, target));
     const { namespace: _, ...connecting } = { ...target, connectTimeoutMs: CONNECT_TIMEOUT_MS };
     try {
@@ -105,16 +105,16 @@ export class RunConnection implements FleetConnection {
     this.remote.repeat(message);
   }
 
-  watch(watcher: Partial<Watcher>): void {
+  watch(watcher: Partial<ConnectionWatcher>): void {
     this.#watcher = watcher;
   }
 
   async close(): Promise<void> {
-    for (const socket of this.sockets.values()) socket.end(OWN_DISCONNECT);
+    for (const socket of this.sockets.values()) socket.end(CLIENT_DISCONNECT_REASON);
     await this.remote.close();
   }
 
-  #dropped(reason: string, namespace: string | undefined, end: End | undefined): void {
+  #dropped(reason: string, namespace: string | undefined, end: OfficialClientEnd | undefined): void {
     for (const socket of this.sockets.values()) {
       if (namespace === undefined || socket.target.namespace === namespace) socket.end(reason, end);
     }
@@ -133,9 +133,9 @@ export class RunSocket {
   rooms: string[] | undefined;
   /** Socket.IO's disconnect reason; undefined while the socket is open. */
   endReason: string | undefined;
-  #end: End | undefined;
+  #end: OfficialClientEnd | undefined;
   readonly #connection: RunConnection;
-  readonly #ended = Promise.withResolvers<{ reason: string; end: End | undefined }>();
+  readonly #ended = Promise.withResolvers<{ reason: string; end: OfficialClientEnd | undefined }>();
 
   constructor(connection: RunConnection, target: ConnectionTarget) {
     this.#connection = connection;
@@ -147,15 +147,15 @@ export class RunSocket {
   }
 
   /** Why the socket closed; undefined while it is open, or if the run closed it. */
-  get ending(): Ending | undefined {
-    if (this.#end) return endingOf(this.#end.found);
+  get ending(): CloseDescription | undefined {
+    if (this.#end) return describeClose(this.#end.found);
     const { endReason } = this;
-    if (endReason === undefined || endReason === OWN_DISCONNECT) return undefined;
+    if (endReason === undefined || endReason === CLIENT_DISCONNECT_REASON) return undefined;
     return { text: `it ended (${endReason})`, isExplained: false };
   }
 
   /** Resolves when the socket has closed, for any reason. */
-  get ended(): Promise<{ reason: string; end: End | undefined }> {
+  get ended(): Promise<{ reason: string; end: OfficialClientEnd | undefined }> {
     return this.#ended.promise;
   }
 
@@ -186,7 +186,7 @@ export class RunSocket {
     return this.#connection.remote.describe();
   }
 
-  end(reason: string, end?: End): void {
+  end(reason: string, end?: OfficialClientEnd): void {
     if (this.endReason === undefined) this.#end = end;
     this.endReason ??= reason;
     this.#ended.resolve({ reason, end });

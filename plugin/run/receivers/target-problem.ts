@@ -1,12 +1,17 @@
 /** Finds out what is wrong with a target from its answer to an Engine.IO handshake request, and suggests a fix. */
 import { STATUS_CODES } from 'node:http';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { printable } from '../../../protocol/base/printable.ts';
-import { FAILURE_CODES, UPGRADE_HEADERS } from '../../../protocol/codes/failure-codes.ts';
-import { speaksTls } from '../../../protocol/wire/http-agent.ts';
-import { ENGINE_IO_3, OPENED_UNASKED, SOCKET_IO_2, wordsOf } from '../../fleet/client/failure.ts';
-import { type Certificate, certificateProblem } from './certificate-problem.ts';
-import { httpFix, NOT_SOCKETIO, SET_PATH, WITHOUT_SLASH } from './http-refusals.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { FAILURE_CODES, UPGRADE_HEADERS_FIX } from '../../../protocol/codes/failure-codes.ts';
+import { isTlsUrl } from '../../../protocol/wire/http-agent.ts';
+import {
+  ENGINE_IO_3_FRAMES,
+  ENGINE_IO_3_HANDSHAKE,
+  errorPageText,
+  SOCKET_IO_2_FAILURE,
+} from '../../fleet/client/failure.ts';
+import { type CertificateFields, certificateProblem } from './certificate-problem.ts';
+import { httpStatusFix, NOT_SOCKETIO_FIX, SET_PATH_FIX, WITHOUT_SLASH_FIX } from './http-refusals.ts';
 
 /** A target's answer to one handshake request, or the error of the request. */
 export interface HandshakeResult {
@@ -23,7 +28,7 @@ export interface HandshakeResult {
   body?: string;
   error?: unknown;
   /** The server's certificate. Only set if the error concerns the certificate. */
-  certificate?: Certificate;
+  certificate?: CertificateFields;
   isAccepted?: boolean;
   /**
    * Other addresses of this machine at which a server listens on the target's port. Only set if the connection was
@@ -50,7 +55,7 @@ interface WireError {
   message?: string;
   rawPacket?: Buffer;
   /** The server's certificate. Only set in an error about its host names. */
-  cert?: Certificate;
+  cert?: CertificateFields;
 }
 
 const ENGINE = 'config.engines.socketio-capacity';
@@ -61,9 +66,9 @@ const MAX_HEADER_LENGTH = 40;
 const ORIGIN_FIX = `give it an origin that it accepts: ${ENGINE}: { headers: { Origin: "https://app.example.com" } }`;
 const CREDENTIALS_FIX = `send what it checks, such as an Origin, a cookie or a token: \`headers\` or \`query\` of ${ENGINE}`;
 
-export const OLD_SERVER: TargetProblem = {
-  found: SOCKET_IO_2.message,
-  fix: FAILURE_CODES[SOCKET_IO_2.cause]?.remedy ?? '',
+export const SOCKET_IO_2_PROBLEM: TargetProblem = {
+  found: SOCKET_IO_2_FAILURE.message,
+  fix: FAILURE_CODES[SOCKET_IO_2_FAILURE.cause]?.remedy ?? '',
   isUnsupported: true,
 };
 const TLS: TargetProblem = { found: 'it speaks TLS', fix: 'correct the target: https://' };
@@ -144,7 +149,7 @@ const PLAIN_WEBSOCKET = /^(upgrade required)?$/i;
  * Returns whether the Socket.IO server itself refused the client. If not, the target is unreachable or is no Socket.IO
  * server.
  */
-export function isRefusal(status: number): boolean {
+export function isSocketIoRefusal(status: number): boolean {
   return status >= 400 && status < 520 && !NOT_SOCKETIO_STATUSES.includes(status);
 }
 
@@ -152,11 +157,11 @@ export function isRefusal(status: number): boolean {
 export function targetProblem(handshake: HandshakeResult): TargetProblem | undefined {
   const { asked, status, server, retryAfter, body = '' } = handshake;
   if (status === undefined) return problemWithoutAnswer(handshake);
-  if (ENGINE_IO_3.test(body) || OPENED_UNASKED.test(body)) return OLD_SERVER;
+  if (ENGINE_IO_3_HANDSHAKE.test(body) || ENGINE_IO_3_FRAMES.test(body)) return SOCKET_IO_2_PROBLEM;
   if (asked === 'websocket' ? status === 101 : status === 200 && /^0\{"sid"/.test(body)) return undefined;
   const by = [
-    ...(retryAfter === undefined ? [] : [`, Retry-After: ${printable(retryAfter, MAX_HEADER_LENGTH)}`]),
-    ...(server === undefined ? [] : [`, by ${printable(String(server), MAX_HEADER_LENGTH)}`]),
+    ...(retryAfter === undefined ? [] : [`, Retry-After: ${printableLine(retryAfter, MAX_HEADER_LENGTH)}`]),
+    ...(server === undefined ? [] : [`, by ${printableLine(String(server), MAX_HEADER_LENGTH)}`]),
   ].join('');
   const problem =
     engineIoProblem(handshake) ??
@@ -184,19 +189,19 @@ function problemWithoutAnswer(handshake: HandshakeResult): TargetProblem {
   if (unreachable) return { found: `${code} at ${host}: ${unreachable.found}`, fix: unreachable.fix };
   if (code === 'ETIMEDOUT' && isAccepted) {
     const found = `${host} accepted the connection, but did not answer the request at ${path}`;
-    return { found, fix: `${SET_PATH}; or ${NOT_SOCKETIO}` };
+    return { found, fix: `${SET_PATH_FIX}; or ${NOT_SOCKETIO_FIX}` };
   }
   if (code === 'ETIMEDOUT') {
-    const fix = `it is blocked, or a firewall drops the packets, or it is not an HTTP server: ${NOT_SOCKETIO}`;
+    const fix = `it is blocked, or a firewall drops the packets, or it is not an HTTP server: ${NOT_SOCKETIO_FIX}`;
     return { found: `no answer from ${host}`, fix };
   }
   if (code.startsWith('HPE_')) {
-    const bytes = printable(rawPacket?.toString('latin1', 0, MAX_TEXT_LENGTH) ?? message, MAX_TEXT_LENGTH);
-    return { found: `a program that does not speak HTTP answers at ${host}: ${bytes}`, fix: NOT_SOCKETIO };
+    const bytes = printableLine(rawPacket?.toString('latin1', 0, MAX_TEXT_LENGTH) ?? message, MAX_TEXT_LENGTH);
+    return { found: `a program that does not speak HTTP answers at ${host}: ${bytes}`, fix: NOT_SOCKETIO_FIX };
   }
   return {
     found: `${host} closed the connection without an answer (${code || message})`,
-    fix: `${SET_PATH}; or ${NOT_SOCKETIO}; if it closes connections that do not log in, the option \`clients\` names the scenario that the run’s own clients play`,
+    fix: `${SET_PATH_FIX}; or ${NOT_SOCKETIO_FIX}; if it closes connections that do not log in, the option \`clients\` names the scenario that the run’s own clients play`,
   };
 }
 
@@ -205,8 +210,8 @@ const REFUSAL_CODES: Record<string, number> = { 'Transport unknown': 0, 'Bad req
 
 /** Returns what is wrong with an Engine.IO server that refuses the request or uses another protocol version. */
 function engineIoProblem({ asked, status, body = '' }: HandshakeResult): TargetProblem | undefined {
-  const json = attempt(() => Object(JSON.parse(body)) as { code?: unknown });
-  const words = printable(wordsOf(body), MAX_TEXT_LENGTH);
+  const json = tryOrUndefined(() => Object(JSON.parse(body)) as { code?: unknown });
+  const words = printableLine(errorPageText(body), MAX_TEXT_LENGTH);
   const code = json ? json.code : REFUSAL_CODES[words];
   const refused = (by: string, fix: string): TargetProblem => ({
     found: `HTTP ${status}: ${words} (by ${by})`,
@@ -223,7 +228,7 @@ function engineIoProblem({ asked, status, body = '' }: HandshakeResult): TargetP
   if (asked === 'polling') return undefined;
   if (code === 3) {
     const found = 'the server received the request without its Upgrade header: a proxy in between removed it';
-    return { found, fix: UPGRADE_HEADERS };
+    return { found, fix: UPGRADE_HEADERS_FIX };
   }
   if (code === 0) {
     const fix = 'add it to `transports` of the server, or measure with TRANSPORTS=polling';
@@ -235,47 +240,47 @@ function engineIoProblem({ asked, status, body = '' }: HandshakeResult): TargetP
 function statusProblem(handshake: HandshakeResult, status: number): TargetProblem {
   const { asked, path, body = '', location } = handshake;
   const isPage = /^\s*</.test(body);
-  const words = printable(wordsOf(body), MAX_TEXT_LENGTH);
+  const words = printableLine(errorPageText(body), MAX_TEXT_LENGTH);
   const suffix = words === '' ? '' : `: ${words}`;
   const phrase = STATUS_CODES[status];
   const found = `HTTP ${status}${suffix || (phrase ? ` (${phrase})` : '')}`;
-  const statusFix = httpFix(status);
+  const statusFix = httpStatusFix(status);
   if (status === 404 || status === 410)
-    return { found: `HTTP ${status} at ${path}${suffix}`, fix: statusFix ?? SET_PATH };
+    return { found: `HTTP ${status} at ${path}${suffix}`, fix: statusFix ?? SET_PATH_FIX };
   if (status === 426 && PLAIN_WEBSOCKET.test(words))
     return {
       found: 'it answered HTTP 426: a plain WebSocket server, not Socket.IO',
-      fix: `if Socket.IO has another path there, ${SET_PATH}; or ${NOT_SOCKETIO}`,
+      fix: `if Socket.IO has another path there, ${SET_PATH_FIX}; or ${NOT_SOCKETIO_FIX}`,
     };
   if (location !== undefined && status >= 300 && status < 400) return redirectProblem(handshake, status, location);
-  if (isRefusal(status)) {
+  if (isSocketIoRefusal(status)) {
     const fix = /origin/i.test(words) ? ORIGIN_FIX : (statusFix ?? 'see its answer, and the log of the server');
     // The plain-text answer comes from the server itself, so the Upgrade header reached the server.
     const isProxy = status === 400 && asked === 'websocket' && (words === '' || isPage);
-    return isProxy ? { found, fix: UPGRADE_HEADERS } : { found, fix, isRefusal: true };
+    return isProxy ? { found, fix: UPGRADE_HEADERS_FIX } : { found, fix, isRefusal: true };
   }
   if (statusFix !== undefined) return { found, fix: statusFix };
   if (status < 300) {
     const what = isPage ? 'a web page' : /^\s*[{[]/.test(body) ? 'JSON' : 'a text';
     return {
       found: `HTTP ${status} at ${path} with ${what}, not Engine.IO’s handshake${suffix}`,
-      fix: `${LOGIN_PAGE.test(words) ? `${LOG_IN}; or ` : ''}${SET_PATH}; or ${NOT_SOCKETIO}`,
+      fix: `${LOGIN_PAGE.test(words) ? `${LOG_IN}; or ` : ''}${SET_PATH_FIX}; or ${NOT_SOCKETIO_FIX}`,
     };
   }
   return {
     found,
-    fix: asked === 'websocket' ? `see the log of the proxy; ${UPGRADE_HEADERS}` : 'see the log of the server',
+    fix: asked === 'websocket' ? `see the log of the proxy; ${UPGRADE_HEADERS_FIX}` : 'see the log of the server',
   };
 }
 
 function redirectProblem({ url, path }: HandshakeResult, status: number, location: string): TargetProblem {
-  const found = `HTTP ${status}: it redirects to ${printable(location, MAX_TEXT_LENGTH)}`;
+  const found = `HTTP ${status}: it redirects to ${printableLine(location, MAX_TEXT_LENGTH)}`;
   const to = URL.canParse(location, `${url}${path}`) ? new URL(location, `${url}${path}`) : undefined;
   if (!to) return { found, fix: 'correct the target' };
-  const isElsewhere = to.host !== new URL(url).host || speaksTls(to) !== speaksTls(url);
+  const isElsewhere = to.host !== new URL(url).host || isTlsUrl(to) !== isTlsUrl(url);
   const login = `if that is a login page, ${LOG_IN}`;
   if (isElsewhere)
-    return { found, fix: `take it as the target: ${printable(to.origin, MAX_TEXT_LENGTH)}; or, ${login}` };
-  if (`${to.pathname}/` === path) return { found, fix: WITHOUT_SLASH, isWithoutSlash: true };
-  return { found, fix: `${SET_PATH}: ${printable(to.pathname, MAX_TEXT_LENGTH)}; or, ${login}` };
+    return { found, fix: `take it as the target: ${printableLine(to.origin, MAX_TEXT_LENGTH)}; or, ${login}` };
+  if (`${to.pathname}/` === path) return { found, fix: WITHOUT_SLASH_FIX, isWithoutSlash: true };
+  return { found, fix: `${SET_PATH_FIX}: ${printableLine(to.pathname, MAX_TEXT_LENGTH)}; or, ${login}` };
 }

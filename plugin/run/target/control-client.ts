@@ -5,16 +5,22 @@
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
-import { Absent, absenceOf, type ControlClients, reasonOf, UnansweredRequest } from '../../samplers/index.ts';
+import {
+  absenceOf,
+  absenceReasonOf,
+  type ControlClients,
+  SourceAbsentError,
+  UnansweredRequestError,
+} from '../../samplers/index.ts';
 import type { Settings } from '../../script/settings.ts';
-import { CONTROL_PORT, noteAbsent } from '../measurements/absent-sources.ts';
+import { CONTROL_PORT, recordAbsentSource } from '../measurements/absent-sources.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 import { MAX_DEADLINES } from '../wait.ts';
 
-export type Control = Omit<ControlClients, 'time' | 'refusal' | 'reconnected' | 'startProfiles' | 'takeProfiles'>;
+export type WorkerControl = Omit<ControlClients, 'time' | 'refusal' | 'reconnected' | 'startProfiles' | 'takeProfiles'>;
 
 /** Forces garbage collections in the workers, and reads how many collections each worker has made. */
-export interface Collector extends Pick<Control, 'gc'> {
+export interface GarbageCollector extends Pick<WorkerControl, 'gc'> {
   /** `failure`: why a worker made no garbage collection. */
   stats(): Promise<(Pick<WorkerStats, 'worker' | 'collections'> & { failure?: string | undefined })[]>;
 }
@@ -28,7 +34,7 @@ const rejects = async (): Promise<never> => {
   throw new Error('no control port');
 };
 
-export const NO_CONTROL: Control = {
+export const NO_CONTROL: WorkerControl = {
   size: 0,
   stats: async () => [],
   statsOfUp: async () => [],
@@ -57,11 +63,11 @@ interface WaitOptions {
  * publish. During measurements, requests are repeated for as long as the drain may last, because a worker may only be
  * blocked. Requests with a timeout from the caller are sent once.
  */
-export function whilePermitted(
+export function tolerateRefusedControl(
   control: ControlClients,
   measurements: Pick<Measurements, 'absentSources' | 'samplesBeganAtUs'>,
   { config, signal }: WaitOptions,
-): Control {
+): WorkerControl {
   const { absentSources } = measurements;
   type Ask<T> = (timeoutMs?: number) => Promise<T>;
 
@@ -79,12 +85,12 @@ export function whilePermitted(
       try {
         return await ask(leftMs());
       } catch (error) {
-        if (signal.aborted || reasonOf(error) !== 'unanswered') throw error;
-        const isLost = error instanceof UnansweredRequest && !isRepeatable;
+        if (signal.aborted || absenceReasonOf(error) !== 'unanswered') throw error;
+        const isLost = error instanceof UnansweredRequestError && !isRepeatable;
         if (!isLost && (await control.reconnected(leftMs())) && monotonicUs() < endUs) continue;
         if (!isLost && monotonicUs() < endUs) throw error;
         const { message, fix } = new CapacityError('CONTROL_TIMEOUT', (error as Error).message);
-        throw new Absent('unanswered', message, { sinceUs, fix });
+        throw new SourceAbsentError('unanswered', message, { sinceUs, fix });
       }
     }
   }
@@ -97,12 +103,12 @@ export function whilePermitted(
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof Absent) throw error;
+      if (error instanceof SourceAbsentError) throw error;
       const why = await control.refusal();
       if (!why) throw error;
-      const absent = new Absent('refused', why.message, { sinceUs: monotonicUs(), fix: why.fix });
-      noteAbsent({ absentSources }, CONTROL_PORT, absenceOf(absent));
-      throw error instanceof UnansweredRequest && !isRead ? error : absent;
+      const absent = new SourceAbsentError('refused', why.message, { sinceUs: monotonicUs(), fix: why.fix });
+      recordAbsentSource({ absentSources }, CONTROL_PORT, absenceOf(absent));
+      throw error instanceof UnansweredRequestError && !isRead ? error : absent;
     }
   }
 
@@ -114,8 +120,8 @@ export function whilePermitted(
     try {
       return await orRefusal(() => orStopped(withRetries(ask, source === CONTROL_PORT), signal));
     } catch (error) {
-      if (error instanceof Absent && error.reason === 'unanswered')
-        noteAbsent({ absentSources }, source, absenceOf(error));
+      if (error instanceof SourceAbsentError && error.reason === 'unanswered')
+        recordAbsentSource({ absentSources }, source, absenceOf(error));
       throw error;
     }
   }
@@ -125,7 +131,7 @@ export function whilePermitted(
     try {
       return await ask();
     } catch (error) {
-      if (error instanceof Absent || absentSources.has(CONTROL_PORT)) return otherwise;
+      if (error instanceof SourceAbsentError || absentSources.has(CONTROL_PORT)) return otherwise;
       throw error;
     }
   }
@@ -182,7 +188,7 @@ async function orStopped<T>(promise: Promise<T>, signal: AbortSignal): Promise<T
  * Returns the settings for a server without control ports: without the measurements that need them, and without a
  * warm-up if memory is not read.
  */
-export function withoutControl(config: Settings): Settings {
+export function settingsWithoutControl(config: Settings): Settings {
   const warmUp = config.workerSources ? config.warmUp : 0;
   return { ...config, warmUp, singleRoundTrips: 0, broadcasts: { ...config.broadcasts, count: 0 } };
 }

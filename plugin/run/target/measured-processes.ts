@@ -3,14 +3,14 @@ import type { MeasuredProcesses } from '../../../protocol/result/server-schema.t
 import {
   holdingsOf,
   type LayerPids,
-  type Listening,
   ListeningPorts,
-  type Outsider,
+  type PortListeners,
   type ProcessTable,
   readProcessTable,
   roleOf,
-  runtimeOf,
+  runtimeOfProcess,
   shownCommand,
+  type UnrelatedProcess,
   withDescendants,
 } from '../../samplers/index.ts';
 
@@ -24,7 +24,7 @@ const MAX_FILES = 2000;
 interface TargetPort {
   /** Port of the target; undefined if the target is on another machine. */
   port: number | undefined;
-  listening: Listening;
+  listening: PortListeners;
 }
 
 /**
@@ -35,7 +35,7 @@ interface TargetPort {
 export async function describeProcesses(
   { workerChildren: _, ...layers }: LayerPids,
   { port, listening }: TargetPort,
-  outsiders: Outsider[],
+  outsiders: UnrelatedProcess[],
   previous: MeasuredProcesses | null,
 ): Promise<MeasuredProcesses> {
   const table = readProcessTable();
@@ -59,7 +59,7 @@ export async function describeProcesses(
       role,
       ports: listed,
     } = before ?? {
-      runtime: runtimeOf(pid),
+      runtime: runtimeOfProcess(pid),
       command: shownCommand(pid),
       role: roleOf(pid, listening, table),
       ports: ports.of(pid) ?? null,

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { Settings } from '../../script/settings.ts';
-import type { Control } from './control-client.ts';
+import type { WorkerControl } from './control-client.ts';
 
 /** Time limit for the adapter's server count. Some adapters still count a server ten seconds after its exit. */
 const COUNT_TIMEOUT_MS = 12_000;
@@ -11,7 +11,7 @@ const POLL_MS = 1000;
 /** Bytes of an echo message without its payload: names, number, time, namespace. */
 const ENVELOPE_BYTES = 500;
 
-type Controls = Pick<Control, 'size' | 'stats' | 'servers'>;
+type Controls = Pick<WorkerControl, 'size' | 'stats' | 'servers'>;
 
 /**
  * Checks that the control URLs lead to every worker of the deployment exactly once, and that a broadcast is smaller

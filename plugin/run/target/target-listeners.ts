@@ -1,17 +1,17 @@
 /** Finds processes of this machine that listen on the target or hold its connections. */
 import { hostname as machineName, networkInterfaces } from 'node:os';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
-import { findListeners, hostOf } from '../../../protocol/base/machine/sockets.ts';
+import { findListeners, parseKernelAddress } from '../../../protocol/base/machine/sockets.ts';
 import { onlyOnce } from '../../../protocol/base/only-once.ts';
-import { speaksTls } from '../../../protocol/wire/http-agent.ts';
+import { isTlsUrl } from '../../../protocol/wire/http-agent.ts';
 import {
-  type Holding,
+  type ConnectionHolding,
   holdingsOf,
   isInspectable,
   listenersOn,
-  queryFor,
   readProcessTable,
   shownCommand,
+  suggestProcessQuery,
   withDescendants,
 } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
@@ -25,7 +25,7 @@ export type ListeningProcesses = ({ match: string } | { pids: number[] }) & { in
  * @returns empty if the target is on another machine; undefined if unknown
  */
 export function listenersOf(url: string): () => Promise<number[] | undefined> {
-  const pids = onlyOnce(() => listenersOn(portOf(url)));
+  const pids = onlyOnce(() => listenersOn(portOfUrl(url)));
   return async () => (isThisMachine(url) ? pids() : []);
 }
 
@@ -35,7 +35,7 @@ export function listenersOf(url: string): () => Promise<number[] | undefined> {
  */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
   const pids = (await listenersOf(url)()) ?? [];
-  const query = queryFor(pids);
+  const query = suggestProcessQuery(pids);
   // Skips a command line that Artillery would take for a template.
   if (!query || isTemplate(query)) return undefined;
   const areInspectable = (await Promise.all(pids.map(isInspectable))).every(Boolean);
@@ -46,12 +46,12 @@ export async function listeningProcesses(url: string): Promise<ListeningProcesse
  * Returns the processes of this machine behind the target's proxies that hold its connections; undefined unless the run
  * can read all of them.
  */
-export async function connectionHolders(url: string): Promise<(Holding & { command: string })[] | undefined> {
+export async function connectionHolders(url: string): Promise<(ConnectionHolding & { command: string })[] | undefined> {
   if (!isThisMachine(url)) return undefined;
   const table = readProcessTable();
   const own = withDescendants([process.pid], table);
   const candidates = [...table.keys()].filter((pid) => !own.has(pid));
-  const servers = (await holdingsOf(candidates, portOf(url)))?.at(-1);
+  const servers = (await holdingsOf(candidates, portOfUrl(url)))?.at(-1);
   if (!servers || servers.some(({ passesOn }) => passesOn)) return undefined;
   return servers.map((server) => ({ ...server, command: shownCommand(server.pid) }));
 }
@@ -69,11 +69,11 @@ export function isThisMachine(url: string): boolean {
  * another machine.
  */
 export async function listeningHosts(url: string): Promise<string[]> {
-  const { sockets = [] } = (isThisMachine(url) && (await findListeners(portOf(url)))) || {};
-  return [...new Set(sockets.map(({ localAddress }) => hostOf(localAddress)))];
+  const { sockets = [] } = (isThisMachine(url) && (await findListeners(portOfUrl(url)))) || {};
+  return [...new Set(sockets.map(({ localAddress }) => parseKernelAddress(localAddress)))];
 }
 
-export function portOf(url: string): number {
+export function portOfUrl(url: string): number {
   const { port } = new URL(url);
-  return Number(port) || (speaksTls(url) ? 443 : 80);
+  return Number(port) || (isTlsUrl(url) ? 443 : 80);
 }

@@ -10,8 +10,8 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { titleOfLayer } from '../../../protocol/documents/named-layers.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
-import { speaksTls } from '../../../protocol/wire/http-agent.ts';
-import { describeMissing } from '../../../server/stack/profile.ts';
+import { isTlsUrl } from '../../../protocol/wire/http-agent.ts';
+import { describeMissingTools } from '../../../server/stack/profile.ts';
 import {
   defaultStateDir,
   findLivingStack,
@@ -20,28 +20,28 @@ import {
   startStack,
 } from '../../../server/stack/stack.ts';
 import {
+  addWorkerChildren,
+  cachedProcessTable,
   connectionsTo,
   type FullestProcess,
-  fullestOf,
+  findFullestProcess,
+  findPortListeners,
   Inspectors,
   type LayerPids,
-  type Listening,
-  processTable,
+  type PortListeners,
+  processTreesOf,
   ServerProcesses,
-  treesOf,
-  whoListens,
-  withChildren,
 } from '../../samplers/index.ts';
-import { isNamed, sourcesByLayer } from '../../script/options/worker-sources.ts';
-import { ENGINE } from '../../script/script.ts';
+import { hasProcessSources, sourcesByLayer } from '../../script/options/worker-sources.ts';
+import { ENGINE_NAME } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import { SERVER_PROCESSES } from '../measurements/observations.ts';
-import { type DeploymentPart, partsOf } from '../measurements/worker-identity.ts';
+import { type DeploymentPart, deploymentPartsOf } from '../measurements/worker-identity.ts';
 import { describeProcesses } from './measured-processes.ts';
-import { isThisMachine, listenersOf, portOf } from './target-listeners.ts';
+import { isThisMachine, listenersOf, portOfUrl } from './target-listeners.ts';
 import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';
 
-export interface Target {
+export interface RunTarget {
   url: string;
   profile: 'full' | 'embedded' | 'remote';
   /** Programs that are not installed, so that the profile is `embedded`. */
@@ -85,7 +85,7 @@ export interface Target {
   close(): Promise<void>;
 }
 
-const ELSEWHERE: Listening = { unseen: 'the target is on another machine' };
+const ELSEWHERE: PortListeners = { unseen: 'the target is on another machine' };
 
 /**
  * Opens the target.
@@ -94,12 +94,12 @@ const ELSEWHERE: Listening = { unseen: 'the target is on another machine' };
  * @param signal aborts the start of a stack; the stack is stopped before the promise rejects
  * @throws CapacityError of the stack; CONTROL_MISSING, PROCESS_NOT_FOUND or IN_USE
  */
-export async function openTarget(
+export async function openRunTarget(
   config: Settings,
   connections: number,
   log: (text: string) => void,
   signal: AbortSignal,
-): Promise<Target> {
+): Promise<RunTarget> {
   const stateDir = defaultStateDir();
   // Stops a stack that a killed run left behind, because it would use memory and ports.
   const found = await findLivingStack(stateDir, (reason) =>
@@ -115,7 +115,7 @@ export async function openTarget(
   if (which.kind === 'own') {
     if (!config.control) return fromOutside(config, log);
     logTokenInClear(config.control.urls, log);
-    return ownServer(config);
+    return openOwnServer(config);
   }
   const { port, profile, missing } = which;
   const { tls, workers, redisUrl, redisNodes } = config;
@@ -128,15 +128,15 @@ export async function openTarget(
 
 function describeStart({ redisUrl, redisNodes = 1, tls }: Settings, { profile, missing }: PlannedDeployment): string {
   const embedded = 'one Socket.IO worker with the in-memory adapter, without a proxy (profile: embedded)';
-  if (missing.length > 0) return `Starting ${embedded}, because ${describeMissing(missing)}.`;
+  if (missing.length > 0) return `Starting ${embedded}, because ${describeMissingTools(missing)}.`;
   if (profile === 'embedded') return `Starting ${embedded}.`;
   const redis = redisNodes > 1 ? `a Redis Cluster of ${redisNodes} nodes, ` : 'Redis, ';
   return `Starting ${redisUrl ? '' : redis}PM2 workers and nginx${tls ? ', which speaks TLS' : ''}.`;
 }
 
-function ofStack(stack: Stack, close: () => Promise<void>): Target {
+function ofStack(stack: Stack, close: () => Promise<void>): RunTarget {
   const { target, profile, missing = [], workers, token, redisUrl } = stack.state;
-  const listening = onlyOnce(() => whoListens(portOf(target)));
+  const listening = onlyOnce(() => findPortListeners(portOfUrl(target)));
   const pids = async (): Promise<LayerPids> => {
     const now = await stack.refresh();
     return {
@@ -156,10 +156,10 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
     holders: async (_, now) => now.worker ?? [],
     unlayered: async () => [],
     processes: async (pids, previous) =>
-      describeProcesses(pids, { port: portOf(target), listening: await listening() }, [], previous),
+      describeProcesses(pids, { port: portOfUrl(target), listening: await listening() }, [], previous),
     parts: () => {
       const { PM2, ...proxy } = stack.identities();
-      return { ...(PM2 !== undefined && partsOf('pm2', { PM2 })), ...partsOf('nginx', proxy) };
+      return { ...(PM2 !== undefined && deploymentPartsOf('pm2', { PM2 })), ...deploymentPartsOf('nginx', proxy) };
     },
     stack,
     isHere: true,
@@ -171,8 +171,8 @@ function ofStack(stack: Stack, close: () => Promise<void>): Target {
  * Opens a server without control ports. Its figures come from this machine's kernel and from metrics pages.
  * @throws CapacityError CONTROL_MISSING with an external engine, because nothing would count its connections
  */
-function fromOutside(config: Settings, log: (text: string) => void): Promise<Target> {
-  if (config.engine !== ENGINE) {
+function fromOutside(config: Settings, log: (text: string) => void): Promise<RunTarget> {
+  if (config.engine !== ENGINE_NAME) {
     throw new CapacityError(
       'CONTROL_MISSING',
       `no control port is known for the workers behind ${config.target}, and engine ${config.engine} does not count its connections for a run`,
@@ -185,17 +185,17 @@ function fromOutside(config: Settings, log: (text: string) => void): Promise<Tar
   ];
   const what = without.length > 0 ? `: ${without.join(', ')}` : '';
   log(`No control port is known, so the run measures from outside${what}.`);
-  return ownServer(config);
+  return openOwnServer(config);
 }
 
 /**
  * Opens a server on this machine.
  * @throws CapacityError PROCESS_NOT_FOUND
  */
-export async function ownServer(config: Settings): Promise<Target> {
+export async function openOwnServer(config: Settings): Promise<RunTarget> {
   const { target: url, control, redisUrl } = config;
-  const port = isThisMachine(url) ? portOf(url) : undefined;
-  const listening = port === undefined ? ELSEWHERE : await whoListens(port);
+  const port = isThisMachine(url) ? portOfUrl(url) : undefined;
+  const listening = port === undefined ? ELSEWHERE : await findPortListeners(port);
   const { worker: processes, ...otherLayers } = processesOf(config, port, listening);
   const listeners = listenersOf(url);
   const here = thisHost();
@@ -216,7 +216,7 @@ export async function ownServer(config: Settings): Promise<Target> {
     }),
     holders: async (workers, pids) => {
       if (workers.length > 0 && !processes) return pidsHere(workers);
-      return processes ? (pids.worker ?? []) : treesOf((await listeners()) ?? [], await processTable());
+      return processes ? (pids.worker ?? []) : processTreesOf((await listeners()) ?? [], await cachedProcessTable());
     },
     unlayered: async (workers) => {
       const hidesWorkers =
@@ -228,16 +228,17 @@ export async function ownServer(config: Settings): Promise<Target> {
       return describeProcesses(pids, { port, listening }, outsiders, previous);
     },
     parts: () => ({
-      ...(processes && partsOf('worker', { [SERVER_PROCESSES]: processes.identity() })),
+      ...(processes && deploymentPartsOf('worker', { [SERVER_PROCESSES]: processes.identity() })),
       ...Object.assign(
         {},
         ...Object.entries(otherLayers).map(([layer, found]) =>
-          partsOf(layer, { [titleOfLayer(layer)]: found.identity() }),
+          deploymentPartsOf(layer, { [titleOfLayer(layer)]: found.identity() }),
         ),
       ),
     }),
     openFiles: async () => (control ? undefined : processes?.openFiles()),
-    fullest: async () => (control ? undefined : fullestOf((await processes?.pids()) ?? (await listeners()) ?? [])),
+    fullest: async () =>
+      control ? undefined : findFullestProcess((await processes?.pids()) ?? (await listeners()) ?? []),
     connections: async () => (control || !processes || port === undefined ? undefined : connectionsTo(port)),
     stack: undefined,
     isHere: processes !== undefined,
@@ -252,9 +253,9 @@ export async function ownServer(config: Settings): Promise<Target> {
 function processesOf(
   config: Settings,
   port: number | undefined,
-  listening: Listening,
+  listening: PortListeners,
 ): Record<string, ServerProcesses> {
-  const named = Object.entries(sourcesByLayer(config)).filter(([, sources]) => isNamed(sources));
+  const named = Object.entries(sourcesByLayer(config)).filter(([, sources]) => hasProcessSources(sources));
   return Object.fromEntries(
     named.map(([layer, query]) => [
       layer,
@@ -270,8 +271,8 @@ function processesOf(
  * @param inspect inspector URLs, or true to use the target's processes
  * @throws CapacityError if a process cannot be inspected
  */
-export function connectInspectors(inspect: true | string[], target: Pick<Target, 'pids'>): Promise<Inspectors> {
-  const pids = async () => (await withChildren(await target.pids([]))).worker ?? [];
+export function connectInspectors(inspect: true | string[], target: Pick<RunTarget, 'pids'>): Promise<Inspectors> {
+  const pids = async () => (await addWorkerChildren(await target.pids([]))).worker ?? [];
   return Inspectors.connect(Array.isArray(inspect) ? { urls: inspect } : { pids });
 }
 
@@ -305,7 +306,7 @@ function requireFree({ tls, redisNodes: wanted }: Settings, state: StackState): 
     const down = 'take it down (npx socketio-capacity stack down)';
     return new CapacityError('STACK_RUNNING', `the stack that is up ${how}`, `${down}, or ${fix}`);
   };
-  const hasTls = speaksTls(target);
+  const hasTls = isTlsUrl(target);
   if (tls && !hasTls) throw otherStack('does not speak TLS', 'npx socketio-capacity stack up --tls');
   if (!tls && hasTls) throw otherStack('speaks TLS', 'set TLS=on');
   const { length } = redisNodes;

@@ -3,11 +3,11 @@
  */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { speaksTls } from '../../../protocol/wire/http-agent.ts';
-import { assertFree } from '../../../server/stack/ports.ts';
-import { chooseProfile, type Profile, requiredProfile } from '../../../server/stack/profile.ts';
+import { isTlsUrl } from '../../../protocol/wire/http-agent.ts';
+import { assertPortFree } from '../../../server/stack/ports.ts';
+import { chooseProfile, requiredProfile, type StackProfile } from '../../../server/stack/profile.ts';
 import type { findStack, Stack, StackState } from '../../../server/stack/stack.ts';
-import { CHECKOUT } from '../../../server/stack/start.ts';
+import { STACK_CODE_FOLDER } from '../../../server/stack/start.ts';
 import type { Settings } from '../../script/settings.ts';
 
 type WhichDeployment =
@@ -21,7 +21,7 @@ type WhichDeployment =
 export interface PlannedDeployment {
   kind: 'planned';
   port: number;
-  profile: Profile;
+  profile: StackProfile;
   /** Programs that are not installed, so that the profile is `embedded`. */
   missing: readonly string[];
 }
@@ -42,12 +42,12 @@ export async function whichDeployment(settings: Settings, found: FoundStack): Pr
   if (!stack) return { kind: 'own' };
   if (found.status === 'up') requireNoOther(found.stack.state, stack.port);
   // A stack that is stopping, or that remains from a killed run, may still listen on the port.
-  if (found.status === 'up' || found.status === 'down') await assertFree(stack.port, alternatives(stack.port));
+  if (found.status === 'up' || found.status === 'down') await assertPortFree(stack.port, alternatives(stack.port));
   return { kind: 'planned', port: stack.port, ...chooseProfile(settings.profile ?? neededProfile(settings)) };
 }
 
 /** Returns the profile that the settings require. Some planned faults need nginx or Redis. */
-function neededProfile(settings: Settings): Profile | undefined {
+function neededProfile(settings: Settings): StackProfile | undefined {
   const { fault } = settings;
   if (fault?.kind === 'reload-nginx' || fault?.kind === 'restart-redis') return 'full';
   return requiredProfile({ ...settings, adapter: process.env.CAPACITY_ADAPTER || undefined });
@@ -57,8 +57,8 @@ function neededProfile(settings: Settings): Profile | undefined {
  * Returns whether the stack belongs to this checkout. A state file of an older version does not name its checkout, and
  * is accepted.
  */
-function isOfThisCheckout({ checkout = CHECKOUT }: StackState): boolean {
-  return checkout === CHECKOUT;
+function isOfThisCheckout({ checkout = STACK_CODE_FOLDER }: StackState): boolean {
+  return checkout === STACK_CODE_FOLDER;
 }
 
 /**
@@ -86,7 +86,7 @@ function isAtTarget({ target }: StackState, { stack, target: wanted }: Settings)
   const [its, url] = [new URL(target), new URL(wanted)];
   if (stack) return Number(its.port) === stack.port;
   const isSameHost = url.hostname === its.hostname || url.hostname === 'localhost';
-  return isSameHost && url.port === its.port && speaksTls(url) === speaksTls(its);
+  return isSameHost && url.port === its.port && isTlsUrl(url) === isTlsUrl(its);
 }
 
 function alternatives(port: number): string {

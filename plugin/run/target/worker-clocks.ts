@@ -5,8 +5,8 @@
 
 import { followClock } from '../../../protocol/base/clock/clock.ts';
 import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
-import { reasonOf } from '../../samplers/index.ts';
-import type { Control } from './control-client.ts';
+import { absenceReasonOf } from '../../samplers/index.ts';
+import type { WorkerControl } from './control-client.ts';
 
 /** Number of clock readings in quick succession. The reading with the shortest round trip is used. */
 const READINGS = 16;
@@ -16,11 +16,11 @@ const INTERVAL_MS = 1000;
 export class WorkerClocks {
   /** The workers' clocks, in the order of the control URLs. */
   readonly lines: ClockLine[];
-  readonly #control: Pick<Control, 'clock'>;
+  readonly #control: Pick<WorkerControl, 'clock'>;
   readonly #unfollow: (() => void)[] = [];
 
   /** @param here for each worker, whether it runs on this host */
-  constructor(control: Pick<Control, 'clock'>, here: boolean[]) {
+  constructor(control: Pick<WorkerControl, 'clock'>, here: boolean[]) {
     this.#control = control;
     this.lines = here.map((sharesKernel) => new ClockLine(sharesKernel));
   }
@@ -37,7 +37,7 @@ export class WorkerClocks {
           for (let reading = 0; reading < READINGS; reading++) line.add(await this.#control.clock(via));
         } catch (error) {
           // If a clock cannot be read, its previous reading stays valid, with an error that grows with time.
-          if (line.boundUs === Number.POSITIVE_INFINITY && reasonOf(error) !== 'refused') throw error;
+          if (line.boundUs === Number.POSITIVE_INFINITY && absenceReasonOf(error) !== 'refused') throw error;
         }
       }),
     );

@@ -1,13 +1,16 @@
 /** Measures CPU time in measurement windows of the run. */
 import type { Sampler } from '../../samplers/index.ts';
 import type { CpuWindow } from '../measurements/measured-windows.ts';
-import type { Population } from '../population.ts';
+import type { ConnectionPopulation } from '../population.ts';
 
 /** CPU times and connections at the start of a window. */
-type Mark = Awaited<ReturnType<typeof mark>>;
-export type WindowContext = { sampler: Pick<Sampler, 'cpu'>; population: Pick<Population, 'connections' | 'made'> };
+type Mark = Awaited<ReturnType<typeof markWindowStart>>;
+export type WindowContext = {
+  sampler: Pick<Sampler, 'cpu'>;
+  population: Pick<ConnectionPopulation, 'connections' | 'made'>;
+};
 
-export async function mark({ sampler, population }: WindowContext) {
+export async function markWindowStart({ sampler, population }: WindowContext) {
   const connections = population.connections();
   // Times before and after the CPU times are read, because reading takes long on a busy machine.
   const askedAtMs = performance.now();
@@ -18,12 +21,12 @@ export async function mark({ sampler, population }: WindowContext) {
  * Returns the CPU window since `begin`.
  * @param units number of connections made, or messages delivered, since `begin`
  */
-export async function windowSince(context: WindowContext, begin: Mark, units: number): Promise<CpuWindow> {
-  return windowBetween(begin, await mark(context), units);
+export async function cpuWindowSince(context: WindowContext, begin: Mark, units: number): Promise<CpuWindow> {
+  return windowBetween(begin, await markWindowStart(context), units);
 }
 
 /** Measures consecutive windows without gaps. */
-export class Windows {
+export class ConsecutiveWindows {
   readonly #context: WindowContext;
   readonly #unitsSoFar: () => number;
   readonly #done: CpuWindow[] = [];
@@ -54,7 +57,7 @@ export class Windows {
   }
 
   async #read(): Promise<{ mark: Mark; units: number }> {
-    const begin = await mark(this.#context);
+    const begin = await markWindowStart(this.#context);
     return { mark: begin, units: this.#unitsSoFar() };
   }
 }

@@ -5,8 +5,8 @@ import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { CpuWindow } from '../measurements/measured-windows.ts';
 import type { Measurements } from '../measurements/measurements.ts';
-import { pause } from '../wait.ts';
-import { mark, type WindowContext, windowSince } from './cpu-window.ts';
+import { abortablePause } from '../wait.ts';
+import { cpuWindowSince, markWindowStart, type WindowContext } from './cpu-window.ts';
 
 /** Number of parts of the hold. The spread between the parts is the noise of all CPU figures. */
 const HOLD_PARTS = 10;
@@ -26,11 +26,11 @@ type IdleContext = WindowContext & {
 };
 
 /** Measures CPU use while idle connections are held, over whole ping intervals if the hold is long enough. */
-export async function measureIdle(context: IdleContext & Workers): Promise<void> {
+export async function measureIdleCpu(context: IdleContext & Workers): Promise<void> {
   const { config, measurements, signal } = context;
   const seconds = wholeIntervals(config.hold, await pingIntervalSeconds(context));
-  await pause((config.hold - seconds) * 1000, signal);
-  await inParts(context, seconds, measurements.cpu.idle);
+  await abortablePause((config.hold - seconds) * 1000, signal);
+  await measureInParts(context, seconds, measurements.cpu.idle);
 }
 
 /**
@@ -50,32 +50,32 @@ async function pingIntervalSeconds({ control }: Workers): Promise<number | null>
   return reported.size === 1 && intervalMs !== undefined && intervalMs > 0 ? intervalMs / 1000 : null;
 }
 
-export async function measureUnloaded(context: IdleContext): Promise<void> {
+export async function measureUnloadedCpu(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.unloaded);
 }
 
 /**
  * Measures CPU use while connections are held after their messages have ended, for example of an application's timers.
  */
-export async function measureWithoutMessages(context: IdleContext): Promise<void> {
+export async function measureCpuWithoutMessages(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.idle);
 }
 
 async function measureBriefly(context: IdleContext, parts: CpuWindow[]): Promise<void> {
   const seconds = Math.min(BRIEF_MAX_SECONDS, BRIEF_SHARE * context.config.hold);
-  if (seconds > 0) await inParts(context, seconds, parts);
+  if (seconds > 0) await measureInParts(context, seconds, parts);
 }
 
 /** @param unitsOf returns the number of units of a part, such as messages; called at the end of the part */
-export async function inParts(
+export async function measureInParts(
   context: WindowContext & { signal: AbortSignal },
   seconds: number,
   parts: CpuWindow[],
   unitsOf: () => Promise<number> = async () => 0,
 ): Promise<void> {
   for (let part = 0; part < HOLD_PARTS && !context.signal.aborted; part++) {
-    const begin = await mark(context);
-    await pause((seconds * 1000) / HOLD_PARTS, context.signal);
-    parts.push(await windowSince(context, begin, await unitsOf()));
+    const begin = await markWindowStart(context);
+    await abortablePause((seconds * 1000) / HOLD_PARTS, context.signal);
+    parts.push(await cpuWindowSince(context, begin, await unitsOf()));
   }
 }

@@ -2,23 +2,23 @@
  * Measures the messages of the step `every` during the hold, and stops them. Also counts copies of events without ids
  * while all connections are open.
  */
-import { EVENTS } from '../../../protocol/wire/events.ts';
+import { CONTRACT_EVENTS } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import type { MessagesMeasured } from '../measurements/measurements.ts';
-import { ChangeTimer, MAX_DEADLINES, until } from '../wait.ts';
-import { noteGenerator, resetGenerator } from './generator-loops.ts';
-import { inParts } from './idle-windows.ts';
+import { ChangeTimer, MAX_DEADLINES, pollUntil } from '../wait.ts';
+import { beginGeneratorWindow, endGeneratorWindow } from './generator-window.ts';
+import { measureInParts } from './idle-windows.ts';
 
 /**
  * Measures messages during the hold only, because forced garbage collections at other times would delay
  * acknowledgements.
  */
-export async function measureMessages(context: RunContext, measured: MessagesMeasured): Promise<void> {
+export async function measureMessageWindow(context: RunContext, measured: MessagesMeasured): Promise<void> {
   const { config, measurements, link, control } = context;
   const connected = link.status.connected;
   const before = await link.messages('rest');
   await control.batches();
-  await resetGenerator(context);
+  await beginGeneratorWindow(context);
   let sent = 0;
   const read = async () => {
     const counts = await link.messages('measure');
@@ -29,7 +29,7 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
   await read();
   const first = sent;
   const beganMs = performance.now();
-  await inParts(context, config.hold, measurements.cpu.messages, async () => {
+  await measureInParts(context, config.hold, measurements.cpu.messages, async () => {
     const before = sent;
     await read();
     return sent - before;
@@ -41,7 +41,7 @@ export async function measureMessages(context: RunContext, measured: MessagesMea
   // If a connection closed, some of its messages may not have arrived.
   const atLeast = link.status.connected === connected ? rest.sent - rest.unanswered - first : 0;
   checkHandled(context, measured, { atLeast, atMost: after.sent - before.sent + before.unanswered });
-  await noteGenerator(context, 'messages');
+  await endGeneratorWindow(context, 'messages');
 }
 
 /**
@@ -56,7 +56,7 @@ function checkHandled(
   const { config, measurements, signal } = context;
   const isContract = steps.every(
     ({ namespace = config.connection.namespace, event, acknowledge }) =>
-      namespace === '/' && event === EVENTS.eventBatch && acknowledge,
+      namespace === '/' && event === CONTRACT_EVENTS.eventBatch && acknowledge,
   );
   if (signal.aborted || workers.length === 0 || !isContract) return;
   const handled = workers.reduce((sum, { batches, ownHandler }) => sum + batches + ownHandler, 0);
@@ -67,7 +67,7 @@ function checkHandled(
 const POLL_MS = 100;
 
 /** Stops sending, and waits while the number of missing acknowledgements falls. */
-export async function endMessages(context: RunContext): Promise<void> {
+export async function endMessageWindow(context: RunContext): Promise<void> {
   const { link, config, measurements, signal } = context;
   const deadlineMs = config.drain.deadline * 1000;
   const progress = new ChangeTimer();
@@ -76,7 +76,7 @@ export async function endMessages(context: RunContext): Promise<void> {
     ({ unanswered } = await link.messages('stop'));
     return unanswered === 0 || progress.msSinceChange(unanswered) > deadlineMs;
   };
-  const ended = await until(isOver, MAX_DEADLINES * deadlineMs, signal, POLL_MS);
+  const ended = await pollUntil(isOver, MAX_DEADLINES * deadlineMs, signal, POLL_MS);
   if (ended || signal.aborted) return;
   measurements.observations.note('acknowledgementsCut', { unanswered });
 }
@@ -88,7 +88,7 @@ type Context = Pick<RunContext, 'link' | 'measurements' | 'metrics'> & { config:
  * Starts to count.
  * @returns a function that ends the count and stores the result in the measurements
  */
-export async function beginCounts(context: Context) {
+export async function beginEventCounts(context: Context) {
   const { link, measurements, config } = context;
   const events = config.counts ?? [];
   await link.events();

@@ -3,13 +3,13 @@
  * instead of the load, because the profiler itself uses CPU.
  */
 import { mapLimit } from '../../../protocol/base/map-limit.ts';
-import { EVENTS } from '../../../protocol/wire/events.ts';
+import { CONTRACT_EVENTS } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
 import type { CpuProfiled } from '../measurements/measurements.ts';
 import { connectClient } from '../receivers/connect-client.ts';
 import { joinRoom } from '../receivers/join-room.ts';
 import type { RunSocket } from '../receivers/run-connection.ts';
-import { pause, until } from '../wait.ts';
+import { abortablePause, pollUntil } from '../wait.ts';
 
 const MAX_CONNECTIONS = 200;
 const CONCURRENCY = 10;
@@ -75,7 +75,7 @@ function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocke
     const { bytes, binary } = broadcasts;
     const order = { room: roomOf(config.room), bytes, ...(binary && { binary }) };
     const send = (index: number) => control.broadcast({ ...order, seq: index + 1 }, index % control.size);
-    return { event: EVENTS.broadcast, receivers: sockets, send };
+    return { event: CONTRACT_EVENTS.broadcast, receivers: sockets, send };
   }
   if (!delivery) throw new Error('it requires the option `delivery`');
   if (publishers?.givesRooms) throw new Error('`delivery` broadcasts only to rooms of the load');
@@ -103,9 +103,9 @@ async function broadcast({ event, receivers, send }: Source, signal: AbortSignal
   let sent = 0;
   while (sent * receivers.length < COPIES && performance.now() < endMs && !signal.aborted) {
     await send?.(sent++);
-    await pause(INTERVAL_MS, signal);
+    await abortablePause(INTERVAL_MS, signal);
   }
-  await until(() => copies >= sent * receivers.length, send ? RECEIVE_TIMEOUT_MS : 0, signal);
+  await pollUntil(() => copies >= sent * receivers.length, send ? RECEIVE_TIMEOUT_MS : 0, signal);
   for (const stop of stops) stop();
   return copies;
 }

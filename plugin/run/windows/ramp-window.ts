@@ -6,7 +6,7 @@
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { arrivalsOf, type Phase } from '../../script/load/phases.ts';
 import type { Ramp, RampWindow } from '../measurements/measured-windows.ts';
-import { mark, type WindowContext, Windows, windowSince } from './cpu-window.ts';
+import { ConsecutiveWindows, cpuWindowSince, markWindowStart, type WindowContext } from './cpu-window.ts';
 
 /** Minimum length of a part. A shorter part would have too few of the kernel's CPU ticks. */
 const MIN_PART_SECONDS = 1;
@@ -21,8 +21,8 @@ type RampContext = WindowContext & { signal: AbortSignal };
 export async function beginRampWindow(context: RampContext, seconds: number): Promise<{ end(): Promise<RampWindow> }> {
   const { population, signal } = context;
   const before = { ...population.made() };
-  const begin = await mark(context);
-  const windows = new Windows(context, () => population.made().opened);
+  const begin = await markWindowStart(context);
+  const windows = new ConsecutiveWindows(context, () => population.made().opened);
   const timer = setInterval(() => void windows.next(), 1000 * Math.max(MIN_PART_SECONDS, seconds / PARTS));
   timer.unref();
   const stop = () => clearInterval(timer);
@@ -33,7 +33,7 @@ export async function beginRampWindow(context: RampContext, seconds: number): Pr
       signal.removeEventListener('abort', stop);
       const { opened, failedAttempts } = { ...population.made() };
       const parts = await windows.end();
-      const whole = await windowSince(context, begin, opened - before.opened);
+      const whole = await cpuWindowSince(context, begin, opened - before.opened);
       return { ...whole, parts, failedAttempts: failedAttempts - before.failedAttempts };
     },
   };
@@ -43,7 +43,7 @@ export async function beginRampWindow(context: RampContext, seconds: number): Pr
  * Starts a ramp, or adds the phase to the current ramp.
  * @param beganAtUs when Artillery began the phase, which may be before the end of the previous measurement
  */
-export function addPhase(ramps: Ramp[], phase: Phase, beganAtUs: number): void {
+export function addRampPhase(ramps: Ramp[], phase: Phase, beganAtUs: number): void {
   let ramp = ramps.at(-1);
   if (!ramp || ramp.endedAtUs !== Number.POSITIVE_INFINITY) {
     ramp = { beganAtUs, endedAtUs: Number.POSITIVE_INFINITY, seconds: 0, connections: 0 };

@@ -3,10 +3,10 @@
  * workers' machines, and which processes used this machine's CPU.
  */
 import { cpus } from 'node:os';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import { readCpu } from '../../../protocol/base/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/base/machine/usable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import type { MachineShares, Throttled } from '../../../protocol/result/machine-schema.ts';
 import type { CpuQuota, CpuReading, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
 import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
@@ -14,7 +14,7 @@ import type { GeneratorWindow, ShareWindow } from '../measurements/generator-mea
 import type { Measurements } from '../measurements/measurements.ts';
 
 /** Key that stands for the generator in maps by worker name. */
-export const GENERATOR = '';
+export const GENERATOR_KEY = '';
 
 type GeneratorReading = ReturnType<typeof readGenerator>;
 
@@ -68,8 +68,8 @@ export class ResourceWindows {
     const now = this.#begin;
     noteShares(noted, window, before.machine, now.machine);
     if (window === 'idle') return;
-    noteThrottled(noted, GENERATOR, window, throttledBetween(before.own.quotas, now.own.quotas));
-    noteCpu(noted, GENERATOR, window, before.own.cpu, now.own.cpu);
+    noteThrottled(noted, GENERATOR_KEY, window, throttledBetween(before.own.quotas, now.own.quotas));
+    noteCpu(noted, GENERATOR_KEY, window, before.own.cpu, now.own.cpu);
     const own = new Set(now.own.quotas.map(({ group }) => group));
     for (const worker of now.workers) {
       const then = before.workers.find((earlier) => earlier.worker === worker.worker);
@@ -104,7 +104,7 @@ function readGenerator() {
 function readAllowedCpu(): CpuReading | undefined {
   const allowed = allowedCpus();
   // In some containers, /proc/stat numbers the CPUs differently.
-  return allowed.length < cpus().length ? attempt(() => readCpu(allowed)) : undefined;
+  return allowed.length < cpus().length ? tryOrUndefined(() => readCpu(allowed)) : undefined;
 }
 
 /** Returns the throttling by the quota that throttled most often; undefined if no quota was read at both times. */
@@ -137,13 +137,13 @@ function noteShares(
 ): void {
   const now = from && to && sharesBetween(from, to);
   const before = machineShares[window];
-  if (now && (!before || takenShare(now) > takenShare(before))) machineShares[window] = now;
+  if (now && (!before || otherProgramsShare(now) > otherProgramsShare(before))) machineShares[window] = now;
 }
 
 /**
  * Returns the share of the CPUs that other programs used, including programs outside this container; 1 means all CPUs.
  */
-export function takenShare(shares: MachineShares): number {
+export function otherProgramsShare(shares: MachineShares): number {
   const { cores, busyCores, oursCores, othersCores, kernelCores, stealCores } = shares;
   const known = (othersCores ?? 0) + stealCores;
   return (oursCores === null ? known : Math.max(known, busyCores - oursCores - (kernelCores ?? 0))) / cores;

@@ -4,18 +4,18 @@
 import { io, type Socket } from 'socket.io-client';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { TlsOptions } from '../../../protocol/wire/connection.ts';
-import { type Answer, CONTROL_NAMESPACE, type ControlRequest } from '../../../protocol/wire/events.ts';
+import { CONTROL_NAMESPACE, type ControlAnswer, type ControlRequest } from '../../../protocol/wire/events.ts';
 import { guardClient } from '../../../protocol/wire/guard-client.ts';
-import { agentTo } from '../../../protocol/wire/http-agent.ts';
-import { reasonOf } from '../absence.ts';
-import { within } from '../late-answers.ts';
+import { httpAgentFor } from '../../../protocol/wire/http-agent.ts';
+import { absenceReasonOf } from '../absence.ts';
+import { withTimeLimit } from '../late-answers.ts';
 import {
   type ControlEndpoint,
-  connectError,
   connectFailure,
+  controlConnectError,
   type LookupAll,
-  UnansweredRequest,
-  unreachable,
+  UnansweredRequestError,
+  workerUnreachableError,
 } from './control-errors.ts';
 import { replyTo } from './replies.ts';
 
@@ -52,7 +52,7 @@ export class ControlConnection {
     this.#socket = io(new URL(CONTROL_NAMESPACE, url).href, {
       extraHeaders: { authorization: `Bearer ${token}` },
       transports: ['websocket'],
-      ...({ agent: agentTo(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
+      ...({ agent: httpAgentFor(url, tls, { address }), maxPayload: MAX_REPLY_BYTES } as object),
       // Prevents socket.io-client from sharing one connection between requests to the same URL.
       forceNew: true,
       timeout: timeoutMs,
@@ -67,14 +67,14 @@ export class ControlConnection {
     });
     this.#socket.on('connect_error', (error) => {
       this.#failure = connectFailure(error);
-      this.#connectError = connectError(this.url, error);
+      this.#connectError = controlConnectError(this.url, error);
     });
     const connecting = new Promise<void>((resolve, reject) => {
-      const fail = (reason: string) => reject(unreachable(this.url, reason));
+      const fail = (reason: string) => reject(workerUnreachableError(this.url, reason));
       // socket.io-client's own timeout covers only the Engine.IO handshake.
       this.#timer = setTimeout(fail, timeoutMs, `no answer within ${timeoutMs} ms`);
       this.#socket.once('connect', resolve);
-      this.#socket.once('connect_error', (error) => reject(connectError(this.url, error)));
+      this.#socket.once('connect_error', (error) => reject(controlConnectError(this.url, error)));
       onceClosed(this.#socket, (reason) =>
         fail(`it closed the connection before the control namespace opened (${reason})`),
       );
@@ -103,7 +103,7 @@ export class ControlConnection {
     };
     for (const event of ['connect', 'connect_error'] as const) this.#socket.on(event, check);
     check();
-    await within(promise, timeoutMs).catch(() => {});
+    await withTimeLimit(promise, timeoutMs).catch(() => {});
     for (const event of ['connect', 'connect_error'] as const) this.#socket.off(event, check);
     return this.isConnected;
   }
@@ -118,32 +118,32 @@ export class ControlConnection {
   }
 
   get #isRefused(): boolean {
-    return this.#connectError !== undefined && reasonOf(this.#connectError) === 'refused';
+    return this.#connectError !== undefined && absenceReasonOf(this.#connectError) === 'refused';
   }
 
   async request<E extends ControlRequest>(
     event: E,
     args: unknown[] = [],
     timeoutMs = this.#timeoutMs,
-  ): Promise<Answer<E>> {
-    if (!this.#socket.connected) throw this.#connectError ?? unreachable(this.url, 'connection lost');
+  ): Promise<ControlAnswer<E>> {
+    if (!this.#socket.connected) throw this.#connectError ?? workerUnreachableError(this.url, 'connection lost');
     let answer: unknown;
     try {
       answer = await this.#socket.timeout(timeoutMs).emitWithAck(event, ...args);
     } catch {
       // socket.io-client's rejection does not distinguish a timeout from a lost connection.
       if (!this.#socket.connected) {
-        const { code, message, fix } = unreachable(this.url, `connection lost during \`${event}\``);
-        throw new UnansweredRequest(code, message, fix);
+        const { code, message, fix } = workerUnreachableError(this.url, `connection lost during \`${event}\``);
+        throw new UnansweredRequestError(code, message, fix);
       }
-      throw new UnansweredRequest(
+      throw new UnansweredRequestError(
         'CONTROL_TIMEOUT',
         `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
       );
     }
     const reply = replyTo(event, answer);
     if (reply === undefined) {
-      throw new UnansweredRequest(
+      throw new UnansweredRequestError(
         'VERSIONS_DIFFER',
         `worker ${this.url} answered \`${event}\` with something else than a reply`,
       );

@@ -19,7 +19,7 @@ const TRUST =
   "name the certificate of its authority in the plugin's control.tls.ca (or NODE_EXTRA_CA_CERTS=/path/ca.pem), and the name that it is for in control.tls.servername";
 
 /** The worker did not answer a request, or sent an invalid answer. It may have carried out the request. */
-export class UnansweredRequest extends CapacityError {}
+export class UnansweredRequestError extends CapacityError {}
 
 /** A connect error of socket.io-client. */
 type ConnectError = Error & { type?: string; description?: unknown };
@@ -30,12 +30,12 @@ export function connectFailure(error: ConnectError): string {
   return cause?.code ?? cause?.message ?? error.message;
 }
 
-export function connectError(url: string, error: ConnectError): CapacityError {
+export function controlConnectError(url: string, error: ConnectError): CapacityError {
   // Transport errors have a type; the server's refusal has none. `timeout` is an error of socket.io-client itself.
   if (error.type !== undefined || error.message === 'timeout') {
     const reason = connectFailure(error);
     const status = / (401|403|407)$/.exec(reason)?.[1];
-    if (status === undefined) return unreachable(url, reason, fixOf(url, reason));
+    if (status === undefined) return workerUnreachableError(url, reason, fixOf(url, reason));
     const fix = 'give the server and the run the same control token, and let every proxy in between pass it';
     return new CapacityError('BAD_TOKEN', `worker ${url} refused the control token: HTTP ${status}`, fix);
   }
@@ -45,7 +45,7 @@ export function connectError(url: string, error: ConnectError): CapacityError {
   );
 }
 
-export function unreachable(url: string, reason: string, fix = START): CapacityError {
+export function workerUnreachableError(url: string, reason: string, fix = START): CapacityError {
   return new CapacityError('SOURCE_UNREACHABLE', `control port of worker ${url} cannot be reached: ${reason}`, fix);
 }
 

@@ -4,9 +4,9 @@
  */
 import { type ClockReading, readClock } from '../../../protocol/base/clock/clock.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
+import type { ProfileKind, V8Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type {
-  BroadcastOrder,
+  BroadcastRequest,
   BroadcastSent,
   WorkerBatches,
   WorkerEventLoop,
@@ -129,7 +129,7 @@ export class ControlClients {
     await this.#profile('start', kind);
   }
 
-  async takeProfiles(): Promise<Profile[]> {
+  async takeProfiles(): Promise<V8Profile[]> {
     const all = await this.#profile('take', 'cpu');
     return all.flatMap(({ profile }) => profile ?? []);
   }
@@ -190,7 +190,7 @@ export class ControlClients {
    * Orders a broadcast.
    * @param via index of the worker that publishes the broadcast
    */
-  async broadcast(order: BroadcastOrder, via: number, timeoutMs?: number): Promise<BroadcastSent> {
+  async broadcast(order: BroadcastRequest, via: number, timeoutMs?: number): Promise<BroadcastSent> {
     return this.#worker(via).request('broadcast', [order], timeoutMs);
   }
 

@@ -1,14 +1,24 @@
 /** Parses and validates the workers' replies, because their figures become part of a result. */
 import { z } from 'zod';
-import { name, sentence } from '../../../protocol/link/bounded-schemas.ts';
-import { type Answer, type ControlRequest, REPLIES } from '../../../protocol/wire/control-replies.ts';
+import { boundedName, boundedText } from '../../../protocol/link/bounded-schemas.ts';
+import {
+  CONTROL_REPLY_SCHEMAS,
+  type ControlAnswer,
+  type ControlRequest,
+} from '../../../protocol/wire/control-replies.ts';
 import type { ControlReply } from '../../../protocol/wire/events.ts';
 
 /** The code can be any text, because servers of other versions may have other codes. */
-const refusal = z.object({ ok: z.literal(false), code: name, message: sentence });
+const refusal = z.object({ ok: z.literal(false), code: boundedName, message: boundedText });
 
 /** Returns the parsed reply to a request; undefined if the reply is invalid. */
-export function replyTo<E extends ControlRequest>(request: E, given: unknown): ControlReply<Answer<E>> | undefined {
-  const reply = z.discriminatedUnion('ok', [z.object({ ok: z.literal(true), value: REPLIES[request] }), refusal]);
-  return reply.safeParse(given).data as ControlReply<Answer<E>> | undefined;
+export function replyTo<E extends ControlRequest>(
+  request: E,
+  given: unknown,
+): ControlReply<ControlAnswer<E>> | undefined {
+  const reply = z.discriminatedUnion('ok', [
+    z.object({ ok: z.literal(true), value: CONTROL_REPLY_SCHEMAS[request] }),
+    refusal,
+  ]);
+  return reply.safeParse(given).data as ControlReply<ControlAnswer<E>> | undefined;
 }

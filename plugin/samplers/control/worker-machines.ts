@@ -3,8 +3,8 @@
 import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
-import type { GroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
-import { Absent } from '../absence.ts';
+import type { CgroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
+import { SourceAbsentError } from '../absence.ts';
 
 /** Returns each machine with its workers, in the order of the workers. */
 export function workerMachines(resources: WorkerResources[]): { machine: WorkerMachine; workers: WorkerResources[] }[] {
@@ -20,16 +20,16 @@ export function workerMachines(resources: WorkerResources[]): { machine: WorkerM
  * if the generator is in one of the containers.
  * @throws Absent if a container does not report its memory use
  */
-export function workerContainers(resources: WorkerResources[]): GroupLimit[] {
+export function workerContainers(resources: WorkerResources[]): CgroupLimit[] {
   const own = new Set(readCgroup().memory.map(({ group }) => group));
   const here = thisHost().kernel;
-  const limits = new Map<string, GroupLimit>();
+  const limits = new Map<string, CgroupLimit>();
   for (const { cgroup, machine } of resources) {
     const limit = lowestLimit(cgroup.memory, machine.memoryBytes);
     if (!limit || (machine.kernel === here && own.has(limit.group))) return [];
     const { used } = limit;
     if (used === undefined)
-      throw new Absent('refused', 'a control group of the workers does not report its memory use');
+      throw new SourceAbsentError('refused', 'a control group of the workers does not report its memory use');
     limits.set(`${machine.kernel} ${limit.group}`, { ...limit, used });
   }
   return [...limits.values()];

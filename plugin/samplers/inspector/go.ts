@@ -6,9 +6,15 @@
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
-import { Absent } from '../absence.ts';
+import { SourceAbsentError } from '../absence.ts';
 import { ListeningPorts } from '../processes/listeners.ts';
-import { bytesSchema, COLLECTIONS, GC_TIMEOUT_MS, type Inspected, type InspectedMemory } from './inspected.ts';
+import {
+  bytesSchema,
+  COLLECTIONS_PER_READING,
+  GC_TIMEOUT_MS,
+  type InspectedMemory,
+  type InspectedProcess,
+} from './inspected.ts';
 
 /** Paths of Node's inspector, which does not support TLS. A URL with another path belongs to a pprof page. */
 const INSPECTOR_PATH = /^\/(json(\/.*)?)?$/;
@@ -46,7 +52,7 @@ export function isGoUrl({ protocol, pathname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && !INSPECTOR_PATH.test(pathname));
 }
 
-export class GoServer implements Inspected {
+export class GoServer implements InspectedProcess {
   readonly name: string;
   readonly runtime = 'go';
   readonly #url: URL;
@@ -73,7 +79,7 @@ export class GoServer implements Inspected {
     this.#last ??= await this.#request(false);
     if (!collect) return memoryOf(await this.#next(false));
     let pauseMs = 0;
-    for (let left = COLLECTIONS; ; left--) {
+    for (let left = COLLECTIONS_PER_READING; ; left--) {
       const memory = memoryOf(await this.#next(true));
       pauseMs = Math.max(pauseMs, memory.pauseMs);
       if (left === 1) return { ...memory, pauseMs };
@@ -81,7 +87,7 @@ export class GoServer implements Inspected {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(new Absent('gone', 'the run has ended'));
+    this.#closing.abort(new SourceAbsentError('gone', 'the run has ended'));
   }
 
   /**
@@ -100,7 +106,7 @@ export class GoServer implements Inspected {
         FIX_PROCESS,
       );
     if (collect && now.NumGC === before.NumGC)
-      throw new Absent('unsupported', `${this.#shown} made no garbage collection when asked for it`);
+      throw new SourceAbsentError('unsupported', `${this.#shown} made no garbage collection when asked for it`);
     return now;
   }
 
@@ -117,7 +123,7 @@ export class GoServer implements Inspected {
       // Opens a new connection each time, to notice if several processes share the address.
       const headers = { ...this.#credentials, connection: 'close' };
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
-      return memStatsIn(await textOf(await fetch(url, { headers, redirect: 'manual', signal })));
+      return parseMemStats(await textOf(await fetch(url, { headers, redirect: 'manual', signal })));
     } catch (error) {
       const message = `no heap profile of Go at ${this.#shown}: ${whyNot(error, timeoutMs)}`;
       throw new CapacityError('SOURCE_UNREACHABLE', message, FIX, { cause: error });
@@ -158,7 +164,7 @@ function memoryOf({ HeapAlloc, StackInuse, NumGC, PauseNs }: MemStats): Inspecte
  * @param text heap profile in the format `debug=1`
  * @throws Error if the text is another page or incomplete
  */
-export function memStatsIn(text: string): MemStats {
+export function parseMemStats(text: string): MemStats {
   if (!FIRST_LINE.test(text.slice(0, text.indexOf('\n'))))
     throw new Error('the answer is not the text of a heap profile');
   const lines = text.slice(text.lastIndexOf(STATS)).matchAll(/^# (\w+) = (?:(\d+)|\[([\d ]+)\])/gm);

@@ -6,10 +6,10 @@
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
 import { basename } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import type { InspectedRuntime, Runtime } from '../../../protocol/documents/server-runtimes.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import type { InspectedRuntime, ServerRuntime } from '../../../protocol/documents/server-runtimes.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
-import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
+import type { ProfileKind, V8Profile } from '../../../protocol/profiles/profile-schema.ts';
 
 /** Timeout of a garbage collection in milliseconds. A full collection of a heap of some GB takes seconds. */
 export const GC_TIMEOUT_MS = 60_000;
@@ -17,7 +17,7 @@ export const GC_TIMEOUT_MS = 60_000;
  * Number of garbage collections before a reading: memory that finalizers free after the first collection is only
  * reclaimed by the second collection.
  */
-export const COLLECTIONS = 2;
+export const COLLECTIONS_PER_READING = 2;
 
 export const bytesSchema = z.number().nonnegative().lte(LARGEST_FIGURE);
 
@@ -35,7 +35,7 @@ export interface InspectedMemory {
 }
 
 /** A process whose memory is read from outside. */
-export interface Inspected {
+export interface InspectedProcess {
   name: string;
   runtime: InspectedRuntime;
   /**
@@ -53,13 +53,13 @@ export interface Inspected {
 /** Profiles of a process. Each function can throw a CapacityError or Absent. */
 export interface InspectedProfiles {
   start(kind: ProfileKind): Promise<void>;
-  take(): Promise<Profile>;
+  take(): Promise<V8Profile>;
   /** Stops profiling. Idempotent; never rejects. */
   end(): Promise<void>;
 }
 
 /** Runtimes, with patterns of their programs' names. */
-const PROGRAMS: [Runtime, RegExp][] = [
+const PROGRAMS: [ServerRuntime, RegExp][] = [
   ['node', /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?$/],
   ['jvm', /^java$/],
   ['bun', /^bunx?(-\w+)*(\.exe)?$/],
@@ -74,13 +74,13 @@ const NOTES_BYTES = 64 * 1024;
  * Returns the runtime of a process; undefined if the process has ended, or if the user of the run cannot read its
  * program.
  */
-export function runtimeOf(pid: number): Runtime | undefined {
-  const path = attempt(() => readlinkSync(`/proc/${pid}/exe`));
+export function runtimeOfProcess(pid: number): ServerRuntime | undefined {
+  const path = tryOrUndefined(() => readlinkSync(`/proc/${pid}/exe`));
   if (path === undefined) return undefined;
   const program = basename(path).replace(/ \(deleted\)$/, '');
   const named = PROGRAMS.find(([, pattern]) => pattern.test(program));
   if (named) return named[0];
-  return attempt(() => beginningOfProgram(pid))?.includes(GO_NOTE) ? 'go' : 'other';
+  return tryOrUndefined(() => beginningOfProgram(pid))?.includes(GO_NOTE) ? 'go' : 'other';
 }
 
 function beginningOfProgram(pid: number): Buffer {

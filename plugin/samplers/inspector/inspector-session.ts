@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { WebSocket } from 'ws';
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { Absent } from '../absence.ts';
-import { beginningOf, within } from '../late-answers.ts';
+import { SourceAbsentError } from '../absence.ts';
+import { bodyBeginning, withTimeLimit } from '../late-answers.ts';
 
 const CONNECT_TIMEOUT_MS = 5000;
 const REQUEST_TIMEOUT_MS = 5000;
@@ -48,13 +48,13 @@ export async function debuggerUrl(base: URL, timeoutMs = CONNECT_TIMEOUT_MS): Pr
     signal: AbortSignal.timeout(timeoutMs),
     redirect: 'error',
   });
-  const text = await beginningOf(response.body ?? [], MAX_LIST_BYTES);
+  const text = await bodyBeginning(response.body ?? [], MAX_LIST_BYTES);
   const [target] = listSchema.safeParse(parsed(text)).data ?? [];
-  if (!target?.webSocketDebuggerUrl) throw new Absent('unsupported', `${base.origin} is not an inspector`);
+  if (!target?.webSocketDebuggerUrl) throw new SourceAbsentError('unsupported', `${base.origin} is not an inspector`);
   return `ws://${base.host}${new URL(target.webSocketDebuggerUrl).pathname}`;
 }
 
-/** Requests to one thread. Each request rejects with `Absent` after its timeout, or when the connection closes. */
+/** Requests to one thread. Each request rejects with `SourceAbsentError` after its timeout, or when the connection closes. */
 abstract class Requests {
   readonly #open = new Map<number, PromiseWithResolvers<unknown>>();
   #count = 0;
@@ -77,7 +77,7 @@ abstract class Requests {
     this.send(JSON.stringify({ id, method, params }));
     this.#open.set(id, answer);
     try {
-      return await within(answer.promise, timeoutMs);
+      return await withTimeLimit(answer.promise, timeoutMs);
     } finally {
       this.#open.delete(id);
     }
@@ -91,7 +91,8 @@ abstract class Requests {
     const params = { expression, returnByValue: byValue, includeCommandLineAPI: true, silent: true };
     const answer = await this.request('Runtime.evaluate', params, timeoutMs);
     const { result, exceptionDetails } = evaluatedSchema.parse(answer);
-    if (exceptionDetails) throw new Absent('unsupported', `the process does not evaluate it: ${exceptionDetails.text}`);
+    if (exceptionDetails)
+      throw new SourceAbsentError('unsupported', `the process does not evaluate it: ${exceptionDetails.text}`);
     return result;
   }
 
@@ -99,12 +100,14 @@ abstract class Requests {
   receive(text: string): void {
     const { data } = answerSchema.safeParse(parsed(text));
     const waiting = data && this.#open.get(data.id);
-    if (data?.error) waiting?.reject(new Absent('unsupported', `the inspector refuses it: ${data.error.message}`));
+    if (data?.error)
+      waiting?.reject(new SourceAbsentError('unsupported', `the inspector refuses it: ${data.error.message}`));
     else waiting?.resolve(data?.result);
   }
 
   rejectAll(): void {
-    for (const { reject } of this.#open.values()) reject(new Absent('gone', 'the inspector closed the connection'));
+    for (const { reject } of this.#open.values())
+      reject(new SourceAbsentError('gone', 'the inspector closed the connection'));
     this.#open.clear();
   }
 }
@@ -177,7 +180,7 @@ export class InspectorSession extends Requests {
 
   /** Closes the session. Resolves when the process has closed the connection, or after a time limit. */
   async ended(timeoutMs = CLOSE_TIMEOUT_MS): Promise<void> {
-    await within(this.#closed, timeoutMs).catch(() => {});
+    await withTimeLimit(this.#closed, timeoutMs).catch(() => {});
   }
 
   /** Idempotent. */
@@ -188,7 +191,7 @@ export class InspectorSession extends Requests {
   }
 
   protected send(text: string): void {
-    if (this.#socket.readyState !== WebSocket.OPEN) throw new Absent('gone', 'the inspector is closed');
+    if (this.#socket.readyState !== WebSocket.OPEN) throw new SourceAbsentError('gone', 'the inspector is closed');
     this.#socket.send(text);
   }
 

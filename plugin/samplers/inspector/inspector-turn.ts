@@ -18,7 +18,7 @@ const WAIT_MS = 10_000;
  * a port, it belongs to the network namespace, and the kernel removes it when the process ends.
  * @returns a function that ends the reservation; idempotent
  */
-export async function takeTurn(name: string): Promise<() => void> {
+export async function reserveInspector(name: string): Promise<() => void> {
   const deadlineMs = performance.now() + WAIT_MS;
   for (;;) {
     const turn = createServer((socket) => socket.destroy()).unref();

@@ -3,14 +3,15 @@
  * protocol, of Go through pprof pages. Reads one process at a time, because all inspectors of a machine use the same
  * port.
  */
-import { attempt } from '../../../protocol/base/attempt.ts';
+
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
-import type { InspectedRuntime, Runtime } from '../../../protocol/documents/server-runtimes.ts';
-import type { Profile, ProfileKind } from '../../../protocol/profiles/profile-schema.ts';
-import { Absent } from '../absence.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import type { InspectedRuntime, ServerRuntime } from '../../../protocol/documents/server-runtimes.ts';
+import type { ProfileKind, V8Profile } from '../../../protocol/profiles/profile-schema.ts';
+import { SourceAbsentError } from '../absence.ts';
 import { findPprof, GoServer, isGoUrl } from './go.ts';
-import { type Inspected, type InspectedMemory, runtimeOf } from './inspected.ts';
-import { JvmProcess, mayAttach } from './jvm.ts';
+import { type InspectedMemory, type InspectedProcess, runtimeOfProcess } from './inspected.ts';
+import { JvmProcess, mayAttachToJvm } from './jvm.ts';
 import { requireInspectable, withoutPrimaries } from './may-open.ts';
 import { NodeProcess } from './node.ts';
 
@@ -20,7 +21,7 @@ const COLLECTED_AGE_MS = 2000;
  * Runtimes that the run tries to read. An unknown runtime is included, because the attempt shows why the process cannot
  * be read.
  */
-const READABLE: (Runtime | undefined)[] = ['node', 'jvm', undefined];
+const READABLE: (ServerRuntime | undefined)[] = ['node', 'jvm', undefined];
 
 interface InspectorSources {
   /**
@@ -34,14 +35,14 @@ interface InspectorSources {
 
 export class Inspectors {
   readonly #sources: InspectorSources;
-  readonly #known = new Map<number | string, Inspected>();
+  readonly #known = new Map<number | string, InspectedProcess>();
   /** URLs of the pprof pages of Go processes, by process id. */
   readonly #pprof = new Map<number, Promise<string | undefined>>();
   /** Processes that the last request reached. */
-  #current: Inspected[] = [];
-  readonly #collections = new Map<Inspected, number>();
+  #current: InspectedProcess[] = [];
+  readonly #collections = new Map<InspectedProcess, number>();
   /** Errors of the last garbage collection. */
-  readonly #failures = new Map<Inspected, Error>();
+  readonly #failures = new Map<InspectedProcess, Error>();
   /** Memory reading of the last garbage collection, for a call of `read` soon afterwards. */
   #collected: { memory: InspectedMemory[] | Error; atMs: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
@@ -92,7 +93,7 @@ export class Inspectors {
     this.#collected = { memory: failure ?? memory, atMs: performance.now() };
   }
 
-  async #collect(one: Inspected): Promise<InspectedMemory | undefined> {
+  async #collect(one: InspectedProcess): Promise<InspectedMemory | undefined> {
     try {
       const memory = await one.read(true);
       this.#collections.set(one, this.#collectionsOf(one) + 1);
@@ -115,7 +116,7 @@ export class Inspectors {
     }));
   }
 
-  #collectionsOf(one: Inspected): number {
+  #collectionsOf(one: InspectedProcess): number {
     return this.#collections.get(one) ?? 0;
   }
 
@@ -131,7 +132,7 @@ export class Inspectors {
       return collected.memory;
     }
     const all = await this.#all();
-    if (all.length === 0) throw new Absent('gone', 'there is no process to inspect');
+    if (all.length === 0) throw new SourceAbsentError('gone', 'there is no process to inspect');
     return this.#each(all, (one) => one.read(false));
   }
 
@@ -148,7 +149,7 @@ export class Inspectors {
    * @returns the profile of each process
    * @throws CapacityError or Absent if a process cannot be profiled
    */
-  async takeProfiles(): Promise<Profile[]> {
+  async takeProfiles(): Promise<V8Profile[]> {
     return this.#each(await this.#all(), (one) => profilesOf(one).take());
   }
 
@@ -161,7 +162,7 @@ export class Inspectors {
     for (const { profiles } of all) await profiles?.end();
   }
 
-  async #each<T>(all: Inspected[], work: (one: Inspected) => Promise<T>): Promise<T[]> {
+  async #each<T>(all: InspectedProcess[], work: (one: InspectedProcess) => Promise<T>): Promise<T[]> {
     const done: T[] = [];
     for (const one of all) done.push(await this.#enqueue(() => work(one)));
     return done;
@@ -169,7 +170,7 @@ export class Inspectors {
 
   #enqueue<T>(work: () => Promise<T>): Promise<T> {
     const next = this.#queue.then(() => {
-      if (this.#isClosing) throw new Absent('gone', 'the run has ended');
+      if (this.#isClosing) throw new SourceAbsentError('gone', 'the run has ended');
       return work();
     });
     this.#queue = next.catch(() => {});
@@ -180,15 +181,15 @@ export class Inspectors {
    * Returns the URLs of the pprof pages that Go processes serve. Processes such as `go run` and helpers serve no pages.
    */
   async #pprofOf(pids: number[]): Promise<string[]> {
-    const go = pids.filter((pid) => runtimeOf(pid) === 'go');
+    const go = pids.filter((pid) => runtimeOfProcess(pid) === 'go');
     const urls = await Promise.all(go.map((pid) => getOrAdd(this.#pprof, pid, () => findPprof(pid))));
     return urls.filter((url) => url !== undefined);
   }
 
-  async #all(): Promise<Inspected[]> {
+  async #all(): Promise<InspectedProcess[]> {
     const { pids, urls = [] } = this.#sources;
     const found = (await pids?.()) ?? [];
-    const readable = withoutPrimaries(found.filter((pid) => READABLE.includes(runtimeOf(pid))));
+    const readable = withoutPrimaries(found.filter((pid) => READABLE.includes(runtimeOfProcess(pid))));
     const targets = readable.length > 0 ? readable : await this.#pprofOf(found);
     this.#current = [...(targets.length > 0 ? targets : mostTelling(found)), ...urls].map((target) =>
       getOrAdd(this.#known, target, () => inspected(target)),
@@ -202,28 +203,31 @@ export class Inspectors {
  * ports of a Go process.
  */
 export async function isInspectable(pid: number): Promise<boolean> {
-  const runtime = runtimeOf(pid);
-  if (runtime === 'jvm') return mayAttach(pid);
+  const runtime = runtimeOfProcess(pid);
+  if (runtime === 'jvm') return mayAttachToJvm(pid);
   if (runtime === 'go') return (await findPprof(pid)) !== undefined;
-  return attempt(() => requireInspectable(pid)) !== undefined;
+  return tryOrUndefined(() => requireInspectable(pid)) !== undefined;
 }
 
 /** Returns the process whose refusal tells most, for example the server and not the shell that started it. */
 function mostTelling(pids: number[]): number[] {
-  return pids.toSorted((a, b) => Number(runtimeOf(a) === 'other') - Number(runtimeOf(b) === 'other')).slice(0, 1);
+  return pids
+    .toSorted((a, b) => Number(runtimeOfProcess(a) === 'other') - Number(runtimeOfProcess(b) === 'other'))
+    .slice(0, 1);
 }
 
 /**
  * Creates the reader of one process.
  * @param target process id, or a URL of `InspectorSources`
  */
-function inspected(target: number | string): Inspected {
-  if (typeof target === 'number') return runtimeOf(target) === 'jvm' ? new JvmProcess(target) : new NodeProcess(target);
+function inspected(target: number | string): InspectedProcess {
+  if (typeof target === 'number')
+    return runtimeOfProcess(target) === 'jvm' ? new JvmProcess(target) : new NodeProcess(target);
   const url = new URL(target);
   return isGoUrl(url) ? new GoServer(url) : new NodeProcess(url);
 }
 
-function profilesOf({ name, profiles }: Inspected) {
+function profilesOf({ name, profiles }: InspectedProcess) {
   if (profiles) return profiles;
-  throw new Absent('unsupported', `${name} cannot be profiled: only Node and Deno can`);
+  throw new SourceAbsentError('unsupported', `${name} cannot be profiled: only Node and Deno can`);
 }

@@ -7,13 +7,13 @@ import { once } from 'node:events';
 import { closeSync, existsSync, fchownSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { Absent } from '../absence.ts';
-import { beginningOf } from '../late-answers.ts';
+import { SourceAbsentError } from '../absence.ts';
+import { bodyBeginning } from '../late-answers.ts';
 import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
-import { GC_TIMEOUT_MS, type Inspected, type InspectedMemory } from './inspected.ts';
+import { GC_TIMEOUT_MS, type InspectedMemory, type InspectedProcess } from './inspected.ts';
 import { catchesSignal, maySignal, statusField } from './may-open.ts';
 
 const SIGQUIT = 3;
@@ -22,7 +22,7 @@ const OPEN_TIMEOUT_MS = 5000;
 const MAX_ANSWER_BYTES = 64 * 1024;
 const ALLOW = 'start the JVM without `-XX:+DisableAttachMechanism`';
 
-export class JvmProcess implements Inspected {
+export class JvmProcess implements InspectedProcess {
   readonly name: string;
   readonly runtime = 'jvm';
   readonly #pid: number;
@@ -42,8 +42,9 @@ export class JvmProcess implements Inspected {
     const beganMs = performance.now();
     if (collect) await jcmd(socket, 'GC.run');
     const pauseMs = collect ? performance.now() - beganMs : 0;
-    const used = usedBytes(await jcmd(socket, 'GC.heap_info'));
-    if (used === undefined) throw new Absent('unsupported', `${this.name} does not report the size of its heap`);
+    const used = parseUsedHeapBytes(await jcmd(socket, 'GC.heap_info'));
+    if (used === undefined)
+      throw new SourceAbsentError('unsupported', `${this.name} does not report the size of its heap`);
     return { keptBytes: used, heapUsedBytes: used, pauseMs };
   }
 
@@ -56,7 +57,7 @@ export class JvmProcess implements Inspected {
  * @param text output such as ` garbage-first heap total 262144K, used 5321K [0x…)`; the following lines describe parts
  * of the heap, or Metaspace
  */
-export function usedBytes(text: string): number | undefined {
+export function parseUsedHeapBytes(text: string): number | undefined {
   const heap = text.split('\n').filter((line) => !/metaspace|class space|^\s{2,}/i.test(line));
   const sizes = heap.flatMap((line) => {
     const [, size, unit = 'K'] = /\bused (\d+)([KMG])\b/.exec(line) ?? [];
@@ -69,14 +70,14 @@ export function usedBytes(text: string): number | undefined {
  * Returns whether this user may attach to the JVM, so that the signal does not end the JVM. Only an attempt shows
  * whether the JVM itself forbids attaching.
  */
-export function mayAttach(pid: number): boolean {
-  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+export function mayAttachToJvm(pid: number): boolean {
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   return status !== undefined && maySignal(status) && catchesSignal(status, SIGQUIT);
 }
 
 /** Returns the path of the Unix socket on which the JVM listens. The socket stays open afterwards. */
 async function openSocket(pid: number): Promise<string> {
-  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   if (!livingStat(pid) || status === undefined)
     throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
   const shown = `process ${pid} (${shownCommand(pid)})`;
@@ -120,7 +121,7 @@ function createMarker(path: string, uid: number | undefined): boolean {
     const fix = 'let the JVM have a /tmp that this user can write to';
     throw new CapacityError('INSPECTOR_FORBIDDEN', `${path} cannot be created (${code})`, fix, { cause: error });
   }
-  if (uid !== undefined) attempt(() => fchownSync(file, uid, -1));
+  if (uid !== undefined) tryOrUndefined(() => fchownSync(file, uid, -1));
   closeSync(file);
   return true;
 }
@@ -131,9 +132,10 @@ async function jcmd(path: string, command: string): Promise<string> {
   try {
     await once(socket, 'connect');
     socket.write(`1\0jcmd\0${command}\0\0\0`);
-    const text = await beginningOf(socket, MAX_ANSWER_BYTES);
+    const text = await bodyBeginning(socket, MAX_ANSWER_BYTES);
     const [code, ...lines] = text.split('\n');
-    if (code?.trim() !== '0') throw new Absent('unsupported', `the JVM refuses ${command}: ${lines[0] ?? text}`);
+    if (code?.trim() !== '0')
+      throw new SourceAbsentError('unsupported', `the JVM refuses ${command}: ${lines[0] ?? text}`);
     return lines.join('\n');
   } finally {
     socket.destroy();

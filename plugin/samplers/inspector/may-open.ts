@@ -3,13 +3,13 @@
  * handle it, and a program may use the signal for another purpose.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Runtime } from '../../../protocol/documents/server-runtimes.ts';
+import type { ServerRuntime } from '../../../protocol/documents/server-runtimes.ts';
 import { livingStat } from '../processes/proc.ts';
 import { shownCommand } from '../processes/process-name.ts';
-import { runtimeOf } from './inspected.ts';
+import { runtimeOfProcess } from './inspected.ts';
 
 /** Facts about a process that determine the effect of a signal. */
 export interface Inspectable {
@@ -27,7 +27,7 @@ const INSPECTOR_OPTION = /^--(?:inspect(?:-brk|-wait|-port)?|debug-port)=(.+)$/;
 
 const WITHOUT = 'leave `inspect` out: memory is then that of the processes';
 /** Runtimes whose memory cannot be read from outside, with the reason. The run sends no signal to their processes. */
-const UNSUITABLE: { [runtime in Runtime]?: { what: string; fix: string } } = {
+const UNSUITABLE: { [runtime in ServerRuntime]?: { what: string; fix: string } } = {
   bun: {
     what: 'runs in Bun, which opens no inspector and which SIGUSR1 would end',
     fix: `${WITHOUT}, with garbage`,
@@ -52,7 +52,7 @@ const UNSUITABLE: { [runtime in Runtime]?: { what: string; fix: string } } = {
  */
 export function requireInspectable(pid: number): Inspectable {
   const stat = livingStat(pid);
-  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   if (!stat || status === undefined) throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
   const shown = `process ${pid} (${shownCommand(pid)})`;
   if (!maySignal(status))
@@ -60,7 +60,7 @@ export function requireInspectable(pid: number): Inspectable {
       'INSPECTOR_FORBIDDEN',
       `${shown} belongs to another user, who alone may open its inspector`,
     );
-  const unsuitable = UNSUITABLE[runtimeOf(pid) ?? 'node'];
+  const unsuitable = UNSUITABLE[runtimeOfProcess(pid) ?? 'node'];
   if (unsuitable) throw new CapacityError('INSPECTOR_UNSUITABLE', `${shown} ${unsuitable.what}`, unsuitable.fix);
   if (!catchesSignal(status))
     throw new CapacityError('INSPECTOR_OFF', `${shown} does not catch SIGUSR1, which would end it`);
@@ -94,7 +94,7 @@ export function withoutPrimaries(pids: number[]): number[] {
  * because the pid may belong to another process by then.
  */
 export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
-  const status = attempt(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';
   return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
 }
 
@@ -118,7 +118,7 @@ export function maySignal(status: string): boolean {
 }
 
 function sharesNetwork(pid: number): boolean {
-  const namespace = (of: number | 'self') => attempt(() => readlinkSync(`/proc/${of}/ns/net`));
+  const namespace = (of: number | 'self') => tryOrUndefined(() => readlinkSync(`/proc/${of}/ns/net`));
   return namespace(pid) === namespace('self');
 }
 
@@ -138,5 +138,5 @@ function variablesOf(pid: number): string[] {
 }
 
 function wordsOf(pid: number, file: 'environ' | 'cmdline'): string[] {
-  return (attempt(() => readFileSync(`/proc/${pid}/${file}`, 'utf8')) ?? '').split('\0');
+  return (tryOrUndefined(() => readFileSync(`/proc/${pid}/${file}`, 'utf8')) ?? '').split('\0');
 }

@@ -3,25 +3,29 @@ import { z } from 'zod';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
 import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
-import { MODULES, type ProfileAction, profileProcess } from '../../../protocol/profiles/profile-process.ts';
+import {
+  PROFILE_MODULES_SOURCE,
+  type ProfileAction,
+  profileProcess,
+} from '../../../protocol/profiles/profile-process.ts';
 import {
   PROFILE_LIMITS,
-  type Profile,
   type ProfileKind,
-  takenSchema,
+  profileReplySchema,
+  type V8Profile,
 } from '../../../protocol/profiles/profile-schema.ts';
-import { Absent } from '../absence.ts';
+import { SourceAbsentError } from '../absence.ts';
 import {
   bytesSchema,
-  COLLECTIONS,
+  COLLECTIONS_PER_READING,
   GC_TIMEOUT_MS,
-  type Inspected,
   type InspectedMemory,
+  type InspectedProcess,
   type InspectedProfiles,
 } from './inspected.ts';
 import type { InspectorSession, ThreadSession } from './inspector-session.ts';
 import { type Inspectable, requireInspectable } from './may-open.ts';
-import { attach, closeLate, type OpenInspector, open } from './open-inspector.ts';
+import { attachInspector, closeLateInspector, type OpenInspector, openProcessInspector } from './open-inspector.ts';
 
 const memorySchema = z.object({
   rss: bytesSchema,
@@ -32,7 +36,7 @@ const memorySchema = z.object({
 /** Code to evaluate in the measured process. `mallocBytes` is undefined if the process has no /proc. */
 const MEMORY = `(() => {
   const memory = process.memoryUsage();
-  try { memory.mallocBytes = (${allocatedBytes})(${MODULES}.fs); } catch {}
+  try { memory.mallocBytes = (${allocatedBytes})(${PROFILE_MODULES_SOURCE}.fs); } catch {}
   return memory;
 })()`;
 
@@ -47,7 +51,7 @@ const THREAD_TIMEOUT_MS = 2000;
  */
 const WARM_UP = { readings: 20, longestMs: 1000 };
 
-export class NodeProcess implements Inspected, InspectedProfiles {
+export class NodeProcess implements InspectedProcess, InspectedProfiles {
   readonly name: string;
   readonly runtime = 'v8';
   readonly profiles = this;
@@ -82,7 +86,7 @@ export class NodeProcess implements Inspected, InspectedProfiles {
       this.#isWarm = true;
       const threads = await this.#servingThreads(session);
       for (const one of collect ? [session, ...threads] : [])
-        for (let count = 0; count < COLLECTIONS; count++)
+        for (let count = 0; count < COLLECTIONS_PER_READING; count++)
           await pausing(one.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS));
       const { value } = await pausing(session.evaluate(MEMORY));
       const { rss, mallocBytes, ...main } = memorySchema.parse(value);
@@ -113,10 +117,10 @@ export class NodeProcess implements Inspected, InspectedProfiles {
     await this.#profile('start', kind);
   }
 
-  async take(): Promise<Profile> {
+  async take(): Promise<V8Profile> {
     const { profile } = await this.#profile('take', this.#profiled);
     this.#profiled = undefined;
-    if (!profile) throw new Absent('unsupported', `${this.name} has no profile`);
+    if (!profile) throw new SourceAbsentError('unsupported', `${this.name} has no profile`);
     return profile;
   }
 
@@ -127,11 +131,12 @@ export class NodeProcess implements Inspected, InspectedProfiles {
   }
 
   #profile(action: ProfileAction, kind: ProfileKind = 'heap') {
-    const call = `(${profileProcess})(${MODULES}, ${JSON.stringify(PROFILE_LIMITS)}, '${action}', '${kind}')`;
+    const call = `(${profileProcess})(${PROFILE_MODULES_SOURCE}, ${JSON.stringify(PROFILE_LIMITS)}, '${action}', '${kind}')`;
     return this.#inspect(async (session) => {
       const { value } = await session.evaluate(`JSON.stringify(${call})`, { timeoutMs: GC_TIMEOUT_MS });
-      const { failure, ...found } = takenSchema.parse(JSON.parse(String(value)));
-      if (failure !== undefined) throw new Absent('unsupported', `${this.name} cannot be profiled: ${failure}`);
+      const { failure, ...found } = profileReplySchema.parse(JSON.parse(String(value)));
+      if (failure !== undefined)
+        throw new SourceAbsentError('unsupported', `${this.name} cannot be profiled: ${failure}`);
       return found;
     });
   }
@@ -145,8 +150,8 @@ export class NodeProcess implements Inspected, InspectedProfiles {
     try {
       return await work((await this.#opening).session);
     } catch (error) {
-      if (error instanceof CapacityError || error instanceof Absent) throw error;
-      throw new Absent('unsupported', `the inspector of ${this.name}: ${describeError(error)}`);
+      if (error instanceof CapacityError || error instanceof SourceAbsentError) throw error;
+      throw new SourceAbsentError('unsupported', `the inspector of ${this.name}: ${describeError(error)}`);
     } finally {
       await this.close();
     }
@@ -156,14 +161,14 @@ export class NodeProcess implements Inspected, InspectedProfiles {
     const opened = await this.#opening?.catch(() => undefined);
     await opened?.close();
     if (opened) this.#signalled = undefined;
-    else if (this.#signalled) await closeLate(this.#signalled);
+    else if (this.#signalled) await closeLateInspector(this.#signalled);
   }
 
   async #open(): Promise<OpenInspector> {
     const target = this.#target;
-    if (typeof target !== 'number') return attach(target);
+    if (typeof target !== 'number') return attachInspector(target);
     const process = requireInspectable(target);
-    return open(process, () => {
+    return openProcessInspector(process, () => {
       this.#signalled = process;
     });
   }

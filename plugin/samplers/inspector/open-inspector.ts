@@ -5,17 +5,17 @@ import {
   describeClients,
   describeListeners,
   ESTABLISHED,
-  holdsOneOf,
   LISTEN,
   listSockets,
-  portOfEnd,
+  ownsAnySocket,
+  parseKernelPort,
 } from '../../../protocol/base/machine/sockets.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { codeOf } from '../absence.ts';
+import { errorCodeOf } from '../absence.ts';
 import { ListeningPorts } from '../processes/listeners.ts';
 import { shownCommand } from '../processes/process-name.ts';
 import { debuggerUrl, InspectorSession } from './inspector-session.ts';
-import { takeTurn } from './inspector-turn.ts';
+import { reserveInspector } from './inspector-turn.ts';
 import { type Inspectable, isStillSafe } from './may-open.ts';
 
 const LOOPBACK = '127.0.0.1';
@@ -52,7 +52,7 @@ export interface OpenInspector {
  * @param url URL of the inspector
  * @throws CapacityError SOURCE_UNREACHABLE
  */
-export async function attach(url: URL): Promise<OpenInspector> {
+export async function attachInspector(url: URL): Promise<OpenInspector> {
   const found = url.protocol === 'ws:' ? url.href : await debuggerUrl(url).catch((error) => noInspector(url, error));
   const session = await InspectorSession.connect(found);
   return { session, close: () => session.close() };
@@ -63,8 +63,11 @@ export async function attach(url: URL): Promise<OpenInspector> {
  * @param onSignal called right before the signal is sent
  * @throws CapacityError INSPECTOR_BUSY, INSPECTOR_OFF or INSPECTOR_SILENT
  */
-export async function open(target: Inspectable, onSignal: () => void = () => {}): Promise<OpenInspector> {
-  const endTurn = await takeTurn(target.port === 0 ? `process ${target.pid}` : `port ${target.port}`);
+export async function openProcessInspector(
+  target: Inspectable,
+  onSignal: () => void = () => {},
+): Promise<OpenInspector> {
+  const endTurn = await reserveInspector(target.port === 0 ? `process ${target.pid}` : `port ${target.port}`);
   try {
     const { session, close } = await openInTurn(target, onSignal);
     return { session, close: () => close().finally(endTurn) };
@@ -77,7 +80,7 @@ export async function open(target: Inspectable, onSignal: () => void = () => {})
 async function openInTurn(target: Inspectable, onSignal: () => void): Promise<OpenInspector> {
   if (await isOpen(target)) {
     await requireNoDebugger(target);
-    return attach(baseOf(target.port));
+    return attachInspector(baseOf(target.port));
   }
   const before = target.port === 0 ? portsOf(target.pid) : [];
   if (!isStillSafe(target)) throw silent(target, 'has ended, or no longer catches SIGUSR1');
@@ -95,8 +98,8 @@ async function openInTurn(target: Inspectable, onSignal: () => void): Promise<Op
   }
 }
 
-/** Closes an inspector that opened after `open` had timed out. Never rejects. */
-export async function closeLate(target: Inspectable): Promise<void> {
+/** Closes an inspector that opened after `openProcessInspector` had timed out. Never rejects. */
+export async function closeLateInspector(target: Inspectable): Promise<void> {
   try {
     if (target.port === 0 || !(await holds(target))) return;
     const session = await InspectorSession.connect(await debuggerUrl(baseOf(target.port)));
@@ -143,7 +146,7 @@ async function busy({ pid, port }: Inspectable): Promise<CapacityError> {
 
 async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
   const sockets = (await listSockets()) ?? [];
-  const attached = sockets.some(({ local, state }) => state === ESTABLISHED && portOfEnd(local) === port);
+  const attached = sockets.some(({ local, state }) => state === ESTABLISHED && parseKernelPort(local) === port);
   if (!attached) return;
   throw new CapacityError(
     'INSPECTOR_BUSY',
@@ -174,7 +177,7 @@ function silent({ pid }: Inspectable, what: string): CapacityError {
 }
 
 function noInspector(url: URL, error: unknown): never {
-  const why = codeOf(error) || (error as Error).message;
+  const why = errorCodeOf(error) || (error as Error).message;
   const fix = `start Node with \`--inspect\`, or correct the URL; of a Go server, name its pprof: ${url.origin}/debug/pprof`;
   throw new CapacityError('SOURCE_UNREACHABLE', `no inspector answers at ${url.origin}: ${why}`, fix);
 }
@@ -189,8 +192,8 @@ function portsOf(pid: number): number[] {
 
 async function holds({ pid, port }: Inspectable): Promise<boolean> {
   const sockets = (await listSockets()) ?? [];
-  const links = sockets.filter(({ local, state }) => state === LISTEN && portOfEnd(local) === port);
-  return holdsOneOf(pid, new Set(links.map(({ link }) => link)));
+  const links = sockets.filter(({ local, state }) => state === LISTEN && parseKernelPort(local) === port);
+  return ownsAnySocket(pid, new Set(links.map(({ link }) => link)));
 }
 
 function listens(port: number): Promise<boolean> {

@@ -5,32 +5,32 @@
 import {
   LAYER_NAMES,
   type LayerName,
-  measureTitle,
+  layerFigureTitle,
   NAMED_LAYERS,
   WORKERS_TITLE,
 } from '../../../protocol/documents/named-layers.ts';
-import type { Figure, Layer } from './layer.ts';
+import type { Layer, LayerFigure } from './layer.ts';
 import {
-  containersOfWorkers,
-  controlGroup,
-  inspectedWorkers,
+  generatorCgroupSource,
+  inspectorSources,
   kernelSources,
   machineSources,
-  machinesOfWorkers,
-  metricsOf,
-  processesOf,
-  redisItself,
-  workerPages,
-  workerProcesses,
-  workerStats,
+  metricsPageSource,
+  processSource,
+  redisInfoSource,
+  workerContainersSource,
+  workerMachinesSource,
+  workerPagesSource,
+  workerProcessSource,
+  workerStatsSource,
 } from './layer-sources.ts';
 
-type Shown = Pick<Figure, 'main' | 'metric'>;
+type Shown = Pick<LayerFigure, 'main' | 'metric'>;
 interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses' | 'sampled'> {
   pss?: Shown;
   rss?: Shown;
   /** Figures and sources of a layer, in addition to the figures of its processes on this machine. */
-  figures?: Figure[];
+  figures?: LayerFigure[];
   sources?: Layer['sources'];
   sampled?: string[];
 }
@@ -39,15 +39,22 @@ interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses'
  * Returns a layer of processes, with CPU time, `<id>Pss` and `<id>Rss`. The time series contains both. PSS is part of
  * the machine's sum.
  */
-export function processLayer({ pss, rss, figures = [], sources = [], sampled = [], ...layer }: ProcessLayer): Layer {
+export function defineProcessLayer({
+  pss,
+  rss,
+  figures = [],
+  sources = [],
+  sampled = [],
+  ...layer
+}: ProcessLayer): Layer {
   const { id, title } = layer;
   return {
     ...layer,
     isProcesses: true,
-    sources: [processesOf(id), ...sources],
+    sources: [processSource(id), ...sources],
     figures: [
-      { id: `${id}Pss`, title: measureTitle(title, 'Pss'), measure: 'pssBytes', inSum: true, ...pss },
-      { id: `${id}Rss`, title: measureTitle(title, 'Rss'), measure: 'rssBytes', ...rss },
+      { id: `${id}Pss`, title: layerFigureTitle(title, 'Pss'), measure: 'pssBytes', inSum: true, ...pss },
+      { id: `${id}Rss`, title: layerFigureTitle(title, 'Rss'), measure: 'rssBytes', ...rss },
       ...figures,
     ],
     sampled: ['rssBytes', 'pssBytes', ...sampled],
@@ -55,7 +62,7 @@ export function processLayer({ pss, rss, figures = [], sources = [], sampled = [
 }
 
 /** Returns the figures that node_exporter reports for the hosts of a layer. */
-function hostFigures(id: string, title: string): Figure[] {
+function hostFigures(id: string, title: string): LayerFigure[] {
   const onlyMetrics = true;
   return [
     { id: `${id}HostUsed`, title: `${title} hosts, used`, measure: 'hostUsedBytes', onlyMetrics },
@@ -64,12 +71,19 @@ function hostFigures(id: string, title: string): Figure[] {
 }
 
 /** The Socket.IO workers. The run tries their sources in this order. */
-const worker = processLayer({
+const worker = defineProcessLayer({
   id: 'worker',
   title: WORKERS_TITLE,
   belongsTo: 'deployment',
   containsWorkers: true,
-  sources: [workerProcesses, workerStats, ...inspectedWorkers, metricsOf('worker'), workerPages, containersOfWorkers],
+  sources: [
+    workerProcessSource,
+    workerStatsSource,
+    ...inspectorSources,
+    metricsPageSource('worker'),
+    workerPagesSource,
+    workerContainersSource,
+  ],
   counts: [
     { id: 'workerConnections', title: 'connections that the workers count', measure: 'connections' },
     { id: 'workerRooms', title: 'rooms of the workers', measure: 'rooms' },
@@ -84,7 +98,7 @@ const worker = processLayer({
     { id: 'workerChildrenPss', title: 'Workers child processes PSS', measure: 'childrenPssBytes' },
     {
       id: 'workerHeapUsed',
-      title: measureTitle(WORKERS_TITLE, 'HeapUsed'),
+      title: layerFigureTitle(WORKERS_TITLE, 'HeapUsed'),
       measure: 'heapUsedBytes',
       main: true,
       metric: 'worker_heap',
@@ -108,18 +122,18 @@ const SPECIAL: { [name in LayerName]?: Partial<ProcessLayer> } = {
   haproxy: {
     figures: [{ id: 'haproxyPools', title: 'HAProxy pools', measure: 'poolBytes', main: true, onlyMetrics: true }],
   },
-  redis: { sources: [redisItself] },
+  redis: { sources: [redisInfoSource] },
 };
 
 const nameable = LAYER_NAMES.map((id) => {
   const { title, isProxy, ofStack } = NAMED_LAYERS[id];
   const { figures = [], sources = [], ...special } = SPECIAL[id] ?? {};
-  return processLayer({
+  return defineProcessLayer({
     ...{ id, title, belongsTo: 'deployment' },
     ...(!ofStack && { onlyNamed: true }),
     pss: { main: isProxy },
     ...special,
-    sources: [metricsOf(id), ...sources],
+    sources: [metricsPageSource(id), ...sources],
     figures: [...figures, ...hostFigures(id, title)],
     sampled: ['hostUsedBytes'],
   });
@@ -129,7 +143,7 @@ const redisServer: Layer = {
   id: 'redisServer',
   title: 'Redis server',
   belongsTo: 'deployment',
-  sources: [redisItself],
+  sources: [redisInfoSource],
   figures: [
     { id: 'redisUsedMemory', title: 'Redis used_memory', measure: 'usedMemoryBytes', main: true, metric: 'redis' },
     { id: 'redisClientBuffers', title: 'Redis subscribers', measure: 'pubSubTotalBytes' },
@@ -188,10 +202,10 @@ export const LAYERS: readonly Layer[] = [
   worker,
   ...nameable,
   redisServer,
-  processLayer({ id: 'pm2', title: 'PM2 daemon', belongsTo: 'deployment' }),
+  defineProcessLayer({ id: 'pm2', title: 'PM2 daemon', belongsTo: 'deployment' }),
   kernel,
-  processLayer({ id: 'fleet', title: 'Generator fleet', belongsTo: 'generator' }),
-  processLayer({ id: 'artillery', title: 'Artillery', belongsTo: 'generator' }),
+  defineProcessLayer({ id: 'fleet', title: 'Generator fleet', belongsTo: 'generator' }),
+  defineProcessLayer({ id: 'artillery', title: 'Artillery', belongsTo: 'generator' }),
   system,
 ];
 
@@ -201,7 +215,7 @@ export const FURTHER_LAYERS = {
     id: 'container',
     title: 'Container of the generator',
     belongsTo: 'machine',
-    sources: [controlGroup],
+    sources: [generatorCgroupSource],
     figures: [{ id: 'containerUsed', title: 'Container of the generator', measure: 'usedBytes' }],
     sampled: ['usedBytes'],
   },
@@ -211,7 +225,7 @@ export const FURTHER_LAYERS = {
     title: "Workers' machines",
     belongsTo: 'deployment',
     containsWorkers: true,
-    sources: [machinesOfWorkers],
+    sources: [workerMachinesSource],
     figures: [
       { id: 'workerMachinesUsed', title: "Workers' machines", measure: 'usedBytes', main: true },
       { id: 'workerMachinesTcp', title: "Workers' machines, TCP buffers", measure: 'tcpBytes' },

@@ -7,42 +7,43 @@ import {
   readTcpSockets,
 } from '../../../protocol/base/machine/kernel.ts';
 import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
-import { INSPECTED, INSPECTED_RUNTIMES } from '../../../protocol/documents/server-runtimes.ts';
-import { Absent, NotInRun } from '../absence.ts';
+import { INSPECTED_RUNTIMES, INSPECTION_METHODS } from '../../../protocol/documents/server-runtimes.ts';
+import { NotInRunError, SourceAbsentError } from '../absence.ts';
 import { workerContainers, workerMachines } from '../control/worker-machines.ts';
-import { openFilesOf, PSS_UNREADABLE, sumOver } from '../processes/process-memory.ts';
-import { METRICS, type PageFigure } from '../prometheus/page-figures.ts';
-import type { Inputs } from '../sampler-inputs.ts';
-import type { Measure, Source } from './layer.ts';
+import { openFilesOf, PSS_UNREADABLE_REASON, sumProcessBytes } from '../processes/process-memory.ts';
+import { FIGURE_FORMULAS, type PageFigure } from '../prometheus/page-figures.ts';
+import type { SamplerInputs } from '../sampler-inputs.ts';
+import type { FigureSource, ReadFigure } from './layer.ts';
 
 /** Returns the source for the layer's processes on this machine. */
-export function processesOf(layer: string): Source {
+export function processSource(layer: string): FigureSource {
   return {
     name: process.platform === 'linux' ? '/proc of its processes' : 'ps',
     measures: {
-      pssBytes: ({ pids, processes }) => sumOver(pids[layer], processes, 'pssBytes'),
-      rssBytes: ({ pids, processes }) => sumOver(pids[layer], processes, 'rssBytes'),
+      pssBytes: ({ pids, processes }) => sumProcessBytes(pids[layer], processes, 'pssBytes'),
+      rssBytes: ({ pids, processes }) => sumProcessBytes(pids[layer], processes, 'rssBytes'),
     },
   };
 }
 
 /** Additional figures of the workers' processes. The PSS of the workers includes the PSS of their children. */
-export const workerProcesses: Source = {
+export const workerProcessSource: FigureSource = {
   name: '/proc of its processes',
   measures: {
     childrenPssBytes: ({ pids, processes }) => {
-      sumOver(pids.worker, processes, 'rssBytes');
+      sumProcessBytes(pids.worker, processes, 'rssBytes');
       const { workerChildren = [] } = pids;
-      return workerChildren.length === 0 ? 0 : sumOver(workerChildren, processes, 'pssBytes');
+      return workerChildren.length === 0 ? 0 : sumProcessBytes(workerChildren, processes, 'pssBytes');
     },
     openFiles: ({ pids }) => openFilesOf(pids.worker),
   },
 };
 
 /** Returns the source for the layer's metrics pages, of any exporter. */
-export function metricsOf(layer: string): Source {
-  const keys = Object.keys(METRICS) as PageFigure[];
-  const nameOf = (measure: string) => METRICS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PageFigure)].at(-1);
+export function metricsPageSource(layer: string): FigureSource {
+  const keys = Object.keys(FIGURE_FORMULAS) as PageFigure[];
+  const nameOf = (measure: string) =>
+    FIGURE_FORMULAS[measure === 'cpuUs' ? 'cpuSeconds' : (measure as PageFigure)].at(-1);
   type Figures = { [key in PageFigure]?: number };
   const figureOf = Object.fromEntries(keys.map((key) => [key, (figures: Figures) => figures[key]]));
   const inUs = ({ cpuSeconds }: Figures) => (cpuSeconds === undefined ? undefined : 1e6 * cpuSeconds);
@@ -51,12 +52,12 @@ export function metricsOf(layer: string): Source {
     measures: sums(
       async ({ pages }) => [(await pages(layer)).figures],
       { ...figureOf, cpuUs: inUs },
-      (measure) => new Absent('unsupported', `not all metrics have ${nameOf(measure)}`),
+      (measure) => new SourceAbsentError('unsupported', `not all metrics have ${nameOf(measure)}`),
     ),
   };
 }
 
-export const workerStats: Source = {
+export const workerStatsSource: FigureSource = {
   name: 'control port',
   measures: sums(
     ({ stats }) => stats(),
@@ -70,7 +71,7 @@ export const workerStats: Source = {
       rooms: ({ rooms }) => rooms,
       namespaces: ({ namespaces }) => namespaces,
     },
-    () => new NotInRun('the workers do not count it'),
+    () => new NotInRunError('the workers do not count it'),
   ),
 };
 
@@ -78,8 +79,8 @@ export const workerStats: Source = {
  * Figures that runtimes report through inspectors, the attach protocol or pprof. In Node, they cover the main thread
  * and the worker threads that serve connections.
  */
-export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
-  name: INSPECTED[runtime].by,
+export const inspectorSources: FigureSource[] = INSPECTED_RUNTIMES.map((runtime) => ({
+  name: INSPECTION_METHODS[runtime].by,
   measures: sums(
     async ({ inspected }) => inspected(runtime),
     {
@@ -89,7 +90,7 @@ export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
       keptBytes: ({ keptBytes }) => keptBytes,
       mallocBytes: ({ mallocBytes }) => mallocBytes,
     },
-    () => new Absent('unsupported', `${INSPECTED[runtime].by} does not report it`),
+    () => new SourceAbsentError('unsupported', `${INSPECTION_METHODS[runtime].by} does not report it`),
   ),
 }));
 
@@ -97,12 +98,12 @@ export const inspectedWorkers: Source[] = INSPECTED_RUNTIMES.map((runtime) => ({
  * Figures that the workers read of their own processes. They are not part of the time series, because reading takes too
  * long.
  */
-export const workerPages: Source = {
+export const workerPagesSource: FigureSource = {
   name: 'control port',
   measures: sums(
     ({ resources }) => resources(),
     { pssBytes: ({ pssBytes }) => pssBytes, mallocBytes: ({ mallocBytes }) => mallocBytes },
-    () => new Absent('unsupported', PSS_UNREADABLE),
+    () => new SourceAbsentError('unsupported', PSS_UNREADABLE_REASON),
   ),
 };
 
@@ -110,26 +111,26 @@ export const workerPages: Source = {
  * Working set of the workers' containers that have a memory limit. Absent if the generator is in one of these
  * containers.
  */
-export const containersOfWorkers: Source = {
+export const workerContainersSource: FigureSource = {
   name: 'control groups of the workers',
   measures: sums(
     async ({ resources }) => workerContainers(await resources()),
     { workingSetBytes: ({ used }) => used },
-    () => new NotInRun("no memory limit of the workers' containers"),
+    () => new NotInRunError("no memory limit of the workers' containers"),
   ),
 };
 
-export const machinesOfWorkers: Source = {
+export const workerMachinesSource: FigureSource = {
   name: 'control port',
   measures: sums(
     async ({ resources }) => workerMachines(await resources()),
     { usedBytes: ({ machine }) => machine.usedBytes, tcpBytes: ({ machine }) => machine.tcpBytes },
-    () => new Absent('unsupported', 'available on Linux only'),
+    () => new SourceAbsentError('unsupported', 'available on Linux only'),
   ),
 };
 
 /** Figures that Redis reports about itself, on any host. */
-export const redisItself: Source = {
+export const redisInfoSource: FigureSource = {
   name: 'INFO and CLIENT LIST of Redis',
   measures: sums(
     async ({ redis }) => [await redis()],
@@ -143,17 +144,17 @@ export const redisItself: Source = {
       pubSubTotalBytes: ({ pubSubTotalBytes }) => pubSubTotalBytes,
       outputBufferBytes: ({ pubSubOutputBytes }) => pubSubOutputBytes,
     },
-    () => new Absent('refused', 'Redis does not let this user list its clients'),
+    () => new SourceAbsentError('refused', 'Redis does not let this user list its clients'),
   ),
 };
 
-export const kernelSources: Source[] = [
+export const kernelSources: FigureSource[] = [
   { name: '/proc/slabinfo', measures: { slabBytes: () => readSlabBytes() } },
   { name: '/proc/net/sockstat', measures: { tcpBytes: () => readTcpBytes(), sockets: () => readTcpSockets() } },
   { name: '/proc/meminfo', measures: { pageTablesBytes: () => readMemory().pageTablesBytes } },
 ];
 
-export const machineSources: Source[] = [
+export const machineSources: FigureSource[] = [
   {
     name: '/proc/meminfo',
     measures: {
@@ -175,12 +176,12 @@ export const machineSources: Source[] = [
 ];
 
 /** Memory of the generator's control group, taken from the group with the lowest limit. */
-export const controlGroup: Source = {
+export const generatorCgroupSource: FigureSource = {
   name: 'its control group',
   measures: sums(
     () => [lowestLimit(readCgroup().memory, Number.POSITIVE_INFINITY)],
     { usedBytes: (limit) => limit?.used },
-    () => new Absent('gone', 'the control group no longer reports its memory limit and its use'),
+    () => new SourceAbsentError('gone', 'the control group no longer reports its memory limit and its use'),
   ),
 };
 
@@ -189,11 +190,11 @@ export const controlGroup: Source = {
  * @param why reason if a part lacks the value: a sum over the other parts would be too low
  */
 function sums<T>(
-  partsOf: (inputs: Inputs) => T[] | Promise<T[]>,
+  partsOf: (inputs: SamplerInputs) => T[] | Promise<T[]>,
   measures: Record<string, (part: T) => number | undefined>,
-  why: (measure: string) => Absent,
-): Source['measures'] {
-  const sumOf = (measure: string, of: (part: T) => number | undefined) => async (inputs: Inputs) => {
+  why: (measure: string) => SourceAbsentError,
+): FigureSource['measures'] {
+  const sumOf = (measure: string, of: (part: T) => number | undefined) => async (inputs: SamplerInputs) => {
     const values = (await partsOf(inputs)).map(of);
     if (values.length === 0 || values.includes(undefined)) throw why(measure);
     return values.reduce((sum: number, value) => sum + (value ?? 0), 0);
@@ -201,9 +202,9 @@ function sums<T>(
   return Object.fromEntries(Object.entries(measures).map(([measure, of]) => [measure, sumOf(measure, of)]));
 }
 
-function unmeasured(kind: 'anonymousBytes' | 'sharedBytes'): Measure {
+function unmeasured(kind: 'anonymousBytes' | 'sharedBytes'): ReadFigure {
   return ({ pids, processes }) => {
-    if (!pids.worker?.length) throw new NotInRun('the processes of the workers are unknown on this machine');
-    return Math.max(0, readMemory()[kind] - sumOver([...new Set(Object.values(pids).flat())], processes, kind));
+    if (!pids.worker?.length) throw new NotInRunError('the processes of the workers are unknown on this machine');
+    return Math.max(0, readMemory()[kind] - sumProcessBytes([...new Set(Object.values(pids).flat())], processes, kind));
   };
 }

@@ -1,14 +1,14 @@
 /** Types of the table of layers. A layer has figures, and alternative sources that read them. */
 import type { LayerDescription } from '../../../protocol/result/memory-schema.ts';
-import type { Inputs } from '../sampler-inputs.ts';
+import type { SamplerInputs } from '../sampler-inputs.ts';
 
 /** Reads bytes, microseconds of CPU time, or a count. Throws or rejects with the reason if the value is unavailable. */
-export type Measure = (inputs: Inputs) => number | Promise<number>;
+export type ReadFigure = (inputs: SamplerInputs) => number | Promise<number>;
 
-export interface Source {
+export interface FigureSource {
   name: string;
   /** The measures that the source can read, by name, such as `rssBytes`. */
-  measures: Record<string, Measure>;
+  measures: Record<string, ReadFigure>;
 }
 
 /**
@@ -33,11 +33,11 @@ export interface Layer {
   /** Whether the layer's memory includes the workers with their garbage. */
   containsWorkers?: true;
   /** Sources in the order in which a run tries them. Each figure has the first source that can read it. */
-  sources: Source[];
+  sources: FigureSource[];
   /** Figures in the order of tables, with the main figure first. */
-  figures: Figure[];
+  figures: LayerFigure[];
   /** Numbers of open or stored items. They must not grow while connections open and close. */
-  counts?: Pick<Figure, 'id' | 'title' | 'measure'>[];
+  counts?: Pick<LayerFigure, 'id' | 'title' | 'measure'>[];
   /**
    * Measures in bytes that each row of the time series contains, all from the first source that can read any of them.
    */
@@ -45,7 +45,7 @@ export interface Layer {
 }
 
 /** A memory figure of a layer, in bytes. A run computes its slope per connection. */
-export interface Figure {
+export interface LayerFigure {
   /**
    * Key among the memory figures of the result document, such as `workerRss`. Its first word is the layer, by which
    * reports group figures.

@@ -4,14 +4,14 @@
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { type PressureReading, readCpu, readPressure } from '../../../protocol/base/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/base/machine/usable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CpuIncrements } from '../processes/cpu-increments.ts';
 import type { ProcessStat } from '../processes/proc.ts';
 import {
+  cachedProcessTable,
   type ProcessTable,
-  processTable,
   readProcessTableInSlices,
   withDescendants,
 } from '../processes/process-table.ts';
@@ -68,7 +68,7 @@ export class MachineTime {
   constructor(root = '/') {
     this.#root = root;
     // Reads through the cache of process tables that other readers share.
-    this.#readTable = root === '/' ? () => processTable(0) : () => readProcessTableInSlices(root);
+    this.#readTable = root === '/' ? () => cachedProcessTable(0) : () => readProcessTableInSlices(root);
     this.#cpus = allowedCpus(root);
     this.#areAll = this.#cpus.length >= cpusIn(root);
   }
@@ -149,7 +149,7 @@ function keyOf({ pid, startedAtUs }: ProcessStat): string {
 }
 
 function cpusIn(root: string): number {
-  const stat = attempt(() => readFileSync(join(root, 'proc/stat'), 'latin1'));
+  const stat = tryOrUndefined(() => readFileSync(join(root, 'proc/stat'), 'latin1'));
   return stat?.match(/^cpu\d/gm)?.length ?? 0;
 }
 
@@ -165,7 +165,7 @@ const MAX_LENGTH = 40;
  */
 export function programName({ pid, name }: Pick<ProcessStat, 'pid' | 'name'>, root: string): string {
   if (!INTERPRETER.test(name)) return name.slice(0, MAX_LENGTH).trim();
-  const commandLine = attempt(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
+  const commandLine = tryOrUndefined(() => readFileSync(join(root, `proc/${pid}/cmdline`), 'utf8')) ?? '';
   const [program = '', ...args] = commandLine.split('\0');
   const code = args.findIndex((arg) => CODE.test(arg));
   // Arguments before the script are options of the interpreter. Arguments after the script are left out.

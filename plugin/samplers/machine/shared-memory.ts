@@ -1,8 +1,8 @@
 /** Reads the shared memory of this machine: files on each tmpfs, and System V segments. Linux only. */
 import { readFileSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { printable } from '../../../protocol/base/printable.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 
 interface SharedMemory {
   /** Location of the memory, as the end of a text such as "64 KB in …". */
@@ -18,7 +18,7 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
   const points = tmpfsIn(textOf('/proc/self/mountinfo')).slice(0, MAX_MOUNTS);
   const mounts = points.map(async (path): Promise<SharedMemory[]> => {
     const { blocks, bfree, bsize } = await statfs(path);
-    return [{ place: `files of ${printable(path, MAX_LENGTH)}`, bytes: (blocks - bfree) * bsize }];
+    return [{ place: `files of ${printableLine(path, MAX_LENGTH)}`, bytes: (blocks - bfree) * bsize }];
   });
   const found = await Promise.all(mounts.map((mount) => mount.catch(() => [])));
   return [...found.flat(), { place: 'System V shared memory', bytes: systemVBytes(textOf('/proc/sysvipc/shm')) }];
@@ -46,5 +46,5 @@ export function systemVBytes(text: string): number {
 }
 
 function textOf(path: string): string {
-  return attempt(() => readFileSync(path, 'latin1')) ?? '';
+  return tryOrUndefined(() => readFileSync(path, 'latin1')) ?? '';
 }

@@ -1,5 +1,10 @@
 /** Counts the connections to a port of this machine, with the kernel's list of sockets. */
-import { descriptorsOf, ESTABLISHED, listSockets, portOfEnd } from '../../../protocol/base/machine/sockets.ts';
+import {
+  descriptorTargets,
+  ESTABLISHED,
+  listSockets,
+  parseKernelPort,
+} from '../../../protocol/base/machine/sockets.ts';
 
 /**
  * Returns the number of established connections from other processes; undefined if the kernel has no list of sockets.
@@ -8,14 +13,14 @@ export async function connectionsTo(port: number, tables?: string[]): Promise<nu
   const sockets = await listSockets(tables);
   if (!sockets) return undefined;
   const established = sockets.filter(({ state }) => state === ESTABLISHED);
-  const clientEnds = established.filter(({ remote }) => portOfEnd(remote) === port);
-  const own = clientEnds.length > 0 ? descriptorsOf('self') : new Set<string>();
+  const clientEnds = established.filter(({ remote }) => parseKernelPort(remote) === port);
+  const own = clientEnds.length > 0 ? descriptorTargets('self') : new Set<string>();
   const ownEnds = new Set(clientEnds.filter(({ link }) => own.has(link)).map(({ local }) => local));
-  return established.filter(({ local, remote }) => portOfEnd(local) === port && !ownEnds.has(remote)).length;
+  return established.filter(({ local, remote }) => parseKernelPort(local) === port && !ownEnds.has(remote)).length;
 }
 
 /** A process that holds connections of clients. */
-export interface Holding {
+export interface ConnectionHolding {
   pid: number;
   connections: number;
   /** Whether the process has about as many outgoing connections as incoming connections, like a proxy. */
@@ -45,17 +50,17 @@ export async function holdingsOf(
   pids: Iterable<number>,
   port: number,
   mostFiles?: number,
-): Promise<Holding[][] | undefined> {
+): Promise<ConnectionHolding[][] | undefined> {
   const all = await listSockets();
   if (!all) return undefined;
   const established = new Map(all.flatMap((socket) => (socket.state === ESTABLISHED ? [[socket.link, socket]] : [])));
-  const owners = [...pids].map((pid) => ({ pid, links: [...descriptorsOf(pid, mostFiles)].filter(isSocket) }));
-  const hops: Holding[][] = [];
+  const owners = [...pids].map((pid) => ({ pid, links: [...descriptorTargets(pid, mostFiles)].filter(isSocket) }));
+  const hops: ConnectionHolding[][] = [];
   const passed = new Set<number>();
   for (let ports = [port]; ports.length > 0 && hops.length < MAX_HOPS; ) {
     for (const passedPort of ports) passed.add(passedPort);
     const held = new Set(
-      [...established.values()].flatMap(({ link, local }) => (ports.includes(portOfEnd(local)) ? [link] : [])),
+      [...established.values()].flatMap(({ link, local }) => (ports.includes(parseKernelPort(local)) ? [link] : [])),
     );
     const hop = owners.flatMap(({ pid, links }) => {
       const connections = links.filter((link) => held.has(link)).length;
@@ -69,7 +74,7 @@ export async function holdingsOf(
     hops.push(hop.map(({ otherLinks: _, ...holding }) => holding));
     const further = hop.flatMap(({ passesOn, otherLinks }) => (passesOn ? otherLinks : []));
     const ends = further.flatMap((link) => established.get(link)?.remote ?? []);
-    const next = Map.groupBy(ends, portOfEnd);
+    const next = Map.groupBy(ends, parseKernelPort);
     ports = [...next].flatMap(([to, some]) => (!passed.has(to) && some.length >= MIN_TO_SERVER ? [to] : []));
   }
   return hops;

@@ -1,17 +1,17 @@
 /** Finds the processes of this machine that listen on TCP ports, as far as the user of the run may see them. */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import {
-  descriptorsOf,
+  descriptorTargets,
   findListeners,
   LISTEN,
+  parseKernelPort,
   parseSockets,
-  portOfEnd,
 } from '../../../protocol/base/machine/sockets.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
 
 /** The processes that listen on a port, or the reason why they are not visible. */
-export type Listening = { pids: number[] } | { unseen: string };
+export type PortListeners = { pids: number[] } | { unseen: string };
 
 /** Names of programs that listen on behalf of a container. Another process in the container answers. */
 const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
@@ -19,7 +19,7 @@ const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
 const INIT = 1;
 
 /** Returns the listening processes, except the generator's own. */
-export async function whoListens(port: number): Promise<Listening> {
+export async function findPortListeners(port: number): Promise<PortListeners> {
   const listeners = await findListeners(port);
   if (!listeners) return { unseen: 'only Linux lists the sockets of processes' };
   if (listeners.sockets.length === 0) return { unseen: `no process of this network namespace listens on port ${port}` };
@@ -36,7 +36,7 @@ export async function whoListens(port: number): Promise<Listening> {
 
 /** Returns the ids of the processes that listen on the port; undefined if they are not visible. */
 export async function listenersOn(port: number): Promise<number[] | undefined> {
-  const listening = await whoListens(port);
+  const listening = await findPortListeners(port);
   return 'pids' in listening ? listening.pids : undefined;
 }
 
@@ -49,20 +49,22 @@ export class ListeningPorts {
    * to another user.
    */
   of(pid: number): number[] | undefined {
-    if (attempt(() => readdirSync(`/proc/${pid}/fd`)) === undefined) return undefined;
+    if (tryOrUndefined(() => readdirSync(`/proc/${pid}/fd`)) === undefined) return undefined;
     const ports = this.#portsIn(pid);
-    const found = [...descriptorsOf(pid)].flatMap((link) => ports.get(link) ?? []);
+    const found = [...descriptorTargets(pid)].flatMap((link) => ports.get(link) ?? []);
     return [...new Set(found)].sort((a, b) => a - b);
   }
 
   /** Returns the port of each listening socket in the network namespace of the process. */
   #portsIn(pid: number): Map<string, number> {
-    const namespace = attempt(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
+    const namespace = tryOrUndefined(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
     const known = this.#byNamespace.get(namespace);
     if (known) return known;
-    const texts = ['tcp', 'tcp6'].map((table) => attempt(() => readFileSync(`/proc/${pid}/net/${table}`, 'latin1')));
+    const texts = ['tcp', 'tcp6'].map((table) =>
+      tryOrUndefined(() => readFileSync(`/proc/${pid}/net/${table}`, 'latin1')),
+    );
     const sockets = texts.flatMap((text) => parseSockets(text ?? '')).filter(({ state }) => state === LISTEN);
-    const ports = new Map(sockets.map(({ link, local }) => [link, portOfEnd(local)]));
+    const ports = new Map(sockets.map(({ link, local }) => [link, parseKernelPort(local)]));
     this.#byNamespace.set(namespace, ports);
     return ports;
   }

@@ -5,15 +5,15 @@
  * server.
  */
 import { readFileSync, readlinkSync } from 'node:fs';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { holdsOneOf } from '../../../protocol/base/machine/sockets.ts';
+import { ownsAnySocket } from '../../../protocol/base/machine/sockets.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import type { ProcessRole } from '../../../protocol/result/server-schema.ts';
-import { type Listening, ListeningPorts } from './listeners.ts';
+import { ListeningPorts, type PortListeners } from './listeners.ts';
 import { commandLine, programWords } from './process-name.ts';
-import { PROXY } from './process-query.ts';
+import { PROXY_PATTERN } from './process-query.ts';
 import { type ProcessTable, withDescendants } from './process-table.ts';
 
-export interface Member {
+export interface ServerMember {
   pid: number;
   startedAtUs: number;
   parent: number;
@@ -28,7 +28,7 @@ const INIT = 1;
  * Returns how the process is related to the processes that listen on the target's port; `unknown` if these are not
  * visible.
  */
-export function roleOf(pid: number, listening: Listening, table: ProcessTable): ProcessRole {
+export function roleOf(pid: number, listening: PortListeners, table: ProcessTable): ProcessRole {
   if ('unseen' in listening) return 'unknown';
   const { pids } = listening;
   if (pids.includes(pid)) return 'listens';
@@ -44,10 +44,10 @@ export function roleOf(pid: number, listening: Listening, table: ProcessTable): 
  * may still be the server: if it is another program that listens elsewhere, or if the listening processes are a proxy.
  * @param roots processes that match the pattern
  */
-export function lookAlikes(roots: number[], listening: Listening, table: ProcessTable): number[] {
+export function unrelatedMatches(roots: number[], listening: PortListeners, table: ProcessTable): number[] {
   const apart = roots.filter((pid) => roleOf(pid, listening, table) === 'apart');
   const related = roots.filter((pid) => !apart.includes(pid));
-  const isProxy = related.some((pid) => PROXY.test(table.get(pid)?.name ?? ''));
+  const isProxy = related.some((pid) => PROXY_PATTERN.test(table.get(pid)?.name ?? ''));
   if ('unseen' in listening || related.length === 0 || isProxy) return [];
   const programs = new Set(related.map(programOf));
   const ports = new ListeningPorts();
@@ -64,7 +64,11 @@ export function lookAlikes(roots: number[], listening: Listening, table: Process
  * systemd, or with the same port. If no process of the server is left, the same program is enough.
  * @param ended exited processes of the server without a replacement
  */
-export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Member | undefined {
+export function findReplacedProcess(
+  now: ServerMember,
+  ended: ServerMember[],
+  isAnyLeft: boolean,
+): ServerMember | undefined {
   return (
     ended.find(({ parent }) => parent === now.parent) ??
     ended.find(({ ports = [] }) => ports.some((port) => now.ports?.includes(port))) ??
@@ -74,7 +78,7 @@ export function replacedBy(now: Member, ended: Member[], isAnyLeft: boolean): Me
 
 /** Returns the path of the process's program; undefined if the process has exited, or belongs to another user. */
 export function executableOf(pid: number): string | undefined {
-  return attempt(() => readlinkSync(`/proc/${pid}/exe`));
+  return tryOrUndefined(() => readlinkSync(`/proc/${pid}/exe`));
 }
 
 export function programOf(pid: number): string {
@@ -83,10 +87,10 @@ export function programOf(pid: number): string {
 
 /** Returns whether the process accepts connections on a Unix domain socket. */
 function listensLocally(pid: number): boolean {
-  const text = attempt(() => readFileSync(`/proc/${pid}/net/unix`, 'latin1')) ?? '';
+  const text = tryOrUndefined(() => readFileSync(`/proc/${pid}/net/unix`, 'latin1')) ?? '';
   const rows = text.split('\n').map((row) => row.split(/\s+/));
   const listening = new Set(
     rows.flatMap(([, , , flags, , , inode]) => (flags === '00010000' ? [`socket:[${inode}]`] : [])),
   );
-  return holdsOneOf(pid, listening);
+  return ownsAnySocket(pid, listening);
 }

@@ -6,8 +6,13 @@ import { readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import pidusage from 'pidusage';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { PAGE_SIZE_BYTES, parseSmapsRollup, type SmapsRollup, TICK_US } from '../../../protocol/base/machine/kernel.ts';
+import {
+  CLOCK_TICK_US,
+  PAGE_SIZE_BYTES,
+  parseSmapsRollup,
+  type SmapsRollup,
+} from '../../../protocol/base/machine/kernel.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 
 /**
  * Memory and CPU time of a process. PSS (proportional set size) divides each shared page between the processes that use
@@ -68,7 +73,7 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
 
 /** Synchronous, because the file never blocks, and a read through the thread pool takes longer. */
 export function statOf(pid: number, root = '/'): ProcessStat | undefined {
-  return attempt(() => parseStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
+  return tryOrUndefined(() => parseProcStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
 /** Returns the status of a process; undefined if it has exited, or if /proc hides it from this user. */
@@ -78,7 +83,7 @@ export function livingStat(pid: number): ProcessStat | undefined {
 }
 
 /** Returns whether the process still exists, even if this user can no longer read it. */
-export function isAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
+export function isProcessAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
   const stat = statOf(pid);
   return stat ? !stat.isZombie && stat.startedAtUs === startedAtUs : isHidden(pid);
 }
@@ -99,7 +104,7 @@ const FIRST_FIELD = 4;
 const LAST_CPU = 39;
 
 /** Parses a line of /proc/PID/stat; undefined for any other text. */
-export function parseStat(line: string): ProcessStat | undefined {
+export function parseProcStat(line: string): ProcessStat | undefined {
   // The name is enclosed in parentheses, and may itself contain spaces and parentheses.
   const [open, close] = [line.indexOf('('), line.lastIndexOf(')')];
   const [state = '', ...fields] = line.slice(close + 2).split(' ');
@@ -111,9 +116,9 @@ export function parseStat(line: string): ProcessStat | undefined {
     name: line.slice(open + 1, close),
     parent: at(4),
     rssBytes: at(24) * PAGE_SIZE_BYTES,
-    cpuUs: (at(14) + at(15)) * TICK_US,
-    reapedUs: (at(16) + at(17)) * TICK_US,
-    startedAtUs: at(22) * TICK_US,
+    cpuUs: (at(14) + at(15)) * CLOCK_TICK_US,
+    reapedUs: (at(16) + at(17)) * CLOCK_TICK_US,
+    startedAtUs: at(22) * CLOCK_TICK_US,
     lastCpu: at(LAST_CPU),
     isZombie: state === 'Z' || state === 'X',
     ...(halted && { halted }),

@@ -1,41 +1,44 @@
 /** Sums the memory of a layer's processes. Between the rare readings of PSS, estimates PSS from RSS. */
 import { readdirSync } from 'node:fs';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import type { SmapsRollup } from '../../../protocol/base/machine/kernel.ts';
-import { Absent, NotInRun } from '../absence.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { NotInRunError, SourceAbsentError } from '../absence.ts';
 import { isHidden, type ProcessReading } from './proc.ts';
 
 /** Process ids by layer. A layer without processes on this machine is missing or empty. */
 export type LayerPids = Record<string, number[]>;
 
-export const PSS_UNREADABLE =
+export const PSS_UNREADABLE_REASON =
   process.platform === 'linux'
     ? '/proc/<pid>/smaps is readable only by its user and by root'
     : 'available on Linux only';
 
 /** Why `/proc` does not show an existing process to the user of the run. */
-export const HIDDEN = 'another user owns them, and /proc hides them (mount option hidepid)';
+export const HIDDEN_PROCESS_REASON = 'another user owns them, and /proc hides them (mount option hidepid)';
 
 /**
  * Sums a figure of a layer's processes.
  * @throws Absent if the figure of a process is missing, because a sum over the other processes would be too low
  */
-export function sumOver(
+export function sumProcessBytes(
   pids: number[] = [],
   processes: Map<number, ProcessReading>,
   bytes: 'rssBytes' | keyof SmapsRollup,
 ): number {
-  if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
+  if (pids.length === 0) throw new NotInRunError('none of its processes is known on this machine');
   const missing = pids.filter((pid) => !processes.has(pid));
   const hidden = missing.filter(isHidden);
   if (hidden.length > 0)
-    throw new Absent('refused', `${hidden.length} of its ${pids.length} processes may not be read: ${HIDDEN}`);
+    throw new SourceAbsentError(
+      'refused',
+      `${hidden.length} of its ${pids.length} processes may not be read: ${HIDDEN_PROCESS_REASON}`,
+    );
   const gone =
     pids.length === 1 ? 'its process has ended' : `${missing.length} of its ${pids.length} processes have ended`;
-  if (missing.length > 0) throw new Absent('gone', gone);
+  if (missing.length > 0) throw new SourceAbsentError('gone', gone);
   return pids.reduce((sum, pid) => {
     const own = processes.get(pid)?.[bytes];
-    if (own === undefined) throw new Absent('unsupported', PSS_UNREADABLE);
+    if (own === undefined) throw new SourceAbsentError('unsupported', PSS_UNREADABLE_REASON);
     return sum + own;
   }, 0);
 }
@@ -45,7 +48,7 @@ export function sumOver(
  * @throws Error if one of the processes has exited, or belongs to another user
  */
 export function openFilesOf(pids: number[] = []): number {
-  if (pids.length === 0) throw new NotInRun('none of its processes is known on this machine');
+  if (pids.length === 0) throw new NotInRunError('none of its processes is known on this machine');
   return pids.reduce((sum, pid) => sum + readdirSync(`/proc/${pid}/fd`).length, 0);
 }
 
@@ -56,8 +59,8 @@ export class SharedPages {
   /** Records a reading with PSS. If the PSS of a process is missing, its layer keeps the previous difference. */
   note(layerPids: LayerPids, processes: Map<number, ProcessReading>): void {
     for (const [layer, pids] of Object.entries(layerPids)) {
-      const of = (bytes: 'rssBytes' | 'pssBytes') => sumOver(pids, processes, bytes);
-      const shared = attempt(() => of('rssBytes') - of('pssBytes'));
+      const of = (bytes: 'rssBytes' | 'pssBytes') => sumProcessBytes(pids, processes, bytes);
+      const shared = tryOrUndefined(() => of('rssBytes') - of('pssBytes'));
       if (shared !== undefined) this.#bytes.set(layer, { pids: pids.join(), shared });
     }
   }

@@ -1,7 +1,7 @@
 /** Reads the command lines of processes, to find a server and to show the processes in reports. */
 import { readFileSync } from 'node:fs';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { printableCommand } from '../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 
 const MAX_LENGTH = 160;
 const MAX_WORDS = 4;
@@ -29,6 +29,6 @@ export function programWords(pid: number): string[] | undefined {
 }
 
 function argumentsOf(pid: number): string[] {
-  const line = attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
+  const line = tryOrUndefined(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
   return line.replace(/\0+$/, '').split('\0');
 }

@@ -1,11 +1,11 @@
 /** Finds the processes that the settings describe: by pids, by a pattern of command lines, or by a control group. */
 import { readdirSync, readFileSync } from 'node:fs';
 import { isAbsolute, join } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { reasonOf } from '../absence.ts';
+import { absenceReasonOf } from '../absence.ts';
 import { isHidden } from './proc.ts';
-import { HIDDEN } from './process-memory.ts';
+import { HIDDEN_PROCESS_REASON } from './process-memory.ts';
 import { commandLine, programWords } from './process-name.ts';
 import { type ProcessTable, readProcessTable, withDescendants } from './process-table.ts';
 
@@ -17,18 +17,18 @@ export interface ProcessQuery {
 }
 
 /** Pattern of proxies' names. The figures of a proxy do not describe the server behind it. */
-export const PROXY = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
+export const PROXY_PATTERN = /^(nginx|haproxy|traefik|envoy|caddy|httpd|apache2)/;
 const CGROUPS = '/sys/fs/cgroup';
 
 /** Returns the running processes that match the query, without their children. */
-export function rootsOf(query: ProcessQuery, table: ProcessTable): number[] {
+export function matchingProcesses(query: ProcessQuery, table: ProcessTable): number[] {
   const roots = query.cgroup === undefined ? matching(query, table) : inCgroup(query.cgroup);
   const own = withDescendants([process.pid], table);
   return roots.filter((pid) => table.has(pid) && !own.has(pid));
 }
 
 /** Returns the processes and their descendants, sorted, except the generator's own. */
-export function treesOf(roots: number[], table: ProcessTable): number[] {
+export function processTreesOf(roots: number[], table: ProcessTable): number[] {
   const own = withDescendants([process.pid], table);
   return [...withDescendants(roots, table)].filter((pid) => !own.has(pid)).sort((a, b) => a - b);
 }
@@ -38,15 +38,15 @@ export function treesOf(roots: number[], table: ProcessTable): number[] {
  * script, or their pids if that text is not unique. Leaves out further arguments, because they may be secret.
  * @returns undefined without processes, and for a proxy
  */
-export function queryFor(pids: number[]): { match: string } | { pids: number[] } | undefined {
+export function suggestProcessQuery(pids: number[]): { match: string } | { pids: number[] } | undefined {
   const table = readProcessTable();
   const [first] = pids;
-  if (first === undefined || pids.some((pid) => PROXY.test(table.get(pid)?.name ?? ''))) return undefined;
+  if (first === undefined || pids.some((pid) => PROXY_PATTERN.test(table.get(pid)?.name ?? ''))) return undefined;
   const words = programWords(first);
   if (words === undefined) return { pids };
   const match = `^${words.join(' ').replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}( |$)`;
-  const found = treesOf(rootsOf({ match }, table), table);
-  return found.join() === treesOf(pids, table).join() ? { match } : { pids };
+  const found = processTreesOf(matchingProcesses({ match }, table), table);
+  return found.join() === processTreesOf(pids, table).join() ? { match } : { pids };
 }
 
 function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] {
@@ -69,13 +69,13 @@ function generator(table: ProcessTable): Set<number> {
 
 function inCgroup(cgroup: string): number[] {
   const folder = folderOf(cgroup);
-  const own = attempt(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
-  const entries = attempt(() => readdirSync(folder, { withFileTypes: true })) ?? [];
+  const own = tryOrUndefined(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
+  const entries = tryOrUndefined(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
   return [...own.split('\n').filter(Boolean).map(Number), ...below];
 }
 
-export function notFound(query: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {
+export function processNotFoundError(query: ProcessQuery, option: string, dead: number[], seen: number): CapacityError {
   const [what, fix] = whyNotFound(query, option, dead, seen);
   return new CapacityError('PROCESS_NOT_FOUND', what, fix);
 }
@@ -91,7 +91,8 @@ function whyNotFound({ pids, match, cgroup = '' }: ProcessQuery, option: string,
     ] as const;
   const readable = `run as root or as the user of the server, or use ${option}.prometheus or instrument(io)`;
   const hidden = dead.filter(isHidden);
-  if (hidden.length > 0) return [`process ${hidden.join(', ')} may not be read: ${HIDDEN}`, readable] as const;
+  if (hidden.length > 0)
+    return [`process ${hidden.join(', ')} may not be read: ${HIDDEN_PROCESS_REASON}`, readable] as const;
   if (pids !== undefined)
     return [
       `there is no process ${dead.join(', ')}`,
@@ -103,7 +104,7 @@ function whyNotFound({ pids, match, cgroup = '' }: ProcessQuery, option: string,
     return [what, `correct ${option}.match: ps -eo pid,args lists the command lines`] as const;
   }
   const folder = folderOf(cgroup);
-  if (reasonOf(failureOf(() => readFileSync(join(folder, 'cgroup.procs')))) === 'refused')
+  if (absenceReasonOf(failureOf(() => readFileSync(join(folder, 'cgroup.procs')))) === 'refused')
     return [`this user may not read the control group ${folder}`, readable] as const;
   const fix = `correct ${option}.cgroup: cat /proc/<pid>/cgroup names the group of a process`;
   return [`${folder} is not a control group with processes`, fix] as const;

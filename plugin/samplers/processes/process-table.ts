@@ -2,8 +2,8 @@
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { isAlive, livingStat, type ProcessStat, statOf } from './proc.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { isProcessAlive, livingStat, type ProcessStat, statOf } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 
 export type ProcessTable = Map<number, ProcessStat>;
@@ -34,7 +34,7 @@ export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable
 let last: { readAtMs: number; table: Promise<ProcessTable> } | undefined;
 
 /** Returns the cached process table if it is recent enough. Otherwise, reads the table. */
-export function processTable(maxAgeMs = MAX_AGE_MS): Promise<ProcessTable> {
+export function cachedProcessTable(maxAgeMs = PROCESS_TABLE_MAX_AGE_MS): Promise<ProcessTable> {
   const now = performance.now();
   if (last === undefined || now - last.readAtMs > maxAgeMs) last = { readAtMs: now, table: readProcessTableInSlices() };
   return last.table;
@@ -49,13 +49,13 @@ export function withDescendants(roots: Iterable<number>, table: ProcessTable): S
 }
 
 /** Maximum age of the cached process table. Reading all processes takes some milliseconds. */
-export const MAX_AGE_MS = 5000;
+export const PROCESS_TABLE_MAX_AGE_MS = 5000;
 
 /**
  * Adds the workers' children, which may hold memory for connections.
  * @returns the layers; `worker` includes the children, and `workerChildren` lists them
  */
-export async function withChildren({ worker = [], ...others }: LayerPids): Promise<LayerPids> {
+export async function addWorkerChildren({ worker = [], ...others }: LayerPids): Promise<LayerPids> {
   const children = await childrenOf(worker);
   return { ...others, worker: [...worker, ...children], workerChildren: children };
 }
@@ -63,15 +63,15 @@ export async function withChildren({ worker = [], ...others }: LayerPids): Promi
 /** Returns the running descendants of the processes, except the generator's own. */
 async function childrenOf(roots: number[]): Promise<number[]> {
   if (roots.length === 0 || process.platform !== 'linux') return [];
-  let table = await processTable(MAX_AGE_MS);
-  if (!roots.every((pid) => table.has(pid))) table = await processTable(0);
+  let table = await cachedProcessTable(PROCESS_TABLE_MAX_AGE_MS);
+  if (!roots.every((pid) => table.has(pid))) table = await cachedProcessTable(0);
   const own = withDescendants([process.pid], table);
   const found = [...withDescendants(roots, table)].filter((pid) => !roots.includes(pid) && !own.has(pid));
-  return found.filter((pid) => isAlive(table.get(pid) as ProcessStat)).sort((a, b) => a - b);
+  return found.filter((pid) => isProcessAlive(table.get(pid) as ProcessStat)).sort((a, b) => a - b);
 }
 
 function pidsIn(root: string): number[] {
-  const names = attempt(() => readdirSync(join(root, 'proc'))) ?? [];
+  const names = tryOrUndefined(() => readdirSync(join(root, 'proc'))) ?? [];
   return names.filter((name) => /^\d+$/.test(name)).map(Number);
 }
 

@@ -1,10 +1,10 @@
 /** Detects when a process of the deployment exits or is halted, and records its open files before the exit. */
 import { readdirSync, statSync } from 'node:fs';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { limitsOfProcess } from '../../../protocol/base/machine/open-files.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { executableOf } from './membership.ts';
-import { type HaltedState, isAlive, livingStat } from './proc.ts';
+import { type HaltedState, isProcessAlive, livingStat } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 import { shownCommand } from './process-name.ts';
 
@@ -122,7 +122,7 @@ export class ProcessWatch {
     const atUs = monotonicUs();
     for (const [pid, watched] of this.#watched) {
       this.#noteHalt(watched, atUs);
-      if (isAlive(watched)) {
+      if (isProcessAlive(watched)) {
         watched.openFiles = openFilesOf(pid, watched.openFiles) ?? watched.openFiles;
         continue;
       }
@@ -151,7 +151,7 @@ export class ProcessWatch {
  */
 function openFilesOf(pid: number, before = 0): number | undefined {
   const path = `/proc/${pid}/fd`;
-  const size = attempt(() => statSync(path).size) ?? 0;
+  const size = tryOrUndefined(() => statSync(path).size) ?? 0;
   if (size > 0 || before > MAX_COUNTED) return size > 0 ? size : undefined;
-  return attempt(() => readdirSync(path).length);
+  return tryOrUndefined(() => readdirSync(path).length);
 }

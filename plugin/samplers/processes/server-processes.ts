@@ -4,15 +4,28 @@
  */
 import { readdir } from 'node:fs/promises';
 import { limitsOfProcess } from '../../../protocol/base/machine/open-files.ts';
-import { type Listening, ListeningPorts } from './listeners.ts';
-import { executableOf, lookAlikes, type Member, programOf, replacedBy, roleOf } from './membership.ts';
-import { isAlive, isHidden, type ProcessStat } from './proc.ts';
+import { ListeningPorts, type PortListeners } from './listeners.ts';
+import {
+  executableOf,
+  findReplacedProcess,
+  programOf,
+  roleOf,
+  type ServerMember,
+  unrelatedMatches,
+} from './membership.ts';
+import { isHidden, isProcessAlive, type ProcessStat } from './proc.ts';
 import { shownCommand } from './process-name.ts';
-import { notFound, type ProcessQuery, rootsOf, treesOf } from './process-query.ts';
-import { MAX_AGE_MS, type ProcessTable, processTable, readProcessTable, withDescendants } from './process-table.ts';
+import { matchingProcesses, type ProcessQuery, processNotFoundError, processTreesOf } from './process-query.ts';
+import {
+  cachedProcessTable,
+  PROCESS_TABLE_MAX_AGE_MS,
+  type ProcessTable,
+  readProcessTable,
+  withDescendants,
+} from './process-table.ts';
 
 /** A process that matches the query but does not belong to the server. */
-export interface Outsider {
+export interface UnrelatedProcess {
   pid: number;
   command: string;
   /** TCP ports on which the process listens; undefined if unknown. */
@@ -26,7 +39,7 @@ interface ServerProcessOptions {
   /** Port of the target, if the processes hold the connections of the load. */
   port?: number | undefined;
   /** Processes that listen on the port. Default: unknown. */
-  listening?: Listening;
+  listening?: PortListeners;
   maxAgeMs?: number;
 }
 
@@ -35,17 +48,17 @@ const LONG_LIVED_US = 10e6;
 const MAX_OUTSIDERS = 50;
 const UNREADABLE = ['EACCES', 'EPERM'];
 const MAX_PORT_READS = 3;
-const PORT_UNKNOWN: Listening = { unseen: 'the port of the target is unknown' };
+const PORT_UNKNOWN: PortListeners = { unseen: 'the port of the target is unknown' };
 
 export class ServerProcesses {
   readonly #query: ProcessQuery;
-  readonly #listening: Listening;
+  readonly #listening: PortListeners;
   readonly #port: number | undefined;
   readonly #maxAgeMs: number;
-  readonly #members = new Map<number, Member>();
+  readonly #members = new Map<number, ServerMember>();
   /** Exited processes of the server that no new process has replaced. */
-  #ended: Member[] = [];
-  readonly #outsiders = new Map<string, { outsider: Outsider; isFromStart: boolean; portReads: number }>();
+  #ended: ServerMember[] = [];
+  readonly #outsiders = new Map<string, { outsider: UnrelatedProcess; isFromStart: boolean; portReads: number }>();
   /** Start times of the processes that identify the server, by pid. */
   #watched: Map<number, number> | undefined;
   #foundAtMs = performance.now();
@@ -55,16 +68,16 @@ export class ServerProcesses {
    * @throws CapacityError PROCESS_NOT_FOUND if no process matches the query, or if one of its pids does not exist
    */
   constructor(query: ProcessQuery, { option = 'workers', ...options }: ServerProcessOptions = {}) {
-    const { port, listening = PORT_UNKNOWN, maxAgeMs = MAX_AGE_MS } = options;
+    const { port, listening = PORT_UNKNOWN, maxAgeMs = PROCESS_TABLE_MAX_AGE_MS } = options;
     this.#query = query;
     this.#port = port;
     this.#listening = listening;
     this.#maxAgeMs = maxAgeMs;
     const table = readProcessTable();
-    const roots = rootsOf(query, table);
+    const roots = matchingProcesses(query, table);
     const dead = (query.pids ?? []).filter((pid) => !table.has(pid));
-    if (dead.length > 0 || roots.length === 0) throw notFound(query, option, dead, table.size);
-    const unrelated = query.match === undefined ? [] : lookAlikes(roots, listening, table);
+    if (dead.length > 0 || roots.length === 0) throw processNotFoundError(query, option, dead, table.size);
+    const unrelated = query.match === undefined ? [] : unrelatedMatches(roots, listening, table);
     this.#addTrees(
       roots.filter((pid) => !unrelated.includes(pid)),
       table,
@@ -83,13 +96,13 @@ export class ServerProcesses {
   async pids(): Promise<number[]> {
     if (performance.now() - this.#foundAtMs >= this.#maxAgeMs) {
       this.#foundAtMs = performance.now();
-      this.#refresh(await processTable(this.#maxAgeMs));
+      this.#refresh(await cachedProcessTable(this.#maxAgeMs));
     }
     return [...new Set([...(this.#query.pids ?? []), ...this.#living()])];
   }
 
   /** Returns processes that match the query but that no figure includes, because they do not belong to the server. */
-  outsiders(): Outsider[] {
+  outsiders(): UnrelatedProcess[] {
     return [...this.#outsiders.values()].map(({ outsider }) => outsider);
   }
 
@@ -100,7 +113,7 @@ export class ServerProcesses {
   identity(): string {
     this.#watched ??= this.#withoutHelpers();
     return [...this.#watched]
-      .filter(([pid, startedAtUs]) => isAlive({ pid, startedAtUs }))
+      .filter(([pid, startedAtUs]) => isProcessAlive({ pid, startedAtUs }))
       .map(([pid]) => pid)
       .join();
   }
@@ -124,7 +137,7 @@ export class ServerProcesses {
   #refresh(table: ProcessTable): void {
     this.#noteEnded();
     this.#addTrees(this.#living(), table);
-    for (const pid of rootsOf(this.#query, table)) {
+    for (const pid of matchingProcesses(this.#query, table)) {
       const stat = table.get(pid);
       if (!stat || this.#members.has(pid)) continue;
       const known = this.#outsiders.get(keyOf(stat));
@@ -146,32 +159,32 @@ export class ServerProcesses {
    * anyway.
    */
   #noteEnded(): void {
-    const ended = [...this.#members.values()].filter((member) => !isAlive(member));
+    const ended = [...this.#members.values()].filter((member) => !isProcessAlive(member));
     this.#ended.push(...ended.filter(({ parent }) => !this.#members.has(parent)));
     for (const { pid } of ended) this.#members.delete(pid);
   }
 
   #addTrees(roots: number[], table: ProcessTable): void {
-    for (const pid of treesOf(roots, table)) {
+    for (const pid of processTreesOf(roots, table)) {
       const stat = table.get(pid);
-      if (stat && !this.#members.has(pid) && isAlive(stat)) this.#members.set(pid, memberOf(stat, undefined));
+      if (stat && !this.#members.has(pid) && isProcessAlive(stat)) this.#members.set(pid, memberOf(stat, undefined));
     }
   }
 
-  #joins(found: Member, table: ProcessTable): boolean {
+  #joins(found: ServerMember, table: ProcessTable): boolean {
     if (this.#port !== undefined && found.ports?.includes(this.#port)) return true;
     if (roleOf(found.pid, this.#listening, table) === 'started by a listener') return true;
-    const replaced = replacedBy(found, this.#ended, this.#members.size > 0);
+    const replaced = findReplacedProcess(found, this.#ended, this.#members.size > 0);
     if (!replaced) return false;
     this.#ended = this.#ended.filter((member) => member !== replaced);
     return true;
   }
 
   #living(): number[] {
-    return [...this.#members.values()].filter(isAlive).map(({ pid }) => pid);
+    return [...this.#members.values()].filter(isProcessAlive).map(({ pid }) => pid);
   }
 
-  #leaveOut(found: Member, why: string, portReads?: number): void {
+  #leaveOut(found: ServerMember, why: string, portReads?: number): void {
     const key = keyOf(found);
     if (this.#outsiders.size >= MAX_OUTSIDERS && !this.#outsiders.has(key)) return;
     const { pid, ports } = found;
@@ -188,17 +201,17 @@ export class ServerProcesses {
     const kept = [...this.#members.values()].filter((member) => {
       if (this.#query.pids?.includes(member.pid)) return true;
       const isOld = nowUs - member.startedAtUs >= LONG_LIVED_US;
-      return isAlive(member) && (isOld || executableOf(member.pid) === executableOf(member.parent));
+      return isProcessAlive(member) && (isOld || executableOf(member.pid) === executableOf(member.parent));
     });
     return new Map(kept.map(({ pid, startedAtUs }) => [pid, startedAtUs]));
   }
 }
 
-function memberOf({ pid, parent, startedAtUs }: ProcessStat, ports: number[] | undefined): Member {
+function memberOf({ pid, parent, startedAtUs }: ProcessStat, ports: number[] | undefined): ServerMember {
   return { pid, parent, startedAtUs, ports, program: programOf(pid) };
 }
 
-function keyOf({ pid, startedAtUs }: Pick<Member, 'pid' | 'startedAtUs'>): string {
+function keyOf({ pid, startedAtUs }: Pick<ServerMember, 'pid' | 'startedAtUs'>): string {
   return `${pid} ${startedAtUs}`;
 }
 
@@ -206,13 +219,13 @@ function keyOf({ pid, startedAtUs }: Pick<Member, 'pid' | 'startedAtUs'>): strin
  * The process that is closest to its limit of open files. At the limit, a server refuses connections without an error
  * message.
  */
-export type FullestProcess = NonNullable<Awaited<ReturnType<typeof fullestOf>>>;
+export type FullestProcess = NonNullable<Awaited<ReturnType<typeof findFullestProcess>>>;
 
 /**
  * Returns the process with the highest share of its soft limit in use; undefined if no process can be read, or none has
  * a limit.
  */
-export async function fullestOf(pids: number[]) {
+export async function findFullestProcess(pids: number[]) {
   // Includes child processes, because only the primary process of a cluster may be in `pids`.
   const all = pids.length > 0 ? [...withDescendants(pids, readProcessTable())] : [];
   const found = await Promise.all(

@@ -1,15 +1,15 @@
 /**
  * Formats profiles as files for Chrome's DevTools and speedscope. The profiles of several processes have a common root.
  */
-import type { Profile } from '../../../protocol/profiles/profile-schema.ts';
+import type { V8Profile } from '../../../protocol/profiles/profile-schema.ts';
 
-type Node = Profile['nodes'][number];
+type Node = V8Profile['nodes'][number];
 type HeapNode = { selfSize: number; children: HeapNode[] };
 
 const ROOT: Node = { name: '(root)', url: '', line: 0, self: 0, parent: -1 };
 
 /** Returns the text of a `.heapprofile` file. */
-export function heapProfileText(profiles: Profile[]): string {
+export function heapProfileText(profiles: V8Profile[]): string {
   const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({
     ...{ callFrame: callFrame(node), selfSize: node.self, id: index + 1 },
@@ -20,7 +20,7 @@ export function heapProfileText(profiles: Profile[]): string {
 }
 
 /** Returns the text of a `.cpuprofile` file. Its samples are in the order of the call tree, not of time. */
-export function cpuProfileText(profiles: Profile[]): string {
+export function cpuProfileText(profiles: V8Profile[]): string {
   const nodes = mergeNodes(profiles);
   const tree = nodes.map((node, index) => ({
     ...{ id: index + 1, callFrame: callFrame(node), hitCount: node.self > 0 ? 1 : 0 },
@@ -44,7 +44,7 @@ export function cpuProfileText(profiles: Profile[]): string {
   return JSON.stringify({ nodes: tree, startTime: 0, endTime, samples, timeDeltas });
 }
 
-function mergeNodes(profiles: Profile[]): Node[] {
+function mergeNodes(profiles: V8Profile[]): Node[] {
   const all = [ROOT];
   for (const { nodes } of profiles) {
     const first = all.length;

@@ -1,13 +1,13 @@
 /** Detects whether different processes answer at one URL, each with only its own figures. */
-import { type Counters, hasFallen } from './page-counters.ts';
+import { hasCounterFallen, type PageCounters } from './page-counters.ts';
 
-export interface Answer {
+export interface PageAnswer {
   /** Identity of the process, as far as the page shows it. */
   identity: string;
   /** CPU time. It never falls while a process runs. */
   cpuSeconds: number | undefined;
   /** Other counters. They never fall while a process runs. */
-  counters: Counters;
+  counters: PageCounters;
   /** Maximum number of cores that the process can use; infinite for a page about many processes. */
   maxCores: number;
   atMs: number;
@@ -33,7 +33,7 @@ export class AnsweringProcess {
   /** Number of process changes that only a fall of counters showed. It is part of the process's identity. */
   restarts = 0;
   #impossibleRises = 0;
-  #last: Answer | undefined;
+  #last: PageAnswer | undefined;
   readonly #former = new Set<string>();
 
   /**
@@ -41,7 +41,7 @@ export class AnsweringProcess {
    * @param again requests another answer, to check whether the former process still answers
    * @returns the last answer; rejects if `again` rejects
    */
-  async note<A extends Answer>(answer: A, again: () => Promise<A>): Promise<A> {
+  async note<A extends PageAnswer>(answer: A, again: () => Promise<A>): Promise<A> {
     const before = this.#last;
     let last = answer;
     if (before && isOther(before, answer)) this.#impossibleRises = 0;
@@ -63,19 +63,19 @@ export class AnsweringProcess {
   }
 }
 
-function isOther(before: Answer, now: Answer): boolean {
-  if (now.identity !== before.identity || hasFallen(before.counters, now.counters)) return true;
+function isOther(before: PageAnswer, now: PageAnswer): boolean {
+  if (now.identity !== before.identity || hasCounterFallen(before.counters, now.counters)) return true;
   return (now.cpuSeconds ?? 0) < (before.cpuSeconds ?? 0);
 }
 
-function isBack(before: Answer, between: Answer, now: Answer): boolean {
+function isBack(before: PageAnswer, between: PageAnswer, now: PageAnswer): boolean {
   if (before.identity !== between.identity) return now.identity === before.identity;
   const high = now.cpuSeconds ?? 0;
   // If one process cannot have used so much CPU time since the last answer, the former process has answered.
   return high >= (before.cpuSeconds ?? 0) && usedMoreThanPossible(between, now, 0);
 }
 
-function usedMoreThanPossible(before: Answer, now: Answer, marginSeconds = MARGIN_SECONDS): boolean {
+function usedMoreThanPossible(before: PageAnswer, now: PageAnswer, marginSeconds = MARGIN_SECONDS): boolean {
   const seconds = (now.cpuSeconds ?? 0) - (before.cpuSeconds ?? 0);
   return seconds > (now.maxCores * (now.atMs - before.atMs)) / 1000 + marginSeconds;
 }

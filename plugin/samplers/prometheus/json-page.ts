@@ -1,11 +1,12 @@
 /** Reads figures from a JSON page of the user's server. */
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { formatJsonPath, type JsonPath, parseJsonPath, valuesAt } from '../../../protocol/base/json-path.ts';
-import { printable } from '../../../protocol/base/printable.ts';
+
+import { formatJsonPath, type JsonPath, parseJsonPath, valuesAtPath } from '../../../protocol/base/json-path.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
-import type { Counters } from './page-counters.ts';
-import { figuresOf, listed, OWN_CPU, type PageValues } from './page-figures.ts';
+import type { PageCounters } from './page-counters.ts';
+import { namesText, OWN_CPU_METRIC, type PageValues, sumPageFigures } from './page-figures.ts';
 
 export interface JsonQuery {
   url: string;
@@ -22,7 +23,7 @@ const FIGURES = {
   rss: { formula: 'process_resident_memory_bytes', divisor: 1, least: 1e6 },
   heapUsed: { formula: 'nodejs_heap_size_used_bytes', divisor: 1, least: 1e5 },
   external: { formula: 'nodejs_external_memory_bytes', divisor: 1, least: 0 },
-  cpuMicroseconds: { formula: OWN_CPU, divisor: 1e6, least: 0 },
+  cpuMicroseconds: { formula: OWN_CPU_METRIC, divisor: 1e6, least: 0 },
 };
 const MAX_BYTES = 1024 ** 2;
 const MAX_DEPTH = 6;
@@ -54,20 +55,20 @@ export class WholePage {
  * @throws CapacityError METRICS_MISSING if there is no number at a path, or if a number is implausible for bytes
  */
 export function readJsonPage(text: string, query: JsonQuery) {
-  const page = attempt(() => ({ content: JSON.parse(text) as unknown }));
-  if (!page) throw missing(query, `is not JSON: it begins with "${printable(text, 40)}"`, 'correct its URL');
+  const page = tryOrUndefined(() => ({ content: JSON.parse(text) as unknown }));
+  if (!page) throw missing(query, `is not JSON: it begins with "${printableLine(text, 40)}"`, 'correct its URL');
   const values: PageValues = {};
   for (const [figure, { formula, divisor, least }] of Object.entries(FIGURES)) {
     const path = query[figure as keyof typeof FIGURES];
     if (path) values[formula] = sumAt(page.content, path, least, query) / divisor;
   }
-  const uptime = valuesAt(page.content, ['uptime'])[0];
+  const uptime = valuesAtPath(page.content, ['uptime'])[0];
   return {
     values,
-    figures: figuresOf([values]),
+    figures: sumPageFigures([values]),
     machine: undefined,
-    identity: JSON.stringify(valuesAt(page.content, query.pid ?? ['pid'])),
-    counters: (typeof uptime === 'number' ? { uptime } : {}) as Counters,
+    identity: JSON.stringify(valuesAtPath(page.content, query.pid ?? ['pid'])),
+    counters: (typeof uptime === 'number' ? { uptime } : {}) as PageCounters,
     total: (path: string) => totalAt(page.content, path),
   };
 }
@@ -75,13 +76,13 @@ export function readJsonPage(text: string, query: JsonQuery) {
 /** Returns the sum of the numbers at a path; undefined if there are none. */
 function totalAt(content: unknown, text: string): number | undefined {
   const path = parseJsonPath(text);
-  const found = path ? valuesAt(content, path) : [];
+  const found = path ? valuesAtPath(content, path) : [];
   const numbers = found.filter((value) => typeof value === 'number');
   return numbers.length === 0 ? undefined : numbers.reduce((sum, value) => sum + value, 0);
 }
 
 function sumAt(content: unknown, path: JsonPath, least: number, query: JsonQuery): number {
-  const found = valuesAt(content, path);
+  const found = valuesAtPath(content, path);
   const at = formatJsonPath(path);
   const [other] = found.filter((value) => typeof value !== 'number');
   if (found.length === 0 || other !== undefined) {
@@ -89,7 +90,7 @@ function sumAt(content: unknown, path: JsonPath, least: number, query: JsonQuery
     const numbers = numbersIn(content).map(formatJsonPath);
     throw missing(
       query,
-      `has ${what}; its numbers are at ${printable(listed(numbers), 500) || 'no path'}`,
+      `has ${what}; its numbers are at ${printableLine(namesText(numbers), 500) || 'no path'}`,
       'correct the path, or let the server write numbers: `process.memoryUsage()`',
     );
   }

@@ -1,7 +1,7 @@
 /** Reads the counters of a page that a server writes about itself. If they fall, another process writes the page. */
-import { EXPORTER } from './page-figures.ts';
+import { EXPORTER_PATTERN } from './page-figures.ts';
 
-export type Counters = Record<string, number>;
+export type PageCounters = Record<string, number>;
 
 /** Maximum number of counters to compare. It is enough, because a new process resets all of its counters to zero. */
 const MAX_COUNTERS = 100;
@@ -13,15 +13,15 @@ const OF_PROCESS = /^(process|nodejs)_/;
  * Returns the counters by name and labels. Empty for an exporter's page, because a restart of the exporter is not a
  * restart of the server.
  */
-export function countersIn(text: string): Counters {
+export function parseCounters(text: string): PageCounters {
   const names = new Set<string>();
-  const found: Counters = {};
+  const found: PageCounters = {};
   let isOfProcess = false;
   for (const line of text.split('\n')) {
     const declared = COUNTER.exec(line)?.[1];
     if (declared !== undefined) names.add(declared).add(`${declared}_total`);
     const [, name = '', labels = '', value] = SAMPLE.exec(line) ?? [];
-    if (EXPORTER.test(name)) return {};
+    if (EXPORTER_PATTERN.test(name)) return {};
     isOfProcess ||= OF_PROCESS.test(name);
     if (names.size > 0 && names.has(name) && Object.keys(found).length < MAX_COUNTERS)
       found[name + labels] = Number(value);
@@ -38,6 +38,6 @@ export function totalIn(text: string, metric: string): number | undefined {
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-export function hasFallen(before: Counters, now: Counters): boolean {
+export function hasCounterFallen(before: PageCounters, now: PageCounters): boolean {
   return Object.entries(before).some(([key, value]) => (now[key] ?? value) < value);
 }

@@ -5,7 +5,7 @@
  * `container` of cAdvisor, `node` of node_exporter; `process` and `nodejs` of the process that serves the page, for
  * example with prom-client.
  */
-export const METRICS = {
+export const FIGURE_FORMULAS = {
   pssBytes: ['namedprocess_namegroup_memory_bytes{memtype="proportionalResident"}'],
   rssBytes: [
     'namedprocess_namegroup_memory_bytes{memtype="resident"}',
@@ -26,10 +26,10 @@ export const METRICS = {
   hostTcpBytes: ['node_sockstat_TCP_mem_bytes'],
 };
 
-export type PageFigure = keyof typeof METRICS;
+export type PageFigure = keyof typeof FIGURE_FORMULAS;
 
 /** Metric names of node_exporter for the figures of a machine. */
-export const OF_MACHINE = {
+export const MACHINE_METRICS = {
   cpu: 'node_cpu_seconds_total',
   memory: 'node_memory_MemTotal_bytes',
   available: 'node_memory_MemAvailable_bytes',
@@ -37,16 +37,16 @@ export const OF_MACHINE = {
 };
 
 /** CPU time of the process that serves the page. Some servers use a wrong unit. */
-export const OWN_CPU = 'process_cpu_seconds_total';
+export const OWN_CPU_METRIC = 'process_cpu_seconds_total';
 
 /** Names of memory figures. A page must have at least one memory figure. */
-export const MEMORY: PageFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
+export const MEMORY_FIGURES: PageFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
 /**
  * Metrics that change after a restart. For Redis, only the labels are compared, because its exporter recomputes the
  * start time with an error.
  */
-export const STARTED = [
+export const START_METRICS = [
   'process_start_time_seconds',
   'container_start_time_seconds',
   'namedprocess_namegroup_oldest_start_time_seconds',
@@ -57,10 +57,10 @@ export const STARTED = [
 /**
  * Metrics by which an exporter's page is recognized. Metrics of the exporter's own process are not figures of a layer.
  */
-export const EXPORTER = /exporter_build_info$|^cadvisor_version_info$/;
+export const EXPORTER_PATTERN = /exporter_build_info$|^cadvisor_version_info$/;
 const OWN_PROCESS = /^(process|nodejs)_/;
 
-export interface Sample {
+export interface MetricSample {
   name: string;
   value: number;
   labels: Record<string, string>;
@@ -68,7 +68,7 @@ export interface Sample {
   atMs: number | undefined;
 }
 
-/** Values of one page, by formula of `METRICS`. A formula is missing if the page lacks one of its metrics. */
+/** Values of one page, by formula of `FIGURE_FORMULAS`. A formula is missing if the page lacks one of its metrics. */
 export type PageValues = Record<string, number>;
 
 interface Term {
@@ -78,26 +78,26 @@ interface Term {
 }
 
 const TERMS = new Map(
-  Object.values(METRICS).flatMap((formulas) => formulas.map((formula) => [formula, termsOf(formula)] as const)),
+  Object.values(FIGURE_FORMULAS).flatMap((formulas) => formulas.map((formula) => [formula, termsOf(formula)] as const)),
 );
 const NAMES = new Set([
   ...[...TERMS.values()].flat().map(({ name }) => name),
-  ...STARTED,
-  ...Object.values(OF_MACHINE),
+  ...START_METRICS,
+  ...Object.values(MACHINE_METRICS),
 ]);
 
-export function isWanted(name: string): boolean {
-  return NAMES.has(name) || EXPORTER.test(name);
+export function isWantedMetric(name: string): boolean {
+  return NAMES.has(name) || EXPORTER_PATTERN.test(name);
 }
 
 /** Returns the samples of a page, without samples about the exporter itself. */
-export function withoutExporter(samples: Sample[]): Sample[] {
-  if (!samples.some(({ name }) => EXPORTER.test(name))) return samples;
-  return samples.filter(({ name }) => !EXPORTER.test(name) && !OWN_PROCESS.test(name));
+export function withoutExporter(samples: MetricSample[]): MetricSample[] {
+  if (!samples.some(({ name }) => EXPORTER_PATTERN.test(name))) return samples;
+  return samples.filter(({ name }) => !EXPORTER_PATTERN.test(name) && !OWN_PROCESS.test(name));
 }
 
 /** Computes all formulas. Each metric is summed over all of its samples. */
-export function valuesIn(samples: Sample[]): PageValues {
+export function computePageValues(samples: MetricSample[]): PageValues {
   const found: PageValues = {};
   for (const [formula, terms] of TERMS) {
     const values = terms.map(({ sign, name, labels }) => {
@@ -113,8 +113,8 @@ export function valuesIn(samples: Sample[]): PageValues {
 }
 
 /** Returns sums over all pages. A formula is only included if all pages of its exporter have it. */
-export function figuresOf(pages: PageValues[]): Partial<Record<PageFigure, number>> {
-  const sums = Object.entries(METRICS).flatMap(([figure, formulas]) => {
+export function sumPageFigures(pages: PageValues[]): Partial<Record<PageFigure, number>> {
+  const sums = Object.entries(FIGURE_FORMULAS).flatMap(([figure, formulas]) => {
     const formula = formulas.find((candidate) => {
       const exporter = exporterOf(candidate);
       const sameExporter = pages.filter((page) => Object.keys(page).some((other) => exporterOf(other) === exporter));
@@ -131,7 +131,7 @@ function exporterOf(formula: string): string {
 }
 
 /** Returns the first names as a text, with the number of further names. */
-export function listed(names: string[]): string {
+export function namesText(names: string[]): string {
   return `${names.slice(0, 10).join(', ')}${names.length > 10 ? `, and ${names.length - 10} more` : ''}`;
 }
 

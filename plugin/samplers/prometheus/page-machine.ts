@@ -1,9 +1,9 @@
 /** Reads a machine's figures from a page of node_exporter. */
 import { hostname } from 'node:os';
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
-import { OF_MACHINE, type Sample } from './page-figures.ts';
+import { MACHINE_METRICS, type MetricSample } from './page-figures.ts';
 
-const { cpu: CPU, memory: MEMORY, available: AVAILABLE, name: NAME } = OF_MACHINE;
+const { cpu: CPU, memory: MEMORY, available: AVAILABLE, name: NAME } = MACHINE_METRICS;
 /** Maximum length of a DNS name. */
 const MAX_NAME_LENGTH = 253;
 const IDLE = new Set(['idle', 'iowait']);
@@ -13,7 +13,7 @@ const INTERRUPT = new Set(['irq', 'softirq']);
  * Returns the machine's figures; undefined for another exporter's page, and for this machine, whose kernel the run
  * reads directly.
  */
-export function machineOf(samples: Sample[], url: string): WorkerMachine | undefined {
+export function machineOfPage(samples: MetricSample[], url: string): WorkerMachine | undefined {
   const times = samples.filter(({ name }) => name === CPU);
   const bytesOf = (wanted: string) => samples.find(({ name }) => name === wanted)?.value;
   const memoryBytes = bytesOf(MEMORY);

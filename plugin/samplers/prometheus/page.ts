@@ -3,20 +3,20 @@
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
-import { countersIn, totalIn } from './page-counters.ts';
+import { parseCounters, totalIn } from './page-counters.ts';
 import {
-  figuresOf,
-  isWanted,
-  listed,
-  MEMORY,
-  METRICS,
-  OWN_CPU,
-  type Sample,
-  STARTED,
-  valuesIn,
+  computePageValues,
+  FIGURE_FORMULAS,
+  isWantedMetric,
+  MEMORY_FIGURES,
+  type MetricSample,
+  namesText,
+  OWN_CPU_METRIC,
+  START_METRICS,
+  sumPageFigures,
   withoutExporter,
 } from './page-figures.ts';
-import { machineOf } from './page-machine.ts';
+import { machineOfPage } from './page-machine.ts';
 
 export interface PrometheusQuery {
   url: string;
@@ -32,7 +32,7 @@ export type PagesReading = Pick<PageReading, 'figures' | 'identity'> & Partial<P
 const MAX_AGE_MS = 20_000;
 /** Maximum number of cores that one Socket.IO process can use. */
 export const MAX_CORES = 8;
-export const WRONG_UNIT = `${OWN_CPU} is in seconds: does the page give milliseconds?`;
+export const WRONG_UNIT_HINT = `${OWN_CPU_METRIC} is in seconds: does the page give milliseconds?`;
 /** Tolerance for the clock of another host, and for the reported start time of a process. */
 const CLOCK_MARGIN_SECONDS = 60;
 
@@ -62,7 +62,7 @@ export class PageLines {
     this.#unfinished = lines.pop() ?? '';
     if (this.#unfinished.length > MAX_LINE_LENGTH) throw new Error(`a line of more than ${MAX_LINE_LENGTH} characters`);
     for (const line of lines) {
-      const wanted = isWanted(nameOf(line));
+      const wanted = isWantedMetric(nameOf(line));
       if (wanted) this.#wanted += line.length;
       if (wanted || this.#others++ < MAX_OTHER_LINES) this.#lines.push(line);
     }
@@ -85,23 +85,23 @@ export function readPage(text: string, query: PrometheusQuery) {
   const nowMs = Date.now();
   const ageMs = samples.reduce((oldest, { atMs = nowMs }) => Math.max(oldest, nowMs - atMs), 0);
   if (ageMs > MAX_AGE_MS) throw new Error(`they are ${Math.round(ageMs / 1000)} s old`);
-  const values = valuesIn(samples);
-  const starts = samples.filter(({ name }) => STARTED.includes(name)).map(identityOf);
+  const values = computePageValues(samples);
+  const starts = samples.filter(({ name }) => START_METRICS.includes(name)).map(identityOf);
   return {
     values,
-    figures: figuresOf([values]),
+    figures: sumPageFigures([values]),
     /** Name of the host, if the page is node_exporter's. */
-    machine: machineOf(samples, query.url),
+    machine: machineOfPage(samples, query.url),
     /** Value that changes when a process starts, restarts or exits. */
     identity: JSON.stringify(starts.sort()),
-    counters: countersIn(text),
+    counters: parseCounters(text),
     /** Returns the value of a counter that the user named; undefined if the page does not have it. */
     total: (counter: string) => totalIn(text, counter),
   };
 }
 
-function samplesIn(text: string): Sample[] {
-  const lines = text.split('\n').filter((line) => isWanted(nameOf(line)));
+function samplesIn(text: string): MetricSample[] {
+  const lines = text.split('\n').filter((line) => isWantedMetric(nameOf(line)));
   return parse(`${lines.join('\n')}\n`).flatMap(({ name, metrics }) =>
     metrics.map(({ value, labels = {}, timestamp_ms: atMs }) => ({
       name,
@@ -112,7 +112,7 @@ function samplesIn(text: string): Sample[] {
   );
 }
 
-function samplesOf(all: Sample[], { labels }: PrometheusQuery): Sample[] {
+function samplesOf(all: MetricSample[], { labels }: PrometheusQuery): MetricSample[] {
   const ours = withoutExporter(all.filter((sample) => hasLabels(sample, labels)));
   const ofContainers = new Set(ours.flatMap(({ name, labels: { container } }) => (container ? name : [])));
   return ours.filter((sample) => !isTotal(sample, ofContainers));
@@ -122,17 +122,17 @@ function nameOf(line: string): string {
   return /^[\w:]*/.exec(line)?.[0] ?? '';
 }
 
-function hasLabels(sample: Sample, labels: Record<string, string>): boolean {
+function hasLabels(sample: MetricSample, labels: Record<string, string>): boolean {
   return Object.entries(labels).every(([name, value]) => sample.labels[name] === value);
 }
 
 /** In Kubernetes, cAdvisor's samples without a container label are sums over the pod's containers. */
-function isTotal({ name, labels }: Sample, ofContainers: Set<string>): boolean {
+function isTotal({ name, labels }: MetricSample, ofContainers: Set<string>): boolean {
   return name.startsWith('container_') && !labels.container && ofContainers.has(name);
 }
 
 /** The labels of an `_info` metric show the identity; for other metrics, the value does. */
-function identityOf({ name, value, labels }: Sample): string {
+function identityOf({ name, value, labels }: MetricSample): string {
   return JSON.stringify(name.endsWith('_info') ? Object.entries(labels).sort() : [name, value]);
 }
 
@@ -146,24 +146,24 @@ export function requireFigures(text: string, query: PrometheusQuery): void {
   const groups = new Set(samples.flatMap(({ labels: { groupname } }) => groupname ?? []));
   if (groups.size > 1) {
     const fix = `name one of them: labels: { groupname: ${[...groups][0]} }`;
-    throw missing(`${query.url} has several groups of processes: ${listed([...groups])}`, fix);
+    throw missing(`${query.url} has several groups of processes: ${namesText([...groups])}`, fix);
   }
-  if (!MEMORY.some((figure) => figures[figure] !== undefined)) throw memoryMissing(text, query);
+  if (!MEMORY_FIGURES.some((figure) => figures[figure] !== undefined)) throw memoryMissing(text, query);
   const startedAt = samples.find(({ name }) => name === 'process_start_time_seconds')?.value;
-  const cpuSeconds = values[OWN_CPU];
+  const cpuSeconds = values[OWN_CPU_METRIC];
   if (startedAt === undefined || cpuSeconds === undefined) return;
   const ageSeconds = Math.max(0, Date.now() / 1000 - startedAt) + CLOCK_MARGIN_SECONDS;
   if (cpuSeconds <= MAX_CORES * ageSeconds) return;
   const used = `${Math.round(cpuSeconds)} s of CPU time in ${Math.round(ageSeconds)} s`;
-  throw missing(`${query.url} has a process with ${used}, which is impossible`, WRONG_UNIT);
+  throw missing(`${query.url} has a process with ${used}, which is impossible`, WRONG_UNIT_HINT);
 }
 
 function memoryMissing(text: string, { url, labels }: PrometheusQuery): CapacityError {
-  const wanted = MEMORY.flatMap((figure) => METRICS[figure].slice(-1));
+  const wanted = MEMORY_FIGURES.flatMap((figure) => FIGURE_FORMULAS[figure].slice(-1));
   const selector = Object.entries(labels).map(([name, value]) => `${name}="${value}"`);
   const others = samplesIn(text).map((sample) => `${sample.name}${JSON.stringify(sample.labels)}`);
   const names = text.split('\n').map(nameOf).filter(Boolean);
-  const there = listed([...new Set(others.length > 0 ? others : names)]) || 'no metrics';
+  const there = namesText([...new Set(others.length > 0 ? others : names)]) || 'no metrics';
   const withLabels = selector.length > 0 ? ` with the labels ${selector.join(', ')}` : '';
   return missing(
     `${url} has no memory of a process, container or host${withLabels}; it has ${there}`,

@@ -2,8 +2,8 @@
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
-import { type Absence, Absent, Availability, describeAbsence, reasonOf } from '../absence.ts';
-import { type Answer, AnsweringProcess } from './answering-process.ts';
+import { Availability, absenceReasonOf, describeAbsence, type SourceAbsence, SourceAbsentError } from '../absence.ts';
+import { AnsweringProcess, type PageAnswer } from './answering-process.ts';
 import { type JsonQuery, readJsonPage, WholePage } from './json-page.ts';
 import {
   MAX_CORES,
@@ -12,9 +12,9 @@ import {
   type PrometheusQuery,
   readPage,
   requireFigures,
-  WRONG_UNIT,
+  WRONG_UNIT_HINT,
 } from './page.ts';
-import { OWN_CPU } from './page-figures.ts';
+import { OWN_CPU_METRIC } from './page-figures.ts';
 
 export type PageQuery = PrometheusQuery | JsonQuery;
 
@@ -38,7 +38,7 @@ export class PageReader {
   readonly #availability = new Availability();
   #timedOutInARow = 0;
   #retryAtMs = 0;
-  #failure: Error = new Absent('unanswered', 'not read yet');
+  #failure: Error = new SourceAbsentError('unanswered', 'not read yet');
   /** The previous reading. Each reading waits for it, so that the figures stay in order. */
   #previous: Promise<unknown> = Promise.resolve();
 
@@ -53,7 +53,7 @@ export class PageReader {
   }
 
   /** Why the page has no figures now; undefined if it has. */
-  get absence(): Absence | undefined {
+  get absence(): SourceAbsence | undefined {
     return this.#availability.absence;
   }
 
@@ -77,7 +77,7 @@ export class PageReader {
     } catch (error) {
       if (error instanceof CapacityError) throw error;
       const fix =
-        reasonOf(error) === 'refused'
+        absenceReasonOf(error) === 'refused'
           ? 'put a valid user and password into its URL (http://user:password@host/metrics), or a token into its `headers`'
           : 'correct its URL; curl it from this machine';
       throw new CapacityError('SOURCE_UNREACHABLE', `no metrics from ${reader.url}: ${whyNot(error)}`, fix);
@@ -100,12 +100,12 @@ export class PageReader {
       if (this.#timedOutInARow >= GIVE_UP_AFTER && performance.now() < this.#retryAtMs) throw this.#failure;
       const reading = await this.#process.note(await this.#answer(), () => this.#answer());
       this.#timedOutInARow = 0;
-      if (this.#process.impossible) throw new Error(`its CPU time rises faster than possible; ${WRONG_UNIT}`);
+      if (this.#process.impossible) throw new Error(`its CPU time rises faster than possible; ${WRONG_UNIT_HINT}`);
       this.#availability.succeed();
       return { ...reading, identity: `${reading.identity} ${this.#process.restarts}` };
     } catch (error) {
       if (error !== this.#failure) this.#fail(error);
-      if (reasonOf(this.#failure) !== 'refused') this.failures++;
+      if (absenceReasonOf(this.#failure) !== 'refused') this.failures++;
       throw this.#failure;
     }
   }
@@ -114,14 +114,14 @@ export class PageReader {
     this.#timedOutInARow = isTimeout(error) ? this.#timedOutInARow + 1 : 0;
     this.#retryAtMs = performance.now() + RETRY_MS;
     const absence = this.#availability.fail(error, whyNot(error));
-    this.#failure = new Absent(absence.reason, describeAbsence(this.url, absence), absence);
+    this.#failure = new SourceAbsentError(absence.reason, describeAbsence(this.url, absence), absence);
   }
 
-  async #answer(): Promise<PageReading & Answer> {
+  async #answer(): Promise<PageReading & PageAnswer> {
     const text = await this.#scrape();
     const query = this.#query;
     const reading = 'labels' in query ? readPage(text, query) : readJsonPage(text, query);
-    const maxCores = OWN_CPU in reading.values ? MAX_CORES : Number.POSITIVE_INFINITY;
+    const maxCores = OWN_CPU_METRIC in reading.values ? MAX_CORES : Number.POSITIVE_INFINITY;
     return {
       ...reading,
       cpuSeconds: reading.figures.cpuSeconds,

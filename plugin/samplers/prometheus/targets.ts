@@ -1,15 +1,15 @@
 /** Reads all metrics pages of one layer, for all of its processes or hosts, also of different exporters. */
 
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
-import { type Absence, Absent, describeAbsence } from '../absence.ts';
+import { describeAbsence, type SourceAbsence, SourceAbsentError } from '../absence.ts';
 import type { PageReading, PagesReading } from './page.ts';
-import { figuresOf } from './page-figures.ts';
+import { sumPageFigures } from './page-figures.ts';
 import { type PageQuery, PageReader } from './prometheus.ts';
 
 export interface TargetReading<Reading = PagesReading> {
   url: string;
   reading: Reading | undefined;
-  absence: Absence | undefined;
+  absence: SourceAbsence | undefined;
   /** Whether different processes answer at the target's URL. */
   alternates: boolean;
 }
@@ -67,11 +67,11 @@ export class PageTargets {
     const [first] = absent;
     if (first) {
       const texts = absent.map((target) => describeAbsence(target.url, target.absence));
-      throw new Absent(first.absence.reason, texts.join('; '), first.absence);
+      throw new SourceAbsentError(first.absence.reason, texts.join('; '), first.absence);
     }
     const readings = targets.flatMap(({ reading }) => reading ?? []);
     return {
-      figures: figuresOf(readings.map(({ values }) => values)),
+      figures: sumPageFigures(readings.map(({ values }) => values)),
       identity: JSON.stringify(readings.map(({ identity }) => identity)),
     };
   }

@@ -1,8 +1,8 @@
 /** Reads the figures that one Redis node reports, over a connection that reconnects automatically. */
 import { createClient, ErrorReply } from 'redis';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
-import { Absent } from '../absence.ts';
-import { Late, within } from '../late-answers.ts';
+import { SourceAbsentError } from '../absence.ts';
+import { TimeLimitError, withTimeLimit } from '../late-answers.ts';
 
 type NodeReading = ReturnType<typeof toReading>;
 export type RedisFigures = NodeReading['figures'];
@@ -13,7 +13,7 @@ export type RedisTraffic = Awaited<ReturnType<RedisNode['traffic']>>;
 const TIMEOUT_MS = 1000;
 
 export class RedisNode {
-  /** Why the last reading failed: an `ErrorReply` of Redis, or an `Absent` error. */
+  /** Why the last reading failed: an `ErrorReply` of Redis, or an `SourceAbsentError` error. */
   lastFailure: Error | undefined;
   /** `host:port` */
   readonly address: string;
@@ -43,7 +43,7 @@ export class RedisNode {
       this.#client.connect().catch(() => resolve());
     });
     // Redis's client has no time limit after the TCP connection has opened.
-    await within(answered, TIMEOUT_MS).catch((error: Late) => {
+    await withTimeLimit(answered, TIMEOUT_MS).catch((error: TimeLimitError) => {
       this.lastFailure = error;
     });
   }
@@ -53,7 +53,7 @@ export class RedisNode {
    */
   async clusterNodes(): Promise<string[]> {
     try {
-      const ranges = await within(this.#client.clusterSlots(), TIMEOUT_MS);
+      const ranges = await withTimeLimit(this.#client.clusterSlots(), TIMEOUT_MS);
       return [...new Set(ranges.map(({ master: { host, port } }) => `${host}:${port}`))].sort();
     } catch {
       return [];
@@ -63,7 +63,7 @@ export class RedisNode {
   /** Returns whether the node answers; a refusal counts as an answer. Never rejects. */
   async answers(): Promise<boolean> {
     try {
-      await within(this.#client.sendCommand(['PING']), TIMEOUT_MS);
+      await withTimeLimit(this.#client.sendCommand(['PING']), TIMEOUT_MS);
       return true;
     } catch (error) {
       this.#note(error as Error);
@@ -79,7 +79,7 @@ export class RedisNode {
     return this.#noting(async () => {
       const subscribing = this.#ask('CLIENT', 'LIST', 'TYPE', 'PUBSUB').catch(unlessRefused);
       const answers = Promise.all([this.#ask('INFO'), subscribing]);
-      const [info, subscribers] = await within(answers, TIMEOUT_MS);
+      const [info, subscribers] = await withTimeLimit(answers, TIMEOUT_MS);
       return toReading(parseInfo(info), subscribers);
     });
   }
@@ -92,8 +92,8 @@ export class RedisNode {
   traffic(stream?: string) {
     return this.#noting(async () => {
       /** The number of entries is null without a stream, or if another node of the cluster holds the stream. */
-      const streamEntries = stream === undefined ? null : await within(this.#lengthOf(stream), TIMEOUT_MS);
-      const answer = within(this.#ask('INFO'), TIMEOUT_MS);
+      const streamEntries = stream === undefined ? null : await withTimeLimit(this.#lengthOf(stream), TIMEOUT_MS);
+      const answer = withTimeLimit(this.#ask('INFO'), TIMEOUT_MS);
       // Redis's byte counters include this request, but not its answer.
       const own = { ...this.#own };
       return { /** `host:port` */ node: this.address, ...toTraffic(parseInfo(await answer), own), streamEntries };
@@ -130,7 +130,7 @@ export class RedisNode {
       return await read();
     } catch (error) {
       this.#note(error as Error);
-      if (error instanceof Late) this.#reconnect();
+      if (error instanceof TimeLimitError) this.#reconnect();
       throw error;
     }
   }
@@ -154,9 +154,9 @@ export class RedisNode {
 }
 
 function asAbsent(error: Error): Error {
-  if (error instanceof ErrorReply || error instanceof Absent) return error;
+  if (error instanceof ErrorReply || error instanceof SourceAbsentError) return error;
   const { code, message } = error as NodeJS.ErrnoException;
-  return Object.assign(new Absent('unanswered', code ?? message), { code });
+  return Object.assign(new SourceAbsentError('unanswered', code ?? message), { code });
 }
 
 /**
@@ -237,7 +237,7 @@ function figure(info: Map<string, string>, key: string): number {
 function figureOf(text: string | undefined, key: string): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;
   if (value <= LARGEST_FIGURE) return value;
-  throw new Absent('unsupported', `Redis reports no ${key}`);
+  throw new SourceAbsentError('unsupported', `Redis reports no ${key}`);
 }
 
 /** Returns the bytes of a command on the wire, as an array of bulk strings. */

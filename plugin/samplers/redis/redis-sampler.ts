@@ -1,8 +1,8 @@
 /** Reads the figures of the adapter's Redis. For a Redis Cluster, sums the figures of all nodes that have slots. */
 
-import { CREDENTIAL_FIXES, redisPart } from '../../../protocol/wire/redis-refusals.ts';
-import { type Absence, Availability, codeOf } from '../absence.ts';
-import { Late } from '../late-answers.ts';
+import { REDIS_CREDENTIAL_FIXES, redisPartName } from '../../../protocol/wire/redis-refusals.ts';
+import { Availability, errorCodeOf, type SourceAbsence } from '../absence.ts';
+import { TimeLimitError } from '../late-answers.ts';
 import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts';
 
 export type { RedisTraffic } from './redis-node.ts';
@@ -40,7 +40,7 @@ export class RedisReader {
     return `Redis at ${new URL(this.#url).host}`;
   }
 
-  get absence(): Absence | undefined {
+  get absence(): SourceAbsence | undefined {
     return this.#availability.absence;
   }
 
@@ -58,7 +58,7 @@ export class RedisReader {
   async read() {
     const readings = await this.#ofAll((node) => node.read());
     if (!readings) return undefined;
-    const part = (index: number) => redisPart(this.#isCluster ? this.#nodes[index]?.address : undefined);
+    const part = (index: number) => redisPartName(this.#isCluster ? this.#nodes[index]?.address : undefined);
     return {
       /** Identities of the nodes by name, which change with a restart. */
       runIds: Object.fromEntries(readings.map(({ runId }, index) => [part(index), runId])),
@@ -89,7 +89,7 @@ export class RedisReader {
     return undefined;
   }
 
-  #fail({ address, lastFailure }: RedisNode): Absence {
+  #fail({ address, lastFailure }: RedisNode): SourceAbsence {
     const detail = `${this.#isCluster ? `node ${address}: ` : ''}${lastFailure?.message}`;
     return this.#availability.fail(lastFailure, detail, fixOf(lastFailure, this.#url.startsWith('rediss:')));
   }
@@ -111,7 +111,7 @@ const ADDRESS = 'the address of Redis (`REDIS_URL`)';
 const TLS = 'write rediss:// in the address of a Redis with TLS, and redis:// in that of one without';
 const FIXES: Record<string, string> = {
   NOPERM: 'let that user read: ACL SETUSER <user> +info +client|list +ping',
-  ...CREDENTIAL_FIXES,
+  ...REDIS_CREDENTIAL_FIXES,
   LOADING: 'start the run when Redis has loaded its data',
   MASTERDOWN: 'name the master, or see why this replica has lost it',
   ECONNREFUSED: `start Redis, or correct ${ADDRESS}`,
@@ -122,9 +122,9 @@ const FIXES: Record<string, string> = {
 
 /** Returns a suggested fix; undefined if the fix of the reason is better. */
 function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
-  const code = codeOf(error);
+  const code = errorCodeOf(error);
   if (/CERT|ISSUER|ALTNAME|^ERR_(SSL|TLS)/.test(code)) return TLS;
-  if (error instanceof Late || code === 'ETIMEDOUT')
+  if (error instanceof TimeLimitError || code === 'ETIMEDOUT')
     // A Redis without TLS takes the TLS handshake for an incomplete command, and never answers.
     return `let this machine reach ${ADDRESS}: a firewall may drop it${isTls ? `; or ${TLS}` : ''}`;
   return FIXES[code] ?? (/closed unexpectedly/i.test(error?.message ?? '') ? TLS : undefined);

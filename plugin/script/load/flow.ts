@@ -6,7 +6,7 @@ import type { z } from 'zod';
 import type { ConnectOptions } from '../options/connect-options.ts';
 
 /** A message that each connection of a flow sends repeatedly. */
-export interface Repeated {
+export interface RepeatedFlowMessage {
   /** Namespace; undefined if the step names none. */
   namespace?: string;
   event: string;
@@ -38,7 +38,7 @@ export interface StepDeclaration<Spec = unknown> {
   /** Keys whose values are names of functions in `config.processor`. Dots separate nested keys. */
   functionKeys?: string[];
   /** Returns the message that connections send repeatedly from this step on, until they close. */
-  repeated?(spec: Spec): Repeated;
+  repeated?(spec: Spec): RepeatedFlowMessage;
   /** Returns the connection options of the step. Options with templates are left out. */
   connect?(spec: Spec): ConnectOptions;
   /** Whether the step sends HTTP requests. */
@@ -55,7 +55,7 @@ export interface Flow {
   staySeconds: number;
   /** Whether virtual users keep their connections until the run releases them. */
   holds: boolean;
-  repeated: Repeated[];
+  repeated: RepeatedFlowMessage[];
   /** Connection options: of the scenario, then of the first step that has any. Later options take precedence. */
   connect: ConnectOptions[];
   /** Whether the flow sends HTTP requests. */
@@ -66,7 +66,7 @@ export interface Flow {
  * Returns the name of the step. Undefined if the object contains several steps, except for steps that allow each other
  * by `besideKeys`.
  */
-export function verbOf(step: unknown, table: StepTable): string | undefined {
+export function stepName(step: unknown, table: StepTable): string | undefined {
   if (typeof step !== 'object' || step === null) return undefined;
   const verbs = Object.keys(step).filter((key) => Object.hasOwn(table, key));
   if (verbs.length === 1) return verbs[0];
@@ -74,7 +74,7 @@ export function verbOf(step: unknown, table: StepTable): string | undefined {
 }
 
 /** Combines the properties of consecutive steps. */
-export function addFlows(flows: Flow[]): Flow {
+export function combineFlows(flows: Flow[]): Flow {
   return {
     staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),
     holds: flows.some(({ holds }) => holds),

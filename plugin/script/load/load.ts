@@ -1,9 +1,9 @@
 /** Load of a scenario: number of connections, their rate, and their messages. */
 import type { ScriptPhase } from '../script.ts';
-import type { Flow, Repeated } from './flow.ts';
+import type { Flow, RepeatedFlowMessage } from './flow.ts';
 import { arrivalsOf, maxArrivalsOf, type Phase, phasesOfShare, totalArrivals, totalSeconds } from './phases.ts';
 
-export interface Load {
+export interface ScenarioLoad {
   /** Total number of connections: one for each virtual user. */
   connections: number;
   /** Number of concurrent connections. An upper estimate if virtual users leave by themselves. */
@@ -17,7 +17,7 @@ export interface Load {
   /** Mean rate of new connections in phases with arrivals; null if there are no arrivals. */
   ratePerSec: number | null;
   /** Messages that connections send repeatedly. */
-  messages: Repeated[];
+  messages: RepeatedFlowMessage[];
 }
 
 /**
@@ -70,7 +70,7 @@ export function connectionsOfShare(phases: ScriptPhase[], flows: Flow[]): number
   return usersAtOnce(phasesOfShare(phases), flows, maxArrivalsOf);
 }
 
-export function loadOf(phases: Phase[], flows: Flow[]): Load {
+export function scenarioLoadOf(phases: Phase[], flows: Flow[]): ScenarioLoad {
   return {
     connections: totalArrivals(phases),
     connectionsAtOnce: usersAtOnce(phases, flows),

@@ -1,6 +1,6 @@
 /** Validates and resizes the phases of a scenario. Artillery validates phases only after its workers have started. */
 import { z } from 'zod';
-import type { Rewrite } from '../../../protocol/base/problems.ts';
+import type { ScriptRewrite } from '../../../protocol/base/problems.ts';
 import { durationSchema } from '../duration.ts';
 import type { Environment } from '../options/plugin-options.ts';
 import type { ScriptPhase } from '../script.ts';
@@ -25,7 +25,7 @@ const phaseShape = z.strictObject({
 export type Phase = z.output<typeof phaseShape>;
 
 const inList =
-  (change: (phase: object) => object): Rewrite =>
+  (change: (phase: object) => object): ScriptRewrite =>
   (phases, index) => ({ owner: Object.values(phases).with(Number(index), change(phases[index] as object)) });
 
 const phaseSchema = phaseShape.superRefine((phase, context) => {

@@ -1,24 +1,24 @@
 /** Shares of a scenario's phases for several hosts. All shares together have exactly the scenario's arrivals. */
-import { problemsOf } from '../../../protocol/base/problems.ts';
+import { problemsOfZodError } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { InvalidSettings } from '../invalid-settings.ts';
-import { hostSchema, withoutEmpty } from '../options/plugin-options.ts';
+import { hostEnvironmentSchema, withoutEmpty } from '../options/plugin-options.ts';
 import { arrivalsOf, exactRamp, type Phase } from './phases.ts';
 
-export interface Share {
+export interface HostShare {
   hosts: number;
   /** Number of this host, from 0. Undefined if hosts are not numbered; then all hosts have the same share. */
   index: number | undefined;
 }
 
-export const WHOLE: Share = { hosts: 1, index: undefined };
+export const WHOLE_LOAD: HostShare = { hosts: 1, index: undefined };
 
 /**
  * Returns a host's share of the phases.
  * @param rooms number of rooms over which connections are spread
  * @throws CapacityError RATE_IMPOSSIBLE if the phases cannot be divided among the hosts
  */
-export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] {
+export function phasesOfHost(phases: Phase[], share: HostShare, rooms = 1): Phase[] {
   if (rooms > 1 && share.hosts > 1 && share.index === undefined) {
     const message = 'connections are assigned to rooms by their numbers, which requires numbered hosts';
     throw new CapacityError('RATE_IMPOSSIBLE', message, `set CAPACITY_HOST on each host, 0 to ${share.hosts - 1}`);
@@ -31,7 +31,7 @@ export function sharedPhases(phases: Phase[], share: Share, rooms = 1): Phase[] 
 }
 
 /** Returns a host's share of a phase; undefined if the phase cannot be divided. */
-function shareOf(phase: Phase, share: Share): Phase | undefined {
+function shareOf(phase: Phase, share: HostShare): Phase | undefined {
   const { arrivalRate = 0, rampTo, maxVusers } = phase;
   const arrivals = arrivalsOf(phase);
   if (arrivals === 0 || share.hosts === 1) return phase;
@@ -60,14 +60,14 @@ function shareOf(phase: Phase, share: Share): Phase | undefined {
  * Returns a host's part of a number. Undefined if the part would be 0, or if parts would differ although hosts are not
  * numbered.
  */
-function partOf(whole: number, { hosts, index }: Share): number | undefined {
+function partOf(whole: number, { hosts, index }: HostShare): number | undefined {
   const part = Math.floor(whole / hosts);
   const rest = whole - part * hosts;
   if (part === 0 || (rest > 0 && (index === undefined || !Number.isInteger(whole)))) return undefined;
   return part + ((index ?? 0) < rest ? 1 : 0);
 }
 
-function impossible(phase: Phase, number: number, { hosts, index }: Share): CapacityError {
+function impossible(phase: Phase, number: number, { hosts, index }: HostShare): CapacityError {
   const { name = '', arrivalRate, rampTo = arrivalRate } = phase;
   const what = arrivalRate === undefined ? `${arrivalsOf(phase)} arrivals` : `${rampTo} arrivals/s`;
   const numberHosts = index === undefined ? `number the hosts (CAPACITY_HOST=0 to ${hosts - 1}), or ` : '';
@@ -83,16 +83,16 @@ function impossible(phase: Phase, number: number, { hosts, index }: Share): Capa
  * @returns undefined if this machine is not a generator host of a conductor
  * @throws CapacityError CONFIG_INVALID
  */
-export function readHost(env: NodeJS.ProcessEnv): { conductor: string; share: Share } | undefined {
+export function readHostVariables(env: NodeJS.ProcessEnv): { conductor: string; share: HostShare } | undefined {
   const given = withoutEmpty(env);
   if (given.CAPACITY_CONDUCTOR === undefined) return undefined;
-  const { data, error } = hostSchema
+  const { data, error } = hostEnvironmentSchema
     .refine(({ CAPACITY_HOST: index = 0, CAPACITY_HOSTS: count }) => index < count, {
       path: ['CAPACITY_HOST'],
       error: 'hosts are numbered from 0 to CAPACITY_HOSTS - 1',
     })
     .safeParse(given);
-  if (!data) throw new InvalidSettings(problemsOf(error, ['environment variable']));
+  if (!data) throw new InvalidSettings(problemsOfZodError(error, ['environment variable']));
   const { CAPACITY_CONDUCTOR: conductor, CAPACITY_HOSTS: hosts, CAPACITY_HOST: index } = data;
   return { conductor, share: { hosts, index } };
 }

@@ -1,7 +1,7 @@
 /** Checks options in `config`. Artillery fills templates there once, before virtual users start. */
 import type { z } from 'zod';
-import { check, formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
-import { withScalars } from './written-scalars.ts';
+import { formatPath, type InputProblem, type ProblemPath, parseWithSchema } from '../../../protocol/base/problems.ts';
+import { parseWrittenScalars } from './written-scalars.ts';
 
 const UNFILLED =
   'this template has no value: Artillery fills templates in `config` before virtual users start, from --variables and the environment; write values that differ between users in `connect`, or in `socketio` of the scenario';
@@ -13,21 +13,21 @@ const UNFILLED =
 export function checkConfig<S extends z.ZodType>(
   schema: S,
   value: unknown,
-  at: Path,
-  problems: Problem[],
+  at: ProblemPath,
+  problems: InputProblem[],
 ): z.output<S> | undefined {
-  const unfilled = unfilledIn(value, at);
+  const unfilled = unfilledOptions(value, at);
   problems.push(...unfilled);
-  return unfilled.length === 0 ? check(schema, withScalars(schema, value), at, problems) : undefined;
+  return unfilled.length === 0 ? parseWithSchema(schema, parseWrittenScalars(schema, value), at, problems) : undefined;
 }
 
 /** Returns the problems of options whose template had no value. */
-export function unfilledIn(value: unknown, at: Path): Problem[] {
+export function unfilledOptions(value: unknown, at: ProblemPath): InputProblem[] {
   // In a longer text, Artillery replaces a template without a value by the word `undefined`.
   if (value === undefined || (typeof value === 'string' && /\bundefined\b/.test(value))) {
     return [{ path: formatPath(at), message: UNFILLED }];
   }
-  if (Array.isArray(value)) return value.flatMap((item, index) => unfilledIn(item, [...at, index]));
+  if (Array.isArray(value)) return value.flatMap((item, index) => unfilledOptions(item, [...at, index]));
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, item]) => unfilledIn(item, [...at, key]));
+  return Object.entries(value).flatMap(([key, item]) => unfilledOptions(item, [...at, key]));
 }

@@ -2,7 +2,7 @@
  * Connection options: of the engine for all connections, of a scenario for its virtual users, and of a `connect` step.
  */
 import { z } from 'zod';
-import type { Rewrite } from '../../../protocol/base/problems.ts';
+import type { ScriptRewrite } from '../../../protocol/base/problems.ts';
 import { mergeHeaders } from '../../../protocol/wire/basic-auth.ts';
 import type { ConnectionOptions } from '../../../protocol/wire/connection.ts';
 import { isTemplate } from '../is-template.ts';
@@ -37,7 +37,7 @@ export const connectionShape = {
 };
 
 /** Rewrites a namespace that contains a query to the options `namespace` and `query`. */
-const withQuery: Rewrite = (owner, key) => {
+const withQuery: ScriptRewrite = (owner, key) => {
   const [namespace, query] = String(owner[key]).split('?');
   if (key === 'connect') return { owner: { ...owner, connect: { namespace, query } } };
   return 'emit' in owner || 'query' in owner ? undefined : { owner: { ...owner, namespace, query } };
@@ -63,7 +63,7 @@ export function enginePath(path: string, addTrailingSlash = true): string {
 }
 
 /** Returns the options that contain no templates. They are the same for all virtual users. */
-export function fixedOptions(options: ConnectOptions): ConnectOptions {
+export function optionsWithoutTemplates(options: ConnectOptions): ConnectOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && !isTemplate(value)));
 }
 
@@ -71,18 +71,22 @@ export function fixedOptions(options: ConnectOptions): ConnectOptions {
  * Returns the differences from `base` that several sets of options make. Later sets take precedence. Query parameters
  * and headers are merged.
  */
-export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {
+export function connectionDifferences(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {
   const changes: Partial<ConnectionOptions> = {};
   for (const { auth, query, path, addTrailingSlash, transports, extraHeaders, headers } of layers) {
     if (typeof auth === 'object') changes.auth = auth;
-    if (query) changes.query = { ...(changes.query ?? base.query), ...valuesOf(query) };
+    if (query) changes.query = { ...(changes.query ?? base.query), ...parseQueryOrHeaders(query) };
     if (path || addTrailingSlash !== undefined) {
       const before = changes.path ?? base.path;
       changes.path = enginePath(path || before, addTrailingSlash ?? before.endsWith('/'));
     }
     if (transports) changes.transports = transports;
     if (extraHeaders ?? headers) {
-      changes.headers = mergeHeaders(changes.headers ?? base.headers, valuesOf(extraHeaders), valuesOf(headers));
+      changes.headers = mergeHeaders(
+        changes.headers ?? base.headers,
+        parseQueryOrHeaders(extraHeaders),
+        parseQueryOrHeaders(headers),
+      );
     }
   }
   return changes;
@@ -92,6 +96,6 @@ export function changesOf(base: ConnectionOptions, layers: ConnectOptions[]): Pa
  * Returns query parameters or headers as an object.
  * @param given the object itself, or the text of a query
  */
-export function valuesOf(given: Record<string, string> | string | undefined): Record<string, string> {
+export function parseQueryOrHeaders(given: Record<string, string> | string | undefined): Record<string, string> {
   return typeof given === 'string' ? Object.fromEntries(new URLSearchParams(given)) : { ...given };
 }

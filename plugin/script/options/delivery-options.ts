@@ -64,6 +64,6 @@ export const deliverySchema = z.strictObject({
     .describe('clients that make the server send the event; default: it sends by itself'),
 });
 
-export type Emission = z.infer<typeof emissionSchema>;
+export type EmissionOption = z.infer<typeof emissionSchema>;
 export type DeliveryOptions = z.infer<typeof deliverySchema>;
 export type PublishOptions = NonNullable<DeliveryOptions['publish']>;

@@ -3,7 +3,7 @@
  * use.
  */
 import { z } from 'zod';
-import { check, formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
+import { formatPath, type InputProblem, type ProblemPath, parseWithSchema } from '../../../protocol/base/problems.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import {
   type Backoff,
@@ -14,11 +14,11 @@ import {
   type Transport,
 } from '../../../protocol/wire/connection.ts';
 import { timeoutSchema } from '../duration.ts';
-import { ENGINE, type Script } from '../script.ts';
+import { ENGINE_NAME, type Script } from '../script.ts';
 import { checkConfig } from './check-config.ts';
-import { connectionShape, enginePath, valuesOf } from './connect-options.ts';
-import { findParser, folderOf, readTlsFiles, tlsSchema as sharedTlsSchema } from './files.ts';
-import { withHints } from './hints.ts';
+import { connectionShape, enginePath, parseQueryOrHeaders } from './connect-options.ts';
+import { findParser, readTlsFiles, scriptFolder, tlsOptionsSchema as sharedTlsSchema } from './files.ts';
+import { addHints } from './hints.ts';
 
 export interface EngineOptions {
   /** Name of the variable with the rooms of a virtual user; undefined if the counted event does not go to rooms. */
@@ -48,7 +48,7 @@ const backoffSchema = z.strictObject({
   jitter: z.number().min(0).max(1).default(0.5).describe('share of the delay that is random'),
 });
 
-export const optionsSchema = z.strictObject({
+export const engineOptionsSchema = z.strictObject({
   ...connectionShape,
   client: z
     .enum(['light', 'official'])
@@ -95,7 +95,7 @@ interface Overrides {
   compression?: boolean | undefined;
 }
 
-const OPTIONS_PATH: Path = ['config', 'engines', ENGINE];
+const OPTIONS_PATH: ProblemPath = ['config', 'engines', ENGINE_NAME];
 
 /**
  * Reads the options of the engine. `config.engines.socketio-capacity` takes precedence over `config.socketio`.
@@ -104,23 +104,25 @@ const OPTIONS_PATH: Path = ['config', 'engines', ENGINE];
  */
 export function parseEngineOptions(
   script: Script,
-  problems: Problem[],
+  problems: InputProblem[],
   overrides: Overrides = {},
 ): EngineOptions | undefined {
   const { config } = script;
-  const found: Problem[] = [];
-  const folder = folderOf(script);
-  const sources: [Path, unknown][] = [
+  const found: InputProblem[] = [];
+  const folder = scriptFolder(script);
+  const sources: [ProblemPath, unknown][] = [
     [['config', 'socketio'], config.socketio ?? {}],
-    [OPTIONS_PATH, config.engines?.[ENGINE] ?? {}],
+    [OPTIONS_PATH, config.engines?.[ENGINE_NAME] ?? {}],
   ];
-  const layers = sources.map(([path, value]) => checkConfig(optionsSchema.partial(), value, path, found) && value);
-  const timeout = check(timeoutSchema.optional(), config.timeout, ['config', 'timeout'], found);
-  const sharedTls = check(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
+  const layers = sources.map(
+    ([path, value]) => checkConfig(engineOptionsSchema.partial(), value, path, found) && value,
+  );
+  const timeout = parseWithSchema(timeoutSchema.optional(), config.timeout, ['config', 'timeout'], found);
+  const sharedTls = parseWithSchema(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
   const target = parseTarget(overrides.target ?? config.target);
   if (!target) found.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
   // Each source has been validated, so the merged options are valid.
-  const options = found.length === 0 ? optionsSchema.parse(Object.assign({}, ...layers)) : undefined;
+  const options = found.length === 0 ? engineOptionsSchema.parse(Object.assign({}, ...layers)) : undefined;
   if (options?.client === 'official' && { ...sharedTls, ...options.tls }.resume) {
     const message = 'only the light client resumes TLS sessions: write client: light';
     found.push({ path: formatPath([...OPTIONS_PATH, 'tls', 'resume']), message });
@@ -131,7 +133,7 @@ export function parseEngineOptions(
     ...(overrides.selfSigned && { rejectUnauthorized: false }),
   };
   const parser = options?.parser && findParser(options.parser, folder, [...OPTIONS_PATH, 'parser'], found);
-  problems.push(...withHints(found));
+  problems.push(...addHints(found));
   if (found.length > 0 || !options || !target) return undefined;
   return {
     client: options.client,
@@ -139,8 +141,12 @@ export function parseEngineOptions(
       url: target.origin === 'null' ? `${target.protocol}//${target.host}` : target.origin,
       path: enginePath(options.path ?? 'socket.io', options.addTrailingSlash),
       transports: overrides.transports ?? options.transports ?? TRANSPORTS.websocket,
-      query: { ...Object.fromEntries(target.searchParams), ...valuesOf(options.query) },
-      headers: mergeHeaders(splitUserInfo(target).headers, valuesOf(options.extraHeaders), valuesOf(options.headers)),
+      query: { ...Object.fromEntries(target.searchParams), ...parseQueryOrHeaders(options.query) },
+      headers: mergeHeaders(
+        splitUserInfo(target).headers,
+        parseQueryOrHeaders(options.extraHeaders),
+        parseQueryOrHeaders(options.headers),
+      ),
       auth: typeof options.auth === 'object' ? options.auth : undefined,
       tls,
       compression: overrides.compression ?? options.compression,
@@ -167,10 +173,10 @@ export function parseEngineOptions(
 export function withKnownOptions(script: Script): Script {
   const { target, tls, socketio, engines } = script.config;
   const schemas = Object.entries(connectionShape).map(([key, schema]) => [key, (schema as z.ZodType).catch(undefined)]);
-  const own = engines?.[ENGINE] as object | undefined;
+  const own = engines?.[ENGINE_NAME] as object | undefined;
   const read = z.object(Object.fromEntries(schemas)).parse({ ...(socketio as object | undefined), ...own });
   const valid = Object.fromEntries(Object.entries(read).filter(([, value]) => value !== undefined));
-  const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE]: valid } };
+  const config = { target, ...(tlsSchema.safeParse(tls).success && { tls }), engines: { [ENGINE_NAME]: valid } };
   return { ...script, config };
 }
 

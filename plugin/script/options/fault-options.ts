@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { FAULT_KINDS } from '../../../protocol/wire/fault-kinds.ts';
 
-export const faultSchema = z.strictObject({
+export const faultOptionsSchema = z.strictObject({
   kind: z.enum(FAULT_KINDS).default('command').describe('kind of fault; the first four need the bundled deployment'),
   command: z.array(z.string()).min(1).optional().describe('program and arguments; stopped after five minutes'),
   at: z
@@ -12,4 +12,4 @@ export const faultSchema = z.strictObject({
     .describe('seconds after the first broadcast, or after the hold without broadcasts'),
 });
 
-export type FaultOptions = z.infer<typeof faultSchema>;
+export type FaultOptions = z.infer<typeof faultOptionsSchema>;

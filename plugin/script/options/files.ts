@@ -3,8 +3,8 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { formatPath, type Path, type Problem } from '../../../protocol/base/problems.ts';
+import { formatPath, type InputProblem, type ProblemPath } from '../../../protocol/base/problems.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import type { TlsOptions } from '../../../protocol/wire/connection.ts';
 import type { Script } from '../script.ts';
 
@@ -12,12 +12,12 @@ const PEM = '-----BEGIN ';
 /** Short names of parser modules, as in artillery-engine-socketio-v3. */
 const PARSERS: Record<string, string> = { msgpack: 'socket.io-msgpack-parser' };
 
-export function folderOf({ _scriptPath }: Script): string {
+export function scriptFolder({ _scriptPath }: Script): string {
   return _scriptPath === undefined ? process.cwd() : dirname(resolve(_scriptPath));
 }
 
 /** Schema of the option `tls`: of `config`, of the engine, and of `control`. */
-export const tlsSchema = z.strictObject({
+export const tlsOptionsSchema = z.strictObject({
   rejectUnauthorized: z.boolean().optional().describe('`false` accepts any certificate'),
   servername: z.string().optional().describe('name for SNI and the certificate check; default: the URL’s host'),
   ca: z.string().optional().describe('certificate authority: PEM text, or a file beside the scenario'),
@@ -26,7 +26,7 @@ export const tlsSchema = z.strictObject({
 });
 
 /** Replaces file names in the options by the files' contents. Adds a problem for each file that cannot be read. */
-export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems: Problem[]): TlsOptions {
+export function readTlsFiles(tls: TlsOptions, folder: string, at: ProblemPath, problems: InputProblem[]): TlsOptions {
   const read = { ...tls };
   for (const key of ['ca', 'cert', 'key'] as const) {
     const value = tls[key];
@@ -42,15 +42,20 @@ export function readTlsFiles(tls: TlsOptions, folder: string, at: Path, problems
   return read;
 }
 
-function notPem(at: Path, why: string): Problem {
+function notPem(at: ProblemPath, why: string): InputProblem {
   return { path: formatPath(at), message: `expected PEM text, or the name of a PEM file beside the scenario: ${why}` };
 }
 
 /** Returns the path of a parser: a file, or a module that is installed beside the scenario or the engine. */
-export function findParser(name: string, folder: string, at: Path, problems: Problem[]): string | undefined {
+export function findParser(
+  name: string,
+  folder: string,
+  at: ProblemPath,
+  problems: InputProblem[],
+): string | undefined {
   const module = PARSERS[name] ?? name;
   for (const from of [resolve(folder, 'scenario.yml'), import.meta.filename]) {
-    const found = attempt(() => createRequire(from).resolve(module));
+    const found = tryOrUndefined(() => createRequire(from).resolve(module));
     if (found !== undefined) return found;
   }
   const message = `no parser "${module}": install it beside the scenario (npm install ${module}), or write ./<file>`;

@@ -1,6 +1,6 @@
 /** The plugin's options, and the environment variables that take precedence over them. */
 import { z } from 'zod';
-import { check, type Problem } from '../../../protocol/base/problems.ts';
+import { type InputProblem, parseWithSchema } from '../../../protocol/base/problems.ts';
 import { LAYER_NAMES } from '../../../protocol/documents/named-layers.ts';
 import { splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
 import { TRANSPORTS, type Transport, type TransportsName } from '../../../protocol/wire/connection.ts';
@@ -8,8 +8,8 @@ import { MAX_BROADCAST_BYTES } from '../../../protocol/wire/events.ts';
 import { ROOM_ORDERS } from '../../../protocol/wire/rooms.ts';
 import { durationSchema } from '../duration.ts';
 import { deliverySchema } from './delivery-options.ts';
-import { faultSchema } from './fault-options.ts';
-import { tlsSchema } from './files.ts';
+import { faultOptionsSchema } from './fault-options.ts';
+import { tlsOptionsSchema } from './files.ts';
 import { layersSchema, workerSourcesSchema } from './worker-sources.ts';
 
 const seconds = z.number().nonnegative();
@@ -24,7 +24,7 @@ const MAX_PORT = 65_535;
 const NO_USER_INFO = 'a control address cannot have user info: it is authorized by the control token (`control.token`)';
 const controlUrl = z.url().refine((url) => !hasUserInfo(url), NO_USER_INFO);
 
-export const optionsSchema = z.strictObject({
+export const pluginOptionsSchema = z.strictObject({
   room: z
     .string()
     .min(1)
@@ -88,7 +88,7 @@ export const optionsSchema = z.strictObject({
     })
     .optional()
     .describe('[memory over time](../method/memory.md), instead of `hold`, `broadcasts` and `delivery`'),
-  fault: faultSchema
+  fault: faultOptionsSchema
     .optional()
     .describe('a planned fault during the broadcasts; needs `reconnection` and `hold: true`'),
   hold: seconds.default(10).describe('seconds with all connected, for idle CPU or the messages of `every`'),
@@ -119,7 +119,7 @@ export const optionsSchema = z.strictObject({
         .min(1)
         .describe('`http://host:port` of each worker; a host name stands for all of its addresses'),
       token: z.string().min(16).optional().describe('control token of the server'),
-      tls: tlsSchema.optional().describe('TLS options of `https` control ports that differ from the engine’s'),
+      tls: tlsOptionsSchema.optional().describe('TLS options of `https` control ports that differ from the engine’s'),
     })
     .optional()
     .describe('the control ports of [your own server](../guide/own-server.md)'),
@@ -141,7 +141,7 @@ export const optionsSchema = z.strictObject({
   results: z.string().min(1).default('results').describe('parent of the runs’ folders'),
 });
 
-export const environmentSchema = z.object({
+export const runEnvironmentSchema = z.object({
   TARGET: z
     .url({ protocol: /^(https?|wss?)$/ })
     .optional()
@@ -189,7 +189,7 @@ export const environmentSchema = z.object({
 });
 
 /** Environment variables of a generator host. The other variables have no effect without CAPACITY_CONDUCTOR. */
-export const hostSchema = z.object({
+export const hostEnvironmentSchema = z.object({
   CAPACITY_CONDUCTOR: z.string().describe('the join token that [`conduct`](../guide/several-hosts.md) prints'),
   CAPACITY_HOSTS: envInteger.positive().default(1).describe('number of hosts that share the load'),
   CAPACITY_HOST: envInteger
@@ -199,7 +199,7 @@ export const hostSchema = z.object({
 });
 
 /** Environment variables that change the output, but not the measurement. */
-export const terminalSchema = z.object({
+export const terminalEnvironmentSchema = z.object({
   CI: z.string().optional().describe('any value: no progress line'),
   TERM: z.string().optional().describe('`dumb`: no progress line'),
   NO_COLOR: z.string().optional().describe('any value: no colours'),
@@ -209,14 +209,14 @@ function hasUserInfo(url: string): boolean {
   return URL.canParse(url) && Object.keys(splitUserInfo(url).headers).length > 0;
 }
 
-export type PluginOptions = z.infer<typeof optionsSchema>;
-export type Environment = z.infer<typeof environmentSchema>;
-export type OverTime = NonNullable<PluginOptions['overTime']>;
+export type PluginOptions = z.infer<typeof pluginOptionsSchema>;
+export type Environment = z.infer<typeof runEnvironmentSchema>;
+export type OverTimeOptions = NonNullable<PluginOptions['overTime']>;
 
 /** Returns the environment variables with defaults. If a variable is invalid, returns only defaults. */
-export function readVariables(env: NodeJS.ProcessEnv, problems: Problem[]): Environment {
-  const read = check(environmentSchema, withoutEmpty(env), ['environment variable'], problems);
-  return read ?? environmentSchema.parse({});
+export function readRunEnvironment(env: NodeJS.ProcessEnv, problems: InputProblem[]): Environment {
+  const read = parseWithSchema(runEnvironmentSchema, withoutEmpty(env), ['environment variable'], problems);
+  return read ?? runEnvironmentSchema.parse({});
 }
 
 /** Removes variables with an empty value: `RATE= npx artillery …` means that RATE is not set. */

@@ -1,18 +1,18 @@
 /** Suggestions of hints: as text of an error, and as a change of the script by `adopt`. */
-import type { Path, Rewrite } from '../../../protocol/base/problems.ts';
-import { ENGINE } from '../script.ts';
+import type { ProblemPath, ScriptRewrite } from '../../../protocol/base/problems.ts';
+import { ENGINE_NAME } from '../script.ts';
 import { connectionShape } from './connect-options.ts';
 
-export interface Hint {
+export interface OptionHint {
   /** Text of the suggestion. `<event>`, `<seconds>`, … are replaced by values of the user's step. */
   text: string;
-  rewrite?: Rewrite;
+  rewrite?: ScriptRewrite;
 }
 
 type Owner = Record<string, unknown>;
 type Change = (value: unknown) => unknown;
 
-export const ENGINE_PATH = ['config', 'engines', ENGINE];
+export const ENGINE_SETTINGS_PATH = ['config', 'engines', ENGINE_NAME];
 /** Largest length of a value that is quoted in a suggestion. */
 const MAX_VALUE_LENGTH = 60;
 /** Smallest time that is probably meant in milliseconds. */
@@ -20,15 +20,15 @@ const MILLISECONDS_FROM = 1000;
 const PLACEHOLDER = /<(\w+)>/g;
 const same: Change = (value) => value;
 
-export const milliseconds: Change = (value) => (typeof value === 'number' ? `${value}ms` : value);
+export const toMillisecondsText: Change = (value) => (typeof value === 'number' ? `${value}ms` : value);
 
-export const text = (hint: string): Hint => ({ text: hint });
+export const textHint = (hint: string): OptionHint => ({ text: hint });
 
-export function removed(hint: string): Hint {
+export function removeKeyHint(hint: string): OptionHint {
   return { text: hint, rewrite: (owner, key) => ({ owner: without(owner, key) }) };
 }
 
-export function renamed(to: string, hint: string, change = same): Hint {
+export function renameKeyHint(to: string, hint: string, change = same): OptionHint {
   return {
     text: hint,
     rewrite: (owner, key) =>
@@ -40,16 +40,16 @@ export function renamed(to: string, hint: string, change = same): Hint {
  * Moves a key to another place.
  * @param to returns the new path, from the path of the map that contains the key
  */
-export function movedTo(to: (owner: Path, key: string) => Path, change = same): Rewrite {
+export function moveKey(to: (owner: ProblemPath, key: string) => ProblemPath, change = same): ScriptRewrite {
   return (owner, key) => ({ moveTo: (at) => to(at, key), value: change(owner[key]) });
 }
 
-export function everywhere(hint: string): Hint {
-  return { text: hint, rewrite: movedTo((_, key) => [...ENGINE_PATH, key]) };
+export function moveToEngineHint(hint: string): OptionHint {
+  return { text: hint, rewrite: moveKey((_, key) => [...ENGINE_SETTINGS_PATH, key]) };
 }
 
 /** Moves a key into another key of the same map. */
-export function inside(map: string, name?: string, change = same): Rewrite {
+export function moveIntoKey(map: string, name?: string, change = same): ScriptRewrite {
   return (owner, key) => {
     const { [map]: before, ...others } = without(owner, key);
     if (before === false) return { owner: { ...others, [map]: before } };
@@ -59,12 +59,12 @@ export function inside(map: string, name?: string, change = same): Rewrite {
 }
 
 /** Moves a key out of its map, and renames it. */
-export function beside(name: string): Rewrite {
-  return movedTo((at) => [...at.slice(0, -1), name]);
+export function moveOutOfMap(name: string): ScriptRewrite {
+  return moveKey((at) => [...at.slice(0, -1), name]);
 }
 
 /** Moves a check into the `acknowledge`, `response` or `waitFor` of the same step. */
-export function intoAnswer(name: string): Rewrite {
+export function moveIntoAnswerCheck(name: string): ScriptRewrite {
   return (owner, key) => {
     const answer = ['acknowledge', 'response', 'waitFor'].find((one) => owner[one] !== undefined);
     if (!answer) return undefined;
@@ -74,7 +74,7 @@ export function intoAnswer(name: string): Rewrite {
 }
 
 /** Moves a key of an `emit` step into the list of the event's arguments. */
-export const asArgument: Rewrite = (owner, key) => {
+export const moveIntoArguments: ScriptRewrite = (owner, key) => {
   const { emit } = owner;
   if (key === 'channel' || (typeof emit !== 'string' && !Array.isArray(emit))) return undefined;
   const args = key === 'args' && Array.isArray(owner[key]) ? owner[key] : [owner[key]];
@@ -82,14 +82,14 @@ export const asArgument: Rewrite = (owner, key) => {
 };
 
 /** Rewrites `emit: hello` to a list. */
-export const asList: Rewrite = (owner, key) =>
+export const rewriteToList: ScriptRewrite = (owner, key) =>
   typeof owner[key] === 'string' ? { owner: { ...owner, [key]: [owner[key]] } } : undefined;
 
 /**
  * Rewrites `socketio: {connect: …}`, `socket: true` or `namespace: /chat` to a `connect` step, and `socketio: {emit:
  * …}` to an `emit` step.
  */
-export const connected: Rewrite = (owner, key) => {
+export const rewriteToConnectStep: ScriptRewrite = (owner, key) => {
   const value = owner[key];
   if (isOptions(value) && 'emit' in Object(value)) return { owner: replacedKey(owner, key, Object(value)) };
   if ('connect' in owner) {
@@ -106,14 +106,14 @@ export const connected: Rewrite = (owner, key) => {
 };
 
 /** Rewrites `repeat: {count: 3, steps: […]}`, or a `loop` of the same form, to a `loop` step. */
-export const looped: Rewrite = (owner, key) => {
+export const rewriteToLoopStep: ScriptRewrite = (owner, key) => {
   const { count = owner.count, times = count, flow, loop = flow, steps = loop } = Object(owner[key]) as Owner;
   if (!Array.isArray(steps) || times === undefined) return undefined;
   return { owner: replacedKey(owner, key, { loop: steps, count: times }) };
 };
 
 /** Rewrites `think: {min: 1, max: 3}` to a time with jitter, and `think: {seconds: 2}` to a time. */
-export const spread: Rewrite = (owner, key) => {
+export const rewriteToJitter: ScriptRewrite = (owner, key) => {
   const { min, max, seconds, duration = seconds } = Object(owner[key]) as Owner;
   if (typeof min === 'number' && typeof max === 'number')
     return { owner: { ...owner, [key]: (min + max) / 2, jitter: `${(max - min) / 2}s` } };
@@ -121,12 +121,12 @@ export const spread: Rewrite = (owner, key) => {
 };
 
 /** Returns a hint that replaces a template without a value by the given template. */
-export function filled(template: string): Hint {
+export function fillTemplateHint(template: string): OptionHint {
   return { text: `write ${template}`, rewrite: (owner, key) => withTemplate(owner, key, template) };
 }
 
 /** Applies the rewrite of an unknown variable or function to all its templates in a text. */
-export function fillsOf(rewrite: Rewrite | undefined, inner: string): Rewrite | undefined {
+export function rewriteTemplates(rewrite: ScriptRewrite | undefined, inner: string): ScriptRewrite | undefined {
   return (
     rewrite &&
     ((owner, key) => {
@@ -151,8 +151,8 @@ function withTemplate(owner: Owner, key: string, template: string): { owner: Own
  * Returns a hint that replaces a step by another complete step.
  * @param more text to append to the hint
  */
-export function step(line: Owner, more = ''): Hint {
-  const rewrite: Rewrite = (owner, key) => {
+export function replaceStepHint(line: Owner, more = ''): OptionHint {
+  const rewrite: ScriptRewrite = (owner, key) => {
     const value = owner[key];
     const isSure = !('emit' in line) || typeof value === 'object';
     const entries = Object.entries(line).map(([verb, spec]) => [verb, filledIn(spec, value)]);
@@ -201,7 +201,7 @@ function valuesIn(value: unknown): Record<string, unknown> {
   const seconds = fields.seconds ?? fields.duration ?? scalar;
   return {
     event: fields.event ?? fields.channel ?? fields.name ?? scalar,
-    seconds: typeof seconds === 'number' && seconds >= MILLISECONDS_FROM ? milliseconds(seconds) : seconds,
+    seconds: typeof seconds === 'number' && seconds >= MILLISECONDS_FROM ? toMillisecondsText(seconds) : seconds,
     data: fields.data ?? fields.args ?? fields.payload ?? others[0],
     name: fields.function ?? scalar,
     text: scalar,
@@ -210,7 +210,7 @@ function valuesIn(value: unknown): Record<string, unknown> {
 }
 
 /** Returns the hint's text with the event, time, data or name of the user's step in place of placeholders. */
-export function filledHint({ text: hint }: Hint, value: unknown): string {
+export function fillHintText({ text: hint }: OptionHint, value: unknown): string {
   const values = valuesIn(value);
   return hint.replace(PLACEHOLDER, (placeholder, key: string) => {
     const given = JSON.stringify(values[key]);

@@ -1,7 +1,7 @@
 /** Sources of memory and CPU figures of a part of the deployment: processes on this machine, or pages with metrics. */
 import { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { parseJsonPath } from '../../../protocol/base/json-path.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { LAYER_NAMES } from '../../../protocol/documents/named-layers.ts';
 
 const page = {
@@ -58,7 +58,7 @@ const processSources = z.strictObject({
   match: z
     .string()
     .min(1)
-    .refine((text) => attempt(() => new RegExp(text)), 'expected a regular expression')
+    .refine((text) => tryOrUndefined(() => new RegExp(text)), 'expected a regular expression')
     .optional()
     .describe('or a regular expression for command lines'),
   cgroup: z.string().min(1).optional().describe('or a control group, below `/sys/fs/cgroup` or as a whole path'),
@@ -82,7 +82,8 @@ const inspectorUrl = z
   .describe('URL of an open inspector; with a path, of the pages of Go’s `net/http/pprof`');
 
 /** Returns whether the sources include processes on this machine. */
-export const isNamed = (sources: z.infer<typeof processSources>) => PROCESSES.some((key) => sources[key] !== undefined);
+export const hasProcessSources = (sources: z.infer<typeof processSources>) =>
+  PROCESSES.some((key) => sources[key] !== undefined);
 const oneQuery = (sources: z.infer<typeof processSources>) =>
   PROCESSES.filter((key) => sources[key] !== undefined).length <= 1;
 const ONE_QUERY = 'give one of `pids`, `match` and `cgroup`';
@@ -101,7 +102,7 @@ export const workerSourcesSchema = processSources
       .describe('[which functions](../method/memory.md#by-place) allocate memory and use CPU'),
   })
   .refine(oneQuery, ONE_QUERY)
-  .refine((sources) => sources.inspect !== true || isNamed(sources), {
+  .refine((sources) => sources.inspect !== true || hasProcessSources(sources), {
     message: 'for `true`, name the processes by `pids`, `match` or `cgroup`',
     path: ['inspect'],
   })

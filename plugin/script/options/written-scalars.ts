@@ -18,7 +18,7 @@ const asWritten = (text: string) => text;
  * Converts each text to a number or a boolean, if the schema accepts no text there.
  * @param fill fills the templates of a text; templates without a value stay unchanged
  */
-export function withScalars(schema: z.ZodType, value: unknown, fill = asWritten): unknown {
+export function parseWrittenScalars(schema: z.ZodType, value: unknown, fill = asWritten): unknown {
   return textsOf(schema, value).reduce((all, { path, text, isNumber }) => {
     const scalar = scalarOf(fill(text), isNumber);
     return scalar === text ? all : replaced(all, path, scalar);
@@ -26,7 +26,7 @@ export function withScalars(schema: z.ZodType, value: unknown, fill = asWritten)
 }
 
 /** Returns the paths of templates in places where the schema accepts no text. */
-export function templatesIn(schema: z.ZodType, value: unknown): Path[] {
+export function templatePaths(schema: z.ZodType, value: unknown): Path[] {
   return textsOf(schema, value).flatMap(({ path, text }) => (isTemplate(text) ? [path] : []));
 }
 

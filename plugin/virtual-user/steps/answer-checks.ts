@@ -2,9 +2,9 @@
 import assert from 'node:assert';
 import { z } from 'zod';
 import { FlowError } from '../flow-error.ts';
-import type { Outcome } from '../user-types.ts';
+import type { UserOutcome } from '../user-types.ts';
 import type { VirtualUser } from '../virtual-user.ts';
-import type { Build } from './step.ts';
+import type { StepBuildContext } from './step.ts';
 
 /** Schema of a selector for a value in the answer. Usually only `json` is given. */
 const extractor = {
@@ -29,11 +29,11 @@ const matchSchema = z
 
 const oneOrMany = <S extends z.ZodType>(schema: S) => z.union([schema, z.array(schema)]).optional();
 
-export const checksShape = {
+export const answerChecksShape = {
   match: oneOrMany(matchSchema).describe('one condition on the arguments, or a list'),
   capture: oneOrMany(captureSchema).describe('one value to store in a variable, or a list'),
 };
-export const dataShape = {
+export const dataCheckShape = {
   data: z
     .unknown()
     .optional()
@@ -52,17 +52,17 @@ interface ChecksSpec {
   capture?: Spec | Spec[];
 }
 
-export function compileChecks(spec: ChecksSpec, build: Build) {
+export function compileAnswerChecks(spec: ChecksSpec, build: StepBuildContext) {
   const { helpers } = build.shared;
   const matchSpecs = [spec.match ?? []].flat();
   const captureSpecs = [spec.capture ?? []].flat();
 
-  function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): Outcome {
+  function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): UserOutcome {
     // Expressions apply to a single argument itself, or to a list of several, as in artillery-engine-socketio-v3.
     const whole = one.json === undefined && one.regexp === undefined;
     const body = JSON.stringify(args.length === 1 && !whole && !namesFirst(one, args) ? args[0] : args);
     const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };
-    let outcome: Outcome | null = null;
+    let outcome: UserOutcome | null = null;
     let failure: unknown;
     helpers.captureOrMatch(params, { body }, user.context, (error, result) => {
       failure = error;
@@ -108,7 +108,7 @@ export function compileChecks(spec: ChecksSpec, build: Build) {
  * argument. A text must be part of the last argument; with `concat`, of all arguments joined.
  * @returns undefined if no value is expected
  */
-export function compileData({ data, args = data, concat }: DataSpec, build: Build) {
+export function compileDataCheck({ data, args = data, concat }: DataSpec, build: StepBuildContext) {
   if (args === undefined) return undefined;
   const dataOf = build.template(data ?? args);
   return (events: unknown[][], user: VirtualUser): boolean => {

@@ -4,12 +4,12 @@ import { timeoutSchema } from '../../script/duration.ts';
 import {
   type ConnectOptions,
   connectionShape,
-  fixedOptions,
   namespaceSchema,
+  optionsWithoutTemplates,
 } from '../../script/options/connect-options.ts';
 import { openOptions } from '../connection-changes.ts';
 import type { VirtualUser } from '../virtual-user.ts';
-import { type Build, defineStep } from './step.ts';
+import { defineStep, type StepBuildContext } from './step.ts';
 
 const optionsSchema = z.strictObject({
   ...connectionShape,
@@ -24,7 +24,7 @@ type Connect = z.output<typeof connectSchema>;
  * `connect: /chat`, `connect: {auth: …}` or `connect: true`: opens a new connection. Replaces the namespace's previous
  * connection.
  */
-export const connect = defineStep({
+export const connectStep = defineStep({
   schema: z.strictObject({
     connect: connectSchema.describe(
       'opens a separate connection, in place of an earlier one to the namespace: `true`, a namespace, or options',
@@ -36,10 +36,10 @@ export const connect = defineStep({
   compile: (spec, build) => compileConnect(spec, build),
 });
 
-/** Compiles a `connect` step, or a `connect` that is part of an `emit` step. */
+/** Compiles a `connectStep` step, or a `connectStep` that is part of an `emit` step. */
 export function compileConnect(
   { connect, namespace: beside = '', timeout }: { connect: Connect; namespace?: string; timeout?: number },
-  build: Build,
+  build: StepBuildContext,
 ): (user: VirtualUser) => Promise<void> {
   const options = typeof connect === 'object' ? connect : {};
   const namespace = build.template(typeof connect === 'string' ? connect : (options.namespace ?? beside));
@@ -51,15 +51,15 @@ export function compileConnect(
   };
 }
 
-/** Returns the options of a `connect` that contain no templates. */
+/** Returns the options of a `connectStep` that contain no templates. */
 export function connectOptions(connect: Connect | undefined): ConnectOptions {
   if (typeof connect !== 'object') return {};
   const { namespace: _, ...options } = connect;
-  return fixedOptions(options);
+  return optionsWithoutTemplates(options);
 }
 
 /** `disconnect: true`: closes the connections. A later step that needs a connection opens a new one. */
-export const disconnect = defineStep({
+export const disconnectStep = defineStep({
   schema: z.strictObject({
     disconnect: z
       .literal(true, { error: 'write disconnect: true' })
@@ -72,7 +72,7 @@ export const disconnect = defineStep({
  * `hold: true`: keeps the connection open until everything has been measured; without the plugin, until the last phase
  * has ended. Then disconnects. The step ends when the plugin has measured the residual memory.
  */
-export const hold = defineStep({
+export const holdStep = defineStep({
   schema: z.strictObject({
     hold: z
       .literal(true, { error: 'write hold: true' })

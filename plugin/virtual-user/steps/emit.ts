@@ -1,23 +1,23 @@
 import { z } from 'zod';
-import { slug } from '../../../protocol/codes/failure-codes.ts';
-import type { Emission } from '../../fleet/fleet-messages.ts';
+import { reasonToCode } from '../../../protocol/codes/failure-codes.ts';
+import type { EmittedMessage } from '../../fleet/fleet-messages.ts';
 import type { FleetConnection } from '../../fleet/remote-connection.ts';
 import { timeoutSchema } from '../../script/duration.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
 import { FlowError } from '../flow-error.ts';
-import type { Step, VirtualUser } from '../virtual-user.ts';
-import { checksShape, compileChecks, compileData, dataShape } from './answer-checks.ts';
+import type { CompiledStep, VirtualUser } from '../virtual-user.ts';
+import { answerChecksShape, compileAnswerChecks, compileDataCheck, dataCheckShape } from './answer-checks.ts';
 import { compileConnect, connectOptions, connectSchema } from './connect-step.ts';
 import { compileCall } from './function.ts';
-import { type Build, defineStep, type StepKind } from './step.ts';
+import { defineStep, type StepBuildContext, type StepKind } from './step.ts';
 
 const responseSchema = z
   .strictObject({
     on: z.string().optional().describe('the event’s name'),
     channel: z.string().optional().describe('the same, in the old form'),
     concat: z.boolean().optional().describe('with `data`: look for the text in all events together'),
-    ...dataShape,
-    ...checksShape,
+    ...dataCheckShape,
+    ...answerChecksShape,
   })
   .refine(({ on, channel }) => on !== undefined || channel !== undefined, { error: 'needs the event: on: "<event>"' });
 
@@ -53,7 +53,7 @@ const schema = z.strictObject({
   namespace: namespaceSchema.default('').describe('default: the main namespace'),
   response: responseSchema.optional().describe('waits for an event, and checks it'),
   acknowledge: z
-    .union([z.boolean(), z.strictObject({ ...dataShape, ...checksShape })])
+    .union([z.boolean(), z.strictObject({ ...dataCheckShape, ...answerChecksShape })])
     .optional()
     .describe('waits for the acknowledgement, and checks it'),
   timeout: timeoutSchema.optional().describe('for both, from the emit; default: the option `timeout`'),
@@ -83,7 +83,7 @@ const plainEmit = defineStep({
 });
 
 /** `emit: ["event", …]`: sends an event, and checks the acknowledgement or response if the step has checks. */
-export const emit: StepKind = {
+export const emitStep: StepKind = {
   ...plainEmit,
   compile(spec, build) {
     const { beforeRequest, ...step } = spec as Record<string, unknown>;
@@ -96,18 +96,19 @@ export const emit: StepKind = {
  * Compiles the step anew for each virtual user, after its functions have run. The functions can change the user's copy
  * of the step.
  */
-function compileHooked(names: string[], step: object, build: Build): Step {
+function compileHooked(names: string[], step: object, build: StepBuildContext): CompiledStep {
   const hooks = names.map((name) => compileCall(name, build.shared));
   return async (user) => {
     const own = structuredClone(step);
     for (const hook of hooks) await hook(user.context, [own, user.context, user.events]);
     const { error } = schema.safeParse(own);
-    if (error) throw new FlowError(`function_${slug(names.join())}`, `left an invalid step: ${z.prettifyError(error)}`);
+    if (error)
+      throw new FlowError(`function_${reasonToCode(names.join())}`, `left an invalid step: ${z.prettifyError(error)}`);
     await plainEmit.compile(own, build)(user);
   };
 }
 
-function compileSend(spec: z.output<typeof schema>, build: Build): Step {
+function compileSend(spec: z.output<typeof schema>, build: StepBuildContext): CompiledStep {
   const { meter } = build.shared;
   const [event, ...args] = spec.emit;
   const emission = build.template({ event, args });
@@ -120,7 +121,7 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   return (user) => {
     const { session, context } = user;
     const namespace = build.namespace(String(namespaceOf(context)));
-    const sent = emission(context) as Emission;
+    const sent = emission(context) as EmittedMessage;
     if (exchange) {
       return build.use(user, namespace).then((connection) => {
         count();
@@ -134,18 +135,18 @@ function compileSend(spec: z.output<typeof schema>, build: Build): Step {
   };
 }
 
-/** Compiles an `emit` that waits for the acknowledgement, for a response event, or for both. */
-function compileExchange({ acknowledge, response, timeout }: z.output<typeof schema>, build: Build) {
+/** Compiles an `emitStep` that waits for the acknowledgement, for a response event, or for both. */
+function compileExchange({ acknowledge, response, timeout }: z.output<typeof schema>, build: StepBuildContext) {
   const { config, meter } = build.shared;
   const timeoutMs = timeout ?? config.timeoutMs;
   const ackSpec = acknowledge === true ? {} : acknowledge || undefined;
-  const ackChecks = ackSpec && compileChecks(ackSpec, build);
-  const ackHasData = ackSpec && compileData(ackSpec, build);
-  const responseChecks = compileChecks(response ?? {}, build);
-  const responseHasData = compileData(response ?? {}, build);
+  const ackChecks = ackSpec && compileAnswerChecks(ackSpec, build);
+  const ackHasData = ackSpec && compileDataCheck(ackSpec, build);
+  const responseChecks = compileAnswerChecks(response ?? {}, build);
+  const responseHasData = compileDataCheck(response ?? {}, build);
   const responseEvent = build.template(response?.on ?? response?.channel);
 
-  return async (user: VirtualUser, connection: FleetConnection, namespace: string, { event, args }: Emission) => {
+  return async (user: VirtualUser, connection: FleetConnection, namespace: string, { event, args }: EmittedMessage) => {
     const { session } = user;
     const startedAt = performance.now();
     const events: unknown[][] = [];

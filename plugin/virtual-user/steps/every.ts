@@ -25,7 +25,7 @@ const everySchema = z
  * `every: {seconds: 10, emit: {channel: batch, data: …}, acknowledge: true}`: starts to send the message once per
  * period, until the connection closes. The fleet process sends the messages; later steps run meanwhile.
  */
-export const every = defineStep({
+export const everyStep = defineStep({
   schema: z
     .strictObject({
       every: everySchema.describe('sends a message in each period from now on; only the plugin counts them'),

@@ -1,11 +1,11 @@
 import { z } from 'zod';
 import { withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
-import { type FailureCode, slug } from '../../../protocol/codes/failure-codes.ts';
+import { type FailureCode, reasonToCode } from '../../../protocol/codes/failure-codes.ts';
 import { FlowError } from '../flow-error.ts';
-import type { Shared } from '../shared.ts';
-import { secretsOf } from '../tally.ts';
+import type { SharedByUsers } from '../shared.ts';
+import { secretsOfUser } from '../tally.ts';
 import type { UserContext } from '../user-types.ts';
-import type { Step } from '../virtual-user.ts';
+import type { CompiledStep } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 /** Largest length of a printed error, about twenty lines of a stack trace. */
@@ -19,7 +19,7 @@ type Processor = (...args: unknown[]) => unknown;
  * `function: name`: calls a function of `config.processor`. It has the arguments `(context, events, next)`; an async
  * function needs no `next`.
  */
-export const fn = defineStep({
+export const functionStep = defineStep({
   schema: z.strictObject({
     function: z.string().describe('calls a function of `config.processor`: `(context, events, next)`, or async'),
   }),
@@ -27,14 +27,17 @@ export const fn = defineStep({
   compile: (spec, build) => compileFunction(spec.function, build.shared),
 });
 
-export function compileFunction(name: string, shared: Shared): Step {
+export function compileFunction(name: string, shared: SharedByUsers): CompiledStep {
   const call = compileCall(name, shared);
   return ({ context, events }) => call(context, [context, events]);
 }
 
 /** Returns a function that calls the processor function with the given arguments and a `next` callback. */
-export function compileCall(name: string, shared: Shared): (context: UserContext, args: unknown[]) => Promise<void> {
-  const code: FailureCode = `function_${slug(name)}`;
+export function compileCall(
+  name: string,
+  shared: SharedByUsers,
+): (context: UserContext, args: unknown[]) => Promise<void> {
+  const code: FailureCode = `function_${reasonToCode(name)}`;
   let hasWarned = false;
   return async (context, args) => {
     try {
@@ -52,7 +55,7 @@ export function compileCall(name: string, shared: Shared): (context: UserContext
 /** Returns the start of an error's text. Secrets are masked, because a function can put any value into its error. */
 function shownError(text: string, context: UserContext): string {
   // The text is shortened last, because a truncated secret would not be recognised.
-  return withoutSecrets(text.slice(0, MAX_READ_LENGTH), secretsOf(context)).slice(0, MAX_ERROR_LENGTH);
+  return withoutSecrets(text.slice(0, MAX_READ_LENGTH), secretsOfUser(context)).slice(0, MAX_ERROR_LENGTH);
 }
 
 function call(processor: Processor, args: unknown[]): Promise<void> {

@@ -3,10 +3,10 @@
  * printed, because they may be secret.
  */
 import type { IncomingMessage } from 'node:http';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { printable } from '../../../protocol/base/printable.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { FlowError } from '../flow-error.ts';
-import type { Helpers, Outcome, UserContext } from '../user-types.ts';
+import type { ArtilleryHelpers, UserContext, UserOutcome } from '../user-types.ts';
 
 const MAX_BODY_BYTES = 100_000;
 const MAX_NAMES = 20;
@@ -49,7 +49,7 @@ export function checkedAnswer(response: IncomingMessage): CheckedAnswer {
 export function failedCheck(
   request: { capture?: unknown; match?: unknown },
   { error, status, answer }: Failed,
-  helpers: Helpers,
+  helpers: ArtilleryHelpers,
   context: UserContext,
 ): FlowError | undefined {
   if (error.message !== FAILED_CHECK || !answer) return undefined;
@@ -58,8 +58,8 @@ export function failedCheck(
   if ((response.statusCode ?? 0) >= 400) return new FlowError('failed_request', status, { cause: error });
   const body = answer.body();
   const { headers } = response;
-  const evaluate = (params: { capture?: unknown; match?: unknown }): Outcome | null => {
-    let outcome: Outcome | null = null;
+  const evaluate = (params: { capture?: unknown; match?: unknown }): UserOutcome | null => {
+    let outcome: UserOutcome | null = null;
     helpers.captureOrMatch(params, { body, headers } as { body: unknown }, context, (_error, result) => {
       outcome = result;
     });
@@ -75,7 +75,7 @@ export function failedCheck(
   }
   for (const capture of [request.capture ?? []].flat() as Check[]) {
     if (Object.values(evaluate({ capture: [capture] })?.captures ?? {}).every(({ failed }) => !failed)) continue;
-    const name = printable(String(capture.as), MAX_TEXT_LENGTH);
+    const name = printableLine(String(capture.as), MAX_TEXT_LENGTH);
     const found = `${status}, but has nothing at ${placeOf(capture)} to capture as ${name}: ${namesIn(body)}`;
     return new FlowError('failed_capture', `${found}; which one is the ${name}?`, { cause: error });
   }
@@ -83,14 +83,14 @@ export function failedCheck(
 }
 
 function placeOf({ json, header, cookie, ...others }: Check): string {
-  if (typeof json === 'string') return printable(json, MAX_TEXT_LENGTH);
-  if (typeof header === 'string') return `the header ${printable(header, MAX_TEXT_LENGTH)}`;
-  return printable(JSON.stringify({ ...others, as: undefined, value: undefined }), MAX_TEXT_LENGTH);
+  if (typeof json === 'string') return printableLine(json, MAX_TEXT_LENGTH);
+  if (typeof header === 'string') return `the header ${printableLine(header, MAX_TEXT_LENGTH)}`;
+  return printableLine(JSON.stringify({ ...others, as: undefined, value: undefined }), MAX_TEXT_LENGTH);
 }
 
 /** Returns the names of the fields as text, such as `the answer has: accessToken, user (id, name)`. */
 function namesIn(body: string): string {
-  const value: unknown = attempt(() => JSON.parse(body));
+  const value: unknown = tryOrUndefined(() => JSON.parse(body));
   if (typeof value !== 'object' || value === null) return `the answer is ${body === '' ? 'empty' : 'no JSON object'}`;
   const names = Object.entries(value)
     .slice(0, MAX_NAMES)
@@ -101,5 +101,5 @@ function namesIn(body: string): string {
     });
   return Array.isArray(value)
     ? 'the answer is a list'
-    : `the answer has: ${printable(names.join(', '), MAX_TEXT_LENGTH)}`;
+    : `the answer has: ${printableLine(names.join(', '), MAX_TEXT_LENGTH)}`;
 }

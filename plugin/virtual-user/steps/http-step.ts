@@ -1,10 +1,10 @@
 import type { IncomingMessage } from 'node:http';
 import { z } from 'zod';
-import { networkCause, wordsOf } from '../../fleet/client/failure.ts';
+import { errorPageText, networkCause } from '../../fleet/client/failure.ts';
 import { FlowError } from '../flow-error.ts';
-import type { Step } from '../virtual-user.ts';
+import type { CompiledStep } from '../virtual-user.ts';
 import { type CheckedAnswer, checkedAnswer, failedCheck } from './http-checks.ts';
-import { type Build, defineStep, type StepKind } from './step.ts';
+import { defineStep, type StepBuildContext, type StepKind } from './step.ts';
 
 const METHODS = ['get', 'post', 'put', 'patch', 'delete', 'head', 'options'] as const;
 
@@ -36,7 +36,7 @@ function httpStep(method: string): StepKind {
 export const httpSteps = Object.fromEntries(METHODS.map((method) => [method, httpStep(method)]));
 
 /** `parallel: [requests]`: sends HTTP requests concurrently. At most `limit` requests are pending at a time. */
-export const parallel = defineStep({
+export const parallelStep = defineStep({
   schema: z.strictObject({
     parallel: z
       .array(z.unknown(), { error: 'expected a list of HTTP requests' })
@@ -56,7 +56,7 @@ function isHttpStep(step: unknown): boolean {
   return typeof step === 'object' && step !== null && METHODS.some((method) => method in step);
 }
 
-function compileRequests(spec: Record<string, unknown>, what: string, build: Build): Step {
+function compileRequests(spec: Record<string, unknown>, what: string, build: StepBuildContext): CompiledStep {
   build.uses.http = true;
   const request = (spec[what.toLowerCase()] ?? {}) as { capture?: unknown; match?: unknown };
   const hasChecks = request.capture !== undefined || request.match !== undefined;
@@ -110,7 +110,7 @@ function onWords(response: IncomingMessage, onFound: (words: string) => void): v
   const { 'retry-after': retryAfter, 'content-encoding': coding } = response.headers;
   let body = '';
   const tell = () => {
-    const words = /\w/.test(body) ? wordsOf(body) : '';
+    const words = /\w/.test(body) ? errorPageText(body) : '';
     const all = [words, retryAfter && `Retry-After: ${retryAfter}`].filter(Boolean);
     if (all.length > 0) onFound(all.join(', '));
   };

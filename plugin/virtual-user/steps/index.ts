@@ -1,28 +1,28 @@
 /** All steps that a flow can use, by name. A new step needs a file and an entry here. */
-import { connect, disconnect, hold } from './connect-step.ts';
-import { emit } from './emit.ts';
-import { every } from './every.ts';
-import { fn } from './function.ts';
-import { httpSteps, parallel } from './http-step.ts';
-import { log } from './log.ts';
-import { loop } from './loop.ts';
-import { on } from './on.ts';
+import { connectStep, disconnectStep, holdStep } from './connect-step.ts';
+import { emitStep } from './emit.ts';
+import { everyStep } from './every.ts';
+import { functionStep } from './function.ts';
+import { httpSteps, parallelStep } from './http-step.ts';
+import { logStep } from './log.ts';
+import { loopStep } from './loop.ts';
+import { onStep } from './on.ts';
 import type { StepKind } from './step.ts';
-import { think } from './think.ts';
-import { waitFor } from './wait-for.ts';
+import { thinkStep } from './think.ts';
+import { waitForStep } from './wait-for.ts';
 
 export const STEPS: Record<string, StepKind> = {
-  connect,
-  emit,
-  every,
-  waitFor,
-  on,
-  think,
-  loop,
-  hold,
-  disconnect,
-  function: fn,
-  log,
-  parallel,
+  connect: connectStep,
+  emit: emitStep,
+  every: everyStep,
+  waitFor: waitForStep,
+  on: onStep,
+  think: thinkStep,
+  loop: loopStep,
+  hold: holdStep,
+  disconnect: disconnectStep,
+  function: functionStep,
+  log: logStep,
+  parallel: parallelStep,
   ...httpSteps,
 };

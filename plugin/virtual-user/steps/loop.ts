@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { z } from 'zod';
-import type { Rewrite } from '../../../protocol/base/problems.ts';
+import type { ScriptRewrite } from '../../../protocol/base/problems.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { FlowError } from '../flow-error.ts';
 import { runSteps, type VirtualUser } from '../virtual-user.ts';
@@ -12,7 +12,7 @@ import { defineStep } from './step.ts';
 const ITERATIONS_PER_TURN = 16;
 
 const variableIn = (text: unknown) => /^\s*\{\{\s*([$\w.]+)\s*\}\}\s*$/.exec(String(text))?.[1];
-const withoutBraces: Rewrite = (owner, key) => {
+const withoutBraces: ScriptRewrite = (owner, key) => {
   const over = variableIn(owner[key]);
   return over === undefined ? undefined : { owner: { ...owner, over } };
 };
@@ -49,7 +49,7 @@ type While = (context: unknown, done: (again: boolean) => void) => unknown;
  * `loop: [steps]`: repeats the steps. `count` is a number, a range such as "1-15", or -1 for no limit. `over` is a
  * list. `whileTrue` names a function.
  */
-export const loop = defineStep({
+export const loopStep = defineStep({
   schema,
   childrenKey: 'loop',
   functionKeys: ['whileTrue'],

@@ -1,9 +1,9 @@
 import { z } from 'zod';
-import { addOwn } from '../../../protocol/base/sum-counts.ts';
+import { addToOwnCounter } from '../../../protocol/base/sum-counts.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
 import { toFlowError } from '../flow-error.ts';
-import { keepExample } from '../tally.ts';
+import { keepErrorExample } from '../tally.ts';
 import { compileCall } from './function.ts';
 import { defineStep } from './step.ts';
 
@@ -15,7 +15,7 @@ const WAIT = 'to wait for one event, write waitFor: {event: <event>}';
  * `on: {event: price, function: check}`: calls a function of `config.processor` with each event of that name, while the
  * namespace is open. A failed call is counted, and the flow continues.
  */
-export const on = defineStep({
+export const onStep = defineStep({
   schema: z.strictObject({
     on: z
       .strictObject(
@@ -52,8 +52,8 @@ export const on = defineStep({
         pending++;
         call(context, [args, context, events])
           .catch((error) => {
-            addOwn(functions.failures, spec.function, 1);
-            keepExample(tally, toFlowError(error), context);
+            addToOwnCounter(functions.failures, spec.function, 1);
+            keepErrorExample(tally, toFlowError(error), context);
           })
           .finally(() => pending--);
       },

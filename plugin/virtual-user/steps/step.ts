@@ -4,16 +4,16 @@ import type { StepDeclaration } from '../../script/load/flow.ts';
 import type { RequestHooks } from '../artillery-types.ts';
 import type { ConnectionChanges } from '../connection-changes.ts';
 import type { AwaitedEvent, WatchedEvent } from '../mailbox.ts';
-import type { Shared } from '../shared.ts';
+import type { SharedByUsers } from '../shared.ts';
 import type { Template } from '../template.ts';
-import type { Step, VirtualUser } from '../virtual-user.ts';
+import type { CompiledStep, VirtualUser } from '../virtual-user.ts';
 
 /** Context for compiling the steps of a scenario. */
-export interface Build {
-  shared: Shared;
+export interface StepBuildContext {
+  shared: SharedByUsers;
   template(value: unknown): Template;
   /** Compiles the steps inside another step. */
-  steps(specs: unknown[]): Step[];
+  steps(specs: unknown[]): CompiledStep[];
   /** Returns the full name of a namespace, including the namespace in the target's path. */
   namespace(name: string): string;
   connectionChanges: ConnectionChanges;
@@ -33,12 +33,12 @@ export interface Build {
 
 /** A kind of step: the declaration is used to validate scenarios before a run, `compile` during the run. */
 export interface StepKind extends StepDeclaration {
-  compile(spec: unknown, build: Build): Step;
+  compile(spec: unknown, build: StepBuildContext): CompiledStep;
 }
 
 /** Defines a kind of step. The schema validates the step and determines the type that `compile` gets. */
 export function defineStep<S extends z.ZodType>(
-  kind: StepDeclaration<z.output<S>> & { schema: S; compile(spec: z.output<S>, build: Build): Step },
+  kind: StepDeclaration<z.output<S>> & { schema: S; compile(spec: z.output<S>, build: StepBuildContext): CompiledStep },
 ): StepKind {
   return { ...kind, compile: (spec, build) => kind.compile(kind.schema.parse(spec), build) } as StepKind;
 }

@@ -12,7 +12,7 @@ const jitterSchema = z.union([z.number().min(0), z.string().regex(/^\s*[\d.]+\s*
  * `think: 2` waits two seconds, `think: 0.5` or `think: 500ms` half a second. `jitter` varies the time by plus or minus
  * some milliseconds or percent.
  */
-export const think = defineStep({
+export const thinkStep = defineStep({
   schema: z.strictObject({
     think: z
       .union([z.number(), z.string()], { error: 'expected seconds; for a range, write think: 2 with jitter: 1s' })
@@ -32,7 +32,7 @@ export const think = defineStep({
     return (user) => {
       const ms = durationMs(timeOf(user.context));
       if (ms === undefined) throw new FlowError('invalid_template', `think: ${timeOf(user.context)} is not a duration`);
-      return new Promise((resolve) => setTimeout(resolve, jittered(ms, jitterOf(user.context))));
+      return new Promise((resolve) => setTimeout(resolve, withJitter(ms, jitterOf(user.context))));
     };
   },
 });
@@ -41,7 +41,7 @@ export const think = defineStep({
  * Varies a time at random.
  * @param jitter milliseconds as number or text, `"2s"`, or `"20%"` of the time
  */
-export function jittered(ms: number, jitter: unknown): number {
+export function withJitter(ms: number, jitter: unknown): number {
   if (jitter === undefined || jitter === null) return ms;
   const text = String(jitter).trim();
   const amount = Number.parseFloat(text) || 0;

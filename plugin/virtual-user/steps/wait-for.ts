@@ -2,14 +2,14 @@ import { z } from 'zod';
 import { timeoutSchema } from '../../script/duration.ts';
 import { isTemplate } from '../../script/is-template.ts';
 import { namespaceSchema } from '../../script/options/connect-options.ts';
-import { checksShape, compileChecks } from './answer-checks.ts';
+import { answerChecksShape, compileAnswerChecks } from './answer-checks.ts';
 import { defineStep } from './step.ts';
 
 /**
  * `waitFor: {event: "ready"}`: waits for an event from the server. Events are kept from the time at which their
  * namespace opens. The step takes the oldest matching event, and discards older events.
  */
-export const waitFor = defineStep({
+export const waitForStep = defineStep({
   schema: z.strictObject({
     waitFor: z
       .strictObject(
@@ -17,7 +17,7 @@ export const waitFor = defineStep({
           event: z.string().describe('its name'),
           namespace: namespaceSchema.default('').describe('default: the main namespace'),
           timeout: timeoutSchema.optional().describe('default: the option `timeout`'),
-          ...checksShape,
+          ...answerChecksShape,
         },
         { error: 'expected the event: waitFor: {event: "<event>"}' },
       )
@@ -27,7 +27,7 @@ export const waitFor = defineStep({
   compile({ waitFor: spec }, build) {
     const { config, meter } = build.shared;
     const timeoutMs = spec.timeout ?? config.timeoutMs;
-    const checks = compileChecks(spec, build);
+    const checks = compileAnswerChecks(spec, build);
     const namespaceOf = build.template(spec.namespace);
     const eventOf = build.template(spec.event);
     if (!isTemplate([spec.event, spec.namespace])) {

@@ -4,7 +4,14 @@
  * differ by more than their errors and the maximum drift, the other clock has jumped, and a new line begins.
  */
 import type { ClockReading } from './clock.ts';
-import { errorOf, offsetOn, quickerReading, segmentAt, toOurTime, uncoveredUs } from './clock-segments.ts';
+import {
+  clockOffsetAt,
+  clockSegmentAt,
+  clockSegmentError,
+  outsideClockLineUs,
+  quickerClockReading,
+  toOwnClockUs,
+} from './clock-segments.ts';
 
 const INTERVAL_US = 10_000_000;
 /**
@@ -64,8 +71,8 @@ export class ClockLine {
     }
     this.#grow(line);
     if (reading.atUs < this.#intervalEndsUs) {
-      if (this.#candidate) this.#candidate.reading = quickerReading(this.#candidate.reading, reading);
-      else line.push(quickerReading(line.pop() as ClockReading, reading));
+      if (this.#candidate) this.#candidate.reading = quickerClockReading(this.#candidate.reading, reading);
+      else line.push(quickerClockReading(line.pop() as ClockReading, reading));
     } else if (this.#isNextKept) {
       line.push(reading);
       this.#begin(reading);
@@ -97,11 +104,11 @@ export class ClockLine {
 
   toOurs(theirUs: number): number {
     for (let index = this.#lines.length - 1; index > 0; index--) {
-      const ourUs = toOurTime(this.#lines[index] as ClockReading[], theirUs);
+      const ourUs = toOwnClockUs(this.#lines[index] as ClockReading[], theirUs);
       if (ourUs >= (this.#jumps[index - 1] as Jump).afterUs) return ourUs;
     }
     const [first] = this.#lines;
-    return first ? toOurTime(first, theirUs) : theirUs;
+    return first ? toOwnClockUs(first, theirUs) : theirUs;
   }
 
   /**
@@ -110,7 +117,7 @@ export class ClockLine {
    */
   offsetAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);
-    return line ? offsetOn(line, ourUs) : 0;
+    return line ? clockOffsetAt(line, ourUs) : 0;
   }
 
   /**
@@ -121,14 +128,14 @@ export class ClockLine {
   boundAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);
     if (!line) return Number.POSITIVE_INFINITY;
-    const driftUs = this.isOurs ? 0 : uncoveredUs(line, ourUs) * MAX_DRIFT;
-    return errorOf(line, segmentAt(line, ourUs)) + driftUs + this.jumpUs(ourUs, ourUs);
+    const driftUs = this.isOurs ? 0 : outsideClockLineUs(line, ourUs) * MAX_DRIFT;
+    return clockSegmentError(line, clockSegmentAt(line, ourUs)) + driftUs + this.jumpUs(ourUs, ourUs);
   }
 
   /** Maximum of `boundAt` over all times. */
   get boundUs(): number {
     if (this.#lines.length === 0) return Number.POSITIVE_INFINITY;
-    const errorsUs = this.#lines.flatMap((line) => line.map((_, index) => errorOf(line, index)));
+    const errorsUs = this.#lines.flatMap((line) => line.map((_, index) => clockSegmentError(line, index)));
     return errorsUs.reduce((a, b) => Math.max(a, b)) + this.jumpUs();
   }
 

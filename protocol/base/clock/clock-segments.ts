@@ -4,19 +4,19 @@
  */
 import type { ClockReading } from './clock.ts';
 
-export function quickerReading(a: ClockReading, b: ClockReading): ClockReading {
+export function quickerClockReading(a: ClockReading, b: ClockReading): ClockReading {
   return b.uncertaintyUs < a.uncertaintyUs ? b : a;
 }
 
 /** Converts a time of the other clock to this process's clock. */
-export function toOurTime(line: ClockReading[], theirUs: number): number {
+export function toOwnClockUs(line: ClockReading[], theirUs: number): number {
   const roughUs = theirUs - (line[0] as ClockReading).offsetUs;
-  return theirUs - offsetOn(line, theirUs - offsetOn(line, roughUs));
+  return theirUs - clockOffsetAt(line, theirUs - clockOffsetAt(line, roughUs));
 }
 
 /** Returns the offset at a time. Beyond its ends, the line is extrapolated only as far as readings support it. */
-export function offsetOn(line: ClockReading[], atUs: number): number {
-  const segment = segmentAt(line, atUs);
+export function clockOffsetAt(line: ClockReading[], atUs: number): number {
+  const segment = clockSegmentAt(line, atUs);
   const [a, b = a] = [line[segment] as ClockReading, line[segment + 1]];
   if (atUs < a.atUs) return extrapolate(line, segment, 1, atUs) ?? a.offsetUs;
   if (atUs > b.atUs) return extrapolate(line, line.length - 1, -1, atUs) ?? b.offsetUs;
@@ -26,13 +26,13 @@ export function offsetOn(line: ClockReading[], atUs: number): number {
 /**
  * Returns the index of the segment's first reading. For a time outside the line, it is the first or the last segment.
  */
-export function segmentAt(line: ClockReading[], atUs: number): number {
+export function clockSegmentAt(line: ClockReading[], atUs: number): number {
   const before = line.findLastIndex((reading) => reading.atUs <= atUs);
   return Math.max(0, Math.min(before, line.length - 2));
 }
 
 /** Returns how far a time is outside the line. 0 if extrapolation covers the time. */
-export function uncoveredUs(line: ClockReading[], atUs: number): number {
+export function outsideClockLineUs(line: ClockReading[], atUs: number): number {
   const [first, last] = [line[0] as ClockReading, line.at(-1) as ClockReading];
   if (atUs < first.atUs) return extrapolate(line, 0, 1, atUs) === undefined ? first.atUs - atUs : 0;
   return extrapolate(line, line.length - 1, -1, atUs) === undefined ? atUs - last.atUs : 0;
@@ -42,7 +42,7 @@ export function uncoveredUs(line: ClockReading[], atUs: number): number {
  * Returns the error of a segment: the error of its worse reading plus the bend. The bend is 0 if the segment continues
  * a neighbouring segment in a straight line.
  */
-export function errorOf(line: ClockReading[], segment: number): number {
+export function clockSegmentError(line: ClockReading[], segment: number): number {
   const [a, b] = [line[segment] as ClockReading, line[segment + 1]];
   if (!b) return a.uncertaintyUs;
   const bendsUs = [

@@ -53,7 +53,7 @@ interface Readings {
 }
 
 /** Adds a reading of another clock. A failed reading is ignored. */
-export async function addReading(clock: Readings, read: () => Promise<ClockReading>): Promise<void> {
+export async function addClockReading(clock: Readings, read: () => Promise<ClockReading>): Promise<void> {
   try {
     clock.add(await read());
   } catch {}
@@ -61,6 +61,6 @@ export async function addReading(clock: Readings, read: () => Promise<ClockReadi
 
 /** Reads the clock periodically. @returns a function that stops it */
 export function followClock(clock: Readings, read: () => Promise<ClockReading>, intervalMs: number): () => void {
-  const timer = setInterval(() => void addReading(clock, read), intervalMs);
+  const timer = setInterval(() => void addClockReading(clock, read), intervalMs);
   return () => clearInterval(timer);
 }

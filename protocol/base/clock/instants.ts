@@ -9,13 +9,13 @@ export type InstantUs = number;
 /**
  * Returns a copy of the message with converted times. Each number whose key is `atUs` or ends in `AtUs` is converted.
  */
-export function withInstants<T>(message: T, convert: (atUs: number) => number): T {
+export function convertInstants<T>(message: T, convert: (atUs: number) => number): T {
   if (typeof message !== 'object' || message === null) return message;
-  if (Array.isArray(message)) return message.map((item) => withInstants(item, convert)) as T;
+  if (Array.isArray(message)) return message.map((item) => convertInstants(item, convert)) as T;
   return Object.fromEntries(
     Object.entries(message).map(([key, value]) => [
       key,
-      /(^a|A)tUs$/.test(key) && typeof value === 'number' ? convert(value) : withInstants(value, convert),
+      /(^a|A)tUs$/.test(key) && typeof value === 'number' ? convert(value) : convertInstants(value, convert),
     ]),
   ) as T;
 }

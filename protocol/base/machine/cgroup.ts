@@ -5,7 +5,7 @@
 import { existsSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Cgroup, CpuQuota } from '../../wire/control-replies.ts';
-import { attempt } from '../attempt.ts';
+import { tryOrUndefined } from '../try-or-undefined.ts';
 
 type Controller = 'cpu' | 'memory' | 'pids';
 
@@ -85,7 +85,7 @@ function levelsIn(root: string): (controller: Controller) => Level[] {
   });
   const mounts = lines(root, 'proc/self/mountinfo').flatMap(toMount);
   // Includes the namespace, because containers in different namespaces can have the same path.
-  const namespace = attempt(() => readlinkSync(join(root, 'proc/self/ns/cgroup'))) ?? '';
+  const namespace = tryOrUndefined(() => readlinkSync(join(root, 'proc/self/ns/cgroup'))) ?? '';
   return (controller) => {
     const first = memberships.find(({ controllers }) => controllers.includes(controller));
     const version = first ? 1 : 2;
@@ -153,5 +153,5 @@ function lines(root: string, file: string): string[] {
 }
 
 function read(folder: string, file: string): string | undefined {
-  return attempt(() => readFileSync(join(folder, file), 'utf8').trim());
+  return tryOrUndefined(() => readFileSync(join(folder, file), 'utf8').trim());
 }

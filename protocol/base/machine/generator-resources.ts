@@ -34,7 +34,7 @@ const MAX_PER_PROCESS: Record<ClientKind, number> = { light: Number.POSITIVE_INF
  * Returns the number of generator processes that an Artillery worker needs for these connections, at least 1.
  * @param fdLimit limit of open files per process
  */
-export function fleetProcesses(connections: number, fdLimit: number, client: ClientKind): number {
+export function fleetProcessCount(connections: number, fdLimit: number, client: ClientKind): number {
   const each = Math.max(1, Math.min(fdLimit - FLEET_RESERVED_FILES, MAX_PER_PROCESS[client]));
   return Math.min(MAX_FLEET_PROCESSES, Math.max(1, Math.ceil(connections / each)));
 }

@@ -6,8 +6,8 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { CpuReading } from '../../wire/control-replies.ts';
-import { attempt } from '../attempt.ts';
 import { sumCounts } from '../sum-counts.ts';
+import { tryOrUndefined } from '../try-or-undefined.ts';
 
 type MemoryReading = ReturnType<typeof parseMeminfo>;
 
@@ -54,14 +54,14 @@ export type PressureReading = NonNullable<ReturnType<typeof readPressure>>;
 export function readPressure(root = '/') {
   const us = (what: string) =>
     Number(line(proc(`pressure/${what}`, root), /^some .*\btotal=(\d+)$/m, `/proc/pressure/${what} has no total`));
-  return attempt(() => ({ cpuUs: us('cpu'), memoryUs: us('memory'), ioUs: us('io') }));
+  return tryOrUndefined(() => ({ cpuUs: us('cpu'), memoryUs: us('memory'), ioUs: us('io') }));
 }
 
 export type SwapReading = ReturnType<typeof parseVmstat>;
 
 /** Returns the bytes swapped since boot. Undefined if the kernel does not report them. */
 export function readSwap(): SwapReading | undefined {
-  return attempt(() => parseVmstat(proc('vmstat')));
+  return tryOrUndefined(() => parseVmstat(proc('vmstat')));
 }
 
 const NO_TCP = '/proc/net/sockstat has no TCP line';
@@ -137,10 +137,10 @@ export function parseCpu(text: string, name = 'cpu'): CpuReading {
   // included in user.
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
   return {
-    busyUs: (user + nice + system + irq + softirq + steal) * TICK_US,
-    idleUs: (idle + iowait) * TICK_US,
-    stealUs: steal * TICK_US,
-    interruptUs: (irq + softirq) * TICK_US,
+    busyUs: (user + nice + system + irq + softirq + steal) * CLOCK_TICK_US,
+    idleUs: (idle + iowait) * CLOCK_TICK_US,
+    stealUs: steal * CLOCK_TICK_US,
+    interruptUs: (irq + softirq) * CLOCK_TICK_US,
   };
 }
 
@@ -199,10 +199,10 @@ const vector = readAuxiliaryVector();
 export const PAGE_SIZE_BYTES = Number(vector.get(AT_PAGESZ) ?? 4096n);
 
 /** Microseconds of one clock tick, the unit of CPU times in /proc. */
-export const TICK_US = 1_000_000 / Number(vector.get(AT_CLKTCK) ?? 100n);
+export const CLOCK_TICK_US = 1_000_000 / Number(vector.get(AT_CLKTCK) ?? 100n);
 
 function readAuxiliaryVector(): Map<bigint, bigint> {
-  const bytes = attempt(() => readFileSync('/proc/self/auxv')) ?? Buffer.alloc(0);
+  const bytes = tryOrUndefined(() => readFileSync('/proc/self/auxv')) ?? Buffer.alloc(0);
   const words = new BigUint64Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength));
   return new Map(Array.from({ length: words.length / 2 }, (_, i) => [words[i * 2] ?? 0n, words[i * 2 + 1] ?? 0n]));
 }

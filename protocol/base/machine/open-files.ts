@@ -1,7 +1,7 @@
 /** Reads the limit of open files of a process. Each connection uses one file. */
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
-import { attempt } from '../attempt.ts';
+import { tryOrUndefined } from '../try-or-undefined.ts';
 
 /** `Infinity` if there is no limit. */
 interface OpenFileLimits {
@@ -19,7 +19,7 @@ export function openFileLimits(): OpenFileLimits {
 
 /** Returns undefined if the limits cannot be read. They can be read only on Linux. */
 export function limitsOfProcess(pid: number | 'self'): OpenFileLimits | undefined {
-  const limits = attempt(() => readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? '';
+  const limits = tryOrUndefined(() => readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? '';
   const found = /Max open files\s+(\S+)\s+(\S+)/.exec(limits);
   return found ? { soft: toLimit(found[1]), hard: toLimit(found[2]) } : undefined;
 }

@@ -5,8 +5,8 @@
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { basename } from 'node:path';
-import { attempt } from '../attempt.ts';
-import { printable, printableCommand } from '../printable.ts';
+import { printableCommand, printableLine } from '../printable.ts';
+import { tryOrUndefined } from '../try-or-undefined.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
@@ -64,7 +64,7 @@ function parseRow(row: string): KernelSocket {
  * Converts an address of a kernel table to text, such as `127.0.0.1` or `[::1]`.
  * @param hex address in 32-bit words, in the machine's byte order
  */
-export function hostOf(hex: string): string {
+export function parseKernelAddress(hex: string): string {
   const bytes = [...(hex.match(/.{8}/g) ?? [])].flatMap((word) => [...Buffer.from(word, 'hex')].reverse());
   if (bytes.length === 4) return bytes.join('.');
   const groups = Buffer.from(bytes).toString('hex').match(/.{4}/g) ?? [];
@@ -72,7 +72,7 @@ export function hostOf(hex: string): string {
 }
 
 /** @param end value of `KernelSocket.local`, such as `0100007F:0BB8` */
-export function portOfEnd(end: string): number {
+export function parseKernelPort(end: string): number {
   return Number.parseInt(end.slice(-4), 16);
 }
 
@@ -80,19 +80,19 @@ export function portOfEnd(end: string): number {
  * Returns the link targets of up to `most` file descriptors of a process. Empty if the process has ended or belongs to
  * another user.
  */
-export function descriptorsOf(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
-  const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+export function descriptorTargets(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
+  const descriptors = tryOrUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
   return new Set(
-    descriptors.slice(0, most).flatMap((fd) => attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []),
+    descriptors.slice(0, most).flatMap((fd) => tryOrUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []),
   );
 }
 
 /**
  * Returns whether the process owns any of the sockets. Stops at the first match, because a server can own many sockets.
  */
-export function holdsOneOf(pid: number, links: ReadonlySet<string>): boolean {
-  const descriptors = attempt(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
-  return descriptors.some((fd) => links.has(attempt(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''));
+export function ownsAnySocket(pid: number, links: ReadonlySet<string>): boolean {
+  const descriptors = tryOrUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return descriptors.some((fd) => links.has(tryOrUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? ''));
 }
 
 /** Addresses whose listeners accept connections to 127.0.0.1: 127.0.0.1, 0.0.0.0, `::`, and 127.0.0.1 in IPv6 form. */
@@ -116,14 +116,14 @@ async function findHolders(isMeant: (socket: KernelSocket) => boolean): Promise<
   const sockets = (await listSockets())?.filter(isMeant);
   if (!sockets) return undefined;
   const links = sockets.map(({ link }) => link);
-  const owners = links.length === 0 ? [] : processIds().map((pid) => ({ pid, links: descriptorsOf(pid) }));
+  const owners = links.length === 0 ? [] : processIds().map((pid) => ({ pid, links: descriptorTargets(pid) }));
   const found = owners.filter((owner) => links.some((link) => owner.links.has(link)));
   const areAllSeen = links.every((link) => found.some((owner) => owner.links.has(link)));
   return { sockets, pids: found.map(({ pid }) => pid), areAllSeen };
 }
 
 function isListener({ state, local }: KernelSocket, port: number): boolean {
-  return state === LISTEN && portOfEnd(local) === port;
+  return state === LISTEN && parseKernelPort(local) === port;
 }
 
 /** Describes the program that listens on the port of 127.0.0.1, such as `node server.js (pid 4711)`. Never rejects. */
@@ -136,7 +136,7 @@ export async function describeListeners(port: number): Promise<string> {
  * rejects.
  */
 export async function describeClients(port: number): Promise<string> {
-  return describe(await findHolders(({ state, remote }) => state === ESTABLISHED && portOfEnd(remote) === port));
+  return describe(await findHolders(({ state, remote }) => state === ESTABLISHED && parseKernelPort(remote) === port));
 }
 
 function describe(holders: SocketHolders | undefined): string {
@@ -152,19 +152,19 @@ function describe(holders: SocketHolders | undefined): string {
 }
 
 function processIds(): number[] {
-  const names = attempt(() => readdirSync('/proc')) ?? [];
+  const names = tryOrUndefined(() => readdirSync('/proc')) ?? [];
   return names.filter((name) => /^\d+$/.test(name)).map(Number);
 }
 
 function programName(pid: number): string {
-  const line = attempt(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
+  const line = tryOrUndefined(() => readFileSync(`/proc/${pid}/cmdline`, 'utf8')) ?? '';
   const [program = '', ...args] = line.split('\0');
   const name = program.includes(' ') ? program : basename(program);
   return printableCommand([name, ...args], MAX_NAME_LENGTH) || 'an unnamed process';
 }
 
 function userName(uid = 0): string {
-  const users = attempt(() => readFileSync('/etc/passwd', 'utf8')) ?? '';
+  const users = tryOrUndefined(() => readFileSync('/etc/passwd', 'utf8')) ?? '';
   const name = new RegExp(`^([^:]+):[^:]*:${uid}:`, 'm').exec(users)?.[1];
-  return `user ${name === undefined ? uid : printable(name, MAX_NAME_LENGTH)}`;
+  return `user ${name === undefined ? uid : printableLine(name, MAX_NAME_LENGTH)}`;
 }

@@ -1,13 +1,13 @@
 /** Identifies the host of this process. A comparison with the workers' hosts shows which resources they share. */
 import { readFileSync, readlinkSync } from 'node:fs';
 import { cpus, hostname, release, totalmem, type } from 'node:os';
-import type { Host } from '../../wire/control-replies.ts';
-import { attempt } from '../attempt.ts';
+import type { HostInfo } from '../../wire/control-replies.ts';
+import { tryOrUndefined } from '../try-or-undefined.ts';
 
-export function thisHost(): Host {
+export function thisHost(): HostInfo {
   return {
-    kernel: attempt(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) ?? hostname(),
-    pidNamespace: attempt(() => readlinkSync('/proc/self/ns/pid')) ?? '',
+    kernel: tryOrUndefined(() => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()) ?? hostname(),
+    pidNamespace: tryOrUndefined(() => readlinkSync('/proc/self/ns/pid')) ?? '',
   };
 }
 

@@ -3,12 +3,12 @@ import { readFileSync } from 'node:fs';
 import { cpus, freemem } from 'node:os';
 import { join } from 'node:path';
 import type { Cgroup } from '../../wire/control-replies.ts';
-import { attempt } from '../attempt.ts';
+import { tryOrUndefined } from '../try-or-undefined.ts';
 import { readCgroup } from './cgroup.ts';
 
 /** Returns the CPUs that this process may use. A cpuset or an affinity can exclude some. */
 export function allowedCpus(root = '/'): number[] {
-  const status = attempt(() => readFileSync(join(root, 'proc/self/status'), 'utf8')) ?? '';
+  const status = tryOrUndefined(() => readFileSync(join(root, 'proc/self/status'), 'utf8')) ?? '';
   const list = /^Cpus_allowed_list:\s+(\S+)/m.exec(status)?.[1];
   if (list === undefined) return cpus().map((_, cpu) => cpu);
   return list.split(',').flatMap((range) => {
@@ -19,11 +19,11 @@ export function allowedCpus(root = '/'): number[] {
 
 /** Returns the number of usable cores. A quota can make it a fraction. */
 export function usableCores(root = '/'): number {
-  return Math.min(allowedCpus(root).length, lowestQuota(readCgroup(root)) ?? Number.POSITIVE_INFINITY);
+  return Math.min(allowedCpus(root).length, lowestCpuQuota(readCgroup(root)) ?? Number.POSITIVE_INFINITY);
 }
 
 /** Returns the lowest CPU quota, in cores; undefined if there is no quota. */
-export function lowestQuota({ cpu }: Pick<Cgroup, 'cpu'>): number | undefined {
+export function lowestCpuQuota({ cpu }: Pick<Cgroup, 'cpu'>): number | undefined {
   return cpu.length === 0 ? undefined : Math.min(...cpu.map(({ cores }) => cores));
 }
 

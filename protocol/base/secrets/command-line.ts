@@ -1,5 +1,5 @@
 /** Masks secrets in command lines, for reports and messages. */
-import { isSecretName, MASK, maskText } from './secret-text.ts';
+import { isSecretName, maskText, SECRET_MASK } from './secret-text.ts';
 
 /** Options whose argument is program text. The text can contain secrets. */
 const PROGRAM_TEXT = /^(-e|--eval|-p|--print|-pe)$/;
@@ -25,10 +25,10 @@ export function maskArguments(args: readonly string[]): string[] {
   return args.map((arg) => {
     const maskAs = masksNext;
     masksNext = nextAfter(arg, program);
-    if (maskAs === 'text') return MASK;
+    if (maskAs === 'text') return SECRET_MASK;
     if (maskAs === 'value' && !arg.startsWith('--')) {
       masksNext = undefined;
-      return MASK;
+      return SECRET_MASK;
     }
     return maskText(arg);
   });

@@ -2,7 +2,7 @@
  * Removes known secret values from all text that this thread writes or shows. Each thread and process collects the
  * values from its own copy of the script.
  */
-import { MASK, maskText, maskUrls } from './secret-text.ts';
+import { maskText, maskUrls, SECRET_MASK } from './secret-text.ts';
 
 export interface SecretValues {
   /** Passwords, tokens and keys. They are removed from every text. */
@@ -31,7 +31,7 @@ let currentSecrets: SecretValues = { credentials: [], values: [] };
 let patterns = patternsOf(currentSecrets);
 
 /** Replaces the known secrets with the secrets of another script. */
-export function knowSecrets(secrets: SecretValues): void {
+export function setKnownSecrets(secrets: SecretValues): void {
   currentSecrets = secrets;
   patterns = patternsOf(secrets);
 }
@@ -52,11 +52,11 @@ export function withoutCredentials(text: string): string {
  * @param own secrets of the virtual user that the text is about
  */
 export function withoutSecrets(text: string, own: Iterable<string> = []): string {
-  return maskText(replaced(replaced(withoutValues(text, own), patterns.credentials), patterns.values));
+  return maskText(replaced(replaced(removeValues(text, own), patterns.credentials), patterns.values));
 }
 
 /** Removes these values from the text. Fast if the text contains none of them. */
-export function withoutValues(text: string, values: Iterable<string>): string {
+export function removeValues(text: string, values: Iterable<string>): string {
   const present = [...values].filter((value) => formsOf(value).some((form) => text.includes(form)));
   return present.length === 0 ? text : replaced(text, patternOf(present));
 }
@@ -104,5 +104,5 @@ function literalOf(form: string): string {
 }
 
 function replaced(text: string, pattern: RegExp | undefined): string {
-  return pattern ? text.replace(pattern, MASK) : text;
+  return pattern ? text.replace(pattern, SECRET_MASK) : text;
 }

@@ -1,9 +1,9 @@
 /**
  * Finds the secret values of a script by the names of their keys. Masks them in displayed settings, and collects them.
  */
-import { basicToken, decoded } from '../../wire/basic-auth.ts';
+import { basicToken, decodePercent } from '../../wire/basic-auth.ts';
 import type { SecretValues } from './known-secrets.ts';
-import { isSecretName, isSecretPlace, MASK, maskText } from './secret-text.ts';
+import { hasSecretChildren, isSecretName, maskText, SECRET_MASK } from './secret-text.ts';
 
 /** How a value is displayed. `content` is data that users send or compare; only its shape is displayed. */
 type Treatment = 'shown' | 'secret' | 'content';
@@ -37,19 +37,20 @@ export function maskedSettings(settings: Record<string, unknown>): Record<string
 
 function masked(value: unknown, place: Place): unknown {
   if (Array.isArray(value)) {
-    if (place.treatment === 'content' && value.length > MAX_ITEMS) return `${MASK} list of ${value.length}`;
+    if (place.treatment === 'content' && value.length > MAX_ITEMS) return `${SECRET_MASK} list of ${value.length}`;
     return value.map((item, index) => masked(item, itemOf(place, index, item)));
   }
   if (typeof value === 'object' && value !== null) {
     const entries = Object.entries(value);
-    if (place.treatment === 'content' && entries.length > MAX_ITEMS) return `${MASK} object of ${entries.length}`;
+    if (place.treatment === 'content' && entries.length > MAX_ITEMS)
+      return `${SECRET_MASK} object of ${entries.length}`;
     return Object.fromEntries(entries.map(([key, inside]) => [key, masked(inside, memberOf(place, key, inside))]));
   }
   if (value === null || value === undefined) return value;
   if (place.treatment === 'shown') return typeof value === 'string' ? maskText(value) : value;
-  if (typeof value === 'string' && (WHOLE_TEMPLATE.test(value) || value.startsWith(MASK))) return value;
-  if (place.treatment === 'secret') return typeof value === 'boolean' ? value : MASK;
-  return typeof value === 'string' ? `${MASK} text of ${value.length}` : `${MASK} ${typeof value}`;
+  if (typeof value === 'string' && (WHOLE_TEMPLATE.test(value) || value.startsWith(SECRET_MASK))) return value;
+  if (place.treatment === 'secret') return typeof value === 'boolean' ? value : SECRET_MASK;
+  return typeof value === 'string' ? `${SECRET_MASK} text of ${value.length}` : `${SECRET_MASK} ${typeof value}`;
 }
 
 function memberOf(place: Place, key: string, value: unknown): Place {
@@ -58,7 +59,7 @@ function memberOf(place: Place, key: string, value: unknown): Place {
 }
 
 function treatmentOf({ key: parent, treatment }: Place, key: string, value: unknown, inFlow: boolean): Treatment {
-  if (treatment === 'secret' || isSecretPlace(key)) return 'secret';
+  if (treatment === 'secret' || hasSecretChildren(key)) return 'secret';
   if (treatment === 'content') return 'content';
   // The key `json` has content only in a request. In other places, it is a path or an option.
   const isOption = !inFlow && parent !== '';
@@ -82,7 +83,7 @@ function itemOf(place: Place, index: number, value: unknown): Place {
  * @param script `config` and `scenarios`, or a part of them
  * @param env environment variables for the templates
  */
-export function secretsIn(
+export function collectScriptSecrets(
   script: object,
   env: NodeJS.ProcessEnv = {},
 ): { credentials: Set<string>; values: Set<string> } {
@@ -92,8 +93,8 @@ export function secretsIn(
 }
 
 /** Returns all secrets in the settings of a connection or virtual user. */
-export function allSecretsIn(value: object): string[] {
-  const { credentials, values } = secretsIn(value);
+export function collectConnectionSecrets(value: object): string[] {
+  const { credentials, values } = collectScriptSecrets(value);
   return [...credentials, ...values];
 }
 
@@ -137,7 +138,7 @@ function partsOf(text: string, key: string): string[] {
   const lines = text.includes('\n')
     ? text.split('\n').filter((line) => line.length > 20 && !line.startsWith('-----'))
     : [];
-  return [token, ...credentials, ...pairs, ...pairs.map(decoded), ...lines].filter((part) => part !== '');
+  return [token, ...credentials, ...pairs, ...pairs.map(decodePercent), ...lines].filter((part) => part !== '');
 }
 
 /** Returns user info and query values of all URLs in a text. */
@@ -146,12 +147,12 @@ function urlSecrets(text: string): { credentials: string[]; values: string[] } {
   for (const [, user = '', password = ''] of text.matchAll(
     /\b[a-z][a-z\d+.-]{0,30}:\/\/([^\s/:@"']*):?([^\s/"']*)@/gi,
   )) {
-    found.credentials.push(...[password || user].flatMap((secret) => [secret, decoded(secret)]));
+    found.credentials.push(...[password || user].flatMap((secret) => [secret, decodePercent(secret)]));
     found.credentials.push(basicToken(user, password));
     if (password !== '') found.values.push(user);
   }
   for (const [, name = '', value = ''] of text.matchAll(/[?&#]([\w.~%[\]-]+)=([^&\s"'<>#{]+)/g)) {
-    (isSecretName(name) ? found.credentials : found.values).push(value, decoded(value));
+    (isSecretName(name) ? found.credentials : found.values).push(value, decodePercent(value));
   }
   return found;
 }

@@ -27,12 +27,12 @@ export function isSecretName(name: string): boolean {
 const SECRET_PLACES = new Set(['auth', 'headers', 'extraheaders', 'cookie', 'cookies', 'tls', 'query', 'qs']);
 
 /** Returns whether all values below this key are masked. */
-export function isSecretPlace(key: string): boolean {
+export function hasSecretChildren(key: string): boolean {
   return SECRET_PLACES.has(key.toLowerCase()) || isSecretName(key);
 }
 
 /** Text that replaces a secret wherever it is displayed. */
-export const MASK = '***';
+export const SECRET_MASK = '***';
 
 /** Values that are not masked: templates, an ellipsis in an example, and masked values. */
 const UNMASKED = /^["']?(\{\{[^{}]*\}\}|…|\*\*\*|\$\{?\w+\}?)?["']?$/;
@@ -56,9 +56,9 @@ const HEADER = /(?<![\w-])((?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]+)(\s
 /** Masks credentials in a text: user info and query values of URLs, private keys, JSON web tokens. */
 export function maskUrls(text: string): string {
   return text
-    .replace(PRIVATE_KEY, `-----BEGIN $1----- ${MASK}`)
-    .replace(JSON_WEB_TOKEN, MASK)
-    .replace(USER_INFO, `$1${MASK}@`)
+    .replace(PRIVATE_KEY, `-----BEGIN $1----- ${SECRET_MASK}`)
+    .replace(JSON_WEB_TOKEN, SECRET_MASK)
+    .replace(USER_INFO, `$1${SECRET_MASK}@`)
     .replace(QUERY_VALUE, (_, name, value) => `${name}=${maskValue(value)}`)
     .replace(BARE_QUERY, (_, url, value) => `${url}${maskValue(value)}`)
     .replace(FRAGMENT_VALUE, (whole, name, value) => (isSecretName(name) ? `${name}=${maskValue(value)}` : whole));
@@ -72,16 +72,16 @@ export function maskText(text: string): string {
       isSecretName(name) ? `${quote}${name}${quote}${colon}${maskQuoted(value)}` : whole,
     )
     .replace(ASSIGNMENT, (whole, name, value) => (isSecretName(name) ? `${name}=${maskValue(value)}` : whole))
-    .replace(SCHEME, (whole, scheme, value) => (isToken(value) ? `${scheme} ${MASK}` : whole));
+    .replace(SCHEME, (whole, scheme, value) => (isToken(value) ? `${scheme} ${SECRET_MASK}` : whole));
 }
 
 function maskValue(value: string): string {
-  return UNMASKED.test(value.trim()) ? value : MASK;
+  return UNMASKED.test(value.trim()) ? value : SECRET_MASK;
 }
 
 function maskQuoted(value: string): string {
   const [quote = ''] = value;
-  return UNMASKED.test(value) ? value : /["']/.test(quote) ? `${quote}${MASK}${quote}` : MASK;
+  return UNMASKED.test(value) ? value : /["']/.test(quote) ? `${quote}${SECRET_MASK}${quote}` : SECRET_MASK;
 }
 
 /** Returns whether the value looks like a credential. "Basic authentication", for example, does not. */

@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { join } from 'node:path';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { type ProcessRef, processRef } from './stack-processes.ts';
 
 const VARIABLE = 'STACK_HOME';
@@ -14,24 +14,24 @@ const VARIABLE = 'STACK_HOME';
  */
 const SERVERS = new Set(['nginx', 'redis-server']);
 
-export function environmentMark(stateDir: string): Record<string, string> {
+export function stackMarkVariables(stateDir: string): Record<string, string> {
   return { [VARIABLE]: stateDir };
 }
 
 /** Returns this user's processes with a mark of the stack in this folder. Empty on systems without /proc. */
 export function markedProcesses(stateDir: string): ProcessRef[] {
-  const pids = attempt(() => readdirSync('/proc')) ?? [];
+  const pids = tryOrUndefined(() => readdirSync('/proc')) ?? [];
   return pids
     .filter((name) => /^\d+$/.test(name) && Number(name) !== process.pid && isMarked(`/proc/${name}`, stateDir))
     .flatMap((name) => processRef(Number(name)) ?? []);
 }
 
 function isMarked(proc: string, stateDir: string): boolean {
-  const environment = attempt(() => readFileSync(`${proc}/environ`, 'utf8').split('\0')) ?? [];
+  const environment = tryOrUndefined(() => readFileSync(`${proc}/environ`, 'utf8').split('\0')) ?? [];
   if (environment.includes(`${VARIABLE}=${stateDir}`)) return true;
-  const name = attempt(() => readFileSync(`${proc}/comm`, 'utf8').trim()) ?? '';
+  const name = tryOrUndefined(() => readFileSync(`${proc}/comm`, 'utf8').trim()) ?? '';
   if (!SERVERS.has(name)) return false;
   // The kernel appends ` (deleted)` after the folder was removed.
-  const cwd = attempt(() => readlinkSync(`${proc}/cwd`).replace(/ \(deleted\)$/, '')) ?? '';
+  const cwd = tryOrUndefined(() => readlinkSync(`${proc}/cwd`).replace(/ \(deleted\)$/, '')) ?? '';
   return ['nginx', 'redis'].some((folder) => `${cwd}/`.startsWith(`${join(stateDir, folder)}/`));
 }

@@ -5,7 +5,7 @@
 import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 
 export interface ProcessRef {
   pid: number;
@@ -24,7 +24,7 @@ function startTimeOf(pid: number): string | undefined {
     if (process.platform === 'linux') {
       // Reads the user id from a file. The owner of /proc/<pid> is root if the program has capabilities.
       const [, uid] = /^Uid:\t(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? [];
-      return isThisUsers(uid) ? parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
+      return isThisUsers(uid) ? parseStatStartTime(readFileSync(`/proc/${pid}/stat`, 'utf8')) : undefined;
     }
     const [uid, state = 'Z', ...startedAt] = execFileSync('ps', ['-o', 'ruid=,stat=,lstart=', '-p', String(pid)], {
       encoding: 'utf8',
@@ -46,7 +46,7 @@ function isThisUsers(uid: string | undefined): boolean {
  * Parses fields 3 (state) and 22 (start time) of `/proc/<pid>/stat`. Field 2, the name, can contain spaces and
  * brackets.
  */
-export function parseStat(stat: string): string | undefined {
+export function parseStatStartTime(stat: string): string | undefined {
   const fromField3 = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   return fromField3[0] === 'Z' || fromField3[0] === 'X' ? undefined : fromField3[22 - 3];
 }
@@ -57,13 +57,13 @@ export function processRef(pid: number | undefined): ProcessRef | undefined {
   return pid && startTime ? { pid, startTime } : undefined;
 }
 
-export function isAlive(ref: ProcessRef): boolean {
+export function isRefAlive(ref: ProcessRef): boolean {
   return startTimeOf(ref.pid) === ref.startTime;
 }
 
 /** Returns the process ids of the direct children. Empty if they cannot be read. */
 export function childrenOf(pid: number): number[] {
-  const list = attempt(() =>
+  const list = tryOrUndefined(() =>
     process.platform === 'linux'
       ? readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8')
       : execFileSync('pgrep', ['-P', String(pid)], { encoding: 'utf8' }),
@@ -75,12 +75,12 @@ export function childrenOf(pid: number): number[] {
  * Waits until all processes have ended.
  * @returns processes that still run after `timeoutMs`
  */
-export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Promise<ProcessRef[]> {
+export async function waitUntilEnded(refs: ProcessRef[], timeoutMs: number): Promise<ProcessRef[]> {
   const deadline = performance.now() + timeoutMs;
-  let running = refs.filter(isAlive);
+  let running = refs.filter(isRefAlive);
   while (running.length > 0 && performance.now() < deadline) {
     await sleep(POLL_INTERVAL_MS);
-    running = running.filter(isAlive);
+    running = running.filter(isRefAlive);
   }
   return running;
 }
@@ -89,15 +89,15 @@ export async function waitUntilGone(refs: ProcessRef[], timeoutMs: number): Prom
  * Sends SIGTERM, then SIGKILL to processes that still run after `graceMs`.
  * @returns processes that still run
  */
-export async function terminate(refs: ProcessRef[], graceMs: number): Promise<ProcessRef[]> {
+export async function terminateProcesses(refs: ProcessRef[], graceMs: number): Promise<ProcessRef[]> {
   for (const ref of refs) signal(ref, 'SIGTERM');
-  const remaining = await waitUntilGone(refs, graceMs);
+  const remaining = await waitUntilEnded(refs, graceMs);
   for (const ref of remaining) signal(ref, 'SIGKILL');
-  return waitUntilGone(remaining, 5_000);
+  return waitUntilEnded(remaining, 5_000);
 }
 
 function signal(ref: ProcessRef, name: NodeJS.Signals): void {
-  if (!isAlive(ref)) return;
+  if (!isRefAlive(ref)) return;
   try {
     process.kill(ref.pid, name);
   } catch (error) {

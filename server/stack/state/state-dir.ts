@@ -7,9 +7,9 @@ import { lstatSync, type Stats } from 'node:fs';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { makeFolder } from '../../../protocol/base/make-folder.ts';
-import { requireRoom, unwritable } from '../../../protocol/base/unwritable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { requireDiskSpace, unwritableError } from '../../../protocol/base/unwritable.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 
 /** Subfolders that a stack creates. Other files are never changed, except the state file. */
@@ -24,7 +24,7 @@ const WRITABLE_BY_OTHERS = 0o022;
  */
 const SOCKET_PATH_MAX_BYTES = 103;
 
-export const environmentSchema = z.object({
+export const stateDirEnvironmentSchema = z.object({
   SOCKETIO_CAPACITY_HOME: z
     .string()
     .optional()
@@ -36,7 +36,7 @@ export const environmentSchema = z.object({
  * could create it first.
  */
 export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): string {
-  const { SOCKETIO_CAPACITY_HOME } = environmentSchema.parse(environment);
+  const { SOCKETIO_CAPACITY_HOME } = stateDirEnvironmentSchema.parse(environment);
   // `resolve` removes a trailing slash. Otherwise, lstat would follow a symbolic link.
   return resolve(SOCKETIO_CAPACITY_HOME || join(homedir(), '.local/state/socketio-capacity'));
 }
@@ -45,9 +45,9 @@ export function defaultStateDir(environment: NodeJS.ProcessEnv = process.env): s
  * Returns whether the folder exists and is safe.
  * @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written to it
  */
-export function isTrusted(stateDir: string): boolean {
+export function isTrustedStateDir(stateDir: string): boolean {
   // `lstat` does not follow symbolic links.
-  const stat = attempt(() => lstatSync(resolve(stateDir)));
+  const stat = tryOrUndefined(() => lstatSync(resolve(stateDir)));
   const problem = stat && whyUnsafe(stat);
   if (!problem) return stat !== undefined;
   throw new CapacityError(
@@ -67,25 +67,25 @@ export function prepareStateDir(stateDir: string): void {
     throw new CapacityError('STATE_DIR_UNUSABLE', `The state folder's path is too long for PM2's sockets: ${stateDir}`);
   }
   for (const folder of [stateDir, ...STATE_FOLDERS.map((name) => join(stateDir, name))]) {
-    if (isTrusted(folder)) continue;
+    if (isTrustedStateDir(folder)) continue;
     try {
       makeFolder(folder, 0o700);
     } catch (cause) {
-      throw stateUnwritable(folder, cause, 'cannot be created');
+      throw stateUnwritableError(folder, cause, 'cannot be created');
     }
-    isTrusted(folder);
+    isTrustedStateDir(folder);
   }
   try {
-    requireRoom(stateDir, ROOM_BYTES);
+    requireDiskSpace(stateDir, ROOM_BYTES);
   } catch (cause) {
-    throw stateUnwritable(stateDir, cause);
+    throw stateUnwritableError(stateDir, cause);
   }
 }
 
-export function stateUnwritable(folder: string, cause: unknown, what = 'cannot be written to'): CapacityError {
+export function stateUnwritableError(folder: string, cause: unknown, what = 'cannot be written to'): CapacityError {
   const elsewhere = 'choose a folder that you can write to: SOCKETIO_CAPACITY_HOME=/path/to/folder';
   const message = `The state folder ${folder} ${what}.`;
-  return unwritable(join(folder, 'file'), cause, elsewhere, message, 'STATE_DIR_UNUSABLE');
+  return unwritableError(join(folder, 'file'), cause, elsewhere, message, 'STATE_DIR_UNUSABLE');
 }
 
 function whyUnsafe(stat: Stats): string | undefined {

@@ -6,10 +6,10 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { attempt } from '../../../protocol/base/attempt.ts';
-import { TOOLS } from '../tools.ts';
-import { childrenOf, isAlive, type ProcessRef, processRef } from './stack-processes.ts';
-import { isTrusted } from './state-dir.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import { STACK_TOOLS } from '../tools.ts';
+import { childrenOf, isRefAlive, type ProcessRef, processRef } from './stack-processes.ts';
+import { isTrustedStateDir } from './state-dir.ts';
 
 const pid = z.number().int().positive();
 
@@ -18,7 +18,7 @@ const stackStateSchema = z.strictObject({
   phase: z.enum(['starting', 'up', 'stopping']),
   profile: z.enum(['full', 'embedded']),
   /** Programs whose absence made the profile `embedded`. Missing if the user chose the profile. */
-  missing: z.array(z.enum(TOOLS)).optional(),
+  missing: z.array(z.enum(STACK_TOOLS)).optional(),
   /** Folder of the code that started the stack. Missing in states of older versions. */
   checkout: z.string().optional(),
   /** URL for clients: of nginx or, for `embedded`, of the worker. */
@@ -76,16 +76,16 @@ export type StackState = z.infer<typeof stackStateSchema>;
 export type WorkerState = StackState['workers'][number];
 export type RedisNodeState = StackState['redisNodes'][number];
 
-export const STATE_FILE = 'state.json';
+export const STACK_STATE_FILE = 'state.json';
 
 /**
  * Creates the state file atomically. If several processes try, only one succeeds.
  * @returns false if the file already exists
  */
-export function claimState(stateDir: string, state: StackState): boolean {
+export function claimStackState(stateDir: string, state: StackState): boolean {
   const draft = writeDraft(stateDir, state);
   try {
-    linkSync(draft, join(stateDir, STATE_FILE));
+    linkSync(draft, join(stateDir, STACK_STATE_FILE));
     return true;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
@@ -96,12 +96,12 @@ export function claimState(stateDir: string, state: StackState): boolean {
 }
 
 /** Writes the state atomically. A reader gets either the old or the new state. */
-export function writeState(stateDir: string, state: StackState): void {
-  renameSync(writeDraft(stateDir, state), join(stateDir, STATE_FILE));
+export function writeStackState(stateDir: string, state: StackState): void {
+  renameSync(writeDraft(stateDir, state), join(stateDir, STACK_STATE_FILE));
 }
 
 function writeDraft(stateDir: string, state: StackState): string {
-  const draft = join(stateDir, `${STATE_FILE}.${process.pid}`);
+  const draft = join(stateDir, `${STACK_STATE_FILE}.${process.pid}`);
   try {
     writeFileSync(draft, `${JSON.stringify(state, null, 2)}\n`, { mode: 0o600 });
   } catch (error) {
@@ -116,11 +116,11 @@ function writeDraft(stateDir: string, state: StackState): string {
  * @returns undefined if there is none; `unreadable` if the file is not a valid state
  * @throws CapacityError `STATE_DIR_UNUSABLE` if another user could have written it
  */
-export function readState(stateDir: string): StackState | 'unreadable' | undefined {
-  if (!isTrusted(stateDir)) return undefined;
-  const text = attempt(() => readFileSync(join(stateDir, STATE_FILE), 'utf8'));
+export function readStackState(stateDir: string): StackState | 'unreadable' | undefined {
+  if (!isTrustedStateDir(stateDir)) return undefined;
+  const text = tryOrUndefined(() => readFileSync(join(stateDir, STACK_STATE_FILE), 'utf8'));
   if (text === undefined) return undefined;
-  return attempt(() => stackStateSchema.parse(JSON.parse(text))) ?? 'unreadable';
+  return tryOrUndefined(() => stackStateSchema.parse(JSON.parse(text))) ?? 'unreadable';
 }
 
 /**
@@ -138,7 +138,7 @@ export function recordProcess(state: StackState, ref: ProcessRef | undefined): n
  */
 export function recordNginxWorkers(state: StackState): boolean {
   const previousPids = state.nginxWorkerPids;
-  const orphans = refsOf(state, previousPids).filter(isAlive);
+  const orphans = processRefsOf(state, previousPids).filter(isRefAlive);
   const children = childrenOf(state.nginxPid ?? 0).flatMap((pid) => processRef(pid) ?? []);
   const refs = new Map([...orphans, ...children].map((ref) => [ref.pid, ref]));
   state.nginxWorkerPids = [...refs.values()].map((ref) => recordProcess(state, ref) as number);
@@ -146,20 +146,20 @@ export function recordNginxWorkers(state: StackState): boolean {
 }
 
 /** Returns the process with the start time from the state. */
-export function refOf(state: StackState, pid: number | undefined): ProcessRef | undefined {
+export function processRefOf(state: StackState, pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? state.startTimes[pid] : undefined;
   return pid && startTime ? { pid, startTime } : undefined;
 }
 
-export function refsOf(state: StackState, pids: (number | undefined)[]): ProcessRef[] {
-  return pids.map((pid) => refOf(state, pid)).filter((ref) => ref !== undefined);
+export function processRefsOf(state: StackState, pids: (number | undefined)[]): ProcessRef[] {
+  return pids.map((pid) => processRefOf(state, pid)).filter((ref) => ref !== undefined);
 }
 
 export function pidsOfRedis({ redisNodes }: StackState): number[] {
   return redisNodes.map(({ pid }) => pid);
 }
 
-export function isRunning(state: StackState, pid: number | undefined): boolean {
-  const ref = refOf(state, pid);
-  return ref !== undefined && isAlive(ref);
+export function isRecordedProcessRunning(state: StackState, pid: number | undefined): boolean {
+  const ref = processRefOf(state, pid);
+  return ref !== undefined && isRefAlive(ref);
 }

@@ -1,6 +1,6 @@
 /** Writes the page of the documentation that quotes the runs' messages about failures. */
 import assert from 'node:assert/strict';
-import { wrap } from '../../../report/text/format.ts';
+import { wrapText } from '../../../report/text/format.ts';
 import type { Failure } from './failure.ts';
 
 const HEAD = `# What it looks like
@@ -33,7 +33,9 @@ function failureText(
   { symptom, situation, report }: Failure,
   { message, fix }: Quote = { message: '', fix: '' },
 ): string {
-  const lines = [message.replace(COMMAND, 'node $1'), `  fix: ${fix}`].flatMap((line) => wrap(line, COLUMNS, '    '));
+  const lines = [message.replace(COMMAND, 'node $1'), `  fix: ${fix}`].flatMap((line) =>
+    wrapText(line, COLUMNS, '    '),
+  );
   const url = `https://github.com/${report}`;
   return `### ${symptom}\n\n${situation.charAt(0).toUpperCase()}${situation.slice(1)} ([report](${url})).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
 }

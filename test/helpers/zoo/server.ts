@@ -8,13 +8,13 @@ import { Server, type Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import {
-  type Broadcast,
   type BroadcastEcho,
+  type BroadcastMessage,
   type BroadcastSent,
-  EVENTS,
+  CONTRACT_EVENTS,
   type WorkerStats,
 } from '../../../protocol/wire/events.ts';
-import { payload } from '../../../server/contract/contract-payload.ts';
+import { textPayload } from '../../../server/contract/contract-payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
 import { readResources } from '../../../server/control/control-port.ts';
 import { Guard } from '../../../server/guard.ts';
@@ -34,7 +34,7 @@ export interface Habits {
    * Sends the broadcast instead of the default, which is one copy to each member of the load. `others` have not joined
    * the room.
    */
-  send?(message: Broadcast, members: Socket[], others: Socket[]): void;
+  send?(message: BroadcastMessage, members: Socket[], others: Socket[]): void;
   /** Counts the members at the send. The send waits for the result. */
   count?(seq: number, members: () => number): Promise<number>;
   /** Number of a broadcast that is reported as sent but is not sent. */
@@ -93,15 +93,15 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
   let collections = 0;
   io.on('connection', (socket) => {
     const n = ++connected - OF_RUN;
-    socket.on(EVENTS.joinRoom, async ({ clientKey: room }: { clientKey: string }, ack) => {
+    socket.on(CONTRACT_EVENTS.joinRoom, async ({ clientKey: room }: { clientKey: string }, ack) => {
       await socket.join(room);
       ack?.({ room, worker: habits.workerOf?.(n) ?? WORKER, members: membersOf(room).length });
     });
-    socket.on(EVENTS.broadcastEcho, ({ seq, sentAtUs }: BroadcastEcho, ack) =>
+    socket.on(CONTRACT_EVENTS.broadcastEcho, ({ seq, sentAtUs }: BroadcastEcho, ack) =>
       ack?.({ seq, roundTripUs: monotonicUs() - sentAtUs }),
     );
     if (n <= 0) return;
-    socket.on(EVENTS.eventBatch, (_events: unknown, ack: () => void) => {
+    socket.on(CONTRACT_EVENTS.eventBatch, (_events: unknown, ack: () => void) => {
       batches++;
       if (habits.batch) habits.batch(ack, batches, socket);
       else ack();
@@ -133,14 +133,14 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
     const counted = await habits.count?.(seq, () => membersOf(room).length);
     await delay(Math.max(0, ((atUs ?? 0) - monotonicUs()) / 1000));
     const sentAtUs = habits.stamp?.(monotonicUs()) ?? monotonicUs();
-    const message: Broadcast = { seq, sentAtUs, worker: WORKER, data: payload(bytes) };
+    const message: BroadcastMessage = { seq, sentAtUs, worker: WORKER, data: textPayload(bytes) };
     const members = membersOf(room);
     const [ofLoad, ofRun] = [
       members.filter((member) => load.includes(member)),
       members.filter((member) => !load.includes(member)),
     ];
     const {
-      send = (_: Broadcast, all: Socket[]) => sendTo(all, message),
+      send = (_: BroadcastMessage, all: Socket[]) => sendTo(all, message),
       sent = (truth) => truth,
       withholds,
     }: Habits = ofLoad.length > 0 ? habits : {};
@@ -185,5 +185,5 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
 }
 
 export function sendTo(members: Socket[], message: unknown): void {
-  for (const member of members) member.emit(EVENTS.broadcast, message);
+  for (const member of members) member.emit(CONTRACT_EVENTS.broadcast, message);
 }

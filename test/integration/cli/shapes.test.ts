@@ -1,8 +1,8 @@
 /** Scenarios as people write them make the same load on this engine, by what their server counts. */
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { adopted } from '../../../plugin/cli/adopt/adopted-scenario.ts';
-import { parseScenario, parseYaml, settingsOf } from '../../../plugin/cli/scenario-argument.ts';
+import { adoptScenario } from '../../../plugin/cli/adopt/adopted-scenario.ts';
+import { parseScenario, parseYaml, settingsOfScript } from '../../../plugin/cli/scenario-argument.ts';
 import { InvalidSettings } from '../../../plugin/script/invalid-settings.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { playEach, readShapes, startCounting } from '../../helpers/shapes.ts';
@@ -19,7 +19,7 @@ async function refusalOf(text: string): Promise<string> {
   };
   const scenarios = script.scenarios?.map((one) => ({ ...one, ...(one.engine !== undefined && { engine: ENGINE }) }));
   try {
-    settingsOf({ ...script, config, scenarios } as Script);
+    settingsOfScript({ ...script, config, scenarios } as Script);
     return '';
   } catch (error) {
     if (error instanceof InvalidSettings) return error.message;
@@ -39,7 +39,7 @@ suite('shapes', { concurrency: 8 }, () => {
         const refusal = await refusalOf(server.text);
         for (const part of refused) assert.ok(refusal.includes(part), `${part}: ${refusal}`);
       }
-      const written = await adopted(server.text, path, false);
+      const written = await adoptScenario(server.text, path, false);
       assert.deepEqual(written.problems, [], written.text);
       const counters = await playEach(await parseScenario(written.text, path), path);
       assert.deepEqual(await server.counted(), counts, `${written.text}${JSON.stringify(counters)}`);

@@ -3,9 +3,9 @@ import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { test } from 'node:test';
 import { execa } from 'execa';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 
-const canUnshare = attempt(() => execFileSync('unshare', ['-n', 'true'])) !== undefined;
+const canUnshare = tryOrUndefined(() => execFileSync('unshare', ['-n', 'true'])) !== undefined;
 
 const BEFORE = {
   'whose interface is down': 'true',
@@ -17,10 +17,10 @@ for (const [what, before] of Object.entries(BEFORE)) {
   }, async () => {
     const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);
     const script = `
-      import { readMachine } from ${module('../../../plugin/doctor/check-machine.ts')};
-      import { assertFree, freePorts } from ${module('../../../server/stack/ports.ts')};
-      console.log((await readMachine()).manyLoopbackAddresses);
-      for (const work of [() => freePorts(1), () => assertFree(13999, 'fix')])
+      import { readDoctorMachine } from ${module('../../../plugin/doctor/check-machine.ts')};
+      import { assertPortFree, findFreePorts } from ${module('../../../server/stack/ports.ts')};
+      console.log((await readDoctorMachine()).manyLoopbackAddresses);
+      for (const work of [() => findFreePorts(1), () => assertPortFree(13999, 'fix')])
         await work().catch(({ code, message, fix }) => console.log(code, message.includes('127.0.0.1'), fix));`;
     const command = `${before} && exec "${process.execPath}" --input-type=module`;
     const { stdout } = await execa('unshare', ['-n', 'sh', '-c', command], { input: script });

@@ -5,7 +5,7 @@ import { createServer as createHttp2Server, createSecureServer } from 'node:http
 import { describe, it, type TestContext } from 'node:test';
 import { generate } from 'selfsigned';
 import type { Server, Socket } from 'socket.io';
-import { checkSources } from '../../../plugin/doctor/target/check-sources.ts';
+import { checkWorkerSources } from '../../../plugin/doctor/target/check-sources.ts';
 import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
 import type { TargetCheck } from '../../../plugin/doctor/target/target-check.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
@@ -309,11 +309,11 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.deepEqual(failed(wrong.by), ['processes']);
     assert.match(wrong.by.processes?.found ?? '', /no command line matches/);
     const redisUrl = `redis://127.0.0.1:${await freePort()}`;
-    const [redis] = await checkSources({ ...hookConfig({}, { target: app.url }), redisUrl });
+    const [redis] = await checkWorkerSources({ ...hookConfig({}, { target: app.url }), redisUrl });
     assert.deepEqual([redis?.name, redis?.status, redis?.fix?.slice(0, 11)], ['redis', 'warning', 'start Redis']);
     const { pids } = await startOrphan(t, '-e', 'console.log(process.pid); setInterval(() => {}, 1e6)');
     const workers = { pids, inspect: true };
-    const right = await checkSources(hookConfig({ workers }, { target: app.url }));
+    const right = await checkWorkerSources(hookConfig({ workers }, { target: app.url }));
     assert.deepEqual(column(right, 'status'), ['ok', 'ok'], JSON.stringify(right));
     const small = await startInstrumented(t, () => {}, QUICK);
     const large = await examine(small.url, { control: small.control, broadcasts: { bytes: 2_000_000 } });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
 import type { Client } from '../../../plugin/fleet/client/client.ts';
-import { SOCKETS_LEFT_BEHIND, transportsName } from '../../../protocol/wire/connection.ts';
+import { SOCKETS_CLOSED_BY_CLIENT, transportsName } from '../../../protocol/wire/connection.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import {
   type ClientKindUnderTest,
@@ -38,7 +38,7 @@ function isAbout(count: number, expected: number): boolean {
 async function assertPortsInTimeWait(t: TestContext, kind: ClientKindUnderTest): Promise<void> {
   const { io, port, url } = await startChat(t);
   const name = transportsName(kind.transports);
-  const { opening, leaving } = SOCKETS_LEFT_BEHIND[name];
+  const { opening, leaving } = SOCKETS_CLOSED_BY_CLIENT[name];
   const clients: Client[] = [];
   for (let index = 0; index < CONNECTIONS; index++) {
     const { client, sink } = startClient(kind, url);

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { it } from 'node:test';
-import { fingerprintOf, parseJoinToken } from '../../../plugin/conduct/hosts/join-line.ts';
+import { fingerprintOf, parseJoinToken } from '../../../plugin/conduct/hosts/join-token.ts';
 import { readSecret } from '../../../plugin/conduct/hosts/secret-folder.ts';
 import { codeBlocks, page } from '../../helpers/pages.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';

@@ -7,7 +7,7 @@ import { connect, type TLSSocket } from 'node:tls';
 import type { Socket as ServerSocket } from 'socket.io';
 import { io } from 'socket.io-client';
 import { type AgentMessage, hubMessageSchema } from '../../../plugin/conduct/hosts/host-messages.ts';
-import { openListener } from '../../../plugin/conduct/hosts/listener.ts';
+import { openConductorListener } from '../../../plugin/conduct/hosts/listener.ts';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
 import type { EngineReport, RunMessage } from '../../../protocol/link/link-messages.ts';
 import { column } from '../../helpers/columns.ts';
@@ -136,7 +136,7 @@ it('a conductor ignores invalid messages of a host, and the run continues with t
 });
 
 it('a host ignores invalid messages of its conductor, and relays only valid ones', async (t) => {
-  const listener = await openListener('127.0.0.1', 0, secret);
+  const listener = await openConductorListener('127.0.0.1', 0, secret);
   const { promise: connected, resolve } = Promise.withResolvers<ServerSocket>();
   listener.serve(() => undefined, resolve, assert.fail);
   const { agent, ends, heard } = newAgent(t, joinOf(listener), {});

@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { connect } from 'node:net';
 import { describe, it, type TestContext } from 'node:test';
-import { openListener } from '../../../plugin/conduct/hosts/listener.ts';
-import { fetchOrder, orders } from '../../../plugin/conduct/hosts/order.ts';
+import { createAssigner, fetchAssignment } from '../../../plugin/conduct/hosts/host-assignment.ts';
+import { openConductorListener } from '../../../plugin/conduct/hosts/listener.ts';
 import { joinOf, newAgent, secret, startHub, twoHosts } from '../../helpers/hosts.ts';
 import { eventually } from '../../helpers/poll.ts';
 
@@ -53,23 +53,23 @@ describe('admitted hosts', () => {
 });
 
 it('a conductor numbers the hosts that ask for orders, sends them its variables, and requires the token', async (t) => {
-  const listener = await openListener('127.0.0.1', 0, secret);
+  const listener = await openConductorListener('127.0.0.1', 0, secret);
   t.after(() => listener.close());
   const inputs = { path: 'a.yml', environment: 'staging', overrides: '{}', variables: ['TARGET', 'UNSET'], hosts: 2 };
-  listener.giveOrders(orders(inputs, { TARGET: 'http://t', OTHER: '1' }));
+  listener.giveOrders(createAssigner(inputs, { TARGET: 'http://t', OTHER: '1' }));
   const join = joinOf(listener);
-  const first = await fetchOrder(join, 'a', NEVER);
+  const first = await fetchAssignment(join, 'a', NEVER);
   const numbered = (index: string) => ({ TARGET: 'http://t', CAPACITY_HOSTS: '2', CAPACITY_HOST: index });
   const args = ['--quiet', '--environment', 'staging', '--overrides', '{}', 'a.yml'];
   assert.deepEqual(first, { args, env: numbered('0') });
-  assert.deepEqual((await fetchOrder(join, 'b', NEVER)).env, numbered('1'));
-  assert.deepEqual(await fetchOrder(join, 'a', NEVER), first);
-  await assert.rejects(fetchOrder(join, 'c', AbortSignal.timeout(100)), { name: 'AbortError' });
-  await assert.rejects(fetchOrder({ ...join, token: 'another-token-here' }, 'a', NEVER), { code: 'BAD_TOKEN' });
+  assert.deepEqual((await fetchAssignment(join, 'b', NEVER)).env, numbered('1'));
+  assert.deepEqual(await fetchAssignment(join, 'a', NEVER), first);
+  await assert.rejects(fetchAssignment(join, 'c', AbortSignal.timeout(100)), { name: 'AbortError' });
+  await assert.rejects(fetchAssignment({ ...join, token: 'another-token-here' }, 'a', NEVER), { code: 'BAD_TOKEN' });
 });
 
 it('a conductor ends even if an idle client is connected', async () => {
-  const listener = await openListener('127.0.0.1', 0, secret);
+  const listener = await openConductorListener('127.0.0.1', 0, secret);
   const idle = connect({ port: listener.port, host: '127.0.0.1' });
   idle.on('error', () => {});
   await once(idle, 'connect');

@@ -9,7 +9,7 @@ import { it } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import CapacityEngine from '../../../plugin/engine/engine.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
-import { handOver } from '../../../plugin/script/handed-over.ts';
+import { handOverSettings } from '../../../plugin/script/handed-over.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { CuttableLink } from '../../helpers/cuttable-link.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
@@ -30,7 +30,7 @@ const HOSTS = [
 ];
 
 it('all hosts start their arrivals at the same time', async (t) => {
-  handOver(hookConfig());
+  handOverSettings(hookConfig());
   const { hub, join } = await startHub(t, HOSTS.length);
   const link = new EngineLink(hub, { hosts: HOSTS.length });
   const joined = hub.joined(5000, NEVER);

@@ -5,10 +5,10 @@ import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { setImmediate } from 'node:timers/promises';
 import { conductHosts } from '../../../plugin/conduct/hosts/conduct-hosts.ts';
-import type { Agent } from '../../../plugin/conduct/hosts/generator-host.ts';
-import { type Join, parseJoinToken } from '../../../plugin/conduct/hosts/join-line.ts';
+import type { HostAgent } from '../../../plugin/conduct/hosts/generator-host.ts';
+import { type JoinAddress, parseJoinToken } from '../../../plugin/conduct/hosts/join-token.ts';
 import { arrivalsOf } from '../../../plugin/script/load/phases.ts';
-import { inputsOf } from '../../../plugin/script/run-inputs.ts';
+import { digestRunInputs } from '../../../plugin/script/run-inputs.ts';
 import { ownRelease } from '../../../protocol/base/release.ts';
 import { CLI } from '../../helpers/cli.ts';
 import { newAgent } from '../../helpers/hosts.ts';
@@ -42,8 +42,8 @@ function conductor(t: TestContext, hosts: number) {
   const joinToken = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
   /** Starts a host and waits until the conductor admits it. */
   const host = async () => {
-    const join = parseJoinToken((await eventually('the join token', joinToken)) ?? '') as Join;
-    const inputs = inputsOf({ config: {} }, process.env);
+    const join = parseJoinToken((await eventually('the join token', joinToken)) ?? '') as JoinAddress;
+    const inputs = digestRunInputs({ config: {} }, process.env);
     const hello = { version: ownRelease(), inputs, arrivals: config.phases.map(arrivalsOf), hosts };
     const { agent } = newAgent(t, join, hello);
     await agent.join();
@@ -79,7 +79,7 @@ for (const [moment, act] of Object.entries(MOMENTS)) {
   });
 }
 
-const LEAVING: Record<string, (agent: Agent) => Promise<void>> = {
+const LEAVING: Record<string, (agent: HostAgent) => Promise<void>> = {
   'is stopped by Ctrl-C': (agent) => agent.bye(true),
   'is killed': (agent) => agent.close(),
 };

@@ -6,12 +6,12 @@ import { readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { causeFault } from '../../../plugin/run/fault/cause.ts';
+import { causePlannedFault } from '../../../plugin/run/fault/cause.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 const NEVER = new AbortController().signal;
 const run = (command: string[], signal = NEVER, timeoutMs?: number) =>
-  causeFault({ kind: 'command', command, at: 1 }, { stack: undefined, signal }, timeoutMs);
+  causePlannedFault({ kind: 'command', command, at: 1 }, { stack: undefined, signal }, timeoutMs);
 const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command as the fault', () => {

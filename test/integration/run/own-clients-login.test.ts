@@ -9,7 +9,7 @@ import { checkBurst } from '../../../plugin/doctor/target/burst.ts';
 import { checkPolling, checkUpgrades } from '../../../plugin/doctor/target/check-connect.ts';
 import { grantsCompression } from '../../../plugin/run/receivers/compression-offer.ts';
 import { connectClient } from '../../../plugin/run/receivers/connect-client.ts';
-import { Refused } from '../../../plugin/run/receivers/explain-failure.ts';
+import { RefusedError } from '../../../plugin/run/receivers/explain-failure.ts';
 import type { Scenario } from '../../../plugin/script/script.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { column } from '../../helpers/columns.ts';
@@ -147,7 +147,7 @@ for (const [origin, setUp, scenario, reason] of REFUSALS) {
     });
     const { clients } = await clientsOf(t, url, scenario, CSV);
     await assert.rejects(connectClient(clients.next(), signal), (error) => {
-      assert.ok(error instanceof Refused);
+      assert.ok(error instanceof RefusedError);
       assert.equal(error.reason, reason);
       return true;
     });

@@ -10,10 +10,10 @@ import { examineTarget } from '../../../plugin/doctor/target/examine.ts';
 import { tryDelivery } from '../../../plugin/run/broadcasts/trial.ts';
 import { connectClient } from '../../../plugin/run/receivers/connect-client.ts';
 import { Publishers } from '../../../plugin/run/receivers/publishers.ts';
-import { Probe } from '../../../plugin/run/receivers/round-trip-probe.ts';
+import { ReferenceReceiver } from '../../../plugin/run/receivers/reference-receiver.ts';
+import { RoundTripProbe } from '../../../plugin/run/receivers/round-trip-probe.ts';
 import type { RunClients } from '../../../plugin/run/receivers/run-clients.ts';
-import { Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
-import { openTarget } from '../../../plugin/run/target/target.ts';
+import { openRunTarget } from '../../../plugin/run/target/target.ts';
 import type { Settings } from '../../../plugin/script/settings.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
@@ -34,8 +34,8 @@ import { eventually } from '../../helpers/poll.ts';
 const { signal } = new AbortController();
 
 /** Connects a probe with the flow of the scenario, and joins it to the room. */
-async function joinProbe(t: TestContext, clients: RunClients): Promise<Probe> {
-  const probe = await Probe.connect(clients.next(), signal);
+async function joinProbe(t: TestContext, clients: RunClients): Promise<RoundTripProbe> {
+  const probe = await RoundTripProbe.connect(clients.next(), signal);
   t.after(() => probe.close());
   await probe.join('capacity');
   return probe;
@@ -45,10 +45,14 @@ for (const [name, setUp] of Object.entries(SERVERS)) {
   test(`the run’s own clients use a token of the payload in the handshake, ${name}`, async (t) => {
     const { url, io } = await startChat(t, setUp);
     const { clients, settings, script } = await clientsOf(t, url, { ...BEARER, flow: [JOIN, HOLD] }, CSV);
-    assert.equal((await openTarget(settings, 1, () => {}, signal)).profile, 'remote', 'no other program on the port');
+    assert.equal(
+      (await openRunTarget(settings, 1, () => {}, signal)).profile,
+      'remote',
+      'no other program on the port',
+    );
     const probe = await joinProbe(t, clients);
     assert.equal(probe.worker, 'w1');
-    const sentinel = await Sentinel.start(clients.next(), signal);
+    const sentinel = await ReferenceReceiver.start(clients.next(), signal);
     t.after(() => sentinel.close());
     assert.equal((await sentinel.join('capacity', signal)).worker, 'w1');
     const tokens = [...io.sockets.sockets.values()].map(({ handshake }) => handshake.headers.authorization);

@@ -1,12 +1,12 @@
-/** Tests the probe, the reference receiver (`Sentinel`), and servers with invalid acknowledgements. */
+/** Tests the probe, the reference receiver (`ReferenceReceiver`), and servers with invalid acknowledgements. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import type { Socket } from 'socket.io';
-import { type Echo, Probe } from '../../../plugin/run/receivers/round-trip-probe.ts';
-import { isMember, Sentinel } from '../../../plugin/run/receivers/sentinel.ts';
+import { ReferenceReceiver, wasReferenceMember } from '../../../plugin/run/receivers/reference-receiver.ts';
+import { type ProbeEcho, RoundTripProbe } from '../../../plugin/run/receivers/round-trip-probe.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { EVENTS } from '../../../protocol/wire/events.ts';
+import { CONTRACT_EVENTS } from '../../../protocol/wire/events.ts';
 import { startChat } from '../../helpers/chat-server.ts';
 import { columns } from '../../helpers/columns.ts';
 import { connectionTo } from '../../helpers/connection.ts';
@@ -20,14 +20,14 @@ async function startServer(t: TestContext, answers = true) {
   const server = await startChat(t, (io) =>
     io.on('connection', (socket) => {
       sockets.push(socket);
-      if (answers) socket.on(EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w7' }));
+      if (answers) socket.on(CONTRACT_EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w7' }));
     }),
   );
   return { ...server, sockets };
 }
 
-async function start(t: TestContext, target: string): Promise<Sentinel> {
-  const sentinel = await Sentinel.start({ connection: connectionTo(target) }, NEVER);
+async function start(t: TestContext, target: string): Promise<ReferenceReceiver> {
+  const sentinel = await ReferenceReceiver.start({ connection: connectionTo(target) }, NEVER);
   t.after(() => sentinel.close());
   return sentinel;
 }
@@ -39,12 +39,13 @@ test('the reference receiver stamps the first copy of each broadcast, and learns
   assert.equal(seen.worker, 'w7');
   const beforeUs = monotonicUs();
   assert.ok(seen.joinedAtUs <= beforeUs);
-  for (const seq of [1, 2, 1]) sockets[0]?.emit(EVENTS.broadcast, { seq, sentAtUs: beforeUs, worker: 'w7', data: 'x' });
+  for (const seq of [1, 2, 1])
+    sockets[0]?.emit(CONTRACT_EVENTS.broadcast, { seq, sentAtUs: beforeUs, worker: 'w7', data: 'x' });
   await eventually('both broadcasts', () => seen.receivedAtUs.size === 2);
   const first = seen.receivedAtUs.get(1) as number;
   assert.ok(first >= beforeUs && first <= (seen.receivedAtUs.get(2) as number), 'the second copy of 1 changes nothing');
-  assert.equal(isMember(seen, monotonicUs()), true);
-  assert.equal(isMember(seen, seen.joinedAtUs - 1), false);
+  assert.equal(wasReferenceMember(seen, monotonicUs()), true);
+  assert.equal(wasReferenceMember(seen, seen.joinedAtUs - 1), false);
 });
 
 test('a disconnected reference receiver is no longer a member', async (t) => {
@@ -53,7 +54,7 @@ test('a disconnected reference receiver is no longer a member', async (t) => {
   sockets[0]?.disconnect(true);
   await eventually('the end', () => seen.leftAtUs !== undefined);
   const leftAtUs = seen.leftAtUs as number;
-  assert.deepEqual([isMember(seen, leftAtUs), isMember(seen, leftAtUs + 1)], [true, false]);
+  assert.deepEqual([wasReferenceMember(seen, leftAtUs), wasReferenceMember(seen, leftAtUs + 1)], [true, false]);
 });
 
 test('closing the reference receiver is not reported as a disconnect', async (t) => {
@@ -89,9 +90,9 @@ test('a stopped run does not wait for a join of its receivers', async (t) => {
 async function receivers(t: TestContext, connected: (socket: Socket) => void) {
   const { url } = await startChat(t, (io) => io.on('connection', connected));
   const target = { connection: connectionTo(url) };
-  const probe = await Probe.connect(target, NEVER);
+  const probe = await RoundTripProbe.connect(target, NEVER);
   t.after(() => probe.close());
-  const sentinel = await Sentinel.start(target, NEVER);
+  const sentinel = await ReferenceReceiver.start(target, NEVER);
   t.after(() => sentinel.close());
   return { probe, sentinel };
 }
@@ -101,7 +102,9 @@ test('a join acknowledged without a worker’s name leaves the worker unknown', 
   const answers = [[], [null], [17], ['w0'], [{}], ...workers.map((worker) => [{ worker }])];
   let answerIndex = 0;
   const { probe, sentinel } = await receivers(t, (socket) =>
-    socket.on(EVENTS.joinRoom, (_asked, ack) => ack(...(answers[answerIndex++ % answers.length] as unknown[]))),
+    socket.on(CONTRACT_EVENTS.joinRoom, (_asked, ack) =>
+      ack(...(answers[answerIndex++ % answers.length] as unknown[])),
+    ),
   );
   for (const answer of answers) {
     probe.worker = 'of the join before';
@@ -112,7 +115,7 @@ test('a join acknowledged without a worker’s name leaves the worker unknown', 
 });
 
 test('a receiver that is disconnected before its join is acknowledged does not count as a refused join', async (t) => {
-  const { probe } = await receivers(t, (socket) => socket.on(EVENTS.joinRoom, () => socket.disconnect(true)));
+  const { probe } = await receivers(t, (socket) => socket.on(CONTRACT_EVENTS.joinRoom, () => socket.disconnect(true)));
   await assert.rejects(probe.join('room'), { code: 'TARGET_UNREACHABLE' });
 });
 
@@ -121,16 +124,16 @@ test('invalid broadcasts and acknowledgements of echoes close no connection of a
   const answers = [[], [null], [{}], [{ seq: 9, roundTripUs: '5' }], [{ roundTripUs: 5 }]];
   const { probe, sentinel } = await receivers(t, (socket) => {
     sockets.push(socket);
-    socket.on(EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w0' }));
-    socket.on(EVENTS.broadcastEcho, ({ seq }, ack) => ack(...(answers[seq - 1] as unknown[])));
+    socket.on(CONTRACT_EVENTS.joinRoom, (_asked, ack) => ack({ worker: 'w0' }));
+    socket.on(CONTRACT_EVENTS.broadcastEcho, ({ seq }, ack) => ack(...(answers[seq - 1] as unknown[])));
   });
   const seen = await sentinel.join('room', NEVER);
-  const echoes: Echo[] = [];
+  const echoes: ProbeEcho[] = [];
   probe.onRoundTrip = (echo) => void echoes.push(echo);
   for (const socket of sockets) {
-    for (const message of [null, undefined, 5, { seq: '1' }]) socket.emit(EVENTS.broadcast, message);
+    for (const message of [null, undefined, 5, { seq: '1' }]) socket.emit(CONTRACT_EVENTS.broadcast, message);
     for (let seq = 1; seq <= answers.length; seq++) {
-      socket.emit(EVENTS.broadcast, { seq, sentAtUs: monotonicUs(), worker: 'w0', data: '' });
+      socket.emit(CONTRACT_EVENTS.broadcast, { seq, sentAtUs: monotonicUs(), worker: 'w0', data: '' });
     }
   }
   await eventually('all echoes', () => echoes.length === answers.length && seen.receivedAtUs.size === answers.length);

@@ -4,8 +4,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { CONTROL_PORT } from '../../../plugin/run/measurements/absent-sources.ts';
-import { whilePermitted } from '../../../plugin/run/target/control-client.ts';
-import type { Absence } from '../../../plugin/samplers/absence.ts';
+import { tolerateRefusedControl } from '../../../plugin/run/target/control-client.ts';
+import type { SourceAbsence } from '../../../plugin/samplers/absence.ts';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
 import { CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
@@ -34,10 +34,10 @@ async function startCutting(t: TestContext, isSilent = false) {
 async function startMeasuring(t: TestContext, url: string, deadline = 15) {
   const clients = await ControlClients.connect([url], TOKEN);
   t.after(() => clients.close());
-  const absentSources = new Map<string, Absence>();
+  const absentSources = new Map<string, SourceAbsence>();
   const stop = new AbortController();
   const waiting = { config: { drain: { deadline } }, signal: stop.signal };
-  const control = whilePermitted(clients, { absentSources, samplesBeganAtUs: 1 }, waiting);
+  const control = tolerateRefusedControl(clients, { absentSources, samplesBeganAtUs: 1 }, waiting);
   return { control, absentSources, stop };
 }
 

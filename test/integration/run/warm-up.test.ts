@@ -3,14 +3,14 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { describe, type TestContext, test } from 'node:test';
 import { RunLink } from '../../../plugin/engine/run-link.ts';
-import { observed } from '../../../plugin/findings/checks/observed/observed.ts';
+import { observedFindings } from '../../../plugin/findings/checks/observed/observed.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
-import { identityOf } from '../../../plugin/run/measurements/worker-identity.ts';
+import { workerIdentityOf } from '../../../plugin/run/measurements/worker-identity.ts';
 import { warmUp } from '../../../plugin/run/warm-up.ts';
 import { ControlClients } from '../../../plugin/samplers/index.ts';
-import { Signals } from '../../../plugin/virtual-user/signals.ts';
-import { newTally } from '../../../plugin/virtual-user/tally.ts';
+import { RunSignals } from '../../../plugin/virtual-user/signals.ts';
+import { newUserTally } from '../../../plugin/virtual-user/tally.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
 import { startApp, TOKEN } from '../../helpers/app.ts';
@@ -27,7 +27,10 @@ async function startEngine(t: TestContext, url: string) {
   const link = new EngineLink(openThreadCarrier(testRunId));
   t.after(() => link.close());
   const engine = { carrier: openThreadCarrier<EngineMessage, RunMessage>(testRunId), identity: ENGINE_1 };
-  new RunLink({ ...engine, signals: new Signals(), close: () => fleet.close() }).ready({ fleet, tally: newTally() }, 1);
+  new RunLink({ ...engine, signals: new RunSignals(), close: () => fleet.close() }).ready(
+    { fleet, tally: newUserTally() },
+    1,
+  );
   await link.ready(AbortSignal.timeout(60_000));
   return { fleet, link };
 }
@@ -45,7 +48,7 @@ async function start(t: TestContext, ledger: boolean, warmUp: number, signal = n
   const [stats] = await control.stats();
   assert.ok(stats);
   const run = new FakeRun({ warmUp }, { target: app.url });
-  run.measurements.workersAtStart = [identityOf(stats)];
+  run.measurements.workersAtStart = [workerIdentityOf(stats)];
   const { fleet, link } = ledger ? await startEngine(t, app.url) : {};
   const context = { ...run.context, control, link: link ?? run.context.link, ledger, signal };
   const connectionsNow = async () => (await control.stats())[0]?.connections;
@@ -62,14 +65,14 @@ for (const ledger of [true, false]) {
       assert.ok(seen.rooms.has('capacity:warm-up') && !seen.rooms.has('capacity'));
       assert.ok(((await control.stats())[0]?.broadcasts ?? 0) > 0);
       assert.equal(await connectionsNow(), 0);
-      assert.deepEqual(observed(measurements.observations), []);
+      assert.deepEqual(observedFindings(measurements.observations), []);
     });
 
     test('a warm-up that the server refuses stops connecting, and makes the run SUSPECT', async (t) => {
       const { app, context, seen, measurements, connectionsNow } = await start(t, ledger, 1000);
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
       await warmUp(context);
-      const [warning] = observed(measurements.observations);
+      const [warning] = observedFindings(measurements.observations);
       assert.equal(warning?.code, 'CONNECTIONS_FAILED');
       assert.match(warning.message, /enough/);
       assert.equal(seen.connections, 30);
@@ -84,7 +87,7 @@ for (const ledger of [true, false]) {
       });
       await warmUp(context);
       assert.ok(seen.connections < 60);
-      assert.deepEqual(observed(measurements.observations), []);
+      assert.deepEqual(observedFindings(measurements.observations), []);
       await eventually('all have disconnected', () => app.io.engine.clientsCount === 0);
     });
   });

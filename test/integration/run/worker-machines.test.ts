@@ -7,7 +7,7 @@ import { workerFigures } from '../../../plugin/result/assemble-workers.ts';
 import { ResourceWindows } from '../../../plugin/run/windows/resource-windows.ts';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
 import { PageTargets } from '../../../plugin/samplers/index.ts';
-import { contentionOf } from '../../../report/figures/contention.ts';
+import { cpuContention } from '../../../report/figures/contention.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { cpuGroup, whyNoCpuGroup } from '../../helpers/cpu-group.ts';
@@ -81,7 +81,7 @@ it('reads the stolen CPU and the memory of a worker machine from node_exporter',
   );
   const result = { ...perfectResult(), workerMachines };
   assert.match(
-    contentionOf(result)?.text ?? '',
+    cpuContention(result)?.text ?? '',
     /hypervisor took 15 % of the CPU of worker machine chat-1 during the ramp/,
   );
 

@@ -6,9 +6,9 @@ import { latestLayers } from '../../../plugin/live/live-figures.ts';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import { cpuFigures } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
-import { LAYERS, processLayer } from '../../../plugin/samplers/layers/index.ts';
+import { defineProcessLayer, LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import { Sampler } from '../../../plugin/samplers/sampler.ts';
-import type { Slope } from '../../../protocol/result/memory-schema.ts';
+import type { MemorySlope } from '../../../protocol/result/memory-schema.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { renderSamplesCsv } from '../../../report/render/csv.ts';
 import { assertEach } from '../../helpers/columns.ts';
@@ -20,7 +20,7 @@ import { fullText, reportHtml } from '../../helpers/report-text.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 const METRIC = 'memory.envoy.bytes_per_connection';
-const envoy = processLayer({
+const envoy = defineProcessLayer({
   id: 'envoy',
   title: 'Envoy',
   belongsTo: 'deployment',
@@ -90,7 +90,7 @@ describe('a layer that was added to the table', linux, () => {
   it('a layer that was added to the table has a metric', () => {
     const stats = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
     // Replaces the slope of an idle process, which is only noise.
-    const { doubt: _, ...measured } = result.memory.perConnectionBytes.envoyPss as Slope;
+    const { doubt: _, ...measured } = result.memory.perConnectionBytes.envoyPss as MemorySlope;
     const envoyPss = { ...measured, slope: 1000, low95: 990, high95: 1010 };
     const perConnectionBytes = { ...result.memory.perConnectionBytes, envoyPss };
     addMetrics(stats, { ...result, memory: { ...result.memory, perConnectionBytes } }, layers);

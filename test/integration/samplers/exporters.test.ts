@@ -5,7 +5,7 @@
 
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
-import { checkMetrics } from '../../../plugin/doctor/target/check-sources.ts';
+import { checkMetricsPages } from '../../../plugin/doctor/target/check-sources.ts';
 import { layersFor, PageTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import { findTool } from '../../../server/stack/tools.ts';
 import { column } from '../../helpers/columns.ts';
@@ -70,7 +70,7 @@ test('reads memory and CPU of nginx from process-exporter, and the memory of its
   assert.ok((bytes.nginxRss ?? 0) >= (bytes.nginxPss ?? 0));
   assert.ok((bytes.nginxHostUsed ?? 0) > 1e8 && (bytes.nginxHostTcp ?? -1) >= 0);
   assert.equal(typeof cpu.nginx, 'number');
-  const checks = await checkMetrics({ workerSources: undefined, layers: { nginx: { prometheus: pages } } });
+  const checks = await checkMetricsPages({ workerSources: undefined, layers: { nginx: { prometheus: pages } } });
   assert.deepEqual(column(checks, 'status'), ['ok', 'ok']);
 });
 

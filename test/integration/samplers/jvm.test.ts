@@ -6,7 +6,7 @@ import { readFileSync, readlinkSync, rmSync, symlinkSync, writeFileSync } from '
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
 import { Inspectors, isInspectable } from '../../../plugin/samplers/inspector/inspectors.ts';
-import { usedBytes } from '../../../plugin/samplers/inspector/jvm.ts';
+import { parseUsedHeapBytes } from '../../../plugin/samplers/inspector/jvm.ts';
 import { startProcess } from '../../helpers/process.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -105,5 +105,5 @@ describe('the answer of a JVM', () => {
   ];
   for (const [collector, text, bytes] of ANSWERS)
     it(`parses the used heap in the answer of a JVM, by collector: ${collector}`, () =>
-      assert.equal(usedBytes(text), bytes));
+      assert.equal(parseUsedHeapBytes(text), bytes));
 });

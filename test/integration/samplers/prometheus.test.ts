@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { createServer, type IncomingHttpHeaders } from 'node:http';
 import { describe, it, type TestContext } from 'node:test';
 import { Counter, collectDefaultMetrics, Registry } from 'prom-client';
-import { beginCounts } from '../../../plugin/run/windows/message-window.ts';
+import { beginEventCounts } from '../../../plugin/run/windows/message-window.ts';
 import { layersFor, PageTargets, Sampler } from '../../../plugin/samplers/index.ts';
 import type { SamplerSources } from '../../../plugin/samplers/sampler.ts';
 import { metricsPagesOf, workerSourcesSchema } from '../../../plugin/script/options/worker-sources.ts';
@@ -334,7 +334,7 @@ describe('a JSON page of the server', () => {
     const found = measurements();
     sent.inc({ room: 'a' }, 2);
     const context = { config: { counts }, link: { events: async () => [] }, metrics: { worker }, measurements: found };
-    const counted = await beginCounts(context as never);
+    const counted = await beginEventCounts(context as never);
     sent.inc({ room: 'a' }, 5);
     sent.inc({ room: 'b' }, 8);
     cursors = 10;
@@ -342,7 +342,7 @@ describe('a JSON page of the server', () => {
     const missing = { other_total: null, '$.sent.name': null };
     assert.deepEqual(found.eventCounts?.counters, { ticks_total: 13, '$.sent.cursors': 7, ...missing });
     cursors = 20;
-    const restarted = await beginCounts(context as never);
+    const restarted = await beginEventCounts(context as never);
     cursors = 1;
     await restarted.end();
     assert.deepEqual(found.eventCounts?.counters, { ticks_total: 0, '$.sent.cursors': null, ...missing });

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { ServerProcesses, whoListens } from '../../../plugin/samplers/index.ts';
+import { findPortListeners, ServerProcesses } from '../../../plugin/samplers/index.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startOrphan } from '../../helpers/process.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
@@ -43,7 +43,7 @@ async function start(t: TestContext, ...args: string[]) {
 }
 
 const processesFor = async (match: string, port: number) =>
-  new ServerProcesses({ match }, { port, listening: await whoListens(port), maxAgeMs: 0 });
+  new ServerProcesses({ match }, { port, listening: await findPortListeners(port), maxAgeMs: 0 });
 
 describe('processes that match a pattern', linux, () => {
   it('a second copy of the server on another port is not counted, and is listed', async (t) => {

@@ -9,7 +9,13 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { fullestOf, queryFor, Sampler, ServerProcesses, withChildren } from '../../../plugin/samplers/index.ts';
+import {
+  addWorkerChildren,
+  findFullestProcess,
+  Sampler,
+  ServerProcesses,
+  suggestProcessQuery,
+} from '../../../plugin/samplers/index.ts';
 import { connectionsTo, holdingsOf } from '../../../plugin/samplers/processes/connections-to.ts';
 import { listenersOn } from '../../../plugin/samplers/processes/listeners.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -105,11 +111,11 @@ describe('the processes of a server', linux, () => {
     const shell = startProcess(t, 'sh', ['-c', `ulimit -n 60; exec "$0" -e "$1"`, process.execPath, files]);
     await shell.said(/\d+/);
     const { parent } = await startServer(t, 'not-full');
-    const full = await fullestOf([parent, shell.pid]);
+    const full = await findFullestProcess([parent, shell.pid]);
     assert.deepEqual([full?.pid, full?.limit], [shell.pid, 60]);
     assert.match(full?.command ?? '', /\bnode -e/);
     assert.ok((full?.openFiles ?? 0) >= 57, JSON.stringify(full));
-    assert.deepEqual([await fullestOf([]), await fullestOf([4_194_305])], [undefined, undefined]);
+    assert.deepEqual([await findFullestProcess([]), await findFullestProcess([4_194_305])], [undefined, undefined]);
   });
 
   it('describes the server’s processes by their start command, if only they match it', async (t) => {
@@ -126,13 +132,13 @@ describe('the processes of a server', linux, () => {
       return { pid: pids[0] as number, end };
     };
     const { pid } = await start('--token=secret');
-    const query = queryFor([pid]);
+    const query = suggestProcessQuery([pid]);
     assert.ok(query && 'match' in query, JSON.stringify(query));
     assert.doesNotMatch(query.match, /secret/);
     assert.deepEqual(await new ServerProcesses(query).pids(), [pid]);
     await start();
-    assert.deepEqual(queryFor([pid]), { pids: [pid] });
-    assert.equal(queryFor([]), undefined);
+    assert.deepEqual(suggestProcessQuery([pid]), { pids: [pid] });
+    assert.equal(suggestProcessQuery([]), undefined);
   });
 
   it('reports an error at once, with the query, if no process of the server is found', () => {
@@ -220,10 +226,10 @@ const SERVER = `
 it('memory and CPU of a worker are the sum of its process tree', { skip }, async (t) => {
   const { pids, line } = await startOrphan(t, '-e', SERVER);
   const [worker = 0, child = 0] = pids;
-  const found = await withChildren({ worker: [worker], nginx: [1] });
+  const found = await addWorkerChildren({ worker: [worker], nginx: [1] });
   assert.deepEqual(found, { worker: [worker, child], workerChildren: [child], nginx: [1] });
 
-  const sampler = new Sampler({ pids: () => withChildren({ worker: [worker] }), connections: () => 0 });
+  const sampler = new Sampler({ pids: () => addWorkerChildren({ worker: [worker] }), connections: () => 0 });
   const { workerPss = 0, workerChildrenPss = 0 } = (await readAll(sampler)).bytes;
   assert.ok(
     workerChildrenPss > KEPT && workerPss > workerChildrenPss,
@@ -242,6 +248,6 @@ it('memory and CPU of a worker are the sum of its process tree', { skip }, async
 });
 
 it('the generator never counts as a worker’s child', { skip }, async () => {
-  const { workerChildren } = await withChildren({ worker: [process.ppid] });
+  const { workerChildren } = await addWorkerChildren({ worker: [process.ppid] });
   assert.ok(!workerChildren?.includes(process.pid));
 });

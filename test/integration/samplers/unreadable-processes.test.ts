@@ -7,12 +7,13 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
 import { execa } from 'execa';
-import { attempt } from '../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { startProcess } from '../../helpers/process.ts';
 
 /** Mounts a private `/proc`, because an option of the existing mount would change it for the whole machine. */
 const HIDING = 'mount -t proc -o hidepid=2 proc /proc';
-const canHide = attempt(() => execFileSync('unshare', ['-m', 'sh', '-c', HIDING], { stdio: 'ignore' })) !== undefined;
+const canHide =
+  tryOrUndefined(() => execFileSync('unshare', ['-m', 'sh', '-c', HIDING], { stdio: 'ignore' })) !== undefined;
 const NOBODY = 65_534;
 
 const module = (name: string) => JSON.stringify(new URL(`../../../plugin/${name}`, import.meta.url).href);
@@ -20,7 +21,7 @@ const module = (name: string) => JSON.stringify(new URL(`../../../plugin/${name}
 /** @returns the run's readings of the process, first as root, then as another user in the same mount namespace */
 async function readAsOtherUser(pid: number, mount: string) {
   const script = `
-    import { absencesOf, ProcessWatch, roleOf, Sampler, ServerProcesses, valuesOf } from ${module('samplers/index.ts')};
+    import { absencesOfReadings, knownValues, ProcessWatch, roleOf, Sampler, ServerProcesses } from ${module('samplers/index.ts')};
     import { describeProcesses } from ${module('run/target/measured-processes.ts')};
     const pids = [${pid}];
     const watch = new ProcessWatch();
@@ -46,9 +47,9 @@ async function readAsOtherUser(pid: number, mount: string) {
       isSame: server.identity() === identity,
       pids: await server.pids(),
       openFiles: (await server.openFiles()) ?? null,
-      rss: valuesOf(readings).workerRss ?? 0,
+      rss: knownValues(readings).workerRss ?? 0,
       incompleteCpu: [...sampler.incompleteCpu],
-      absent: absencesOf(readings),
+      absent: absencesOfReadings(readings),
       holds: measured.map(({ holds }) => holds),
       named: query({ pids }),
       matched: query({ match: '^no such program' }),

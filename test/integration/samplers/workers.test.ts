@@ -5,10 +5,10 @@ import type { LookupAddress } from 'node:dns';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';
 import { execa } from 'execa';
-import { readAtRest } from '../../../plugin/run/memory/readings.ts';
+import { readMemoryAtRest } from '../../../plugin/run/memory/readings.ts';
 import { addressesOf } from '../../../plugin/samplers/control/control-errors.ts';
 import { ControlClients } from '../../../plugin/samplers/control/control-workers.ts';
-import { type Broadcast, CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
+import { type BroadcastMessage, CONTROL_NAMESPACE } from '../../../protocol/wire/events.ts';
 import { instrument } from '../../../server/instrument.ts';
 import { connectClient, startApp, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -34,7 +34,7 @@ test('control clients read and command two workers: statistics, garbage collecti
   assert.deepEqual(column(await control.resources(), 'worker'), column(await control.stats(), 'worker'));
   await control.gc();
 
-  const received = new Promise<Broadcast>((resolve) => clients[2]?.once('broadcast', resolve));
+  const received = new Promise<BroadcastMessage>((resolve) => clients[2]?.once('broadcast', resolve));
   const sent = await control.broadcast({ room: 'r', bytes: 10, seq: 7 }, 1);
   assert.equal(sent.seq, 7);
   const message = await received;
@@ -52,11 +52,11 @@ test('detects a worker that confirms a garbage collection without collecting', a
   const apps = await Promise.all([startApp(t), startApp(t, { CAPACITY_DROP_REQUEST: 'off' })]);
   const control = await controlOf(t, column(apps, 'controlUrl'));
   const sampler = { reading: async () => readingsOf({ workerRss: 1 }) };
-  const { layers, readings, uncollected } = await readAtRest(control, sampler);
+  const { layers, readings, uncollected } = await readMemoryAtRest(control, sampler);
   assert.deepEqual([layers, uncollected], [{ workerRss: 1 }, []]);
   assert.ok(readings.length > 0 && readings.every(({ workerRss }) => workerRss === 1));
   const confirming = { gc: async () => {}, stats: () => control.stats() };
-  assert.deepEqual((await readAtRest(confirming, sampler)).uncollected, ['w0', 'w0']);
+  assert.deepEqual((await readMemoryAtRest(confirming, sampler)).uncollected, ['w0', 'w0']);
   assertEach(await control.stats(), ({ server }) => server.tunings.dropRequest, ['on', 'off']);
 });
 

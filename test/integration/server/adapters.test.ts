@@ -6,9 +6,9 @@ import { after, describe, it, type TestContext, test } from 'node:test';
 import { pino } from 'pino';
 import { createClient } from 'redis';
 import { Server } from 'socket.io';
-import type { Broadcast, BroadcastSent } from '../../../protocol/wire/events.ts';
+import type { BroadcastMessage, BroadcastSent } from '../../../protocol/wire/events.ts';
 import { ADAPTERS, type AdapterName } from '../../../server/adapters/index.ts';
-import { parseConfig } from '../../../server/config.ts';
+import { parseServerConfig } from '../../../server/config.ts';
 import { binaryPayload } from '../../../server/contract/contract-payload.ts';
 import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -106,7 +106,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       const received = Promise.all(receivers.map((client) => onceOf(client, 'broadcast')));
       const { expected } = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 100, seq: 1 });
       assert.equal(expected, receivers.length);
-      for (const [message] of (await received) as [Broadcast][]) assert.equal(message.worker, 'w0');
+      for (const [message] of (await received) as [BroadcastMessage][]) assert.equal(message.worker, 'w0');
       assert.equal((await ask<{ members: number }>(control, 'members', 'blue')).members, receivers.length);
       await other.emitWithAck('join_room', 'answered after anything sent before');
       assert.equal(strayCopies, 0);
@@ -117,7 +117,7 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       const receiver = await connectMember(clustered ? there : here);
       const received = onceOf(receiver, 'broadcast');
       await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 100, binary: true, seq: 1 });
-      const [{ data }] = (await received) as [Broadcast];
+      const [{ data }] = (await received) as [BroadcastMessage];
       assert.deepEqual(data, binaryPayload(100));
     });
 
@@ -177,13 +177,13 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       await broadcast(2);
       const missed = onceOf(client, 'broadcast');
       client.connect();
-      assert.equal(((await missed) as [Broadcast])[0].seq, 2);
+      assert.equal(((await missed) as [BroadcastMessage])[0].seq, 2);
       assert.equal(client.recovered, true);
     });
 
     it('an adapter closes its Redis connections, also when closed twice', async (t) => {
       const { environment, breakDown } = await surroundingsOf(t);
-      const config = parseConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_ADAPTER: adapterName, ...environment });
+      const config = parseServerConfig({ CAPACITY_TOKEN: TOKEN, CAPACITY_ADAPTER: adapterName, ...environment });
       const log = pino({ level: 'silent' });
       await eventually('the sockets of earlier tests are closed', hasNoOpenSocket);
       const servers = [new Server(createServer()), new Server(createServer())] as const;

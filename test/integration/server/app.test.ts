@@ -3,9 +3,9 @@ import type { EventEmitter } from 'node:events';
 import { test } from 'node:test';
 import type { Socket } from 'socket.io';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import type { Broadcast, BroadcastSent } from '../../../protocol/wire/events.ts';
-import { createApp } from '../../../server/app.ts';
-import { parseConfig } from '../../../server/config.ts';
+import type { BroadcastMessage, BroadcastSent } from '../../../protocol/wire/events.ts';
+import { createServerApp } from '../../../server/app.ts';
+import { parseServerConfig } from '../../../server/config.ts';
 import { ask, connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
 import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 import { freePort } from '../../helpers/redis.ts';
@@ -59,7 +59,7 @@ test('a broadcast reaches only the room, with seq and sentAtUs first in the JSON
   const received = onceOf(member, 'broadcast');
   const beforeUs = monotonicUs();
   const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 1000, seq: 4 });
-  const [message] = (await received) as [Broadcast];
+  const [message] = (await received) as [BroadcastMessage];
   assert.deepEqual(Object.keys(message), ['seq', 'sentAtUs', 'worker', 'data']);
   assert.ok(raw.some((packet) => packet.startsWith('2["broadcast",{"seq":4,"sentAtUs":')));
   assert.equal(message.data.length, 1000);
@@ -116,13 +116,13 @@ test('each tuning of the server can be switched on and off', async (t) => {
 test('reports a port in use with a clear error, and leaves nothing open', async (t) => {
   const first = await startApp(t);
   const controlPort = await freePort();
-  const config = parseConfig({
+  const config = parseServerConfig({
     CAPACITY_TOKEN: TOKEN,
     CAPACITY_PORT: `${first.port}`,
     CAPACITY_CONTROL_PORT: `${controlPort}`,
     CAPACITY_LOG_LEVEL: 'silent',
   });
-  await assert.rejects((await createApp(config)).start(), {
+  await assert.rejects((await createServerApp(config)).start(), {
     code: 'PORT_UNAVAILABLE',
     message: new RegExp(`:${first.port} `),
   });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { Gauge } from 'prom-client';
 import { Server } from 'socket.io';
-import type { Broadcast, BroadcastSent, WorkerBatches, WorkerStats } from '../../../protocol/wire/events.ts';
+import type { BroadcastMessage, BroadcastSent, WorkerBatches, WorkerStats } from '../../../protocol/wire/events.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
 import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
 import { startChat } from '../../helpers/chat-server.ts';
@@ -57,7 +57,7 @@ test('instrument(io) gives any Socket.IO server everything that a run needs', as
 
   const received = onceOf(client, 'broadcast');
   const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'news', bytes: 100, seq: 1 });
-  const [message] = (await received) as [Broadcast];
+  const [message] = (await received) as [BroadcastMessage];
   assert.equal(sent.expected, 1);
   assert.deepEqual(Object.keys(message).slice(0, 3), ['seq', 'sentAtUs', 'worker']);
   assert.ok((await client.emitWithAck('broadcast_echo', message)).roundTripUs > 0);

@@ -9,7 +9,7 @@ import { Server, type Socket } from 'socket.io';
 import type { Socket as ClientSocket } from 'socket.io-client';
 import type { FleetError } from '../../../plugin/fleet/client/failure.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { Probe } from '../../../plugin/run/receivers/round-trip-probe.ts';
+import { RoundTripProbe } from '../../../plugin/run/receivers/round-trip-probe.ts';
 import { MAX_PROBES } from '../../../server/contract/contract.ts';
 import { MAX_ROOMS, MAX_ROOMS_PER_CONNECTION } from '../../../server/contract/measured-rooms.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
@@ -114,7 +114,7 @@ test('the number of probes is bounded, and disconnected probes do not count', as
 
 test('a refused join fails with its cause for a probe, and with a code for a virtual user', async (t) => {
   const { url } = await start(t);
-  const probe = await Probe.connect({ connection: connectionTo(url) }, new AbortController().signal);
+  const probe = await RoundTripProbe.connect({ connection: connectionTo(url) }, new AbortController().signal);
   t.after(() => probe.close());
   await assert.rejects(probe.join('lobby:single'), {
     code: 'JOIN_REFUSED',

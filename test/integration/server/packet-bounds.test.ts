@@ -8,10 +8,10 @@ import { ClusterAdapter } from 'socket.io-adapter';
 import type { Socket as Client } from 'socket.io-client';
 import * as msgpack from 'socket.io-msgpack-parser';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
-import { parseConfig } from '../../../server/config.ts';
-import { MAX_MALFORMED } from '../../../server/guard.ts';
+import { parseServerConfig } from '../../../server/config.ts';
+import { MAX_MALFORMED_MESSAGES } from '../../../server/guard.ts';
 import { type InstrumentOptions, instrument } from '../../../server/instrument.ts';
-import { MAX_ARGUMENTS } from '../../../server/packet-bounds.ts';
+import { MAX_PACKET_ELEMENTS } from '../../../server/packet-bounds.ts';
 import { createPlainApp } from '../../../server/plain/plain-app.ts';
 import { WEBSOCKETS } from '../../../server/websockets/index.ts';
 import { connectClient, connectControl, onceOf, startApp, TOKEN } from '../../helpers/app.ts';
@@ -41,7 +41,7 @@ async function startInstrumented(t: TestContext, options: InstrumentOptions = {}
 
 async function startPlain(t: TestContext): Promise<Target> {
   const environment = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200' };
-  const app = createPlainApp(parseConfig(environment), pino({ level: 'silent' }));
+  const app = createPlainApp(parseServerConfig(environment), pino({ level: 'silent' }));
   t.after(() => app.close());
   return app.start();
 }
@@ -101,7 +101,7 @@ for (const [name, { start, skip }] of Object.entries(KINDS)) {
       await untilClosed(target, Array(50_000).fill('420["broadcast_echo",{}]'));
       assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="malformed"}'), 2);
       for (const event of ['join_room', 'broadcast_echo'])
-        assert.equal(await countOf(target, `capacity_malformed_total{event="${event}"}`), MAX_MALFORMED);
+        assert.equal(await countOf(target, `capacity_malformed_total{event="${event}"}`), MAX_MALFORMED_MESSAGES);
     });
   });
 }
@@ -111,7 +111,7 @@ it('a plain worker accepts any number of arguments, and closes a connection afte
   const target = await startPlain(t);
   await untilClosed(target, [`42${jsonArray(MANY)}`, ...Array(50_000).fill('42["join_room",{"clientKey":7}]')]);
   assert.equal(await countOf(target, 'capacity_closed_connections_total{reason="malformed"}'), 1);
-  assert.equal(await countOf(target, 'capacity_malformed_total{event="join_room"}'), MAX_MALFORMED - 1);
+  assert.equal(await countOf(target, 'capacity_malformed_total{event="join_room"}'), MAX_MALFORMED_MESSAGES - 1);
 });
 
 describe('instrument(io)', () => {
@@ -127,7 +127,7 @@ describe('instrument(io)', () => {
     const target = await startInstrumented(t, {}, msgpack);
     const client = await connectClient(`http://127.0.0.1:${target.port}`, { parser: msgpack });
     t.after(() => client.disconnect());
-    client.emit('x', ...Array(MAX_ARGUMENTS).fill(1));
+    client.emit('x', ...Array(MAX_PACKET_ELEMENTS).fill(1));
     await onceOf(client, 'disconnect');
   });
 
@@ -137,7 +137,7 @@ describe('instrument(io)', () => {
       const target = await startInstrumented(t, { maxArguments });
       const client = await connectClient(`http://127.0.0.1:${target.port}`);
       t.after(() => client.disconnect());
-      const limit = (maxArguments ?? MAX_ARGUMENTS) - 1;
+      const limit = (maxArguments ?? MAX_PACKET_ELEMENTS) - 1;
       assert.equal(await client.emitWithAck('count', ...Array(limit).fill(1)), limit);
       client.emit('count', ...Array(limit + 1).fill(1));
       await onceOf(client, 'disconnect');
@@ -186,7 +186,7 @@ describe('the control port', () => {
     await closes((control) => control.emit('time', ...Array(MANY).fill(1)));
     for (const [request, ...args] of [['members', 7], ['unknown'], ['time']] as [string, ...unknown[]][]) {
       await closes((control) => {
-        for (let times = 0; times < MAX_MALFORMED; times++)
+        for (let times = 0; times < MAX_MALFORMED_MESSAGES; times++)
           if (request === 'time') control.emit(request);
           else control.emit(request, ...args, () => {});
       });

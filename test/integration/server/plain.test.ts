@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { pino } from 'pino';
-import type { Broadcast, BroadcastSent, WorkerStats } from '../../../protocol/wire/events.ts';
-import { parseConfig } from '../../../server/config.ts';
+import type { BroadcastMessage, BroadcastSent, WorkerStats } from '../../../protocol/wire/events.ts';
+import { parseServerConfig } from '../../../server/config.ts';
 import { createPlainApp } from '../../../server/plain/plain-app.ts';
 import { ask, connectClient, connectControl, onceOf, TOKEN } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -11,7 +11,7 @@ import { rawWebSocket } from '../../helpers/raw-websocket.ts';
 
 async function setUp(t: TestContext, environment: Record<string, string> = {}) {
   const settings = { CAPACITY_TOKEN: TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', CAPACITY_DRAIN_MS: '200', ...environment };
-  const app = createPlainApp(parseConfig(settings), pino({ level: 'silent' }));
+  const app = createPlainApp(parseServerConfig(settings), pino({ level: 'silent' }));
   t.after(() => app.close());
   const { port, controlPort } = await app.start();
   const control = await connectControl(controlPort);
@@ -34,7 +34,7 @@ test('a broadcast of the plain server reaches the members of its room, and is ec
   const received = Promise.all([onceOf(member, 'broadcast'), onceOf(other, 'broadcast')]);
   const sent = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 1000, seq: 1 });
   assert.equal(sent.expected, 2);
-  const [[broadcast]] = (await received) as [[Broadcast], unknown];
+  const [[broadcast]] = (await received) as [[BroadcastMessage], unknown];
   assert.deepEqual(Object.keys(broadcast), ['seq', 'sentAtUs', 'worker', 'data']);
   const echo = await member.emitWithAck('broadcast_echo', broadcast);
   assert.ok(echo.seq === 1 && echo.roundTripUs > 0);

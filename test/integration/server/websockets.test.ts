@@ -9,7 +9,7 @@ import { describe, it, type TestContext } from 'node:test';
 import type { Socket } from 'socket.io-client';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { BroadcastSent, WorkerStats } from '../../../protocol/wire/events.ts';
-import { entries as tunings } from '../../../server/tunings.ts';
+import { tuningEntries as tunings } from '../../../server/tunings.ts';
 import { WEBSOCKETS } from '../../../server/websockets/index.ts';
 import { ask, connectClient, connectControl, onceOf, startApp } from '../../helpers/app.ts';
 import { eventually } from '../../helpers/poll.ts';

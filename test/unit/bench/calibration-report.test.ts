@@ -1,79 +1,93 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { markdown, merged, readCalibration, serialized } from '../../../bench/calibrate/calibration-report.ts';
-import { type Comparison, exactly, near } from '../../../bench/calibrate/comparison.ts';
-import { halvesOf } from '../../../bench/calibrate/differences.ts';
+import {
+  calibrationMarkdown,
+  mergeCalibration,
+  readCalibration,
+  serializeCalibration,
+} from '../../../bench/calibrate/calibration-report.ts';
+import { compareExactly, compareWithin, type TruthComparison } from '../../../bench/calibrate/comparison.ts';
+import { divisionsIntoHalves } from '../../../bench/calibrate/differences.ts';
 
 const machine = { cpu: 'A', cores: 2, memoryGiB: 4, kernel: 'Linux 6', versions: { node: 'v24' }, gitCommit: null };
-const section = (title: string, date: string, rows: Comparison[] = [exactly('copies', 3, 3)]) => ({
+const section = (title: string, date: string, rows: TruthComparison[] = [compareExactly('copies', 3, 3)]) => ({
   title,
   text: 'Why.',
   rows,
   when: { date, commit: 'abc', load: 0.1, attempts: 1 },
 });
-const whole = merged(machine, [section('One', '2026-01-01'), section('Two', '2026-01-01')], undefined);
+const whole = mergeCalibration(machine, [section('One', '2026-01-01'), section('Two', '2026-01-01')], undefined);
 
 describe('the data of the calibration', () => {
   it('the data of the calibration keep the order of their sections, including older ones', () => {
-    const { sections } = merged(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
+    const { sections } = mergeCalibration(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
     const dates = sections.map(({ title, measured }) => `${title} ${measured.slice(0, 10)}`);
     assert.deepEqual(dates, ['One 2026-02-02', 'Two 2026-01-01', 'New 2026-02-02']);
   });
 
   it('the data of the calibration report which section was measured on another machine', () => {
-    const onSecondMachine = merged({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
+    const onSecondMachine = mergeCalibration({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
     assert.equal(onSecondMachine.machine, whole.machine);
     assert.match(
       onSecondMachine.sections[0]?.measured ?? '',
       /; on another machine: A, 8 cores, 4 GiB of memory, Linux 6$/,
     );
     assert.doesNotMatch(onSecondMachine.sections[1]?.measured ?? '', /another machine/);
-    const onFirstMachine = merged(machine, [section('One', '2026-03-03')], onSecondMachine);
-    assert.doesNotMatch(markdown(onFirstMachine), /another machine/);
+    const onFirstMachine = mergeCalibration(machine, [section('One', '2026-03-03')], onSecondMachine);
+    assert.doesNotMatch(calibrationMarkdown(onFirstMachine), /another machine/);
   });
 
   it('refuses to merge calibration data of two versions', () => {
     const other = { ...machine, versions: { node: 'v26' } };
-    assert.throws(() => merged(other, [section('One', '2026-02-02')], whole), /of other versions/);
+    assert.throws(() => mergeCalibration(other, [section('One', '2026-02-02')], whole), /of other versions/);
   });
 
   it('the data of the calibration survive writing and reading, even with a missing figure', () => {
-    const written = merged(machine, [section('One', '2026-01-01', [exactly('copies', 3, Infinity)])], undefined);
+    const written = mergeCalibration(
+      machine,
+      [section('One', '2026-01-01', [compareExactly('copies', 3, Infinity)])],
+      undefined,
+    );
     assert.deepEqual(readCalibration(JSON.stringify(written)), written);
   });
 });
 
 describe('the page of the calibration', () => {
-  const pageOf = (rows: Comparison[]) => markdown(merged(machine, [section('One', '2026-01-01', rows)], undefined));
-  const time = (what: string, measured: number) => near(what, 'ms', 50, measured, { absolute: 1 });
+  const pageOf = (rows: TruthComparison[]) =>
+    calibrationMarkdown(mergeCalibration(machine, [section('One', '2026-01-01', rows)], undefined));
+  const time = (what: string, measured: number) => compareWithin(what, 'ms', 50, measured, { absolute: 1 });
 
   it('the page of the calibration shows the largest error of each kind, and the number of bounds that hold', () => {
     const times = [time('p50', 50.1), time('p99', 49.2), time('max', 50.5)];
-    const page = pageOf([...times, exactly('a', 1, 1), exactly('b', 2, 2)]);
+    const page = pageOf([...times, compareExactly('a', 1, 1), compareExactly('b', 2, 2)]);
     assert.match(page, /\|p99\|50\.00 ms\|49\.20 ms\|± 1\.00 ms\|3 of 3\|\n.*\|exact\|2 of 2\|/);
   });
 
   it('the page of the calibration shows a missed bound rather than a larger error within another bound', () => {
-    const page = pageOf([exactly('few', 7, 6), exactly('many', 7, 7), near('p99', 'ms', 500, 504, { share: 0.01 })]);
+    const page = pageOf([
+      compareExactly('few', 7, 6),
+      compareExactly('many', 7, 7),
+      compareWithin('p99', 'ms', 500, 504, { share: 0.01 }),
+    ]);
     assert.match(page, /\|few\|7\|6\|exact\|1 of 2\|/);
   });
 
   it('the stored page of the calibration equals the page made from its data', () => {
     const data = readCalibration(readFileSync('docs/calibration.json', 'utf8'));
-    assert.equal(readFileSync('docs/calibration.md', 'utf8'), markdown(data));
-    assert.equal(readFileSync('docs/calibration.json', 'utf8'), serialized(data));
+    assert.equal(readFileSync('docs/calibration.md', 'utf8'), calibrationMarkdown(data));
+    assert.equal(readFileSync('docs/calibration.json', 'utf8'), serializeCalibration(data));
     assert.ok(data.sections.length > 10);
   });
 });
 
 it('four values can be split into equal halves in three ways', () => {
-  const halves = halvesOf(['a', 'b', 'c', 'd']).map(([half, other]) => `${half} | ${other}`);
+  const halves = divisionsIntoHalves(['a', 'b', 'c', 'd']).map(([half, other]) => `${half} | ${other}`);
   assert.deepEqual(halves, ['a,b | c,d', 'a,c | b,d', 'a,d | b,c']);
 });
 
 it('ten values have 126 different splits', () => {
-  const halves = halvesOf([...'abcdefghij']);
+  const halves = divisionsIntoHalves([...'abcdefghij']);
   assert.equal(halves.length, 126);
   assert.equal(new Set(halves.map(([half]) => half.join())).size, 126);
 });

@@ -1,19 +1,23 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { columns, FLOOR, type GeneratorAndFloor } from '../../../bench/client/columns.ts';
-import type { Measured } from '../../../bench/client/measure-clients.ts';
-import { regressions, tableOf, withSection } from '../../../bench/rounds.ts';
+import { FLOOR_LABEL, type GeneratorAndFloor, generatorColumns } from '../../../bench/client/columns.ts';
+import type { MeasuredClients } from '../../../bench/client/measure-clients.ts';
+import { regressions, replaceSection, roundsTable } from '../../../bench/rounds.ts';
 
-function measured(cpuPerConnectionUs: number, cpuPerMessageUs: number, memoryPerConnectionBytes: number): Measured {
+function measured(
+  cpuPerConnectionUs: number,
+  cpuPerMessageUs: number,
+  memoryPerConnectionBytes: number,
+): MeasuredClients {
   const figures = { cpuPerConnectionUs, cpuPerMessageUs, memoryPerConnectionBytes };
   return { ...figures, rampSeconds: 10, idlePercent: 1, messages: 100_000 };
 }
 
-const variants = [FLOOR, 'ours', 'theirs', 'failed'];
-const pair = (own: Measured, floor?: Measured): GeneratorAndFloor => ({ own, floor });
+const variants = [FLOOR_LABEL, 'ours', 'theirs', 'failed'];
+const pair = (own: MeasuredClients, floor?: MeasuredClients): GeneratorAndFloor => ({ own, floor });
 const cells = (rounds: Record<string, GeneratorAndFloor>[], tls = false) =>
-  tableOf({ variants, columns: columns(tls) }, rounds);
+  roundsTable({ variants, columns: generatorColumns(tls) }, rounds);
 
 test('compares each load generator with the floor of its round, and shows all measurements of the floor', () => {
   // From the second round on, the machine is half as fast.
@@ -21,11 +25,11 @@ test('compares each load generator with the floor of its round, and shows all me
   const [ownPair, otherPair] = [pair(measured(300, 10, 4096), fast), pair(measured(800, 40, 8192), slow)];
   const [oursLater, theirsLater] = [pair(measured(600, 20, 5120), slow), pair(measured(1600, 80, 8192), slower)];
   const rounds = [
-    { [FLOOR]: pair(fast, fast), ours: ownPair, theirs: otherPair },
-    { [FLOOR]: pair(slow, slow), ours: oursLater, theirs: theirsLater },
+    { [FLOOR_LABEL]: pair(fast, fast), ours: ownPair, theirs: otherPair },
+    { [FLOOR_LABEL]: pair(slow, slow), ours: oursLater, theirs: theirsLater },
   ];
   assert.deepEqual(cells(rounds), [
-    [FLOOR, '200 (100–400)', '1.00', '10.00 (5.00–20.00)', '1.00', '0.0', '1.0'],
+    [FLOOR_LABEL, '200 (100–400)', '1.00', '10.00 (5.00–20.00)', '1.00', '0.0', '1.0'],
     ['ours', '450 (300–600)', '3.00 (3.00–3.00)', '15.00 (10.00–20.00)', '2.00 (2.00–2.00)', '4.5 (4.0–5.0)', '1.0'],
     ['theirs', '1,200 (800–1,600)', '4.00 (4.00–4.00)', '60.00 (40.00–80.00)', '4.00 (4.00–4.00)', '8.0', '1.0'],
   ]);
@@ -34,7 +38,7 @@ test('compares each load generator with the floor of its round, and shows all me
 test('the interval of a multiple uses the spread between rounds of all generators, or its own if larger', () => {
   const floor = measured(100, 5, 24);
   const round = (ownUs: number, otherUs: number) => ({
-    [FLOOR]: pair(floor, floor),
+    [FLOOR_LABEL]: pair(floor, floor),
     ours: pair(measured(ownUs, 5, 24), floor),
     theirs: pair(measured(otherUs, 5, 24), floor),
   });
@@ -58,13 +62,13 @@ test('the table of a bench has a cell for every column, even without a floor', (
 test('a bench replaces only its own section of the page', () => {
   const page = readFileSync('docs/benchmarks.md', 'utf8');
   for (const name of ['client', 'client-tls', 'client-events', 'server']) {
-    const changed = withSection(page, name, 'new\n');
+    const changed = replaceSection(page, name, 'new\n');
     const [opening, closing] = [`<!-- bench:${name} -->`, `<!-- /bench:${name} -->`];
     assert.ok(changed.includes(`${opening}\n\nnew\n\n${closing}`), name);
     assert.equal(changed.split(opening)[0], page.split(opening)[0]);
     assert.equal(changed.split(closing)[1], page.split(closing)[1]);
   }
-  assert.throws(() => withSection('# Benchmarks\n', 'client', 'new'));
+  assert.throws(() => replaceSection('# Benchmarks\n', 'client', 'new'));
 });
 
 test('the check of a bench lists the rows that exceed the published figures by more than a tenth', () => {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { globSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
-import { settingsOf, typedLevel } from '../../../plugin/cli/study/levels.ts';
-import { type AskedStudy, parsePlan, readStudy, seriesOf } from '../../../plugin/cli/study/read-study.ts';
+import { parseLevel, settingsOfLevels } from '../../../plugin/cli/study/levels.ts';
+import { parseStudyPlan, type RequestedStudy, readStudy, seriesOfStudy } from '../../../plugin/cli/study/read-study.ts';
 import { column } from '../../helpers/columns.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { ROOT } from '../../helpers/pages.ts';
@@ -14,7 +14,7 @@ const chat = { command: ['node', 'chat.mjs'], ready: 3000 };
 
 /** Returns the problems of a study on a scenario with this text, as `path: message`. */
 function problemsOf(document: object, scenario?: string): string[] {
-  return parsePlan(document, scenario).problems.map(({ path, message }) => `${path}: ${message}`);
+  return parseStudyPlan(document, scenario).problems.map(({ path, message }) => `${path}: ${message}`);
 }
 
 /** @param expected beginning of each problem, with the suggestion if there is one */
@@ -77,7 +77,8 @@ describe('the file of a study', () => {
     ['cannot exclude all combinations', { ...PLAN, except: [{ TLS: 'on' }] }, ['except']],
     ['may vary variables of its servers', { ...PLAN, servers: { chat }, vary: { server: ['chat'], MINE: [1, 2] } }, []],
   ] as [string, object, string[]][]) {
-    it(`the file of a study ${what}`, () => assert.deepEqual(column(parsePlan(document, '').problems, 'path'), places));
+    it(`the file of a study ${what}`, () =>
+      assert.deepEqual(column(parseStudyPlan(document, '').problems, 'path'), places));
   }
 
   for (const nothing of [null, 'text', []]) {
@@ -111,12 +112,12 @@ describe('the file of a study', () => {
 
 it('a run of a study gets capitals as variables, and options of plugin and engine in one override', () => {
   const levels = { TLS: true, RATE: 10, workers: 2, 'broadcasts.bytes': 10, 'broadcasts.count': 3 };
-  const { env, overrides } = settingsOf({ ...levels, 'engine.client': 'official', server: 'chat' });
+  const { env, overrides } = settingsOfLevels({ ...levels, 'engine.client': 'official', server: 'chat' });
   assert.deepEqual(env, { TLS: 'true', RATE: '10' });
   const plugins = { 'socketio-capacity': { workers: 2, broadcasts: { bytes: 10, count: 3 } } };
   const engines = { 'socketio-capacity': { client: 'official' } };
   assert.deepEqual(JSON.parse(JSON.stringify(overrides)), { config: { plugins, engines } });
-  assert.deepEqual(settingsOf({ TLS: 'on' }).overrides, {});
+  assert.deepEqual(settingsOfLevels({ TLS: 'on' }).overrides, {});
 });
 
 it('a study takes its whole plan from the command line for a scenario, and replacements for a study', async (t) => {
@@ -131,7 +132,7 @@ it('a study takes its whole plan from the command line for a scenario, and repla
   const turns = await readStudy(a, { other: b, vary: { MINE: ['', 'x'] }, detect: 0.2, args: ['-e', 'staging'] });
   const { vary, repeat, detect } = turns.plan;
   assert.deepEqual([turns.name, vary, repeat, detect], ['a-b-MINE', { scenario: [a, b], MINE: ['', 'x'] }, 20, 0.2]);
-  const { scenario, args, env } = seriesOf(turns, '.').commandOf({ block: 1, levels: { scenario: b, MINE: 'x' } });
+  const { scenario, args, env } = seriesOfStudy(turns, '.').commandOf({ block: 1, levels: { scenario: b, MINE: 'x' } });
   assert.deepEqual([scenario, args, env], [b, ['-e', 'staging'], { MINE: 'x' }]);
   const more = await readStudy(tls, { times: 3, vary: { workers: [1, 2] } });
   assert.deepEqual([more.name, more.plan.repeat, more.plan.vary], ['tls-workers', 3, { TLS, workers: [1, 2] }]);
@@ -141,7 +142,7 @@ it('a study takes its whole plan from the command line for a scenario, and repla
 
 it('a study reads levels of variables as text, and levels of options also as numbers', () => {
   assert.deepEqual(
-    ['010', 'x', '5', 'true'].map((text) => [typedLevel('RATE', text), typedLevel('hold', text)]),
+    ['010', 'x', '5', 'true'].map((text) => [parseLevel('RATE', text), parseLevel('hold', text)]),
     [
       ['010', '010'],
       ['x', 'x'],
@@ -160,7 +161,7 @@ it('a study can vary scenarios like settings, each with its own text', async (t)
   });
   const read = () => readStudy(join(folder, 'sizes.yml'));
   const file = await read();
-  const { scenario, overrides, env } = seriesOf(file, 'results').commandOf({
+  const { scenario, overrides, env } = seriesOfStudy(file, 'results').commandOf({
     block: 1,
     levels: { scenario: 'b.yml' },
   });
@@ -172,8 +173,8 @@ it('a study can vary scenarios like settings, each with its own text', async (t)
 
 it('a study starts its server in the folder of its file, and continues after a failed run', async () => {
   const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
-  const file: AskedStudy = { name: 'tls', title: '', plan, cwd: '/f', scenarioHash: 'abc' };
-  const { commandOf, next } = seriesOf(file, 'results');
+  const file: RequestedStudy = { name: 'tls', title: '', plan, cwd: '/f', scenarioHash: 'abc' };
+  const { commandOf, next } = seriesOfStudy(file, 'results');
   const { env, server } = commandOf({ block: 1, levels: { TLS: 'on', server: 'chat' } });
   assert.deepEqual([env, server], [{ TLS: 'on' }, { ...chat, cwd: '/f' }]);
   const ended = { number: 1, startedAt: '', seconds: 1, exitCode: 2, result: null, status: null, problem: 'refused' };

@@ -1,11 +1,11 @@
 /** Tests the scaling of a scenario to a level, by the arrivals that Artillery makes of it. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { scaleOf } from '../../../plugin/cli/search/scale.ts';
+import { scenarioScale } from '../../../plugin/cli/search/scale.ts';
 import { arrivalsOf, exactRamp, type Phase, totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import type { Varied } from '../../../protocol/documents/search-schema.ts';
+import type { SearchedQuantity } from '../../../protocol/documents/search-schema.ts';
 import { quickScript } from '../../helpers/run.ts';
 
 /** Returns the arrivals of Artillery's workers. Each gets its share of the phase. */
@@ -22,9 +22,9 @@ const PHASES = [RAMP, { pause: 2 }, { duration: 4, arrivalRate: 30 }];
 const NONE = { count: 0 };
 
 /** @param options options of the plugin */
-function scale(vary: Varied, options: object = {}, phases: Phase[] = PHASES, flow?: object[]) {
+function scale(vary: SearchedQuantity, options: object = {}, phases: Phase[] = PHASES, flow?: object[]) {
   const script = quickScript({ phases }, options, {}, flow);
-  const { own, snap, overrides } = scaleOf(readSettings(script, STEPS, {}), vary);
+  const { own, snap, overrides } = scenarioScale(readSettings(script, STEPS, {}), vary);
   const configAt = (level: number) => overrides(level).config as { phases: Phase[]; plugins?: Record<string, object> };
   return {
     ...{ own, snap },
@@ -112,7 +112,7 @@ describe('windows are long enough to show a growing queue, and no longer', () =>
   const publish = { emit: ['say', '$id'], every: 0.1, count: 10 };
   const delivery = { event: 'said', id: '$.0' };
   const every = [{ connect: {} }, { every: { seconds: 1, emit: ['tick'], acknowledge: true } }, { hold: true }];
-  const cases: [vary: Varied, given: object, changed: object, flow?: object[]][] = [
+  const cases: [vary: SearchedQuantity, given: object, changed: object, flow?: object[]][] = [
     ['connections', { broadcasts: { count: 5, interval: 0.5 } }, { broadcasts: { count: 20 } }],
     ['connections', { broadcasts: { count: 50, interval: 0.5 } }, {}],
     ['connections', { broadcasts: { count: 3, interval: 5 } }, { broadcasts: { count: 8 } }],

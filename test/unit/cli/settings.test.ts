@@ -1,9 +1,9 @@
 /** Tests mistakes that Artillery would ignore without a message. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { settingsOf } from '../../../plugin/cli/scenario-argument.ts';
+import { settingsOfScript } from '../../../plugin/cli/scenario-argument.ts';
 import { hasThresholds } from '../../../plugin/script/ensure.ts';
-import { PLUGIN, type Script } from '../../../plugin/script/script.ts';
+import { PLUGIN_NAME, type Script } from '../../../plugin/script/script.ts';
 
 type Changed = { config?: object; scenario?: object };
 
@@ -11,16 +11,16 @@ function script({ config, scenario }: Changed = {}): Script {
   return {
     config: {
       target: 'http://127.0.0.1:9',
-      engines: { [PLUGIN]: {} },
-      plugins: { [PLUGIN]: {}, ensure: {} },
+      engines: { [PLUGIN_NAME]: {} },
+      plugins: { [PLUGIN_NAME]: {}, ensure: {} },
       phases: [{ duration: 2, arrivalRate: 10, rampTo: 10 }],
       ...config,
     },
-    scenarios: [{ engine: PLUGIN, flow: [{ connect: true }, { hold: true }], ...scenario }],
+    scenarios: [{ engine: PLUGIN_NAME, flow: [{ connect: true }, { hold: true }], ...scenario }],
   } as Script;
 }
 
-const plugins = { [PLUGIN]: {} };
+const plugins = { [PLUGIN_NAME]: {} };
 const phase = (more: object) => ({ config: { phases: [{ duration: 2, ...more }] } });
 const ensure = (more: object) => ({ config: { ensure: more } });
 const threshold = (metric: string) => ensure({ thresholds: [{ [metric]: 1 }] });
@@ -45,7 +45,7 @@ for (const [place, suggestion, changed] of MISTAKES) {
     const isRefusal = ({ code, message }: Error & { code?: string }) =>
       code === 'CONFIG_INVALID' &&
       message.split('\n').some((line) => line.startsWith(`  ${place}: `) && line.includes(suggestion));
-    assert.throws(() => settingsOf(script(changed), {}), isRefusal);
+    assert.throws(() => settingsOfScript(script(changed), {}), isRefusal);
   });
 }
 
@@ -61,7 +61,7 @@ it('ignores options of other plugins, and metrics of Artillery and of its users'
       { expression: 'vusers.created_by_name.join it > 1' },
     ],
   };
-  const { load } = settingsOf(script({ config: { ensure, slack: {}, payload: { path: 'a.csv' } } }), {});
+  const { load } = settingsOfScript(script({ config: { ensure, slack: {}, payload: { path: 'a.csv' } } }), {});
   assert.equal(load.connections, 20);
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { type Starter, starterScenario as written } from '../../../plugin/cli/init/starter-scenario.ts';
+import { type StarterOptions, starterScenario as written } from '../../../plugin/cli/init/starter-scenario.ts';
 import { readScenario } from '../../../plugin/cli/scenario-argument.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
@@ -9,10 +9,10 @@ import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
 
-const starterScenario = (starter: Starter) => written(starter, 'mine.yml');
+const starterScenario = (starter: StarterOptions) => written(starter, 'mine.yml');
 
 const TOKEN = '0123456789abcdef';
-const INSTRUMENTED: Starter = {
+const INSTRUMENTED: StarterOptions = {
   url: 'https://staging.example.com',
   connections: 5000,
   flow: [{ emit: ['join_room', 'capacity'] }],
@@ -22,7 +22,7 @@ const INSTRUMENTED: Starter = {
   finding: undefined,
   processes: undefined,
 };
-const OTHER: Starter = { ...INSTRUMENTED, flow: [{ emit: ['subscribe', 'news'] }], controlUrl: undefined };
+const OTHER: StarterOptions = { ...INSTRUMENTED, flow: [{ emit: ['subscribe', 'news'] }], controlUrl: undefined };
 const DELIVERY = { event: 'said', id: ['0', 'message id'], sentAt: ['0', 'at'], unusableTime: undefined };
 
 /** @throws Error if a run would refuse the scenario */
@@ -62,7 +62,7 @@ describe('a first scenario', () => {
   });
 
   it('a first scenario explains `inspect` if it uses it', async (t) => {
-    const processes: Starter['processes'] = { pids: [4711], inspect: true };
+    const processes: StarterOptions['processes'] = { pids: [4711], inspect: true };
     const text = starterScenario({ ...OTHER, processes });
     assert.deepEqual((await checked(t, text)).config.workerSources, processes);
     assert.match(text, /# `inspect` collects the garbage .* SIGUSR1 opens the inspector/);

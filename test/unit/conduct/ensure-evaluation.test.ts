@@ -3,8 +3,8 @@ import assert from 'node:assert/strict';
 import { createRequire } from 'node:module';
 import { dirname } from 'node:path';
 import { it } from 'node:test';
-import { openEvaluation } from '../../../plugin/conduct/hosts/ensure-evaluation.ts';
-import { totalsOf } from '../../../plugin/conduct/hosts/host-totals.ts';
+import { loadEnsureEvaluation } from '../../../plugin/conduct/hosts/ensure-evaluation.ts';
+import { hostTotalsOf } from '../../../plugin/conduct/hosts/host-totals.ts';
 import { resolveArtillery } from '../../../plugin/series/artillery-arguments.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -19,17 +19,17 @@ function hostWith(created: number, ...timesMs: number[]) {
   const sketch = new DDSketch({ relativeAccuracy: 0.01 });
   for (const ms of timesMs) sketch.accept(ms);
   const counters = { 'vusers.created': created, 'vusers.completed': created - 1, 'own.counter': Number.NaN };
-  return totalsOf({ counters, rates: { 'own.rate': 5 }, summaries: {}, histograms: { 'own.time': sketch } });
+  return hostTotalsOf({ counters, rates: { 'own.rate': 5 }, summaries: {}, histograms: { 'own.time': sketch } });
 }
 
 const HOSTS = [hostWith(10, 1, 1, 1), hostWith(30, 100)];
 
 async function evaluated(ensure: object, hosts: Parameters<NonNullable<Evaluation>>[1] = HOSTS) {
-  const evaluate = await openEvaluation({ config: { plugins: { ensure: {} }, ensure } }, dirname(MANIFEST));
+  const evaluate = await loadEnsureEvaluation({ config: { plugins: { ensure: {} }, ensure } }, dirname(MANIFEST));
   return Object.fromEntries(evaluate?.(perfectResult(), hosts).map(({ expression, met }) => [expression, met]) ?? []);
 }
 
-type Evaluation = Awaited<ReturnType<typeof openEvaluation>>;
+type Evaluation = Awaited<ReturnType<typeof loadEnsureEvaluation>>;
 
 it('compares figures of the run, and Artillery metrics summed over all hosts, with their thresholds', async () => {
   const thresholds = [{ 'connections.failed': 1 }, { 'connections.peak': 10 }, { 'own.time.max': 50 }];
@@ -56,7 +56,7 @@ it('an Artillery counter that is NaN is not sent to the conductor', () => {
 });
 
 it('evaluates no threshold for a scenario without thresholds', async () => {
-  assert.equal(await openEvaluation({ config: { plugins: { ensure: {} } } }, 'nowhere'), undefined);
+  assert.equal(await loadEnsureEvaluation({ config: { plugins: { ensure: {} } } }, 'nowhere'), undefined);
 });
 
 it('counts a threshold on the Apdex score as missed, since scores of hosts cannot be merged', async () => {
@@ -65,5 +65,5 @@ it('counts a threshold on the Apdex score as missed, since scores of hosts canno
 
 it('refuses an installed Artillery that lacks the plugin `ensure`', async () => {
   const ensure = { thresholds: [{ 'connections.failed': 1 }] };
-  await assert.rejects(openEvaluation({ config: { ensure } }, '/nowhere'), { code: 'NOT_INSTALLED' });
+  await assert.rejects(loadEnsureEvaluation({ config: { ensure } }, '/nowhere'), { code: 'NOT_INSTALLED' });
 });

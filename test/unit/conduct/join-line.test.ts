@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { NetworkInterfaceInfo } from 'node:os';
 import { it } from 'node:test';
-import { inUrl, ownAddress } from '../../../plugin/conduct/hosts/join-line.ts';
+import { hostInUrl, ownAddress } from '../../../plugin/conduct/hosts/join-token.ts';
 
 const on = (address: string, internal = false) =>
   ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
@@ -16,5 +16,5 @@ it('the default conductor address is one that other hosts can reach', () => {
   ] as const) {
     assert.equal(ownAddress({ lo, eth0: [...eth0] }), address);
   }
-  assert.equal(inUrl('2001:db8::5'), '[2001:db8::5]');
+  assert.equal(hostInUrl('2001:db8::5'), '[2001:db8::5]');
 });

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { describe, it, type TestContext } from 'node:test';
-import { launch } from '../../../plugin/conduct/hosts/launch/launch.ts';
-import { launcherOf } from '../../../plugin/conduct/hosts/launch/launchers.ts';
+import { launchHosts } from '../../../plugin/conduct/hosts/launch/launch.ts';
+import { parseLauncher } from '../../../plugin/conduct/hosts/launch/launchers.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
@@ -29,7 +29,7 @@ function standIn(t: TestContext, script: string): string {
 describe('the hosts of --on ssh', () => {
   it('reads users, ports and folders of the ssh hosts, and passes the join token by standard input only', (t) => {
     const text = "# all\nload-1\nroot@10.0.0.2:2222 ~/it's here # the second\n\nme@[fe80::1]:22 /srv/load\nunused\n";
-    const commands = launcherOf(hostsFile(t, text), 3)('secret', 3);
+    const commands = parseLauncher(hostsFile(t, text), 3)('secret', 3);
     const shown = commands.map(({ name, args }) => [
       name,
       ...args.slice(args.findIndex((arg) => /^-(p|-)$/.test(arg))),
@@ -50,20 +50,20 @@ describe('the hosts of --on ssh', () => {
     ['fewer hosts than asked for', 'a\n', /has 1 hosts, but --hosts asks for 2/],
   ] as const) {
     it(`refuses a file of ssh hosts with ${what}`, (t) => {
-      assert.throws(() => launcherOf(hostsFile(t, text), 2), { code: 'CONFIG_INVALID', message });
+      assert.throws(() => parseLauncher(hostsFile(t, text), 2), { code: 'CONFIG_INVALID', message });
     });
   }
 });
 
 it('refuses `--on kubernetes`, and suggests the Helm chart', () => {
-  assert.throws(() => launcherOf('kubernetes', 2), { code: 'CONFIG_INVALID', fix: /deploy\/helm\/load/ });
+  assert.throws(() => parseLauncher('kubernetes', 2), { code: 'CONFIG_INVALID', fix: /deploy\/helm\/load/ });
 });
 
 describe('a launch', () => {
   it('a launch keeps standard input open until it ends, and prefixes the output of each host', async (t) => {
     const folder = standIn(t, 'read -r line; echo "$line" > in; echo started; cat > /dev/null; echo closed\n');
     const lines: string[] = [];
-    const launched = launch(launcherOf(hostsFile(t, 'a\n'), 1)('secret', 1), (line) => lines.push(line));
+    const launched = launchHosts(parseLauncher(hostsFile(t, 'a\n'), 1)('secret', 1), (line) => lines.push(line));
     await eventually('its output', () => lines.includes('a: started'));
     assert.equal(JSON.parse(readFileSync(join(folder, 'in'), 'utf8')).CAPACITY_CONDUCTOR, 'secret');
     await launched.end(0);
@@ -73,7 +73,7 @@ describe('a launch', () => {
 
   it('a failed launch is reported with its host and the last line of its output', async (t) => {
     standIn(t, 'echo "Permission denied (publickey)." >&2; exit 255\n');
-    const launched = launch(launcherOf(hostsFile(t, 'a\n'), 1)('secret', 1), () => {});
+    const launched = launchHosts(parseLauncher(hostsFile(t, 'a\n'), 1)('secret', 1), () => {});
     await eventually('the failure', () => launched.failed.aborted);
     assert.equal(launched.failed.reason.code, 'START_FAILED');
     assert.match(launched.failed.reason.message, /by a ended with exit code 255: Permission denied/);
@@ -83,7 +83,7 @@ describe('a launch', () => {
   it('interrupting a launch also ends every process that it has started', async () => {
     const lines: string[] = [];
     const line = 'trap : INT; sh -c \'trap "echo inner; exit" INT; echo up; while :; do sleep 0.05; done\'; echo outer';
-    const launched = launch(launcherOf(`command:${line}`, 1)('secret', 1), (text) => lines.push(text));
+    const launched = launchHosts(parseLauncher(`command:${line}`, 1)('secret', 1), (text) => lines.push(text));
     await eventually('its start', () => lines.includes('command: up'));
     await launched.end(0);
     assert.ok(lines.includes('command: outer'), lines.join('\n'));

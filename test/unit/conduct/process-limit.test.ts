@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import childProcess from 'node:child_process';
 import { syncBuiltinESMExports } from 'node:module';
 import { it } from 'node:test';
-import { withCode } from '../../../plugin/conduct/incomplete.ts';
+import { toCapacityError } from '../../../plugin/conduct/incomplete.ts';
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { fleetSettings } from '../../helpers/fleet.ts';
 
@@ -15,7 +15,7 @@ for (const [code, syscall, expected] of [
   ['EAGAIN', 'read', 'UNEXPECTED'],
 ] as const) {
   it(`reports the error ${code} of ${syscall} before the load as ${expected}`, () => {
-    const failure = withCode(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }));
+    const failure = toCapacityError(Object.assign(new Error(`${syscall} ${code}`), { code, syscall }));
     assert.equal(failure.code, expected);
     assert.ok(failure.message.includes(`${syscall} ${code}`));
   });

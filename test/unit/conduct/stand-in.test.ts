@@ -1,7 +1,7 @@
 /** Tests the stand-ins for the engines of a lost host. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { StandIn } from '../../../plugin/conduct/hosts/stand-in.ts';
+import { LostEngineStandIn } from '../../../plugin/conduct/hosts/stand-in.ts';
 import { ENGINE_1, snapshot } from '../../helpers/measurements.ts';
 
 const STATUS = {
@@ -24,7 +24,7 @@ const CASES: [what: string, connected: number | undefined, ...accounts: number[]
 
 for (const [what, connected, asked, failed = 0, ended = 0] of CASES) {
   it(`the stand-in for a lost host accounts for each connection once if ${what}`, () => {
-    const standIn = new StandIn(ENGINE_1);
+    const standIn = new LostEngineStandIn(ENGINE_1);
     const { from: _, ...last } = snapshot();
     const accounts = { ...last.accounts, asked: 13, alive: 10, pending: 3 };
     standIn.noteReport({ type: 'snapshot', requestId: 1, snapshot: { ...last, accounts } });

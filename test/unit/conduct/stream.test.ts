@@ -2,13 +2,13 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
 import { z } from 'zod';
-import { Stream, type StreamSocket } from '../../../plugin/conduct/hosts/stream.ts';
+import { ReliableStream, type ReliableStreamSocket } from '../../../plugin/conduct/hosts/stream.ts';
 
 /** Two ends of a connection that can break. Messages on a broken connection are lost. */
 function connection() {
   const emitters = [new EventEmitter(), new EventEmitter()] as const;
   let isOpen = true;
-  const end = (own: EventEmitter, other: EventEmitter): StreamSocket => ({
+  const end = (own: EventEmitter, other: EventEmitter): ReliableStreamSocket => ({
     get connected() {
       return isOpen;
     },
@@ -32,11 +32,13 @@ function collecting(received: number[], then: (message: number) => void = () => 
 
 it('resends a message whose acknowledgement was lost, delivers it once, and keeps the order', () => {
   const received: number[] = [];
-  const sender = new Stream<number, number>(collecting([]));
-  const receiver = new Stream<never, number>(collecting(received, (message) => message === 1 && first.breakOff()));
+  const sender = new ReliableStream<number, number>(collecting([]));
+  const receiver = new ReliableStream<never, number>(
+    collecting(received, (message) => message === 1 && first.breakOff()),
+  );
   const first = connection();
   // Loses acknowledgements.
-  const deaf: StreamSocket = {
+  const deaf: ReliableStreamSocket = {
     connected: true,
     emit: (...args) => first.ends[0].emit(args[0], args[1], args[2], () => {}),
     on: () => {},
@@ -55,7 +57,7 @@ it('resends a message whose acknowledgement was lost, delivers it once, and keep
 
 it('reports and skips invalid messages of a host, and delivers the next valid message', () => {
   const [received, problems]: [number[], string[]] = [[], []];
-  const receiver = new Stream<never, number>(collecting(received, undefined, problems));
+  const receiver = new ReliableStream<never, number>(collecting(received, undefined, problems));
   const { ends } = connection();
   receiver.attach(ends[1]);
   const emit = ends[0].emit as (...row: unknown[]) => void;

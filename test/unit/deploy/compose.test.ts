@@ -5,8 +5,8 @@ import { describe, it } from 'node:test';
 import { parse } from 'yaml';
 import { configurations } from '../../../deploy/nginx-conf.ts';
 import type { Phase } from '../../../plugin/script/load/phases.ts';
-import { sharedPhases } from '../../../plugin/script/load/shares.ts';
-import { parseConfig } from '../../../server/config.ts';
+import { phasesOfHost } from '../../../plugin/script/load/shares.ts';
+import { parseServerConfig } from '../../../server/config.ts';
 import { TOKEN } from '../../helpers/app.ts';
 import {
   COMPOSE_FILES,
@@ -47,7 +47,7 @@ describe('the workers of compose.deployment.yml', () => {
   it('the Compose workers have an environment that the server accepts, and the name that nginx uses', () => {
     const proxy = readDeployed('nginx.compose.conf');
     for (const [name, { environment }] of workers) {
-      const config = parseConfig({ ...environment, CAPACITY_TOKEN: TOKEN });
+      const config = parseServerConfig({ ...environment, CAPACITY_TOKEN: TOKEN });
       assert.equal(config.worker, name);
       assert.equal(config.adapter.name, 'redis');
       assert.match(proxy, new RegExp(`upstream ${name} {.* server ${name}:${config.port} `));
@@ -72,7 +72,7 @@ describe('the guide to several hosts', () => {
     const commands = [...guide.matchAll(/socketio-capacity conduct --hosts (\d+).* (scenarios\/\S+?\.yml)/g)];
     assert.equal(commands.length, 2);
     for (const [command, hosts, scenario] of commands) {
-      assert.doesNotThrow(() => sharedPhases(phasesOf(scenario), { hosts: Number(hosts), index: 0 }), command);
+      assert.doesNotThrow(() => phasesOfHost(phasesOf(scenario), { hosts: Number(hosts), index: 0 }), command);
     }
   });
 

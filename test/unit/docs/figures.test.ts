@@ -14,7 +14,7 @@ import { MEMORY_USAGE } from '../../../docs/studies/published/memory-usage.ts';
 import { RACCOON } from '../../../docs/studies/published/raccoon.ts';
 import { TECHRACERS } from '../../../docs/studies/published/techracers.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { COLORS } from '../../../report/charts/palette.ts';
+import { CHART_COLORS } from '../../../report/charts/palette.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
@@ -178,7 +178,7 @@ describe('the stored runs', () => {
 
 it('the site defines every colour that the charts use', () => {
   const css = readFileSync('docs/.vitepress/theme/charts.css', 'utf8');
-  for (const color of Object.values(COLORS)) {
+  for (const color of Object.values(CHART_COLORS)) {
     const name = /^var\((--[\w-]+)\)$/.exec(color)?.[1];
     assert.ok(name && css.includes(`${name}:`), color);
   }

@@ -11,9 +11,9 @@ import {
   STUDIES,
   studyPage,
 } from '../../../docs/studies/page.ts';
-import { answersOf, levelName } from '../../../report/study/study-answers.ts';
+import { levelName, studyAnswers } from '../../../report/study/study-answers.ts';
 import { studyDocument } from '../../../report/study/study-page.ts';
-import { questionsOf, summarize } from '../../../report/study/summarize.ts';
+import { studyQuestions, summarizeStudy } from '../../../report/study/summarize.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { measuredStudy } from '../../helpers/studies.ts';
@@ -33,7 +33,7 @@ function transports(times: number, runs = 3) {
   return measuredStudy('transports', { ...PLAN, repeat: runs }, all);
 }
 
-const answers = ({ study, runs }: MeasuredStudy) => questionsOf(study.plan, runs).flatMap(answersOf);
+const answers = ({ study, runs }: MeasuredStudy) => studyQuestions(study.plan, runs).flatMap(studyAnswers);
 
 describe('the answer of a study', () => {
   for (const [study, answer] of [
@@ -100,7 +100,7 @@ it('each stored study has at least two usable runs of each combination, on one m
   for (const { study, runs } of readMeasuredStudies()) {
     const machines = runs.flatMap(({ result }) => result?.environment ?? []);
     assert.equal(new Set(machines.map(({ cpu, cpuCount, kernel }) => `${cpu} ${cpuCount} ${kernel}`)).size, 1);
-    for (const { levels, usable } of summarize(study.plan, runs).combinations)
+    for (const { levels, usable } of summarizeStudy(study.plan, runs).combinations)
       assert.ok(usable >= 2, `${study.name}, ${JSON.stringify(levels)}: ${usable}`);
   }
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { readMachine } from '../../../plugin/doctor/check-machine.ts';
-import { readLoad } from '../../../plugin/doctor/situation.ts';
+import { readDoctorMachine } from '../../../plugin/doctor/check-machine.ts';
+import { readDoctorLoad } from '../../../plugin/doctor/situation.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 
@@ -12,7 +12,7 @@ describe('load', () => {
       config: { target: 'http://localhost:8080', phases: [ramp], ...config },
       scenarios: [{ engine: 'socketio-capacity', flow: [{ connect: true }, { hold: true }] }],
     };
-    return readLoad(readSettings(script, STEPS, {}));
+    return readDoctorLoad(readSettings(script, STEPS, {}));
   };
 
   it('the doctor counts at most `maxVusers` connections of a phase', () => {
@@ -54,7 +54,7 @@ describe('load', () => {
 });
 
 it('the doctor detects open files, CPUs, memory and ports of this machine', async () => {
-  const { openFiles, cores, memoryAvailableBytes, ephemeralPorts, ...machine } = await readMachine();
+  const { openFiles, cores, memoryAvailableBytes, ephemeralPorts, ...machine } = await readDoctorMachine();
   assert.ok(openFiles.hard >= 256 && cores >= 1 && memoryAvailableBytes > 0);
   assert.ok(ephemeralPorts.first < ephemeralPorts.last && ephemeralPorts.last <= 65_535);
   if (process.platform !== 'linux') return;

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findLimits, highest } from '../../../plugin/doctor/check-limits.ts';
+import { findLimits, highestFitting } from '../../../plugin/doctor/check-limits.ts';
 import { diagnose } from '../../../plugin/doctor/diagnosis.ts';
-import type { LimitName } from '../../../plugin/doctor/doctor-checks.ts';
-import type { Situation } from '../../../plugin/doctor/situation.ts';
+import type { DoctorLimitName } from '../../../plugin/doctor/doctor-checks.ts';
+import type { DoctorSituation } from '../../../plugin/doctor/situation.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
-const limitOf = (name: LimitName, from: Situation) => findLimits(from).find((limit) => limit.name === name);
-const maxOf = (name: LimitName, from: Situation) => limitOf(name, from)?.max;
+const limitOf = (name: DoctorLimitName, from: DoctorSituation) => findLimits(from).find((limit) => limit.name === name);
+const maxOf = (name: DoctorLimitName, from: DoctorSituation) => limitOf(name, from)?.max;
 
 const files = (hard: number, ceiling = 2 ** 20) => ({ openFiles: { soft: hard, hard, ceiling } });
 const narrow = { ephemeralPorts: { first: 40_000, last: 40_999 } };
@@ -36,9 +36,9 @@ const rarelyPinged = { load: half, deployment: { ping: { intervalMs: 44_000, tim
  * Row of a limit: title, situation, number of connections that the limit allows (null: any number; undefined: it does
  * not apply), and how to raise it.
  */
-type Row = [title: string, from: Situation, max: number | null | undefined, raise?: string | RegExp];
+type Row = [title: string, from: DoctorSituation, max: number | null | undefined, raise?: string | RegExp];
 
-const ROWS: Partial<Record<LimitName, Row[]>> = {
+const ROWS: Partial<Record<DoctorLimitName, Row[]>> = {
   generatorFiles: [
     ['64 processes', situation({ machine: files(600) }), 64 * 400, 'ulimit -n 700 (as root)'],
     ['three Artillery workers', situation({ machine: { ...files(600), artilleryWorkers: 3 } }), 76_800],
@@ -101,7 +101,7 @@ const ROWS: Partial<Record<LimitName, Row[]>> = {
 };
 
 describe('limits', () => {
-  for (const [name, rows] of Object.entries(ROWS) as [LimitName, Row[]][]) {
+  for (const [name, rows] of Object.entries(ROWS) as [DoctorLimitName, Row[]][]) {
     it(`the doctor computes the limit ${name} and its fix`, () => {
       for (const [title, from, max, raise] of rows) {
         const limit = limitOf(name, from);
@@ -129,7 +129,7 @@ describe('limits', () => {
 
   it('the doctor expects more memory for a local stack, the official client or compression', () => {
     const machine = { memoryAvailableBytes: 8 * 2 ** 30 };
-    const of = (from: Situation) => maxOf('machineMemory', from) ?? 0;
+    const of = (from: DoctorSituation) => maxOf('machineMemory', from) ?? 0;
     const [local, light] = [of(situation({ machine })), of(remote({ machine }))];
     assert.ok(local > 100_000 && local < 150_000, String(local));
     assert.ok(light > 3 * local && of(remote({ machine, load: { client: 'official' } })) < light / 2);
@@ -147,11 +147,11 @@ describe('limits', () => {
 describe('the highest number that fits', () => {
   it('the highest number that fits is the end of the range around the requested number, or of the one below', () => {
     const maxima = [0, 1, 2, 999, 1000, 1001, 1_000_000];
-    assertEach(maxima, (max) => highest((n) => n <= max, 1000), maxima);
+    assertEach(maxima, (max) => highestFitting((n) => n <= max, 1000), maxima);
     const all = () => true;
-    assert.equal(highest(all, 1000), null);
+    assert.equal(highestFitting(all, 1000), null);
     const fits = (n: number) => n <= 100 || (n > 1000 && n <= 1500);
-    assert.deepEqual([highest(fits, 500), highest(fits, 1200)], [100, 1500]);
+    assert.deepEqual([highestFitting(fits, 500), highestFitting(fits, 1200)], [100, 1500]);
   });
 });
 

@@ -1,9 +1,9 @@
 /** Tests findings of `doctor --target` that no real server of the tests causes. */
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { judge } from '../../../plugin/doctor/target/check-certificate.ts';
-import { explain } from '../../../plugin/doctor/target/check-idle.ts';
-import { clockOf } from '../../../plugin/doctor/target/controls.ts';
+import { judgeCertificate } from '../../../plugin/doctor/target/check-certificate.ts';
+import { explainEarlyClose } from '../../../plugin/doctor/target/check-idle.ts';
+import { clockFinding } from '../../../plugin/doctor/target/controls.ts';
 import { endKind } from '../../helpers/measurements.ts';
 
 const certificate = {
@@ -14,7 +14,7 @@ const certificate = {
 };
 
 const judged = (problem: string | undefined, day: string, rejectUnauthorized?: boolean) =>
-  judge(certificate, problem, 'staging.example.com', rejectUnauthorized, Date.parse(day));
+  judgeCertificate(certificate, problem, 'staging.example.com', rejectUnauthorized, Date.parse(day));
 
 test('warns about a certificate that expires soon, has an unknown authority, or is not checked by the load', () => {
   const soon = judged(undefined, '2026-01-28');
@@ -40,12 +40,12 @@ test('the doctor explains why the server closed an idle connection', () => {
     ['transport close', 2000, 5, /only 1 ms to answer a ping.*raise `pingTimeout`/, undefined, 1],
   ] as const) {
     const details = code && { found: endKind({ reason, cause: `closed_${code}`, words: 'session expired' }) };
-    const { found, fix } = explain({ reason, ...details, ageMs, silentMs }, { ...cycle, pingTimeout });
+    const { found, fix } = explainEarlyClose({ reason, ...details, ageMs, silentMs }, { ...cycle, pingTimeout });
     assert.match(`${found} ${fix}`, expected);
   }
 });
 
 test('the doctor warns about a clock only if its offset is uncertain', () => {
-  const statusOf = (offsetUs: number, uncertaintyUs: number) => clockOf({ offsetUs, uncertaintyUs }).status;
+  const statusOf = (offsetUs: number, uncertaintyUs: number) => clockFinding({ offsetUs, uncertaintyUs }).status;
   assert.deepEqual([statusOf(-5e6, 110), statusOf(0, 15_000)], ['ok', 'warning']);
 });

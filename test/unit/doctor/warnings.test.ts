@@ -1,10 +1,11 @@
 /** Tests conditions that do not prevent connections but distort measurements. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { findWarnings } from '../../../plugin/doctor/warnings.ts';
+import { findDoctorWarnings } from '../../../plugin/doctor/warnings.ts';
 import { remote, situation } from '../../helpers/situation.ts';
 
-const raises = (...args: Parameters<typeof situation>) => findWarnings(situation(...args)).map(({ raise }) => raise);
+const raises = (...args: Parameters<typeof situation>) =>
+  findDoctorWarnings(situation(...args)).map(({ raise }) => raise);
 const pingAlternative = ', or a longer CAPACITY_PING_INTERVAL_MS';
 const large = { connections: 252_000, ratePerSec: 525, broadcasts: null };
 const rarePings = { ping: { intervalMs: 120_000, timeoutMs: 20_000 } };
@@ -47,5 +48,5 @@ for (const [title, changes, ...raise] of CASES)
   it(`the doctor judges the settings of a run: ${title}`, () => assert.deepEqual(raises(changes), raise));
 
 it('the doctor does not judge the accept queue and the cores of a remote server', () => {
-  assert.deepEqual(findWarnings(remote({ machine: { somaxconn: 100 }, load: { ratePerSec: 2500 } })), []);
+  assert.deepEqual(findDoctorWarnings(remote({ machine: { somaxconn: 100 }, load: { ratePerSec: 2500 } })), []);
 });

@@ -4,7 +4,7 @@ import { afterEach, describe, it } from 'node:test';
 import { setEnvironmentData } from 'node:worker_threads';
 import CapacityEngine from '../../../plugin/engine/engine.ts';
 import type { FleetSettings } from '../../../plugin/fleet/fleet-messages.ts';
-import { handOver } from '../../../plugin/script/handed-over.ts';
+import { handOverSettings } from '../../../plugin/script/handed-over.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
@@ -43,7 +43,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     scenarios: [{ engine: name, flow }],
   };
   // Settings that the plugin has read in the main thread. The worker's script can differ.
-  if (hook) handOver(readSettings({ ...full, scenarios: [{ engine: name, flow: HELD }] }, STEPS, {}));
+  if (hook) handOverSettings(readSettings({ ...full, scenarios: [{ engine: name, flow: HELD }] }, STEPS, {}));
   const engine = new CapacityEngine(full, events, helpers, {
     startFleet: async (settings, processes) => {
       started.push({ settings, processes });
@@ -208,7 +208,7 @@ it('the engine and its fleet use the settings of the plugin', async () => {
   const share = { hosts: 3, index: 1 };
   const plugins = { 'socketio-capacity': { broadcasts: { count: 5 }, rooms: { count: 4 } } };
   const engines = { 'socketio-capacity': { ...options, client: 'official' } };
-  handOver(hookConfig({}, { plugins, engines, phases: [RAMP] }, {}, {}, share));
+  handOverSettings(hookConfig({}, { plugins, engines, phases: [RAMP] }, {}, {}, share));
   const ready = once(arrived, 'ready');
   void engine.init();
   await ready;

@@ -3,8 +3,8 @@ import { randomUUID } from 'node:crypto';
 import { test } from 'node:test';
 import { RunLink } from '../../../plugin/engine/run-link.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
-import { Signals } from '../../../plugin/virtual-user/signals.ts';
-import { newTally } from '../../../plugin/virtual-user/tally.ts';
+import { RunSignals } from '../../../plugin/virtual-user/signals.ts';
+import { newUserTally } from '../../../plugin/virtual-user/tally.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import { column } from '../../helpers/columns.ts';
 import { FakeFleet } from '../../helpers/fake-fleet.ts';
@@ -30,9 +30,9 @@ test('an engine replies to requests of the run, and ignores replies of other eng
   const fleets = [new CountingFleet(), new CountingFleet()];
   for (const [index, fleet] of fleets.entries()) {
     const identity = { host: 'here', engine: String(index) };
-    const options = { carrier: openThreadCarrier(runId), identity, signals: new Signals(), close: async () => {} };
+    const options = { carrier: openThreadCarrier(runId), identity, signals: new RunSignals(), close: async () => {} };
     const link = new RunLink(options as ConstructorParameters<typeof RunLink>[0]);
-    link.ready({ fleet, tally: newTally() }, 2);
+    link.ready({ fleet, tally: newUserTally() }, 2);
   }
   t.after(() => run.close());
   await run.ready(new AbortController().signal);

@@ -1,27 +1,27 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
+import { type ConnectionAccount, ConnectionAccounts } from '../../../plugin/fleet/connection-accounts.ts';
 
 const REPORTS = {
-  begin: (accounts: Accounts, one: Account) => accounts.begin(one),
-  opened: (accounts: Accounts, one: Account) => accounts.opened(one),
-  failed: (accounts: Accounts, one: Account) => accounts.failed(one, 'EMFILE'),
-  dropped: (accounts: Accounts, one: Account) => accounts.ended(one, 'dropped'),
-  closed: (accounts: Accounts, one: Account) => accounts.ended(one, 'closed'),
-  returned: (accounts: Accounts, one: Account) => accounts.returned(one),
+  begin: (accounts: ConnectionAccounts, one: ConnectionAccount) => accounts.begin(one),
+  opened: (accounts: ConnectionAccounts, one: ConnectionAccount) => accounts.opened(one),
+  failed: (accounts: ConnectionAccounts, one: ConnectionAccount) => accounts.failed(one, 'EMFILE'),
+  dropped: (accounts: ConnectionAccounts, one: ConnectionAccount) => accounts.ended(one, 'dropped'),
+  closed: (accounts: ConnectionAccounts, one: ConnectionAccount) => accounts.ended(one, 'closed'),
+  returned: (accounts: ConnectionAccounts, one: ConnectionAccount) => accounts.returned(one),
 };
 
 const sum = (counts: Record<string, number>) => Object.values(counts).reduce((total, count) => total + count, 0);
 
 test('each connection is counted in exactly one state, after any reports in any order', () => {
-  const accounts = new Accounts();
-  const all = Array.from({ length: 40 }, (): Account => ({ state: 'idle', cause: '' }));
+  const accounts = new ConnectionAccounts();
+  const all = Array.from({ length: 40 }, (): ConnectionAccount => ({ state: 'idle', cause: '' }));
   const calls = Object.values(REPORTS);
   for (const account of all) accounts.begin(account);
   let seed = 1;
   for (let step = 0; step < 2000; step++) {
     seed = (seed * 48_271) % 2_147_483_647;
-    calls[seed % calls.length]?.(accounts, all[(seed >> 4) % all.length] as Account);
+    calls[seed % calls.length]?.(accounts, all[(seed >> 4) % all.length] as ConnectionAccount);
     const { asked, pending, alive, failed, ended, returned } = accounts.read().accounts;
     assert.equal(asked, all.length);
     assert.equal(asked, pending + alive + sum(failed) + sum(ended));
@@ -30,9 +30,9 @@ test('each connection is counted in exactly one state, after any reports in any 
 });
 
 test('the peak is the highest number of connections that were alive at the same time', () => {
-  const accounts = new Accounts();
-  const [first, second, third] = [0, 1, 2].map((): Account => ({ state: 'idle', cause: '' })) as [
-    ...[Account, Account, Account],
+  const accounts = new ConnectionAccounts();
+  const [first, second, third] = [0, 1, 2].map((): ConnectionAccount => ({ state: 'idle', cause: '' })) as [
+    ...[ConnectionAccount, ConnectionAccount, ConnectionAccount],
   ];
   for (const one of [first, second, third]) accounts.begin(one);
   accounts.opened(first);
@@ -62,7 +62,7 @@ const CASES: [reports: (keyof typeof REPORTS)[], left: object][] = [
 
 for (const [reports, left] of CASES) {
   test(`counts a connection in one state after ${reports.join(', ')}`, () => {
-    const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
+    const [accounts, one] = [new ConnectionAccounts(), { state: 'idle', cause: '' } as ConnectionAccount];
     for (const report of reports) REPORTS[report](accounts, one);
     const peak = reports.includes('opened') ? 1 : 0;
     const nothing = { asked: 0, pending: 0, alive: 0, peak, failed: {}, ended: {}, returned: 0 };
@@ -71,7 +71,7 @@ for (const [reports, left] of CASES) {
 }
 
 test('openings and closes count as changes of connections, but attempts and failures do not', () => {
-  const [accounts, one] = [new Accounts(), { state: 'idle', cause: '' } as Account];
+  const [accounts, one] = [new ConnectionAccounts(), { state: 'idle', cause: '' } as ConnectionAccount];
   const changes = (['begin', 'failed', 'begin', 'opened', 'dropped', 'returned', 'closed'] as const).map((report) => {
     REPORTS[report](accounts, one);
     return accounts.changes;

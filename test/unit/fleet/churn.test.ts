@@ -1,8 +1,8 @@
 /** Tests connections that open and close for days. Broadcasts do not include closed ones. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Series } from '../../../plugin/fleet/process/counts/count-series.ts';
-import { addSeries } from '../../../protocol/link/add-up.ts';
+import { CountSeries } from '../../../plugin/fleet/process/counts/count-series.ts';
+import { addTimeSeries } from '../../../protocol/link/add-up.ts';
 import { IdleProcess } from '../../helpers/idle-process.ts';
 
 const SECOND_US = 1_000_000;
@@ -29,7 +29,7 @@ it('short-lived connections are members only while open, and are forgotten after
 });
 
 it('connections are counted in intervals that grow with the run, without losing any', () => {
-  const series = new Series(0);
+  const series = new CountSeries(0);
   for (let us = 0; us < 3 * DAY_US; us += SECOND_US) series.record(us);
   const { counts, intervalUs } = series.snapshot();
   assert.ok(counts.length <= 2 ** 16, `${counts.length} intervals`);
@@ -43,5 +43,5 @@ it('connections are counted in intervals that grow with the run, without losing 
 it('connection counts of several processes are added up, even with intervals of different length', () => {
   const long = { startedAtUs: 0, intervalUs: 40_000, counts: [1, 0, 2] };
   const short = { startedAtUs: 20_000, intervalUs: 20_000, counts: [4, 8, 16, 0, 32] };
-  assert.deepEqual(addSeries([long, short]), { startedAtUs: 0, intervalUs: 40_000, counts: [5, 24, 34] });
+  assert.deepEqual(addTimeSeries([long, short]), { startedAtUs: 0, intervalUs: 40_000, counts: [5, 24, 34] });
 });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { ClientSink } from '../../../plugin/fleet/client/client.ts';
-import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
+import { ConnectingCounts } from '../../../plugin/fleet/process/counts/connecting.ts';
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { type IdleClient, IdleProcess } from '../../helpers/idle-process.ts';
@@ -112,7 +112,7 @@ test('a refusal before the connection is open fails all waiting namespaces', (t)
 });
 
 test('records the duration of every stage of connecting, and the total', () => {
-  const times = new Connecting(0);
+  const times = new ConnectingCounts(0);
   times.opened({ tcpUs: 10, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, 150);
   times.opened({ tcpUs: 10, tlsUs: 25, upgradeUs: 30, openUs: 60, namespaceUs: 100 }, 0, 100);
   times.opened({ namespaceUs: 100 }, 0, 100);

@@ -7,7 +7,7 @@ import { type TestContext, test } from 'node:test';
 import type { FleetSettings } from '../../../plugin/fleet/fleet-messages.ts';
 import { CONTENT_CHECK_EVERY } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
+import { ALL_RECEIVERS_ROOM } from '../../../protocol/wire/rooms.ts';
 import { openConnection, text } from '../../helpers/fake-wire.ts';
 import { IdleProcess } from '../../helpers/idle-process.ts';
 
@@ -28,7 +28,7 @@ function member(t: TestContext, settings: Partial<FleetSettings>) {
   };
   const freeze = (order: { seq: number; id?: string }) => {
     const atUs = settings.ownEvent ? monotonicUs() : 1;
-    const room = settings.ownEvent ? AUDIENCE : ROOM;
+    const room = settings.ownEvent ? ALL_RECEIVERS_ROOM : ROOM;
     const [row] = state.freeze([{ ...order, room, sentAtUs: atUs, intendedAtUs: atUs }]);
     assert.ok(row);
     return row;

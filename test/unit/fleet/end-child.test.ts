@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { test } from 'node:test';
-import { endChild } from '../../../protocol/base/end-child.ts';
+import { stopChildProcess } from '../../../protocol/base/stop-child-process.ts';
 
 for (const [what, onTerm, timeoutMs, ...ended] of [
   ['that exits on request is not killed, and not asked again', 'process.exit(7)', 60_000, 7, null],
@@ -13,8 +13,8 @@ for (const [what, onTerm, timeoutMs, ...ended] of [
     const child = spawn(process.execPath, ['-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
     t.after(() => child.kill('SIGKILL'));
     await once(child.stdout, 'data');
-    await endChild(child, () => child.kill('SIGTERM'), timeoutMs);
+    await stopChildProcess(child, () => child.kill('SIGTERM'), timeoutMs);
     assert.deepEqual([child.exitCode, child.signalCode], ended);
-    await endChild(child, () => assert.fail('asked again'), timeoutMs);
+    await stopChildProcess(child, () => assert.fail('asked again'), timeoutMs);
   });
 }

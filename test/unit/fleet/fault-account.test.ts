@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FaultAccount } from '../../../plugin/fleet/process/connections/fault-account.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { addUp } from '../../../protocol/link/add-up.ts';
+import { sumDeep } from '../../../protocol/link/add-up.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 interface Affected {
@@ -81,7 +81,7 @@ test('adds up the fault counts of several processes', () => {
   one.drop(0);
   one.comeBack(0);
   other.drop(1);
-  const all = addUp([one.account.read(), other.account.read()]);
+  const all = sumDeep([one.account.read(), other.account.read()]);
   const fates = { connections: 5, stayed: 3, dropped: 2, back: 1, notBack: { 'still away': 1 } };
   assert.partialDeepStrictEqual(all, fates);
 });

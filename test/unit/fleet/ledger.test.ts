@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { FirstReceipts } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
-import { decodeHistogram, recordedUs } from '../../../protocol/base/histogram.ts';
-import { NO_COPIES } from '../../../protocol/result/delivery-schema.ts';
+import { decodeHistogram, recordedValuesUs } from '../../../protocol/base/histogram.ts';
+import { NO_RECEIPT_COUNTS } from '../../../protocol/result/delivery-schema.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
 test('the ledger reports no losses and exact latencies for a broadcast that reached every member', () => {
@@ -15,7 +15,7 @@ test('the ledger reports no losses and exact latencies for a broadcast that reac
     { ...row, latencyUs: undefined },
     {
       seq: 1,
-      ...NO_COPIES,
+      ...NO_RECEIPT_COUNTS,
       expected: 4,
       received: 4,
       earlyByUs: 0,
@@ -222,7 +222,7 @@ test('counts for each connection the broadcasts that it lost while it was open',
   for (let seq = 1; seq <= 4; seq++) ledger.freeze(order(seq, 1000 * seq));
   const { lost, expected, startedUs, unstartedUs, ...counts } = ledger.totals().losses;
   assert.deepEqual(counts, { members: 100, losers: 3, receivedNone: 1 });
-  const recorded = [lost, expected].map((one) => recordedUs(decodeHistogram(one)));
+  const recorded = [lost, expected].map((one) => recordedValuesUs(decodeHistogram(one)));
   assert.deepEqual(recorded, [[1, 2].map((valueUs) => ({ valueUs, count: 1 })), [{ valueUs: 4, count: 3 }]]);
   const started = [startedUs, unstartedUs].map((one) => decodeHistogram(one).totalCount);
   assert.deepEqual(started, [2, 1]);

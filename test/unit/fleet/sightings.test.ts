@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
+import { FINALIZED_ID, ProcessSightings } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
 import { column, columns } from '../../helpers/columns.ts';
 
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
@@ -10,11 +10,11 @@ const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, 
 /** Returns a process with some members. The test delivers their copies. */
 function processWith(members: number) {
   const ledger = new Ledger(PLAN);
-  const sightings = new Sightings(ledger);
+  const sightings = new ProcessSightings(ledger);
   for (let slot = 0; slot < members; slot++) ledger.members.joined(slot, '', '', 0);
   const receive = (slot: number, id: string, atUs: number) => {
     const number = sightings.numberOf(id, atUs, COPY);
-    if (number === FINALIZED) ledger.receiveLate();
+    if (number === FINALIZED_ID) ledger.receiveLate();
     else ledger.receive(slot, number, atUs, COPY);
   };
   const freeze = (id: string, sentAtUs: number) =>
@@ -121,8 +121,8 @@ test('the memory for seen ids stays bounded while new ids arrive', () => {
   assert.equal(sightings.report().ids.length, 100_000);
   const decided = processWith(1).sightings;
   for (let n = 0; n <= 100_000; n++) decided.finalize(`${n}`, n);
-  assert.equal(decided.numberOf('1', 0, COPY), FINALIZED);
-  assert.notEqual(decided.numberOf('0', 0, COPY), FINALIZED, 'the oldest is forgotten');
+  assert.equal(decided.numberOf('1', 0, COPY), FINALIZED_ID);
+  assert.notEqual(decided.numberOf('0', 0, COPY), FINALIZED_ID, 'the oldest is forgotten');
 });
 
 test('a report has the rooms at the start of the count, and other ids in the first copies since then', () => {

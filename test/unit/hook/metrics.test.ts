@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import { runMetrics } from '../../../plugin/result/run-metrics.ts';
-import { METRICS } from '../../../plugin/virtual-user/user-metrics.ts';
+import { USER_METRICS } from '../../../plugin/virtual-user/user-metrics.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
@@ -32,7 +32,7 @@ it('no metric name is a prefix of a later one, in the order in which `ensure` re
   const aggregations = Object.entries(summaries).flatMap(([name, summary]) =>
     Object.keys(summary).map((aggregation) => `${name}.${aggregation}`),
   );
-  const all = [...Object.values(METRICS).map(({ name }) => name), ...Object.keys(counters), ...aggregations];
+  const all = [...Object.values(USER_METRICS).map(({ name }) => name), ...Object.keys(counters), ...aggregations];
   const later = (name: string, index: number) => all.slice(index + 1).filter((other) => other.startsWith(name));
   const clashes = all.flatMap((name, index) => later(name, index).map((other) => `${name} in ${other}`));
   // Artillery's own engines have both metrics, and scripts use them.

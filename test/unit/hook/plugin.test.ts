@@ -6,8 +6,8 @@ import assert from 'node:assert/strict';
 import { EventEmitter } from 'node:events';
 import { it } from 'node:test';
 import { adjustWorkerScript, Plugin } from '../../../plugin/hook/plugin.ts';
-import { handOver } from '../../../plugin/script/handed-over.ts';
-import { ENGINE } from '../../../plugin/script/script.ts';
+import { handOverSettings } from '../../../plugin/script/handed-over.ts';
+import { ENGINE_NAME } from '../../../plugin/script/script.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 
 for (const platform of ['az:aci', 'aws:lambda']) {
@@ -30,8 +30,8 @@ for (const platform of ['az:aci', 'aws:lambda']) {
 }
 
 it('the plugin refuses an engine option whose template had no value', () => {
-  handOver(hookConfig());
-  const script = (options: object) => ({ config: { engines: { [ENGINE]: options } }, scenarios: [] });
+  handOverSettings(hookConfig());
+  const script = (options: object) => ({ config: { engines: { [ENGINE_NAME]: options } }, scenarios: [] });
   for (const options of [{ auth: undefined }, { auth: { token: undefined } }, { headers: { a: 'Bearer undefined' } }]) {
     assert.throws(() => adjustWorkerScript(script(options), 'run'), /template has no value.*`connect`/);
   }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { renderMetrics, SERIES } from '../../../plugin/live/prometheus-text.ts';
+import { LIVE_METRICS, renderMetrics } from '../../../plugin/live/prometheus-text.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { liveFigures } from '../../helpers/live-figures.ts';
 import { page } from '../../helpers/pages.ts';
@@ -42,7 +42,7 @@ describe('/metrics', () => {
   });
 
   it('/metrics serves every series of the table', () => {
-    assert.deepEqual(namesIn(text), column(SERIES, 'name'));
+    assert.deepEqual(namesIn(text), column(LIVE_METRICS, 'name'));
   });
 });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { PassThrough } from 'node:stream';
 import { describe, it, type TestContext } from 'node:test';
 import { hasLiveTerminal } from '../../../plugin/conduct/terminal.ts';
-import { liveFacts } from '../../../plugin/live/live-figures.ts';
+import { createLiveFactsReader } from '../../../plugin/live/live-figures.ts';
 import { type LiveFacts, LiveLine, renderLive } from '../../../plugin/live/terminal-line.ts';
 import type { Conductor } from '../../../plugin/run/conductor.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
@@ -96,5 +96,5 @@ describe('the live line', () => {
 it('the live line does not count messages of an own event that are no broadcasts as delivered', () => {
   const { context, status } = new FakeRun();
   Object.assign(status, { received: 6440, reached: 3200 });
-  assert.equal(liveFacts({ stage: 'broadcasts' } as Conductor, context)().broadcasts.received, 3200);
+  assert.equal(createLiveFactsReader({ stage: 'broadcasts' } as Conductor, context)().broadcasts.received, 3200);
 });

@@ -5,8 +5,8 @@ import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import {
   allowedCpus,
   availableMemory,
+  lowestCpuQuota,
   lowestLimit,
-  lowestQuota,
   usableCores,
 } from '../../../protocol/base/machine/usable.ts';
 import { columns } from '../../helpers/columns.ts';
@@ -68,7 +68,7 @@ describe('version 2', () => {
       cores: [2, 0.5],
       group: ['/kubepods/pod7/c1', '/kubepods/pod7'],
     });
-    assert.equal(lowestQuota(found), 0.5);
+    assert.equal(lowestCpuQuota(found), 0.5);
     assert.equal(usableCores(root), 0.5);
     assert.equal(lowestLimit(found.memory, 8192 * MB)?.max, 1024 * MB);
     assert.equal(lowestLimit(found.memory, 512 * MB), undefined, 'the machine has less');

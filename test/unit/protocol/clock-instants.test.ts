@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { ClockLine, ConvertingClock } from '../../../protocol/base/clock/clock-line.ts';
-import { withInstants } from '../../../protocol/base/clock/instants.ts';
+import { convertInstants } from '../../../protocol/base/clock/instants.ts';
 
 const SECOND = 1_000_000;
 const AHEAD = 400_000 * SECOND;
@@ -18,7 +18,7 @@ it('converts the timestamps of a message to another clock at any depth, and noth
     list: [{ latencyFromAtUs: null }, { startedAtUs: 7, counts: [7] }],
   };
   assert.deepEqual(
-    withInstants(message, (atUs) => atUs + 100),
+    convertInstants(message, (atUs) => atUs + 100),
     {
       atUs: 103,
       sentAtUs: 105,

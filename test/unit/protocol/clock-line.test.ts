@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { ClockLine } from '../../../protocol/base/clock/clock-line.ts';
-import { offsetOn } from '../../../protocol/base/clock/clock-segments.ts';
+import { clockOffsetAt } from '../../../protocol/base/clock/clock-segments.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { randomSource } from '../../helpers/random-source.ts';
 
@@ -181,7 +181,7 @@ describe('the line of another clock', () => {
 
 it('a clock line extends beyond its ends as far as readings of other lines are away', () => {
   const line = [reading(10, 0, 1), reading(12, 100, 1), reading(30, 200, 1)];
-  const offsets = [0, 8, -10, -11, 11, 31, 48, 51].map((seconds) => offsetOn(line, seconds * SECOND) - AHEAD);
+  const offsets = [0, 8, -10, -11, 11, 31, 48, 51].map((seconds) => clockOffsetAt(line, seconds * SECOND) - AHEAD);
   assert.deepEqual(offsets.map(Math.round), [-100, -100, -200, 0, 50, 206, 300, 200]);
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import {
-  addReading,
+  addClockReading,
   type ClockReading,
   followClock,
   monotonicUs,
@@ -41,8 +41,8 @@ it('reads another clock repeatedly until it is stopped, and ignores failed readi
     if (++asked === 2) throw new Error('busy');
     return reading;
   };
-  await addReading(clock, read);
-  await addReading(clock, read);
+  await addClockReading(clock, read);
+  await addClockReading(clock, read);
   assert.deepEqual(readings, [reading]);
   const stop = followClock(clock, read, 100);
   await time.pass(350);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { exitCodeOf, worstExitCode } from '../../../protocol/codes/exit-codes.ts';
+import { exitCodeOfOutcome, worstExitCode } from '../../../protocol/codes/exit-codes.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 const VERDICTS = ['VALID', 'SUSPECT', 'INVALID'] as const;
 const OUTCOMES = ['PASSED', 'FAILED', 'UNKNOWN'] as const;
 
 it('a run without a result never has exit code 0', () => {
-  assertEach(['refused', 'stopped', 'failed'] as const, exitCodeOf, [2, 130, 4]);
+  assertEach(['refused', 'stopped', 'failed'] as const, exitCodeOfOutcome, [2, 130, 4]);
 });
 
 it('verdict and outcome decide the exit code, and only a VALID run that passed has 0', () => {
-  const codes = VERDICTS.map((verdict) => OUTCOMES.map((outcome) => exitCodeOf({ verdict, outcome })));
+  const codes = VERDICTS.map((verdict) => OUTCOMES.map((outcome) => exitCodeOfOutcome({ verdict, outcome })));
   assert.deepEqual(codes, [
     [0, 1, 4],
     [3, 1, 4],

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { formatJsonPath, parseArgumentPath, valueAt, valuesAt } from '../../../protocol/base/json-path.ts';
+import { formatJsonPath, parseArgumentPath, valueAtPath, valuesAtPath } from '../../../protocol/base/json-path.ts';
 
 const first = { id: 7, 'message id': 'm', 'a"\\b]': 'odd', list: [{ at: 1 }] };
 
@@ -34,12 +34,12 @@ function parsed(text: string) {
 }
 
 test('finds values at JSON paths into the arguments of an event', () => {
-  for (const [text, found] of CASES) assert.deepEqual(valueAt([first, 'second'], parsed(text)), found, text);
+  for (const [text, found] of CASES) assert.deepEqual(valueAtPath([first, 'second'], parsed(text)), found, text);
 });
 
 test('finds all values at a JSON path with *', () => {
   const args = [[{ id: 1, tags: ['a'] }, { id: 2 }, 'x'], { id: 3, by: { k: { id: 4 }, l: { id: 5 } } }];
-  for (const [text, found] of MANY) assert.deepEqual(valuesAt(args, parsed(text)), found, text);
+  for (const [text, found] of MANY) assert.deepEqual(valuesAtPath(args, parsed(text)), found, text);
 });
 
 test('refuses a text that is not a JSON path', () => {

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { afterEach, test } from 'node:test';
-import { printable } from '../../../protocol/base/printable.ts';
-import { knowSecrets, withoutCredentials, withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
-import { maskedSettings, secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { setKnownSecrets, withoutCredentials, withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { collectScriptSecrets, maskedSettings } from '../../../protocol/base/secrets/masked-values.ts';
 import { describeError } from '../../../protocol/codes/errors.ts';
 
-afterEach(() => knowSecrets({ credentials: [], values: [] }));
+afterEach(() => setKnownSecrets({ credentials: [], values: [] }));
 
 const SCENARIO = {
   target: 'https://ann:pw-1@host/?token=t-1',
@@ -89,7 +89,7 @@ test('bounds the masked output of a long list', () => {
 
 test('finds the values of credentials, also from environment variables in templates', () => {
   const env = { LOGIN_TOKEN: 'from-env-1', ROOM: 'from-env-2' };
-  const { credentials, values } = secretsIn(
+  const { credentials, values } = collectScriptSecrets(
     {
       ...SCENARIO,
       headers: { Authorization: 'Bearer bearer-1', Cookie: 'connect.sid=cookie-1; theme=dark-1' },
@@ -106,12 +106,12 @@ test('finds the values of credentials, also from environment variables in templa
 });
 
 test('removes known credentials from any text, and all sent values from text of a server', () => {
-  knowSecrets({ credentials: ['tok-12345', 'light', 'a b/c-12345'], values: ['room-77', 'yes', '12'] });
+  setKnownSecrets({ credentials: ['tok-12345', 'light', 'a b/c-12345'], values: ['room-77', 'yes', '12'] });
   assert.equal(withoutCredentials('got tok-12345 at light speed in room-77'), 'got *** at light speed in room-77');
   assert.equal(withoutCredentials('at /x/a%20b%2Fc-12345'), 'at /x/***');
   assert.equal(withoutSecrets('tok-12345, light, room-77, yesterday, yes, 12'), '***, ***, ***, yesterday, ***, 12');
   assert.equal(withoutSecrets('user own-1 is unknown', ['own-1']), 'user *** is unknown');
-  assert.equal(printable(`${'x'.repeat(95)} tok-12345 and more`, 100), `${'x'.repeat(95)} ***…`);
+  assert.equal(printableLine(`${'x'.repeat(95)} tok-12345 and more`, 100), `${'x'.repeat(95)} ***…`);
   assert.equal(
     describeError(new Error('no answer from redis://:pw@h:1 with tok-12345')),
     'no answer from redis://***@h:1 with ***',

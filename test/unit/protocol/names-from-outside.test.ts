@@ -4,14 +4,14 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { limits } from '../../../plugin/findings/checks/connections/limits-checks.ts';
-import { detailsBy } from '../../../plugin/findings/find.ts';
-import { type Account, Accounts } from '../../../plugin/fleet/accounts.ts';
-import { Counts } from '../../../plugin/fleet/process/counts/connection-counts.ts';
+import { limitsChecks } from '../../../plugin/findings/checks/connections/limits-checks.ts';
+import { runChecks } from '../../../plugin/findings/find.ts';
+import { type ConnectionAccount, ConnectionAccounts } from '../../../plugin/fleet/connection-accounts.ts';
+import { ConnectionCounts } from '../../../plugin/fleet/process/counts/connection-counts.ts';
 import { connectionFigures } from '../../../plugin/result/assemble-connections.ts';
 import { serverDescription } from '../../../plugin/result/assemble-environment.ts';
 import { FlowError } from '../../../plugin/virtual-user/flow-error.ts';
-import { countFailure, newTally } from '../../../plugin/virtual-user/tally.ts';
+import { countFailure, newUserTally } from '../../../plugin/virtual-user/tally.ts';
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import type { FailureCode } from '../../../protocol/codes/failure-codes.ts';
 import { loneConnection } from '../../helpers/idle-process.ts';
@@ -25,7 +25,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
 
   describe(`a name such as ${name}`, () => {
     it(`a broadcast id such as ${name} counts like any other in a fleet process`, () => {
-      const counts = new Counts();
+      const counts = new ConnectionCounts();
       for (const connection of [loneConnection(), loneConnection()]) counts.assign(connection, name, true);
       assertCounted(structuredClone(counts.perWorker), 2);
       const connection = loneConnection();
@@ -35,7 +35,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
     });
 
     it(`a connection can be closed with a reason such as ${name}`, () => {
-      const [accounts, account] = [new Accounts(), { state: 'idle', cause: '' } as Account];
+      const [accounts, account] = [new ConnectionAccounts(), { state: 'idle', cause: '' } as ConnectionAccount];
       accounts.begin(account);
       accounts.opened(account);
       accounts.ended(account, name);
@@ -46,7 +46,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
     it(`sums can have a key such as ${name}`, () => assertCounted(sumCounts([counted(2), counted(2)]), 4));
 
     it(`virtual users can fail with a code such as ${name}, and keep its example`, () => {
-      const tally = newTally();
+      const tally = newUserTally();
       const error = new FlowError(name as FailureCode, 'why');
       for (let n = 0; n < 2; n++) countFailure({ tally, meter: { error: () => {} } }, error, 'failures');
       const failed = { failures: { ...tally.failures }, failureExamples: { ...tally.examples } };
@@ -60,7 +60,7 @@ for (const name of ['constructor', 'toString', '__proto__']) {
       const measured = measurements({ targetConnections: 2, snapshots });
       const connections = connectionFigures(measured);
       assertCounted(connections.perWorker, 2);
-      assert.deepEqual(detailsBy(limits, { ...perfectResult(), connections }, measured), []);
+      assert.deepEqual(runChecks(limitsChecks, { ...perfectResult(), connections }, measured), []);
     });
   });
 }

@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { destinationOf, plannedMembers, type RoomPlan, roomName, roomsOf } from '../../../protocol/wire/rooms.ts';
+import {
+  broadcastDestination,
+  plannedRoomSizes,
+  type RoomPlan,
+  roomName,
+  roomsOfConnection,
+} from '../../../protocol/wire/rooms.ts';
 
 const plan = (changes: Partial<RoomPlan> = {}): RoomPlan => ({
   ...{ name: 'capacity', count: 10, perConnection: 1, order: 'turn', seed: 1 },
@@ -21,15 +27,15 @@ test('connections are spread evenly over rooms, and a connection joins no room t
     [1000, 7],
   ]) {
     const rooms = plan({ count, perConnection });
-    assert.deepEqual(plannedMembers(rooms, count * 6), Array(count).fill(perConnection * 6));
+    assert.deepEqual(plannedRoomSizes(rooms, count * 6), Array(count).fill(perConnection * 6));
     for (let connection = 0; connection < count * 6; connection++) {
-      assert.equal(new Set(roomsOf(rooms, connection)).size, perConnection);
+      assert.equal(new Set(roomsOfConnection(rooms, connection)).size, perConnection);
     }
   }
 });
 
 test('each connection has a separate room if there are as many rooms as connections', () => {
-  const rooms = Array.from({ length: 500 }, (_, connection) => roomsOf(plan({ count: 500 }), connection)[0]);
+  const rooms = Array.from({ length: 500 }, (_, connection) => roomsOfConnection(plan({ count: 500 }), connection)[0]);
   assert.equal(new Set(rooms).size, 500);
 });
 
@@ -43,7 +49,7 @@ test('the members of a room are spread over workers, although connections open o
   ] as const) {
     const met = Array.from({ length: count }, () => new Set<number>());
     for (let connection = 0; connection < count * 100; connection++) {
-      for (const room of roomsOf(plan({ count }), connection)) met[room]?.add(connection % workers);
+      for (const room of roomsOfConnection(plan({ count }), connection)) met[room]?.add(connection % workers);
     }
     for (const some of met) assert.ok(some.size === workers, `${count} rooms, ${workers} workers: only ${[...some]}`);
   }
@@ -56,7 +62,9 @@ test('every room gets the same number of broadcasts, from all workers, if rooms 
     [3, 4],
     [10, 4],
   ] as const) {
-    const all = Array.from({ length: count * workers }, (_, index) => destinationOf(plan({ count }), index, workers));
+    const all = Array.from({ length: count * workers }, (_, index) =>
+      broadcastDestination(plan({ count }), index, workers),
+    );
     const pairs = new Set(all.map(({ room, via }) => `${room} ${via}`));
     assert.equal(pairs.size, count * workers, `${count} rooms, ${workers} workers`);
   }
@@ -64,7 +72,7 @@ test('every room gets the same number of broadcasts, from all workers, if rooms 
 
 test('the seed decides the order of random rooms, and no room is preferred', () => {
   const order = (seed: number) =>
-    Array.from({ length: 10_000 }, (_, index) => destinationOf(plan({ order: 'random', seed }), index, 2).room);
+    Array.from({ length: 10_000 }, (_, index) => broadcastDestination(plan({ order: 'random', seed }), index, 2).room);
   assert.deepEqual(order(1), order(1));
   assert.notDeepEqual(order(1), order(2));
   for (const [room, broadcasts] of Map.groupBy(order(7), (room) => room)) {

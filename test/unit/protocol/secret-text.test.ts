@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { maskCommandLine } from '../../../protocol/base/secrets/command-line.ts';
-import { knowSecrets, withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
-import { isSecretName, isSecretPlace, maskText, maskUrls } from '../../../protocol/base/secrets/secret-text.ts';
+import { setKnownSecrets, withoutSecrets } from '../../../protocol/base/secrets/known-secrets.ts';
+import { hasSecretChildren, isSecretName, maskText, maskUrls } from '../../../protocol/base/secrets/secret-text.ts';
 
 test('recognises names of credentials in any case and with any separator', () => {
   const secret = [
@@ -32,7 +32,7 @@ test('recognises names of credentials in any case and with any separator', () =>
   for (const name of ['author', 'monkey', 'keyboard', 'event', 'namespace', 'port', 'inside', 'compass', 'keepAlive']) {
     assert.ok(!isSecretName(name), name);
   }
-  for (const place of ['headers', 'extraHeaders', 'query', 'tls', 'auth']) assert.ok(isSecretPlace(place), place);
+  for (const place of ['headers', 'extraHeaders', 'query', 'tls', 'auth']) assert.ok(hasSecretChildren(place), place);
 });
 
 test('masks user info and query values of URLs, private keys and JSON web tokens in any text', () => {
@@ -97,7 +97,7 @@ test('masks a long hostile text in linear time', () => {
 
 test('masks a secret of a megabyte, although patterns are limited in size', () => {
   const value = 'x7(k'.repeat(300_000);
-  knowSecrets({ credentials: [], values: [value] });
+  setKnownSecrets({ credentials: [], values: [value] });
   assert.equal(withoutSecrets(`the server said ${value.slice(0, 5000)}`), 'the server said ***');
-  knowSecrets({ credentials: [], values: [] });
+  setKnownSecrets({ credentials: [], values: [] });
 });

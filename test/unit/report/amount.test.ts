@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { type Amount, amount, amountText, cellText, share } from '../../../report/model/amount.ts';
+import { type Amount, amount, amountText, cellText, shareAmount } from '../../../report/model/amount.ts';
 
 const KB = 1024;
 
@@ -20,9 +20,9 @@ const CASES: [what: Amount, sentence: string, cell: string][] = [
   [amount('milliseconds', 9.876), '9.88 ms', '9.88'],
   [amount('perSecond', 500), '500.0/s', '500.0'],
   // The share is rounded down, because 100 % means all.
-  [share(9_999_999, 10_000_000), '99.99 %', '99.99'],
-  [share(3, 3), '100 %', '100'],
-  [share(0, 0), 'not measured', '–'],
+  [shareAmount(9_999_999, 10_000_000), '99.99 %', '99.99'],
+  [shareAmount(3, 3), '100 %', '100'],
+  [shareAmount(0, 0), 'not measured', '–'],
   [amount('size', 129), '129 B', '129 B'],
   [amount('count', 12_345), '12,345', '12,345'],
 ];

@@ -5,8 +5,8 @@ import type { Result } from '../../../protocol/result/result.ts';
 import type { WorkerResources } from '../../../protocol/wire/events.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
 import { inServicePoints } from '../../../report/figures/in-service.ts';
-import { limitsOf } from '../../../report/figures/limits.ts';
-import { noPingLimit } from '../../../report/sections/capacity-section.ts';
+import { capacityLimitsOf } from '../../../report/figures/limits.ts';
+import { whyNoPingLimit } from '../../../report/sections/capacity-section.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { perfectResult, resultWithPings } from '../../helpers/results.ts';
@@ -145,9 +145,9 @@ test('pings set no limit if the hold had none, or if noise hides their CPU', () 
     [silent, /ping interval/],
   ] as const) {
     assert.equal(computeCapacity(result, GIB).pings, null);
-    assert.match(noPingLimit(result) ?? '', why);
+    assert.match(whyNoPingLimit(result) ?? '', why);
   }
-  assert.equal(noPingLimit(perfectResult()), null, 'there was no hold');
+  assert.equal(whyNoPingLimit(perfectResult()), null, 'there was no hold');
 });
 
 test('ignores limits and budgets below the connections held', () => {
@@ -157,7 +157,7 @@ test('ignores limits and budgets below the connections held', () => {
     { name: 'workerFileDescriptors', max: 5000 },
     { name: 'memoryBudget', max: 6000 },
   ];
-  assert.deepEqual(limitsOf(result), [{ name: 'workerFileDescriptors', max: 5000 }]);
+  assert.deepEqual(capacityLimitsOf(result), [{ name: 'workerFileDescriptors', max: 5000 }]);
   result.connections.held = 5001;
-  assert.deepEqual(limitsOf(result), []);
+  assert.deepEqual(capacityLimitsOf(result), []);
 });

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
-import { compare } from '../../../report/compare/compare.ts';
+import { compareSets } from '../../../report/compare/compare.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { generatorHost } from '../../helpers/results.ts';
 import { run, setOf } from '../../helpers/run-sets.ts';
 
 describe('the differences in conditions', () => {
   const differing = (change: (result: Result) => unknown, before = run()) =>
-    compare([setOf(before), setOf(run(change))]).mismatches;
+    compareSets([setOf(before), setOf(run(change))]).mismatches;
 
   it('two equal runs have no differences in conditions', () => {
     const found = differing(({ run: it, environment }) => {
@@ -71,7 +71,7 @@ describe('the differences in conditions', () => {
         connections.compression = { asked, granted, byServer: false };
         Object.assign(connections.transports ?? {}, { configured });
       });
-    const found = (a: Result, b: Result) => compare([setOf(a), setOf(b)]).mismatches;
+    const found = (a: Result, b: Result) => compareSets([setOf(a), setOf(b)]).mismatches;
     assert.deepEqual(found(of(true, 0), of(false, 0)), []);
     assert.deepEqual(found(of(true, 5), of(true, 0)), [{ aspect: 'load', name: 'compression', values: ['on', 'off'] }]);
     assert.deepEqual(found(of(true, 5), of(true, 5, 'polling')), [
@@ -84,7 +84,7 @@ describe('the differences in conditions', () => {
       run(({ generators }) =>
         generators.push(...shares.map((share, index) => generatorHost(`load-${index}`, { share }))),
       );
-    const differences = (a: Result, b: Result) => column(compare([setOf(a), setOf(b)]).mismatches, 'name');
+    const differences = (a: Result, b: Result) => column(compareSets([setOf(a), setOf(b)]).mismatches, 'name');
     assert.deepEqual(differences(run(), withHosts(1)), []);
     assert.deepEqual(differences(withHosts(0.6, 0.4), withHosts(0.4, 0.6)), []);
     for (const before of [run(), withHosts(0.6, 0.4)])
@@ -92,7 +92,7 @@ describe('the differences in conditions', () => {
   });
 
   it('differences in conditions ignore a set without results', () => {
-    assert.deepEqual(compare([setOf(run()), setOf(), setOf(run())]).mismatches, []);
+    assert.deepEqual(compareSets([setOf(run()), setOf(), setOf(run())]).mismatches, []);
   });
 
   it('conditions list servers by name, tuning and option, or in one line if one is unknown', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
-import { type Comparison, compare, type RunSet } from '../../../report/compare/compare.ts';
+import { type Comparison, compareSets, type RunSet } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
-import { headlineOf } from '../../../report/compare/text.ts';
+import { comparisonHeadline } from '../../../report/compare/text.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { assertGolden } from '../../helpers/golden.ts';
@@ -72,7 +72,7 @@ describe('the headline', () => {
   ];
   for (const [what, a, b, expected, text] of CASES) {
     it(`the headline of a comparison shows ${what}`, () => {
-      const headline = headlineOf(compare([a, b]), 1);
+      const headline = comparisonHeadline(compareSets([a, b]), 1);
       assert.equal(headline.answer, expected, headline.text);
       assert.match(headline.text, text);
     });
@@ -81,7 +81,7 @@ describe('the headline', () => {
 
 describe('a comparison as a report', () => {
   it('a comparison shows the interval behind its answer, also for single runs', () => {
-    const { figures } = compare([slopeRun(15_000, 100), slopeRun(16_000, 100)]);
+    const { figures } = compareSets([slopeRun(15_000, 100), slopeRun(16_000, 100)]);
     const [difference] =
       figures.find(({ path }) => path === 'memory.perConnectionBytes.workerPss.slope')?.differences ?? [];
     assert.equal(difference?.answer, 'inconclusive');
@@ -93,14 +93,14 @@ describe('a comparison as a report', () => {
       one('', ({ delivery }) =>
         Object.assign(delivery ?? {}, { expected: 100_000, received, coverage: received / 100_000 }),
       );
-    const text = textOf(compare([lost(100_000), lost(99_999)]));
+    const text = textOf(compareSets([lost(100_000), lost(99_999)]));
     assert.match(text, /Delivered, % .* WORSE +-0\.001 pp/);
   });
 
   const one = (name: string, change?: (result: Result) => unknown): RunSet => ({ name, results: [run(change)] });
 
   it('a comparison has the answer first, and each difference with its sign', (t) => {
-    const comparison = compare([slopeRun(15_000, 300), slopeRun(18_000, 300)]);
+    const comparison = compareSets([slopeRun(15_000, 300), slopeRun(18_000, 300)]);
     const document = comparisonDocument(comparison);
     assert.equal(document.answer.tone, 'bad');
     assertGolden(t, 'comparison.txt', textOf(comparison));
@@ -114,12 +114,12 @@ describe('a comparison as a report', () => {
       environment.settings = Object.fromEntries(Array.from({ length: 30 }, (_, index) => [`option${index}`, index]));
       environment.settings.phases = [{ name: 'ramp', duration: 2, arrivalRate: 125, rampTo: 125 }, { pause: 4 }];
     });
-    const { answer: found, sections } = comparisonDocument(compare([one('1k'), other]));
+    const { answer: found, sections } = comparisonDocument(compareSets([one('1k'), other]));
     const named = found.lines.filter((line) => /different load: connections, .*option29/.test(line));
     assert.equal(named.length, 1);
     assert.ok(found.lines.some((line) => /^The loads differ/.test(line)));
     const file = comparisonDocument(
-      compare([one('1k'), one('1k', ({ run: it }) => Object.assign(it, { scenario: 'after' }))]),
+      compareSets([one('1k'), one('1k', ({ run: it }) => Object.assign(it, { scenario: 'after' }))]),
     );
     assert.ok(!file.answer.lines.some((line) => /^The loads differ/.test(line)), 'of the same load in another file');
     const [figures, conditions] = sections.map(({ blocks }) => JSON.stringify(blocks));
@@ -144,14 +144,14 @@ describe('runs disturbed by other programs', () => {
   it('runs disturbed by other programs lose their times, and the comparison reports the cause', () => {
     const slow = disturbed(1.1, latencies(20, 20.1, 19.9, 20, 20.1));
     assert.equal(answer(quiet, slow, ONE_WAY), 'inconclusive');
-    const comparison = compare([quiet, slow]);
-    assert.equal(headlineOf(comparison, 1).answer, 'inconclusive');
+    const comparison = compareSets([quiet, slow]);
+    assert.equal(comparisonHeadline(comparison, 1).answer, 'inconclusive');
     assert.match(textOf(comparison), /CPU do not count: .* used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/);
   });
 
   it('disturbed runs on both sides are inconclusive', () => {
     const series = (...p50s: number[]) => disturbed(1.1, latencies(...p50s));
-    const headline = headlineOf(compare([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
+    const headline = comparisonHeadline(compareSets([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
     assert.equal(headline.answer, 'inconclusive', headline.text);
     assert.match(headline.text, /^times, rates and CPU do not count/);
   });
@@ -163,7 +163,7 @@ describe('runs disturbed by other programs', () => {
 
   it('counts the runs disturbed by other programs if some are not', () => {
     const some = setOf(...quiet.results, ...disturbed(1.1, latencies(20)).results);
-    assert.match(textOf(compare([quiet, some])), /times, rates and CPU of 1 do not count/);
+    assert.match(textOf(compareSets([quiet, some])), /times, rates and CPU of 1 do not count/);
   });
 
   it('disturbed runs do not affect other runs of their series, and slightly disturbed runs count', () => {

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
+import { compareSets, type RunSet, USABLE_RUNS_KEY } from '../../../report/compare/compare.ts';
 import { comparedTable } from '../../../report/compare/text.ts';
-import { FIGURES, figureOf } from '../../../report/figures/figures.ts';
-import { intervalOf } from '../../../report/statistics/spread.ts';
+import { COMPARABLE_FIGURES, comparedValue } from '../../../report/figures/figures.ts';
+import { confidenceInterval } from '../../../report/statistics/spread.ts';
 import { column } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { perfectResult, resultWithMessages } from '../../helpers/results.ts';
@@ -26,8 +26,8 @@ import {
 
 it('every compared figure is a key of the result document', () => {
   const [quiet, busy] = [perfectResult(), { ...resultWithMessages(), fault: plannedFault() }];
-  for (const figure of FIGURES) {
-    assert.equal(typeof (figureOf(quiet, figure) ?? figureOf(busy, figure)), 'number', figure.path);
+  for (const figure of COMPARABLE_FIGURES) {
+    assert.equal(typeof (comparedValue(quiet, figure) ?? comparedValue(busy, figure)), 'number', figure.path);
   }
 });
 
@@ -98,7 +98,7 @@ describe('the answer for a figure', () => {
   });
 
   it('compares memory of workers by PSS, or by RSS without a PSS', () => {
-    const paths = (set: RunSet) => compare([set, set]).figures.map(({ path }) => path);
+    const paths = (set: RunSet) => compareSets([set, set]).figures.map(({ path }) => path);
     const rss = WORKER.replace('Pss', 'Rss');
     assert.ok(!paths(latencies(1)).includes(rss));
     assert.ok(paths(setOf(run(({ memory }) => delete memory.perConnectionBytes.workerPss))).includes(rss));
@@ -129,15 +129,15 @@ describe('the answer for a figure', () => {
       );
     assert.equal(figure([of(10_000, 'kernel'), of(20_000, 'kernel')], cost).differences[0]?.answer, 'worse');
     assert.equal(figure([of(10_000, 'kernel'), of(20_000)], cost).differences[0]?.answer, 'inconclusive');
-    const [mismatch] = compare([of(10_000, 'kernel'), of(20_000)]).mismatches;
+    const [mismatch] = compareSets([of(10_000, 'kernel'), of(20_000)]).mismatches;
     assert.deepEqual([mismatch?.aspect, mismatch?.values], ['system', ['kernel', 'nothing']]);
   });
 
   it('compares no figure of an INVALID run', () => {
-    const comparison = compare([latencies(40, 50, 60), invalid(latencies(1, 1, 1))]);
+    const comparison = compareSets([latencies(40, 50, 60), invalid(latencies(1, 1, 1))]);
     assert.equal(comparison.sets[1]?.usable, 0);
     for (const { path, spreads, differences } of comparison.figures) {
-      if (path === USABLE_RUNS) continue;
+      if (path === USABLE_RUNS_KEY) continue;
       const { answer, value, share } = differences[0] ?? {};
       assert.deepEqual([spreads[1], answer, value, share], [null, 'inconclusive', null, null], path);
     }
@@ -157,7 +157,7 @@ describe('the interval of a difference', () => {
   const assertLow = (compared: RunSet[], path: string, error: number, degrees: number, betweenRuns = 0) => {
     const [difference] = figure(compared, path).differences;
     const estimate = { value: difference?.value ?? Number.NaN, error, degrees };
-    const low = intervalOf(estimate, 0.95).low - betweenRuns;
+    const low = confidenceInterval(estimate, 0.95).low - betweenRuns;
     assert.ok(Math.abs((difference?.low ?? 1e9) / low - 1) < 1e-4, `${path}: ${difference?.low}, not ${low}`);
   };
 
@@ -169,7 +169,7 @@ describe('the interval of a difference', () => {
   it('the interval of a difference uses the noise of all levels of a study if its sides have few runs', () => {
     const levelNoise = [new Map([[ONE_WAY, { share: 0.1, degrees: 8 }]])];
     const noisesOf = (compared: RunSet[], noise?: typeof levelNoise) => {
-      const { figures } = compare(compared.map((set) => ({ ...set, ...(noise && { levelNoise: noise }) })));
+      const { figures } = compareSets(compared.map((set) => ({ ...set, ...(noise && { levelNoise: noise }) })));
       return column(figures.find(({ path }) => path === ONE_WAY)?.differences, 'noise');
     };
     const without = setOf(run(({ latency }) => (latency.oneWayMs = null)));
@@ -256,7 +256,7 @@ it('compares the number of connections only if all runs requested the same numbe
   const target = (connections: number) => setOf(run((result) => (result.connections.target = connections)));
   const of = (sets: RunSet[], isStudy = false) =>
     ['connections.peak', 'connections.failed', 'connections.connectMs.p50'].map((path) =>
-      compare(sets, { isStudy }).figures.some((one) => one.path === path),
+      compareSets(sets, { isStudy }).figures.some((one) => one.path === path),
     );
   const differing = [target(10), target(20)];
   assert.deepEqual(of([target(10), target(10)]), [true, true, true]);
@@ -268,7 +268,7 @@ it('compares the rate only if all runs requested the same rate', () => {
   const asked = (rate: number) => setOf(run((result) => (result.connections.configuredRatePerSec = rate)));
   const isCompared = (sets: RunSet[]) =>
     [false, true].map((isStudy) =>
-      compare(sets, { isStudy }).figures.some(({ path }) => path === 'connections.achievedRatePerSec'),
+      compareSets(sets, { isStudy }).figures.some(({ path }) => path === 'connections.achievedRatePerSec'),
     );
   assert.deepEqual(isCompared([asked(500), asked(500)]), [true, true]);
   assert.deepEqual(isCompared([asked(500), asked(315)]), [false, false]);

@@ -1,17 +1,17 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Runtime } from '../../../protocol/documents/server-runtimes.ts';
-import type { Slope } from '../../../protocol/result/memory-schema.ts';
+import type { ServerRuntime } from '../../../protocol/documents/server-runtimes.ts';
+import type { MemorySlope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { costText } from '../../../report/answer/cost.ts';
-import { knownAt } from '../../../report/figures/figures.ts';
+import { knownValueAt } from '../../../report/figures/figures.ts';
 import { whyNotQuoted } from '../../../report/figures/measured-figures.ts';
-import { perConnectionOf } from '../../../report/figures/per-connection.ts';
+import { memoryPerConnection } from '../../../report/figures/per-connection.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 /** Returns the fixture with kernel sockets of 12,000 bytes per connection. */
-function withKernel(change: (slopes: Record<string, Slope>) => void = () => {}): Result {
+function withKernel(change: (slopes: Record<string, MemorySlope>) => void = () => {}): Result {
   const result = perfectResult();
   const line = { slope: 12_000, low95: 11_900, high95: 12_100, r2: 1 };
   result.memory.perConnectionBytes.kernelSlab = { ...line, naive: 12_000 };
@@ -21,16 +21,16 @@ function withKernel(change: (slopes: Record<string, Slope>) => void = () => {}):
 }
 
 /** @param high95 upper end of the interval; it includes the doubt */
-const doubt = (layer: string, reason: Slope['doubt'], high95: number) =>
-  withKernel((slopes) => Object.assign(slopes[layer] as Slope, { doubt: reason, high95 }));
+const doubt = (layer: string, reason: MemorySlope['doubt'], high95: number) =>
+  withKernel((slopes) => Object.assign(slopes[layer] as MemorySlope, { doubt: reason, high95 }));
 
 const noisy = (layer: string, margin: number) =>
   withKernel((slopes) => {
-    const slope = slopes[layer] as Slope;
+    const slope = slopes[layer] as MemorySlope;
     Object.assign(slope, { low95: slope.slope - margin, high95: slope.slope + margin });
   });
 
-const costOf = (result: Result) => perConnectionOf(result) ?? assert.fail('no cost');
+const costOf = (result: Result) => memoryPerConnection(result) ?? assert.fail('no cost');
 const textOf = (result: Result) => costText(costOf(result), true);
 
 describe('the cost of a connection', () => {
@@ -94,7 +94,7 @@ describe('the cost of a connection', () => {
     const result = noisy('workerRss', 30_000);
     result.memory.collected = false;
     const row = { layer: 'worker', pid: 1, command: 'chat', ports: null, role: 'listens', holds: null } as const;
-    const nextFor = (...runtimes: Runtime[]) => {
+    const nextFor = (...runtimes: ServerRuntime[]) => {
       const measured = runtimes.map((runtime) => ({ ...row, runtime }));
       const processes = { port: 3000, unseen: null, measured, omitted: 0, notCounted: [] };
       return costText(costOf(result), false, { ...result, processes });
@@ -130,7 +130,7 @@ describe('the cost of a connection', () => {
     assert.match(textOf(result), /: at least 15\.6 KB ± \d % \(workers 15\.6, proxy could not be read, kernel could/);
     result.memory.perConnection = cost;
     assert.equal(whyNotQuoted(result, 'memory.perConnection.bytes'), undefined);
-    assert.equal(knownAt(result, 'memory.perConnection.bytes'), 16_000);
+    assert.equal(knownValueAt(result, 'memory.perConnection.bytes'), 16_000);
   });
 
   it('the cost includes kernel memory for the user’s server on this machine, or is a bound without it', () => {
@@ -138,7 +138,7 @@ describe('the cost of a connection', () => {
       const result = noisy('kernelSlab', margin);
       result.run.profile = 'remote';
       const { workerRss, nginxRss: _, nginxPss: __, ...others } = result.memory.perConnectionBytes;
-      const rss = { ...(workerRss as Slope), low95: 16_000 - workers, high95: 16_000 + workers };
+      const rss = { ...(workerRss as MemorySlope), low95: 16_000 - workers, high95: 16_000 + workers };
       result.memory.perConnectionBytes = { ...others, workerRss: rss };
       return costOf(result);
     };
@@ -152,7 +152,7 @@ describe('the cost of a connection', () => {
     assert.match(costText(bound, true), /: at least 15\.6 KB .*kernel unknown/);
   });
 
-  const forAll = (changes: Partial<Slope>) =>
+  const forAll = (changes: Partial<MemorySlope>) =>
     withKernel((slopes) => {
       for (const slope of Object.values(slopes)) Object.assign(slope, changes);
     });
@@ -202,7 +202,7 @@ describe('the cost of a connection', () => {
     what: string,
     heapBytes: number,
     layer: string,
-    slopes?: Record<string, Slope>,
+    slopes?: Record<string, MemorySlope>,
     collected?: boolean,
   ][] = [
     ["V8's count", 14_000, 'workerKept'],
@@ -236,6 +236,6 @@ describe('the cost of a connection', () => {
   });
 
   it('the cost of a connection is absent if the workers’ memory was not read', () => {
-    assert.equal(perConnectionOf(withKernel((slopes) => delete slopes.workerPss && delete slopes.workerRss)), null);
+    assert.equal(memoryPerConnection(withKernel((slopes) => delete slopes.workerPss && delete slopes.workerRss)), null);
   });
 });

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
-import { compare, type RunSet, USABLE_RUNS } from '../../../report/compare/compare.ts';
-import { FIGURES, isCounted } from '../../../report/figures/figures.ts';
+import { compareSets, type RunSet, USABLE_RUNS_KEY } from '../../../report/compare/compare.ts';
+import { COMPARABLE_FIGURES, isCountFigure } from '../../../report/figures/figures.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
 import { resultWithMessages } from '../../helpers/results.ts';
@@ -22,7 +22,7 @@ describe('counted figures', () => {
 
   it('compares counted figures between single runs', () => {
     const busy = (): Result => ({ ...resultWithMessages(), fault: plannedFault() });
-    for (const { path } of FIGURES.filter(isCounted)) {
+    for (const { path } of COMPARABLE_FIGURES.filter(isCountFigure)) {
       const [sound, degraded] = [busy(), busy()];
       degrade[path]?.(degraded);
       assert.equal(answer(setOf(sound), setOf(degraded), path), 'worse', path);
@@ -33,7 +33,7 @@ describe('counted figures', () => {
 
 describe('usable runs', () => {
   const dead = () => invalid(setOf(run())).results[0] as Result;
-  const usableOf = (...sets: RunSet[]) => compare(sets).figures.find(({ path }) => path === USABLE_RUNS);
+  const usableOf = (...sets: RunSet[]) => compareSets(sets).figures.find(({ path }) => path === USABLE_RUNS_KEY);
 
   it('the number of usable runs is a figure if some runs are not usable, including runs without a result', () => {
     const found = usableOf(setOf(run(), run(), dead(), dead()), { ...setOf(run()), lost: 3 }, setOf(run()));
@@ -52,7 +52,7 @@ describe('usable runs', () => {
   });
 
   it('the number of usable runs is compared as a share of all runs', () => {
-    const { sets } = compare([{ ...setOf(run(), dead()), lost: 2 }, setOf(run())]);
+    const { sets } = compareSets([{ ...setOf(run(), dead()), lost: 2 }, setOf(run())]);
     assert.deepEqual(columns(sets, 'statuses', 'usable', 'made'), {
       statuses: [['VALID', 'INVALID'], ['VALID']],
       usable: [1, 1],

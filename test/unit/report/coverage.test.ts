@@ -1,10 +1,10 @@
 /** Tests the coverage of intervals with simulated figures whose true value is known. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cells } from '../../../bench/calibrate/comparison.ts';
+import { comparisonCells } from '../../../bench/calibrate/comparison.ts';
 import { plateauRows } from '../../../bench/calibrate/coverage/memory-coverage.ts';
 import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
-import { intervalOf, levelsApart, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
+import { confidenceInterval, differenceOfLevels, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
 import { normals, uniforms } from '../../helpers/random-source.ts';
 
 /** Returns the copies of a broadcast, which share the delay `shift`. */
@@ -42,7 +42,7 @@ describe('the interval of a slope', () => {
   const rows = plateauRows(150, uniforms(9));
 
   for (const row of rows) {
-    const [what, , measured] = cells(row);
+    const [what, , measured] = comparisonCells(row);
     it(`the interval of a slope has the stated coverage: ${what}`, () => assert.ok(row.ok, measured));
   }
 
@@ -65,9 +65,9 @@ describe('pooled noise', () => {
       assert.ok(a && b);
       const noise = pooledNoise([a, b, ...others]);
       assert.ok(noise);
-      const difference = levelsApart(a, b, [noise], [noise]);
+      const difference = differenceOfLevels(a, b, [noise], [noise]);
       assert.ok(difference);
-      const { low, high } = intervalOf(difference.estimate, 0.95);
+      const { low, high } = confidenceInterval(difference.estimate, 0.95);
       if (low > 20 || high < 20) missed++;
     }
     assert.ok(missed > 0 && missed <= 0.05 * studies, `${missed} of ${studies}`);

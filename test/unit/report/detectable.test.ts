@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { compare, type RunSet } from '../../../report/compare/compare.ts';
+import { compareSets, type RunSet } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
 import { detectableOf, detectableText, detectsShare } from '../../../report/compare/detectable.ts';
 import { mean } from '../../../report/statistics/statistics.ts';
@@ -38,7 +38,7 @@ describe('the detectable difference', () => {
   });
 
   it('the answer has the detectable difference for each figure that decides', () => {
-    const comparison = compare([side(99, 100, 101, 100, 102), side(98, 100, 103, 100, 101)]);
+    const comparison = compareSets([side(99, 100, 101, 100, 102), side(98, 100, 103, 100, 101)]);
     assert.match(detectableText(comparison, 1) ?? '', /^would have shown a change of \d+ % in .*One way p99/);
     assert.match(comparisonDocument(comparison).answer.lines.join('\n'), /B against A would have shown/);
   });
@@ -47,7 +47,7 @@ describe('the detectable difference', () => {
 /** Returns the mean detectable share of many comparisons. */
 function detectableShare(draw: (level: number) => RunSet): number {
   const shares = Array.from({ length: 30 }, () => {
-    const found = detectableOf(compare([draw(100), draw(100)]), 1);
+    const found = detectableOf(compareSets([draw(100), draw(100)]), 1);
     return found.find(({ title }) => /one way p99/i.test(title))?.share ?? Number.NaN;
   });
   return mean(shares);
@@ -60,7 +60,7 @@ describe('runs that continue until a change of 20 % would be detected', () => {
     for (;;) {
       for (const [index, { results }] of sides.entries())
         results.push(runOf((index === 0 ? 100 : level) * (1 + NOISE * normal())));
-      const comparison = compare([...sides], { margin: 0.2 });
+      const comparison = compareSets([...sides], { margin: 0.2 });
       const runs = sides[0].results.length;
       const answer = comparison.figures.find(({ path }) => path === P99)?.differences[0]?.answer ?? 'inconclusive';
       if (runs === 40 || (runs > 2 && detectsShare(comparison, 1, 0.2))) return { runs, answer };
@@ -81,10 +81,10 @@ describe('runs that continue until a change of 20 % would be detected', () => {
     for (const { connections } of sets.flatMap(({ results }) => results)) {
       Object.assign(connections.connectMs ?? {}, { p99: 2 });
     }
-    assert.equal(detectsShare(compare(sets), 1, 0.2), true);
+    assert.equal(detectsShare(compareSets(sets), 1, 0.2), true);
   });
 
   it('no number of runs is enough to detect a change if the noise is unknown', () => {
-    assert.equal(detectsShare(compare([side(100), side(100)]), 1, 0.2), false);
+    assert.equal(detectsShare(compareSets([side(100), side(100)]), 1, 0.2), false);
   });
 });

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { studyDifferences } from '../../../bench/calibrate/study-differences.ts';
-import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
-import { type Comparison, compare, type RunSet } from '../../../report/compare/compare.ts';
-import { endOf } from '../../../report/compare/decision.ts';
-import { headlineOf } from '../../../report/compare/text.ts';
+import { exitCodeOfOutcome } from '../../../protocol/codes/exit-codes.ts';
+import { type Comparison, compareSets, type RunSet } from '../../../report/compare/compare.ts';
+import { comparisonOutcome } from '../../../report/compare/comparison-outcome.ts';
+import { comparisonHeadline } from '../../../report/compare/text.ts';
 import { uniforms } from '../../helpers/random-source.ts';
 import { answer, failed, figure, invalid, run, setOf } from '../../helpers/run-sets.ts';
 
@@ -16,9 +16,9 @@ const p99s = (...values: number[]): RunSet =>
   setOf(...values.map((p99) => run(({ latency }) => Object.assign(latency.oneWayMs ?? {}, { p99 }))));
 
 const differenceOf = (sets: RunSet[], margin?: number) =>
-  compare(sets, { margin }).figures.find(({ path }) => path === P99)?.differences[0];
+  compareSets(sets, { margin }).figures.find(({ path }) => path === P99)?.differences[0];
 
-const codeOf = (comparison: Comparison) => exitCodeOf(endOf(comparison));
+const codeOf = (comparison: Comparison) => exitCodeOfOutcome(comparisonOutcome(comparison));
 
 describe('the answer "no difference"', () => {
   const noisy: RunSet[] = [p99s(50, 400, 90), p99s(60, 700, 100)];
@@ -27,25 +27,25 @@ describe('the answer "no difference"', () => {
     const wide = differenceOf(noisy);
     assert.equal(wide?.answer, 'inconclusive');
     assert.ok((wide?.high ?? 0) - (wide?.low ?? 0) > 1000);
-    const { text, answer: whole } = headlineOf(compare(noisy), 1);
+    const { text, answer: whole } = comparisonHeadline(compareSets(noisy), 1);
     assert.equal(whole, 'inconclusive');
     assert.match(text, /^inconclusive \(runs of each side needed\): One way p99 \((about \d+|over 1,000)\)/);
-    assert.equal(codeOf(compare(noisy)), 5);
+    assert.equal(codeOf(compareSets(noisy)), 5);
   });
 
   it('answers "no difference" for an interval within the margin, which the user may set', () => {
     const sets = [p99s(100, 104, 96, 100, 103), p99s(101, 105, 97, 100, 104)];
     const byMargin = [0.02, 0.1, 0.2].map((margin) => differenceOf(sets, margin)?.answer);
     assert.deepEqual(byMargin, ['inconclusive', 'no-difference', 'no-difference']);
-    assert.equal(codeOf(compare(sets)), 0);
-    assert.equal(codeOf(compare(sets, { margin: 0.02 })), 5);
+    assert.equal(codeOf(compareSets(sets)), 0);
+    assert.equal(codeOf(compareSets(sets, { margin: 0.02 })), 5);
   });
 
   it('answers "no difference" for a detected difference if its whole interval is within the margin', () => {
     const sets = [p99s(100, 100.4, 99.6, 100, 100.2), p99s(112, 112.4, 111.6, 112, 112.3)];
     const byMargin = [0.1, 0.2, 0.5, 2].map((margin) => differenceOf(sets, margin)?.answer);
     assert.deepEqual(byMargin, ['worse', 'no-difference', 'no-difference', 'no-difference']);
-    assert.equal(codeOf(compare(sets, { margin: 0.2 })), 0);
+    assert.equal(codeOf(compareSets(sets, { margin: 0.2 })), 0);
   });
 
   it('the answer "no difference" takes about as many runs as predicted', () => {
@@ -97,7 +97,7 @@ describe('counted faults', () => {
     it(`counted faults, ${what}: ${expected}`, () => {
       assert.equal(answer(lost(...a), lost(...b), 'delivery.coverage'), expected);
       const codes = { worse: 1, inconclusive: 5, better: 0, 'no-difference': 0 };
-      const own = compare([lost(...a), lost(...b)]);
+      const own = compareSets([lost(...a), lost(...b)]);
       if (a.length > 1 && b.length > 1) assert.equal(codeOf(own), codes[expected as keyof typeof codes]);
     });
   }
@@ -112,12 +112,12 @@ describe('counted faults', () => {
 
 it('the exit code of a comparison is worse before INVALID, and INVALID before inconclusive', () => {
   const steady = p99s(100, 101, 99, 100);
-  assert.equal(codeOf(compare([steady, p99s(300, 301, 299, 300)])), 1);
-  assert.equal(codeOf(compare([steady, p99s(50, 51, 50, 50)])), 0);
-  assert.equal(codeOf(compare([steady, steady])), 0);
-  assert.equal(codeOf(compare([p99s(100), p99s(100)])), 5);
-  assert.equal(codeOf(compare([p99s(100), invalid(p99s(100))])), 4);
-  assert.equal(codeOf(compare([steady, invalid(p99s(100)), failed(400)])), 1);
+  assert.equal(codeOf(compareSets([steady, p99s(300, 301, 299, 300)])), 1);
+  assert.equal(codeOf(compareSets([steady, p99s(50, 51, 50, 50)])), 0);
+  assert.equal(codeOf(compareSets([steady, steady])), 0);
+  assert.equal(codeOf(compareSets([p99s(100), p99s(100)])), 5);
+  assert.equal(codeOf(compareSets([p99s(100), invalid(p99s(100))])), 4);
+  assert.equal(codeOf(compareSets([steady, invalid(p99s(100)), failed(400)])), 1);
 });
 
 it('studies of equal settings report a difference in at most 5 %, and detect a slower level', () => {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
-import type { Fault } from '../../../protocol/result/fault-schema.ts';
+import type { FaultResult } from '../../../protocol/result/fault-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { readResult } from '../../../report/read.ts';
 import { finding } from '../../helpers/findings.ts';
@@ -44,7 +44,7 @@ function outside(): Result {
   };
 }
 
-function stormy(changes: Partial<Fault> = {}): Result {
+function stormy(changes: Partial<FaultResult> = {}): Result {
   return { ...perfectResult(), fault: plannedFault(changes) };
 }
 

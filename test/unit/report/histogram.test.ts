@@ -6,9 +6,9 @@ import {
   encodeHistogram,
   HISTOGRAM_MAX_US,
   mergeHistograms,
-  recordedUs,
+  recordedValuesUs,
   recordUs,
-  summaryMs,
+  summarizeHistogramMs,
 } from '../../../protocol/base/histogram.ts';
 import { column } from '../../helpers/columns.ts';
 
@@ -23,14 +23,14 @@ function histogramOf(valuesUs: Iterable<number>) {
 }
 
 test('an empty histogram has no summary, even after encoding and decoding', () => {
-  assert.equal(summaryMs(createHistogram()), null);
-  assert.equal(summaryMs(decodeHistogram(encodeHistogram(createHistogram()))), null);
+  assert.equal(summarizeHistogramMs(createHistogram()), null);
+  assert.equal(summarizeHistogramMs(decodeHistogram(encodeHistogram(createHistogram()))), null);
 });
 
 test('percentiles require at least one independent value in their tail', () => {
   const tenThousand = histogramOf(Array.from({ length: 10_000 }, (_, i) => i));
   const given = (independent: number) =>
-    Object.entries(summaryMs(tenThousand, independent) ?? {})
+    Object.entries(summarizeHistogramMs(tenThousand, independent) ?? {})
       .filter(([key, value]) => /^p9/.test(key) && value !== null)
       .map(([key]) => key);
   const all = ['p90', 'p95', 'p99', 'p999'];
@@ -40,7 +40,7 @@ test('percentiles require at least one independent value in their tail', () => {
 });
 
 test('a histogram decodes recorded values with their counts, in order', () => {
-  assert.deepEqual(recordedUs(histogramOf([7, 3, 7, 1_000_000])), [
+  assert.deepEqual(recordedValuesUs(histogramOf([7, 3, 7, 1_000_000])), [
     { valueUs: 3, count: 1 },
     { valueUs: 7, count: 2 },
     { valueUs: 1_000_447, count: 1 },
@@ -48,7 +48,7 @@ test('a histogram decodes recorded values with their counts, in order', () => {
 });
 
 test('percentiles of a histogram are within 3 significant digits', () => {
-  const summary = summaryMs(histogramOf(Array.from({ length: 10_000 }, (_, i) => (i + 1) * 100)));
+  const summary = summarizeHistogramMs(histogramOf(Array.from({ length: 10_000 }, (_, i) => (i + 1) * 100)));
   assert.ok(summary);
   const { count, mean, p50, p90, p95, p99, p999, max } = summary;
   assert.equal(count, 10_000);
@@ -57,7 +57,7 @@ test('percentiles of a histogram are within 3 significant digits', () => {
 });
 
 test('a histogram keeps values out of range at the edge, without an error', () => {
-  const summary = summaryMs(histogramOf([-5, 0.7, HISTOGRAM_MAX_US * 10]));
+  const summary = summarizeHistogramMs(histogramOf([-5, 0.7, HISTOGRAM_MAX_US * 10]));
   assert.equal(summary?.count, 3);
   near(summary?.max ?? 0, HISTOGRAM_MAX_US / 1000);
   assert.equal(summary?.p50, 0);
@@ -74,7 +74,7 @@ test('merging histograms adds counts of different ranges and leaves the parts un
   const parts = [histogramOf([1, 2, 3]), histogramOf([2_000_000]), createHistogram()];
   const merged = mergeHistograms(parts);
   assert.equal(merged.totalCount, 4);
-  near(summaryMs(merged)?.max ?? 0, 2000);
+  near(summarizeHistogramMs(merged)?.max ?? 0, 2000);
   assert.deepEqual(column(parts, 'totalCount'), [3, 1, 0]);
 });
 

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { exitCodeOf } from '../../../protocol/codes/exit-codes.ts';
+import { exitCodeOfOutcome } from '../../../protocol/codes/exit-codes.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { compare, type RunSet } from '../../../report/compare/compare.ts';
-import { endOf } from '../../../report/compare/decision.ts';
-import { headlineOf } from '../../../report/compare/text.ts';
+import { compareSets, type RunSet } from '../../../report/compare/compare.ts';
+import { comparisonOutcome } from '../../../report/compare/comparison-outcome.ts';
+import { comparisonHeadline } from '../../../report/compare/text.ts';
 import { invalidatedBy } from '../../../report/figures/figures.ts';
 import { finding, withFindings } from '../../helpers/findings.ts';
 import { figure, run, setOf } from '../../helpers/run-sets.ts';
@@ -30,23 +30,23 @@ function latencies(p99: number, late: number, code: FindingCode = 'GENERATOR_LAT
 
 describe('a figure that a finding of its run invalidates', () => {
   it("an invalidated figure is inconclusive if a side has no other run, and the answer has the finding's code", () => {
-    const comparison = compare([latencies(50, 0), latencies(150, 5)]);
+    const comparison = compareSets([latencies(50, 0), latencies(150, 5)]);
     const late = comparison.figures.find(({ path }) => path === P99);
     assert.deepEqual(
       [late?.spreads[1], late?.differences[0]?.answer, late?.differences[0]?.invalidatedBy],
       [null, 'inconclusive', ['GENERATOR_LATE']],
     );
-    const { answer, text } = headlineOf(comparison, 1);
+    const { answer, text } = comparisonHeadline(comparison, 1);
     assert.equal(answer, 'inconclusive');
     assert.match(text, /unknown for B: .*One way p99 \(invalidated by GENERATOR_LATE\)/);
-    assert.equal(exitCodeOf(endOf(comparison)), 5);
+    assert.equal(exitCodeOfOutcome(comparisonOutcome(comparison)), 5);
   });
 
   it("the answer for a figure has the finding's code also if it invalidates the reference", () => {
-    const comparison = compare([latencies(50, 5), latencies(150, 0)]);
+    const comparison = compareSets([latencies(50, 5), latencies(150, 0)]);
     const late = comparison.figures.find(({ path }) => path === P99);
     assert.deepEqual(late?.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
-    assert.match(headlineOf(comparison, 1).text, /unknown for A: .*One way p99/);
+    assert.match(comparisonHeadline(comparison, 1).text, /unknown for A: .*One way p99/);
   });
 
   it('takes an invalidated figure from the remaining runs if there are some', () => {

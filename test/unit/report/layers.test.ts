@@ -1,7 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { layerStyle } from '../../../report/charts/palette.ts';
-import { cpuLayers, inOrder, layerTitle, mainLayers, oneOfEach, slopeLayers } from '../../../report/figures/layers.ts';
+import {
+  cpuLayers,
+  firstOfEachFamily,
+  layersInTableOrder,
+  layerTitle,
+  mainLayers,
+  slopeLayers,
+} from '../../../report/figures/layers.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
 describe('the layers of a result', () => {
@@ -10,11 +17,15 @@ describe('the layers of a result', () => {
     result.memory.layers.reverse();
     assert.equal(layerTitle(result, 'pm2Pss'), 'PM2 daemon PSS');
     assert.equal(layerTitle(result, 'haproxyMaps'), 'haproxy maps');
-    assert.deepEqual(inOrder(result, ['other', 'workerPss', 'nginxPss']), ['nginxPss', 'workerPss', 'other']);
+    assert.deepEqual(layersInTableOrder(result, ['other', 'workerPss', 'nginxPss']), [
+      'nginxPss',
+      'workerPss',
+      'other',
+    ]);
   });
 
   it('the layers of a result exclude minor layers, and include one layer for each process', () => {
-    assert.deepEqual(oneOfEach(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
+    assert.deepEqual(firstOfEachFamily(['workerPss', 'workerRss', 'pm2Rss', 'pm2Pss']), ['workerPss', 'pm2Rss']);
     const main = mainLayers(perfectResult());
     assert.deepEqual([main.includes('nginxPss'), main.includes('nginxRss')], [true, false]);
   });

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Slope } from '../../../protocol/result/memory-schema.ts';
-import { withNative } from '../../../report/figures/native-memory.ts';
+import type { MemorySlope } from '../../../protocol/result/memory-schema.ts';
+import { addNativeMemory } from '../../../report/figures/native-memory.ts';
 
 const KB = 1024;
 
 /** Returns a slope. The arguments are in KB per connection. */
-const line = (slope: number, low: number, high: number, doubt?: Slope['doubt']): Slope => ({
+const line = (slope: number, low: number, high: number, doubt?: MemorySlope['doubt']): MemorySlope => ({
   ...{ slope: slope * KB, low95: low * KB, high95: high * KB, r2: 1, naive: 0 },
   ...(doubt !== undefined && { doubt }),
 });
 
 /** @returns the figure, its interval and the native memory, in KB */
-function combined(kept: Slope, workerRss: Slope | undefined, connections = 1000, malloc = {}): number[] {
-  const { slope, native } = withNative(kept, { ...(workerRss && { workerRss }), ...malloc }, connections);
+function combined(kept: MemorySlope, workerRss: MemorySlope | undefined, connections = 1000, malloc = {}): number[] {
+  const { slope, native } = addNativeMemory(kept, { ...(workerRss && { workerRss }), ...malloc }, connections);
   return [slope.slope, slope.low95 ?? 0, slope.high95 ?? 0, native].map((bytes) => Math.round((10 * bytes) / KB) / 10);
 }
 

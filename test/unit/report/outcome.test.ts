@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { outcomeBy } from '../../../plugin/cli/check-command.ts';
-import { findAll } from '../../../plugin/findings/find.ts';
+import { outcomeByConditions } from '../../../plugin/cli/check-command.ts';
+import { findAllFindings } from '../../../plugin/findings/find.ts';
 import { EXIT_CODES } from '../../../protocol/codes/exit-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { foldedFindings } from '../../../report/answer/answer.ts';
+import { findingsByCause } from '../../../report/answer/answer.ts';
 import { exitCodeOfResult, outcomeText } from '../../../report/answer/outcome.ts';
 import { renderJunit } from '../../../report/render/junit.ts';
 import { column } from '../../helpers/columns.ts';
@@ -20,7 +20,7 @@ function changed(change: Change): Result {
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER] });
   change(result, measured);
   // Ignores findings about sums, which these changes break on purpose.
-  const findings = findAll(measured, result).filter(({ message }) => !/ is not .* = /.test(message));
+  const findings = findAllFindings(measured, result).filter(({ message }) => !/ is not .* = /.test(message));
   return withFindings(result, ...findings);
 }
 
@@ -73,7 +73,7 @@ describe('the outcome', () => {
       finding('CONNECTIONS_DROPPED', 'lost', { explains: ['PLATEAUS_UNUSABLE'] }),
       finding('PLATEAUS_UNUSABLE', 'unusable'),
     ];
-    const codes = foldedFindings(all).map(({ cause, consequences }) =>
+    const codes = findingsByCause(all).map(({ cause, consequences }) =>
       [cause, ...consequences].map(({ code }) => code),
     );
     assert.deepEqual(codes, [['PROCESS_ENDED', 'CONNECTIONS_DROPPED', 'PLATEAUS_UNUSABLE'], ['MACHINE_SATURATED']]);
@@ -189,7 +189,7 @@ describe('the outcome of conditions given after the run', () => {
     it(`the outcome of conditions given after the run ${what}`, () => {
       const result = perfectResult();
       change(result);
-      const { status, thresholds } = outcomeBy([{ key, comparison: '<=', value }], result);
+      const { status, thresholds } = outcomeByConditions([{ key, comparison: '<=', value }], result);
       const [{ text = '', ...one } = {}] = thresholds;
       assert.equal(status, says ? 'FAILED' : 'PASSED');
       assert.deepEqual(one, { name: `${key} <= ${value}`, met: !says, strict: true });
@@ -201,7 +201,7 @@ describe('the outcome of conditions given after the run', () => {
   it('the outcome of conditions given after the run is unknown for an INVALID run', () => {
     const result = perfectResult();
     result.verdict.status = 'INVALID';
-    const outcome = outcomeBy([{ key: 'connections.failed', comparison: '<=', value: 0 }], result);
+    const outcome = outcomeByConditions([{ key: 'connections.failed', comparison: '<=', value: 0 }], result);
     assert.deepEqual(outcome, { status: 'UNKNOWN', thresholds: [] });
   });
 });

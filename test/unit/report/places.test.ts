@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { CpuPlaces, MemoryPlaces } from '../../../protocol/result/places-schema.ts';
+import type { CpuCodePlaces, MemoryCodePlaces } from '../../../protocol/result/places-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { memoryPlacesLine } from '../../../report/answer/memory-line.ts';
-import { compare } from '../../../report/compare/compare.ts';
+import { memoryCodePlacesLine } from '../../../report/answer/memory-line.ts';
+import { compareSets } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
 import { renderConsole } from '../../../report/render/console.ts';
 import { renderHtml } from '../../../report/render/html.ts';
@@ -15,7 +15,7 @@ import { run, setOf } from '../../helpers/run-sets.ts';
 const KB = 1024;
 const OF_SESSION = { name: 'keep', place: 'session.ts:88', package: 'application' };
 
-function kept(keepKb: number, place = OF_SESSION.place): MemoryPlaces {
+function kept(keepKb: number, place = OF_SESSION.place): MemoryCodePlaces {
   const [halfWidth95, others] = [0.2 * KB, { name: 'Socket', place: 'node_modules/ws/index.js:5', package: 'ws' }];
   return {
     connections: 400,
@@ -32,13 +32,13 @@ function kept(keepKb: number, place = OF_SESSION.place): MemoryPlaces {
   };
 }
 
-function used(us: number): CpuPlaces {
+function used(us: number): CpuCodePlaces {
   const row = { us: 0.8 * us, halfWidth95: 0.02 * us };
   const packages = [{ name: 'application', ...row }];
   return { units: 200, us, packages, functions: [{ ...OF_SESSION, ...row }], unattributedUs: 0.2 * us, busyShare: 0.4 };
 }
 
-const withPlaces = (memory: MemoryPlaces, cpuByPlace?: Result['cpuByPlace']) =>
+const withPlaces = (memory: MemoryCodePlaces, cpuByPlace?: Result['cpuByPlace']) =>
   run((one) => {
     one.memory.places = memory;
     one.cpuByPlace = cpuByPlace;
@@ -51,13 +51,13 @@ describe('places', () => {
   const document = runDocument(result);
 
   it('places of allocation add up in the lines of the answer, including unattributed amounts', () => {
-    const [line] = memoryPlacesLine(result);
+    const [line] = memoryCodePlacesLine(result);
     assert.match(
       line?.text ?? '',
       /of the 14\.0 KB .*: application 8\.0 \(.* 8\.0\), ws 5\.0, others 0\.0, not attributed 1\.0$/,
     );
     const whole = { ...kept(8), growthBytes: 13 * KB, unattributedBytes: 0 };
-    const [other] = memoryPlacesLine(withPlaces(whole));
+    const [other] = memoryCodePlacesLine(withPlaces(whole));
     assert.match(other?.text ?? '', /ws 5\.0, others 0\.0$/);
   });
 
@@ -76,7 +76,7 @@ describe('places', () => {
 
 describe('two runs', () => {
   const textOf = (a: Result, b: Result) =>
-    renderConsole(comparisonDocument(compare([setOf(a), setOf(b)])), { color: false, width: 1000 });
+    renderConsole(comparisonDocument(compareSets([setOf(a), setOf(b)])), { color: false, width: 1000 });
 
   it('two runs differ by the functions that keep or use more, even if their lines have moved', () => {
     const text = textOf(

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { fitGiven, fitPlateaus } from '../../../report/statistics/plateaus.ts';
+import { fitPlateauDifferences, fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import { fitLine } from '../../../report/statistics/statistics.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
@@ -16,7 +16,7 @@ it('finds the slope and error of a Kalman smoother if the variances are given', 
     [0.3, 1.03716904673971, 0.023855259649449904],
     [3, 1.0342725598526699, 0.06336192046497018],
   ] as const) {
-    const fit = fitGiven(points, 1, ratio);
+    const fit = fitPlateauDifferences(points, 1, ratio);
     assert.ok(Math.abs(fit.slope - slope) < 1e-6, `${ratio}: ${fit.slope}`);
     assert.ok(Math.abs(1 / Math.sqrt(fit.information) - error) < 1e-6, `${ratio}: ${fit.information}`);
   }
@@ -43,7 +43,7 @@ it('weights memory steps by their length, including zero, and removes the effect
     [withInfluence, 0, 1, 5.620440463183161, 359.4022332605166, 0.6359969174849575, 67.14773660995064],
     [withInfluence, 1, 0, 10.024554080515571, 98.23137237530005, 0.5448471797878393, 68.31557943156083],
   ] as const) {
-    const fit = fitGiven(points, independent, staying);
+    const fit = fitPlateauDifferences(points, independent, staying);
     near(fit.logDeterminant, logDeterminant);
     near(fit.information, information);
     near(fit.slope, slope);

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { amount, amountText } from '../../../report/model/amount.ts';
-import { exactDecimals, isRelative, percentOf, shareText } from '../../../report/text/format.ts';
+import { changeText, exactDecimals, isShownInPercent, percentOf } from '../../../report/text/format.ts';
 
 it('gives no percentage of a value near zero', () => {
-  assert.equal(isRelative(100, 61, -90), true);
-  assert.equal(isRelative(10, 61), false);
-  assert.equal(isRelative(0, 0), false);
-  assert.equal(shareText(0.094), '9 %');
-  assert.equal(shareText(46.91), '48 times as much');
+  assert.equal(isShownInPercent(100, 61, -90), true);
+  assert.equal(isShownInPercent(10, 61), false);
+  assert.equal(isShownInPercent(0, 0), false);
+  assert.equal(changeText(0.094), '9 %');
+  assert.equal(changeText(46.91), '48 times as much');
 });
 
 it('gives the margin of a value near zero in its unit', () => {

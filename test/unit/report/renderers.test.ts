@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { stripVTControlCharacters } from 'node:util';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { readResult } from '../../../report/read.ts';
-import { renderAnswer, renderRun } from '../../../report/render/console.ts';
+import { renderAnswer, renderRunConsole } from '../../../report/render/console.ts';
 import { html } from '../../../report/render/markup.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
 import { finding, withFindings } from '../../helpers/findings.ts';
@@ -87,8 +87,8 @@ describe('report.html', () => {
 describe('terminal output', () => {
   it('terminal output has colours and no other escapes, and the same text without colours', () => {
     const options = { width: 80, verbose: true };
-    const plain = renderRun(runDocument(invalid()), { ...options, color: false });
-    const coloured = renderRun(runDocument(invalid()), { ...options, color: true });
+    const plain = renderRunConsole(runDocument(invalid()), { ...options, color: false });
+    const coloured = renderRunConsole(runDocument(invalid()), { ...options, color: true });
     assert.equal(stripVTControlCharacters(plain), plain);
     assert.notEqual(coloured, plain);
     assert.equal(stripVTControlCharacters(coloured), plain);
@@ -96,7 +96,7 @@ describe('terminal output', () => {
 
   it('terminal output keeps tables and sentences within its columns', () => {
     for (const width of [40, 80, 120]) {
-      const text = renderRun(runDocument(resultWithMessages()), { width, color: false, verbose: true });
+      const text = renderRunConsole(runDocument(resultWithMessages()), { width, color: false, verbose: true });
       // A single word, or the first two columns of a table, may exceed the width.
       const long = text.split('\n').filter((line) => line.length > width && line.trim().split(/\s+/).length > 8);
       assert.deepEqual(long, []);

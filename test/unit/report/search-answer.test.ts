@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import type { Search, SearchEnd, SearchPlan, SearchRun } from '../../../protocol/documents/search-schema.ts';
+import type { SearchEnd, SearchPlan, SearchResult, SearchRun } from '../../../protocol/documents/search-schema.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
-import { bracket } from '../../../report/search/bracket.ts';
-import { amountText, answerOf, type SearchedRun } from '../../../report/search/search-answer.ts';
+import { findBracket } from '../../../report/search/bracket.ts';
+import { levelAmountText, type SearchedRun, searchAnswerOf } from '../../../report/search/search-answer.ts';
 import { searchDocument } from '../../../report/search/search-page.ts';
 import { assertGolden } from '../../helpers/golden.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -84,11 +84,11 @@ const ENDS: [end: SearchEnd, tried: SearchedRun[], plan?: Partial<SearchPlan>][]
 
 it('a search states its answer, for every way in which it can end', (t) => {
   const sentences = ENDS.map(
-    ([end, tried, plan]) => `${end}: ${answerOf({ ...PLAN, ...plan }, tried, end, null).sentence}`,
+    ([end, tried, plan]) => `${end}: ${searchAnswerOf({ ...PLAN, ...plan }, tried, end, null).sentence}`,
   );
   assertGolden(t, 'search-ends.txt', sentences.join('\n'));
-  assert.equal(amountText(833.333, 'rate'), '833.3 new connections per second');
-  assert.equal(amountText(1000, 'bytes'), '1,000 bytes of payload in each broadcast');
+  assert.equal(levelAmountText(833.333, 'rate'), '833.3 new connections per second');
+  assert.equal(levelAmountText(1000, 'bytes'), '1,000 bytes of payload in each broadcast');
 });
 
 it('a limit is between the highest level that held and the lowest that broke, by most of their runs', () => {
@@ -108,7 +108,7 @@ it('a limit is between the highest level that held and the lowest that broke, by
   ];
   const OUTCOMES = { '+': 'holds', '-': 'breaks', c: 'breaks', '?': 'cannotTell' } as const;
   for (const [tried, ...levels] of CASES) {
-    const found = bracket(
+    const found = findBracket(
       (tried.match(/\d+./g) ?? []).map((one) => {
         const mark = one.slice(-1) as keyof typeof OUTCOMES;
         const purpose = mark === 'c' ? ('control' as const) : ('step' as const);
@@ -133,12 +133,12 @@ it('a search reports levels that held by luck, and escapes outside text', (t) =>
     [3000, 'holds'],
   );
   for (const control of runs([1000, 'breaks'])) tried.push({ ...control, run: { ...control.run, purpose: 'control' } });
-  const search: Search = {
+  const search: SearchResult = {
     schemaVersion: 3,
     plan: PLAN,
     startedAt: '2026-01-02T03:04:05.000Z',
     runs: tried.map(({ run }) => run),
-    answer: answerOf(PLAN, tried, 'found', null),
+    answer: searchAnswerOf(PLAN, tried, 'found', null),
     limit: null,
     sizing: null,
   };

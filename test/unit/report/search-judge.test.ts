@@ -4,7 +4,7 @@ import { parseConditions } from '../../../plugin/cli/parse-conditions.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { checkConditions } from '../../../report/conditions/conditions.ts';
-import { judge } from '../../../report/search/judge.ts';
+import { judgeSearchRun } from '../../../report/search/judge.ts';
 import { column } from '../../helpers/columns.ts';
 import { finding } from '../../helpers/findings.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
@@ -185,7 +185,7 @@ const CASES: Record<string, Case> = {
 describe('the outcome of a level', () => {
   for (const [name, [plan, result, blame, first]] of Object.entries(CASES)) {
     it(`outcome of a level: ${name}`, () => {
-      const found = judge(result, plan);
+      const found = judgeSearchRun(result, plan);
       const outcome = blame === null ? 'holds' : blame === 'deployment' ? 'breaks' : 'cannotTell';
       assert.deepEqual([found.outcome, found.blame], [outcome, blame]);
       if (first) assert.match(found.because[0]?.text ?? '', first);

@@ -1,28 +1,28 @@
 /** Tests the levels that a search tries, with simulated deployments. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { DEPLOYMENTS, RULES, summarize } from '../../../bench/bench-search.ts';
-import { bracket, outcomeOf, type Tried } from '../../../report/search/bracket.ts';
-import { NO_CEILING, nextStep, restAfter, runsLeft } from '../../../report/search/next.ts';
+import { BENCH_SEARCH_RULES, SIMULATED_DEPLOYMENTS, summarizeSearches } from '../../../bench/bench-search.ts';
+import { findBracket, levelOutcome, type TriedRun } from '../../../report/search/bracket.ts';
+import { maxRunsLeft, NO_CEILING, nextSearchStep, restBeforeNextRun } from '../../../report/search/next-search-step.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 
 const whole = (level: number) => Math.max(1, Math.floor(level));
 
-type Outcome = Tried['outcome'] | { blame: Tried['blame'] };
+type Outcome = TriedRun['outcome'] | { blame: TriedRun['blame'] };
 
 interface Simulated {
-  deployment(level: number, tries: number, runs: Tried[]): Outcome;
+  deployment(level: number, tries: number, runs: TriedRun[]): Outcome;
   rules?: { from?: number; to?: number };
   snap?: (level: number) => number;
   ceiling?: number;
-  before?: Tried[];
+  before?: TriedRun[];
 }
 
 /** Searches until the end, or for at most `maxRuns` runs. */
 function search({ deployment, rules, snap = whole, ceiling = NO_CEILING, before = [] }: Simulated, maxRuns = 100) {
   const runs = [...before];
   for (let fresh = 0; fresh < maxRuns; fresh++) {
-    const step = nextStep(runs, fresh, { ...RULES, ...rules }, snap, ceiling);
+    const step = nextSearchStep(runs, fresh, { ...BENCH_SEARCH_RULES, ...rules }, snap, ceiling);
     if ('end' in step) return { ...step, ...foundIn(runs) };
     const outcome = deployment(step.level, runs.filter(({ level }) => level === step.level).length, runs);
     runs.push(
@@ -34,8 +34,8 @@ function search({ deployment, rules, snap = whole, ceiling = NO_CEILING, before 
   return { end: undefined, ...foundIn(runs) };
 }
 
-function foundIn(runs: Tried[]) {
-  const { held, broke } = bracket(runs);
+function foundIn(runs: TriedRun[]) {
+  const { held, broke } = findBracket(runs);
   const levels = runs.map(({ level }) => level);
   return { runs, levels, held: held?.level, heldRuns: held?.held, broke: broke?.level, brokeRuns: broke?.broke };
 }
@@ -51,7 +51,7 @@ describe('a search', () => {
       level: [32_000, 64_000, 48_000],
       purpose: ['control', 'again', 'bisect'],
     });
-    assert.equal(restAfter(found.runs.slice(0, 9), 30), 30, 'it had recovered');
+    assert.equal(restBeforeNextRun(found.runs.slice(0, 9), 30), 30, 'it had recovered');
     assert.deepEqual([found.heldRuns, found.brokeRuns], [3, 3]);
     assert.deepEqual(found.levels.slice(-2), [found.held, found.broke], 'what broke is asked once more, too');
   });
@@ -94,7 +94,7 @@ describe('a search', () => {
       deployment: (level, tries) => (level === 4000 && tries === 0 ? { blame: 'machine' } : breaksAbove(5000)(level)),
     });
     assert.deepEqual([disturbed.end, disturbed.levels.slice(2, 5)], ['found', [4000, 4000, 8000]]);
-    assert.equal(restAfter(disturbed.runs.slice(0, 3), 30), 30);
+    assert.equal(restBeforeNextRun(disturbed.runs.slice(0, 3), 30), 30);
     assert.equal(search({ deployment: (level) => (level > 3000 ? { blame: null } : 'holds') }).end, 'measurement');
     const failed = search({ deployment: (level) => (level > 3000 ? 'error' : 'holds') });
     assert.equal(failed.end, 'error');
@@ -153,12 +153,12 @@ describe('a search', () => {
     const { runs } = search({ deployment: breaksAbove(1000) }, 4);
     for (const only of [1500, 1625, 1375, 1750, 1250, 1875, 1938, 1125]) {
       const snap = (level: number) => (Math.abs(level - only) < 1 ? only : level < only ? 1000 : 2000);
-      assert.deepEqual(nextStep(runs, 4, RULES, snap), { level: only, purpose: 'bisect' });
+      assert.deepEqual(nextSearchStep(runs, 4, BENCH_SEARCH_RULES, snap), { level: only, purpose: 'bisect' });
     }
   });
 
   it('a search takes the majority answer, which needs two runs if a level breaks', () => {
-    const answer = (held: number, broke: number) => outcomeOf({ level: 1, held, broke })?.at(0) ?? '-';
+    const answer = (held: number, broke: number) => levelOutcome({ level: 1, held, broke })?.at(0) ?? '-';
     const rows = [0, 1, 2, 3].map((held) => [0, 1, 2, 3].map((broke) => answer(held, broke)).join(''));
     assert.deepEqual(rows, ['--bb', 'h-bb', 'hh-b', 'hhh-']);
   });
@@ -180,14 +180,14 @@ describe('a search', () => {
     const recovering = search({
       deployment: (level, _, runs) => {
         const broken = runs.findLastIndex((run) => run.level > 1500 && run.outcome === 'breaks');
-        const isRecovering = broken >= 0 && runs.length - broken <= 2 && restAfter(runs, 30) < 120;
+        const isRecovering = broken >= 0 && runs.length - broken <= 2 && restBeforeNextRun(runs, 30) < 120;
         return level > 1500 || isRecovering ? 'breaks' : 'holds';
       },
     });
     assert.equal(recovering.end, 'found');
     assert.ok((recovering.held ?? 0) > 1460 && (recovering.held ?? 0) <= 1500, String(recovering.held));
     const { runs } = recovering;
-    const rests = runs.map((_, index) => restAfter(runs.slice(0, index), 30));
+    const rests = runs.map((_, index) => restBeforeNextRun(runs.slice(0, index), 30));
     assertEach(runs.slice(0, 6), ({ level, purpose, outcome }, index) => [level, purpose, outcome, rests[index]], [
       [1000, 'step', 'holds', 0],
       [2000, 'step', 'breaks', 0],
@@ -198,9 +198,13 @@ describe('a search', () => {
     ]);
     assert.ok(rests.every((rest, index) => index < 6 || rest === (runs[index - 1]?.outcome === 'breaks' ? 120 : 0)));
     const broken = { level: 1000, purpose: 'step', outcome: 'breaks', blame: 'deployment' } as const;
-    const restsOfBroken = [0, 1, 2, 3, 6].map((count) => restAfter(Array<Tried>(count).fill(broken), 30));
+    const restsOfBroken = [0, 1, 2, 3, 6].map((count) => restBeforeNextRun(Array<TriedRun>(count).fill(broken), 30));
     assert.deepEqual(restsOfBroken, [0, 30, 60, 120, 120]);
-    assert.equal(restAfter([broken, { ...broken, outcome: 'holds' }, broken], 30), 30, 'something has held since');
+    assert.equal(
+      restBeforeNextRun([broken, { ...broken, outcome: 'holds' }, broken], 30),
+      30,
+      'something has held since',
+    );
   });
 
   it('a search ends if the deployment does not recover, and retries that level when it resumes', () => {
@@ -220,12 +224,12 @@ describe('a search', () => {
     const leaking = search({ deployment });
     assert.equal(leaking.end, 'recovery');
     assert.ok(leaking.runs.length < 40, `${leaking.runs.length} runs`);
-    assert.notDeepEqual(nextStep(leaking.runs, 0, RULES, whole), { end: 'recovery' });
+    assert.notDeepEqual(nextSearchStep(leaking.runs, 0, BENCH_SEARCH_RULES, whole), { end: 'recovery' });
   });
 
-  for (const [name, { repeat }] of Object.entries(DEPLOYMENTS)) {
+  for (const [name, { repeat }] of Object.entries(SIMULATED_DEPLOYMENTS)) {
     it(`a search misses the limit by more than the tolerance in at most 5 % of cases: ${name}`, () => {
-      const { offPercent, runs, most } = summarize(name, 500);
+      const { offPercent, runs, most } = summarizeSearches(name, 500);
       assert.ok(offPercent <= 5, `${offPercent} %`);
       const times = repeat === undefined ? 1 : 2.5;
       assert.ok(runs <= 26 * times && most <= 42 * times, `${runs} runs, at most ${most}`);
@@ -238,13 +242,13 @@ describe('a search', () => {
     // confirmation of each level are added.
     const first = search({ deployment: breaksAbove(1000) }, 4).runs;
     const open = { level: 1500, purpose: 'bisect', outcome: 'breaks', blame: 'deployment' } as const;
-    const lefts = [first, [...first, open], [open, open]].map((made) => runsLeft(made, RULES));
+    const lefts = [first, [...first, open], [open, open]].map((made) => maxRunsLeft(made, BENCH_SEARCH_RULES));
     assert.deepEqual(lefts, [17, 16, undefined]);
     const { runs } = search({ deployment });
     const broken = runs.findIndex(({ purpose }) => purpose === 'bisect');
-    assert.equal(runsLeft(runs.slice(0, broken - 1), RULES), undefined);
+    assert.equal(maxRunsLeft(runs.slice(0, broken - 1), BENCH_SEARCH_RULES), undefined);
     for (let made = broken; made < runs.length; made++) {
-      const left = runsLeft(runs.slice(0, made), RULES) ?? 0;
+      const left = maxRunsLeft(runs.slice(0, made), BENCH_SEARCH_RULES) ?? 0;
       const after = runs.length - made;
       assert.ok(left >= after && left <= 2 * after + 1, `${left} after ${made} of ${runs.length}`);
     }

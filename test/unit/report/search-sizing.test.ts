@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { sizingOf } from '../../../report/search/sizing.ts';
+import { computeSizing } from '../../../report/search/sizing.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { resultWithPings } from '../../helpers/results.ts';
 
@@ -12,7 +12,7 @@ type Change = (result: ReturnType<typeof resultWithPings>) => unknown;
 function sized(change: Change = () => {}, broke = true) {
   const result = resultWithPings();
   change(result);
-  return sizingOf(result, broke, 0.3);
+  return computeSizing(result, broke, 0.3);
 }
 
 it('sizes machines by connections held, memory and CPU, each with headroom, and marks the deciding one', () => {

@@ -1,18 +1,18 @@
 /** Tests statistics with numbers that were calculated by hand, with Student's t from its printed table. */
 import assert from 'node:assert/strict';
 import { describe, it, test } from 'node:test';
-import { holm, rankSumP } from '../../../report/statistics/rank-sum.ts';
+import { holmRejections, rankSumP } from '../../../report/statistics/rank-sum.ts';
 import {
+  confidenceInterval,
   detectableBy,
-  estimatesApart,
-  intervalOf,
-  levelsApart,
-  meansApart,
+  differenceOfEstimates,
+  differenceOfLevels,
+  differenceOfMeans,
   pooledNoise,
   runsNeeded,
   spreadOf,
 } from '../../../report/statistics/spread.ts';
-import { crossingOf, fitLine, median, type Point } from '../../../report/statistics/statistics.ts';
+import { crossingOf, type FitPoint, fitLine, median } from '../../../report/statistics/statistics.ts';
 import { studentT } from '../../../report/statistics/student.ts';
 
 function near(actual: number | null | undefined, expected: number, tolerance = 0.001): void {
@@ -22,7 +22,7 @@ function near(actual: number | null | undefined, expected: number, tolerance = 0
   );
 }
 
-const points = (...pairs: [number, number][]): Point[] => pairs.map(([x, y]) => ({ x, y }));
+const points = (...pairs: [number, number][]): FitPoint[] => pairs.map(([x, y]) => ({ x, y }));
 
 test("Student's t agrees with the printed tables", () => {
   const table95: [number, number][] = [
@@ -125,7 +125,7 @@ describe('meansApart', () => {
     // = 4.571.
     const a = spread(10, 12, 14);
     const b = { ...spread(20), runs: 4, deviation: 4 };
-    const estimate = meansApart(a, b);
+    const estimate = differenceOfMeans(a, b);
     near(estimate?.value, 8);
     near(estimate?.error, 2.309);
     near(estimate?.degrees, 4.571);
@@ -133,27 +133,27 @@ describe('meansApart', () => {
 
   it('meansApart gives a single run the spread of the repeats on the other side', () => {
     // The error is 2 × √(1/3 + 1) = 2.309, with the 2 degrees of freedom of the repeats.
-    const estimate = meansApart(spread(10, 12, 14), spread(20));
+    const estimate = differenceOfMeans(spread(10, 12, 14), spread(20));
     near(estimate?.value, 8);
     near(estimate?.error, 2.309);
     assert.equal(estimate?.degrees, 2);
-    assert.equal(meansApart(spread(20), spread(10, 12, 14))?.degrees, 2);
+    assert.equal(differenceOfMeans(spread(20), spread(10, 12, 14))?.degrees, 2);
   });
 
   it('meansApart uses the own error of a single run if that is larger', () => {
     // The error is √(2²/3 + 5²) = 5.132.
-    near(meansApart(spread(10, 12, 14), spread(20), 5)?.error, 5.132);
-    near(meansApart(spread(10, 12, 14), spread(20), 1)?.error, 2.309);
+    near(differenceOfMeans(spread(10, 12, 14), spread(20), 5)?.error, 5.132);
+    near(differenceOfMeans(spread(10, 12, 14), spread(20), 1)?.error, 2.309);
   });
 
   it('meansApart is unknown with one run each', () => {
-    assert.equal(meansApart(spread(10), spread(20)), null);
+    assert.equal(differenceOfMeans(spread(10), spread(20)), null);
   });
 
   it('meansApart is exact for repeats that never differ', () => {
-    const estimate = meansApart(spread(0, 0, 0), spread(5, 5, 5));
+    const estimate = differenceOfMeans(spread(0, 0, 0), spread(5, 5, 5));
     assert.ok(estimate);
-    assert.deepEqual(intervalOf(estimate, 0.95), { low: 5, high: 5 });
+    assert.deepEqual(confidenceInterval(estimate, 0.95), { low: 5, high: 5 });
   });
 });
 
@@ -172,7 +172,7 @@ describe('pooled noise', () => {
       { share: 0.1, degrees: 8 },
     ];
     // The deviations are 1 and 2, of two runs each: √(1/2 + 4/2) = 1.581.
-    const difference = levelsApart(spread(10, 10), spread(20, 20), noises, noises);
+    const difference = differenceOfLevels(spread(10, 10), spread(20, 20), noises, noises);
     near(difference?.estimate.error, 1.581);
     assert.deepEqual(
       [difference?.estimate.value, difference?.estimate.degrees],
@@ -180,20 +180,24 @@ describe('pooled noise', () => {
       'both share the runs of a level',
     );
     // The runs 18 and 22 deviate by 2.828, and a single run by 10 %: √(1/1 + 8/2) = 2.236.
-    near(levelsApart(spread(10), spread(18, 22), noises, noises)?.estimate.error, 2.236);
-    const own = levelsApart(spread(9, 10, 11, 10), spread(20, 20, 21, 19), noises, noises);
+    near(differenceOfLevels(spread(10), spread(18, 22), noises, noises)?.estimate.error, 2.236);
+    const own = differenceOfLevels(spread(9, 10, 11, 10), spread(20, 20, 21, 19), noises, noises);
     assert.equal(own?.isPooled, false, 'four runs show their own');
     near(own?.estimate.degrees, 6);
-    assert.equal(levelsApart(spread(9), spread(20), [], []), null);
+    assert.equal(differenceOfLevels(spread(9), spread(20), [], []), null);
   });
 });
 
 describe('holm', () => {
   it('holm compares the smallest p-value with the error ÷ all tests, and each next one with a larger share', () => {
-    assert.deepEqual(holm([0.06, 0.01, 0.02], 0.05), [false, true, true], '0.02 is below 0.05 ÷ 2');
-    assert.deepEqual(holm([0.03, 0.01, 0.02], 0.05), [true, true, true]);
-    assert.deepEqual(holm([0.04, 0.02, 0.04], 0.05), [false, false, false], 'it stops at the first that fails');
-    assert.deepEqual(holm([], 0.05), []);
+    assert.deepEqual(holmRejections([0.06, 0.01, 0.02], 0.05), [false, true, true], '0.02 is below 0.05 ÷ 2');
+    assert.deepEqual(holmRejections([0.03, 0.01, 0.02], 0.05), [true, true, true]);
+    assert.deepEqual(
+      holmRejections([0.04, 0.02, 0.04], 0.05),
+      [false, false, false],
+      'it stops at the first that fails',
+    );
+    assert.deepEqual(holmRejections([], 0.05), []);
   });
 });
 
@@ -223,7 +227,7 @@ it('a smaller difference needs more runs to be detected, and a zero difference n
 
 describe('intervalOf', () => {
   it('intervalOf uses Student’s t, with fractions of a degree rounded down', () => {
-    const { low, high } = intervalOf({ value: 8, error: 2.309, degrees: 4.571 }, 0.95);
+    const { low, high } = confidenceInterval({ value: 8, error: 2.309, degrees: 4.571 }, 0.95);
     near(low, 8 - 6.41, 0.01);
     near(high, 8 + 6.41, 0.01);
   });
@@ -231,7 +235,7 @@ describe('intervalOf', () => {
 
 describe('estimatesApart', () => {
   it('estimatesApart adds the variances', () => {
-    const { value, error, degrees } = estimatesApart(
+    const { value, error, degrees } = differenceOfEstimates(
       { value: 100, error: 3, degrees: 3 },
       { value: 110, error: 4, degrees: 3 },
     );

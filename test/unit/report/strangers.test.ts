@@ -11,9 +11,9 @@ import { createProgram } from '../../../plugin/cli/program.ts';
 import { REPORT_FILES } from '../../../plugin/result/report-files.ts';
 import { describeError } from '../../../protocol/codes/errors.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { compare } from '../../../report/compare/compare.ts';
+import { compareSets } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
-import { renderConsole, renderRun } from '../../../report/render/console.ts';
+import { renderConsole, renderRunConsole } from '../../../report/render/console.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { runDocument } from '../../../report/sections/run-document.ts';
 import { finding, withFindings } from '../../helpers/findings.ts';
@@ -43,9 +43,9 @@ it('prints an untrusted result without control sequences, as a run and in a comp
   const result = untrustedResult();
   for (const width of [20, 80, 500]) {
     const options = { color: false, width };
-    assertHarmless(renderRun(runDocument(result), { ...options, verbose: true }));
+    assertHarmless(renderRunConsole(runDocument(result), { ...options, verbose: true }));
     const sets = [result, perfectResult()].map((one) => ({ name: EVIL, results: [one] }));
-    assertHarmless(renderConsole(comparisonDocument(compare(sets)), options));
+    assertHarmless(renderConsole(comparisonDocument(compareSets(sets)), options));
   }
 });
 

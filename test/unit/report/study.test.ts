@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Level, type Plan, type Study, studySchema } from '../../../protocol/documents/study-schema.ts';
+import { type Study, type StudyLevel, type StudyPlan, studySchema } from '../../../protocol/documents/study-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { changeOf } from '../../../report/charts/study-chart.ts';
+import { studyChangeChart } from '../../../report/charts/study-chart.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
-import { doubtsOf, missingRuns, studyDocument } from '../../../report/study/study-page.ts';
-import { type MeasuredRun, questionsOf, summarize } from '../../../report/study/summarize.ts';
+import { comparisonDoubts, missingRuns, studyDocument } from '../../../report/study/study-page.ts';
+import { type MeasuredRun, studyQuestions, summarizeStudy } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { assertGolden } from '../../helpers/golden.ts';
 import { perfectResult } from '../../helpers/results.ts';
 import { measuredStudy } from '../../helpers/studies.ts';
 
-const PLAN: Plan = {
+const PLAN: StudyPlan = {
   scenario: '<b>1k</b>.yml',
   vary: { TLS: ['off', 'on'], workers: [1, 2] },
   servers: {},
@@ -35,7 +35,7 @@ function resultOf(tls: keyof typeof TLS, workers: number, noise: number): Result
 }
 
 /** Returns one run of each combination for each noise. */
-function runsOf(...noises: number[]): { levels: Record<string, Level>; result: Result }[] {
+function runsOf(...noises: number[]): { levels: Record<string, StudyLevel>; result: Result }[] {
   const combinations = (['off', 'on'] as const).flatMap((tls) => [1, 2].map((workers) => ({ tls, workers })));
   return combinations.flatMap(({ tls, workers }) =>
     noises.map((noise) => ({ levels: { TLS: tls, workers }, result: resultOf(tls, workers, noise) })),
@@ -66,7 +66,7 @@ describe('a study with holes', () => {
   });
 
   it('a study takes the noise of few runs from all combinations with the same level', () => {
-    const { differences } = summarize(PLAN, runsOf(-100, 0, 100));
+    const { differences } = summarizeStudy(PLAN, runsOf(-100, 0, 100));
     assertEach(differences, ({ name, figures: { [SLOPE]: slope } }) => `${name}: ${slope?.answer} by ${slope?.noise}`, [
       ...['TLS: worse by study', 'TLS: worse by study'],
       ...['workers: no-difference by study', 'workers: no-difference by study'],
@@ -79,16 +79,16 @@ describe('a study with holes', () => {
   });
 
   it('a study reports settings whose levels do not show in the results, and conditions that changed', () => {
-    assert.deepEqual(doubtsOf(runs.slice(0, 9), questionsOf(PLAN, runs.slice(0, 9))), []);
+    assert.deepEqual(comparisonDoubts(runs.slice(0, 9), studyQuestions(PLAN, runs.slice(0, 9))), []);
     const whole = studyWithHoles().runs.map((run, index) => ({
       ...run,
       result: run.result ?? resultOf('on', 2, index),
     }));
-    assert.match(doubtsOf(whole, questionsOf(PLAN, whole)).join(), /^TLS: /);
+    assert.match(comparisonDoubts(whole, studyQuestions(PLAN, whole)).join(), /^TLS: /);
     const { environment, connections } = whole[3]?.result ?? perfectResult();
     environment.cpuCount = 64;
     connections.target = 4000;
-    const [machine, load] = doubtsOf(whole, questionsOf(PLAN, whole));
+    const [machine, load] = comparisonDoubts(whole, studyQuestions(PLAN, whole));
     assert.deepEqual([machine, load], ['different machine: cores: 2, 64', 'different load: connections: 4000, 5000']);
   });
 
@@ -118,9 +118,9 @@ it('a study omits levels that cannot be combined, also as a reference', () => {
   const questions = answersOf({ ...studyWithHoles().study, plan: none }, []).map((answer) => answer.split(':')[0]);
   const expected = ['redis instead of none', 'streams instead of none or redis', 'workers=2 instead of 1'];
   assert.deepEqual(questions, expected);
-  const plan: Plan = { ...PLAN, except: [{ TLS: 'off', workers: 2 }] };
+  const plan: StudyPlan = { ...PLAN, except: [{ TLS: 'off', workers: 2 }] };
   const { study, runs } = studyWithHoles();
-  const without = { ...study, plan, ...summarize(plan, runs) };
+  const without = { ...study, plan, ...summarizeStudy(plan, runs) };
   assert.deepEqual(column(without.combinations, 'usable'), [3, 3, 0]);
   assert.match(pageOf(without, runs), /Table: on against off, with workers=1/);
   assert.doesNotMatch(pageOf(without, runs), /against off, with workers=2/);
@@ -128,14 +128,14 @@ it('a study omits levels that cannot be combined, also as a reference', () => {
 
 it('renders a study before its first run', () => {
   const { study } = studyWithHoles();
-  const empty = { ...study, runs: [], ...summarize(PLAN, []) };
+  const empty = { ...study, runs: [], ...summarizeStudy(PLAN, []) };
   assert.equal(missingRuns(empty).length, 4);
   for (const text of [pageOf(empty, []), markdownOf(empty, [])]) assert.doesNotMatch(text, /NaN|undefined/);
 });
 
 it('a study shows the figure that a level changes most, as a multiple, and no figure without a change', () => {
   const { study, runs } = measuredStudy('tls', PLAN, runsOf(-20, 0, 20));
-  const [tls, workers] = questionsOf(PLAN, runs).map(changeOf);
+  const [tls, workers] = studyQuestions(PLAN, runs).map(studyChangeChart);
   assert.match(tls?.title ?? '', /Workers PSS per connection.*TLS=off/);
   assert.deepEqual(tls?.readout?.labels, ['1', '2']);
   assert.deepEqual(column(tls?.readout?.series ?? [], 'values'), [[1.2, 1.2]]);

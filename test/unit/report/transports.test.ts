@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Result } from '../../../protocol/result/result.ts';
-import { mismatches } from '../../../report/compare/comparability.ts';
+import { findMismatches } from '../../../report/compare/comparability.ts';
 import { clientsOf } from '../../../report/figures/transports.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -51,7 +51,7 @@ describe('transport and compression', () => {
     ['compression', notKnown, compressing(false, 0, true), compressing(true, 5000, true), ['off', 'on']],
   ] as const) {
     it(`clients with other ${name} are a different load`, () => {
-      const found = (result: Result) => mismatches([[older], [result]]).filter((one) => one.name.includes(name));
+      const found = (result: Result) => findMismatches([[older], [result]]).filter((one) => one.name.includes(name));
       assert.deepEqual(found(same), []);
       assert.deepEqual(found(other), [{ aspect: 'load', name, values }]);
     });

@@ -1,14 +1,14 @@
 /** Tests that the run's counts can refute a cause of a finding. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conclude } from '../../../plugin/findings/conclude.ts';
-import { withCauses } from '../../../plugin/findings/find.ts';
+import { concludeFigures } from '../../../plugin/findings/conclude.ts';
+import { addCauses } from '../../../plugin/findings/find.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import { SERVER_PROCESSES } from '../../../plugin/run/measurements/observations.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { standstill } from '../../../report/figures/stalls.ts';
+import { standstillValue } from '../../../report/figures/stalls.ts';
 import { finding } from '../../helpers/findings.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
 import { summaryOf } from '../../helpers/message-figures.ts';
@@ -22,7 +22,7 @@ function found(...changes: Change[]) {
   const result = perfectResult();
   const measured = measurements({ workersAtStart: [WORKER], workersAtEnd: [WORKER], samplesBeganAtUs: 0 });
   for (const change of changes) change(result, measured);
-  return conclude(measured, result).findings;
+  return concludeFigures(measured, result).findings;
 }
 
 const explains = (cause: FindingCode, effect: FindingCode, ...changes: Change[]) => {
@@ -380,7 +380,7 @@ it('copies lost in a process that ended are not blamed on the connections or the
   const [result, measured] = [perfectResult(), measurements()];
   for (const change of [ends(91), missing(3)]) change(result, measured);
   const invalidatedBy = (...codes: FindingCode[]) =>
-    withCauses(
+    addCauses(
       codes.map((code) => finding(code)),
       result,
       measured,
@@ -390,9 +390,9 @@ it('copies lost in a process that ended are not blamed on the connections or the
 });
 
 it('a stalled worker explains unconfirmed broadcasts during its stall', () => {
-  const stall = { window: 'broadcasts', values: standstill(41) };
+  const stall = { window: 'broadcasts', values: standstillValue(41) };
   const effects = [finding('BROADCASTS_UNCONFIRMED', '', { window: 'broadcasts' }), finding('PROBE_INCOMPLETE')];
-  const [cause] = withCauses([finding('WORKER_STALLED', '', stall), ...effects], perfectResult(), measurements());
+  const [cause] = addCauses([finding('WORKER_STALLED', '', stall), ...effects], perfectResult(), measurements());
   assert.deepEqual(cause?.explains, ['BROADCASTS_UNCONFIRMED'], 'not a probe of another time');
 });
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { tooLargeText } from '../../../plugin/fleet/client/failure.ts';
-import type { EndKind } from '../../../protocol/link/ends.ts';
+import type { CloseKind } from '../../../protocol/link/close-kinds.ts';
 import { type Changes, run, testRuns } from '../../helpers/connected-run.ts';
 import { encoded, endKind, snapshot } from '../../helpers/measurements.ts';
 import { plannedFault } from '../../helpers/planned-fault.ts';
@@ -42,7 +42,7 @@ describe('lost connections', () => {
   /** @param rampSeconds length of the ramp in seconds */
   const aged = (rampSeconds: number, ...seconds: number[]): Changes => {
     const ages = seconds.flatMap((one) =>
-      Array.from({ length: 20 }, (): EndKind['samples'][number] => [one * 1000, 0, 0, 0]),
+      Array.from({ length: 20 }, (): CloseKind['samples'][number] => [one * 1000, 0, 0, 0]),
     );
     const ramps = [{ beganAtUs: 0, endedAtUs: 1e6, seconds: rampSeconds, connections: 600 }];
     const usual = endKind({ count: 300, samples: ages });
@@ -190,7 +190,7 @@ describe('lost connections', () => {
   describe('a common cause of lost connections', () => {
     const BY_SERVER = 'io server disconnect';
     /** @param kind kind of the closes; they occur one second apart, each after the given number of messages */
-    const common = (kind: Partial<EndKind>, sent: number[], endedInterval: number[] = []): Changes => {
+    const common = (kind: Partial<CloseKind>, sent: number[], endedInterval: number[] = []): Changes => {
       const ends = [
         endKind({ count: 600, samples: sent.map((count, index) => [4000 + 1000 * index, count, 0, 9]), ...kind }),
       ];

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { Connecting } from '../../../plugin/fleet/process/counts/connecting.ts';
+import { ConnectingCounts } from '../../../plugin/fleet/process/counts/connecting.ts';
 import { achievedRate, connectionFigures } from '../../../plugin/result/assemble-connections.ts';
 import type { Ramp } from '../../../plugin/run/measurements/measured-windows.ts';
 import { encoded, measurements, snapshot } from '../../helpers/measurements.ts';
@@ -149,7 +149,7 @@ const SECOND = 1_000_000;
 
 describe('connects over time', () => {
   it('sums connects over time over the fleets, from the start of the samples', () => {
-    const [one, two] = [new Connecting(0), new Connecting(0)];
+    const [one, two] = [new ConnectingCounts(0), new ConnectingCounts(0)];
     one.opened(TIMINGS, SECOND / 2, 9000);
     one.opened(TIMINGS, 2.1 * SECOND, 2000);
     two.opened(TIMINGS, 2.2 * SECOND, 4000);
@@ -163,7 +163,7 @@ describe('connects over time', () => {
   });
 
   it('series of connects over time share one grid of intervals, even if only drops continue for long', () => {
-    const series = new Connecting(0);
+    const series = new ConnectingCounts(0);
     series.opened(TIMINGS, 10.5 * SECOND, 1000);
     series.overTime.ended.record(300.5 * SECOND);
     const snapshots = [snapshot({ connecting: series.snapshot().connecting })];
@@ -173,7 +173,7 @@ describe('connects over time', () => {
   });
 
   it('connects over time fit into 200 intervals, however long the run is', () => {
-    const series = new Connecting(0);
+    const series = new ConnectingCounts(0);
     for (let second = 0; second < 5000; second++) series.opened(TIMINGS, second * SECOND, second === 77 ? 9000 : 1000);
     const { opened, slowestUs } = series.snapshot().connecting;
     assert.ok(opened.counts.length <= 200);

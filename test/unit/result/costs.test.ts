@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { doubtMiscounted, memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
+import { doubtMiscountedSlopes, memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import { Observations, type Observed, type ObservedKind } from '../../../plugin/run/measurements/observations.ts';
+import { Observations, type ObservedFacts, type ObservedKind } from '../../../plugin/run/measurements/observations.ts';
 import { LAYERS, type LayerSample, type SampleRow } from '../../../plugin/samplers/index.ts';
 import { computeCapacity } from '../../../report/figures/capacity.ts';
-import { perConnectionOf } from '../../../report/figures/per-connection.ts';
+import { memoryPerConnection } from '../../../report/figures/per-connection.ts';
 import { column } from '../../helpers/columns.ts';
 import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -62,7 +62,7 @@ it('compares the residual with the baseline for layers that both have', () => {
 const BUDGET_BYTES = 2 * 1024 ** 3;
 const worker = { worker: 'w0', pid: 10, instance: 'a' };
 
-const noting = <K extends ObservedKind>(kind: K, fact: Observed[K]) => {
+const noting = <K extends ObservedKind>(kind: K, fact: ObservedFacts[K]) => {
   const observations = new Observations();
   observations.note(kind, fact);
   return { observations };
@@ -77,8 +77,8 @@ for (const [what, changes, follows] of [
   it(`memory ${follows ? 'follows' : 'does not follow'} connections that ${what}`, () => {
     const result = perfectResult();
     const { memory } = result;
-    result.memory = doubtMiscounted(memory, measurements({ workersAtStart: [worker], ...changes }));
-    const cost = perConnectionOf(result);
+    result.memory = doubtMiscountedSlopes(memory, measurements({ workersAtStart: [worker], ...changes }));
+    const cost = memoryPerConnection(result);
     const doubts = column(cost?.without, 'doubt');
     assert.deepEqual([cost?.parts.length === 0, doubts], follows ? [false, []] : [true, ['miscounted', 'miscounted']]);
     assert.equal(computeCapacity(result, BUDGET_BYTES).memoryLimited === null, !follows);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { mergeCpuWindows } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import type { CpuWindow } from '../../../plugin/run/measurements/measured-windows.ts';
 import { cpuLines } from '../../../report/answer/cpu-line.ts';
 import { parts, ramp, type Windows, window, workerOf } from '../../helpers/cpu-windows.ts';
@@ -54,7 +54,7 @@ function runOf({
   const climb = () => {
     const parts = Array.from({ length: rampSeconds }, () => pass(1, 10));
     pass(3, 0);
-    return { ...(wholeWindow(parts) as CpuWindow), parts, failedAttempts: failed / 2 };
+    return { ...(mergeCpuWindows(parts) as CpuWindow), parts, failedAttempts: failed / 2 };
   };
   return { unloaded: idle(holdSeconds / 5), ramps: [climb(), climb()], idle: idle(holdSeconds) };
 }

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type DriftPoint, driftOf, overTimeFigures, resolved } from '../../../plugin/result/memory/drift.ts';
+import { computeDrift, type DriftPoint, overTimeFigures, withResolution } from '../../../plugin/result/memory/drift.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { MomentReading } from '../../../plugin/run/measurements/memory-measured.ts';
 import { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
-import type { Drift } from '../../../protocol/result/memory-schema.ts';
+import type { MemoryDrift } from '../../../protocol/result/memory-schema.ts';
 import { normals } from '../../helpers/random-source.ts';
 import { drift } from '../../helpers/waves.ts';
 
@@ -55,7 +55,7 @@ function readings(normal: () => number, server: Server, waves: [number, number][
 /** @returns percentages over all simulations: intervals that contain the true value, and confirmed causes */
 function simulated(server: Server, waves = UNEVEN) {
   const normal = normals(11);
-  const drifts = Array.from({ length: SIMULATIONS }, () => driftOf(readings(normal, server, waves), 'waves'));
+  const drifts = Array.from({ length: SIMULATIONS }, () => computeDrift(readings(normal, server, waves), 'waves'));
   const percent = (found: typeof drifts) => (100 * found.length) / SIMULATIONS;
   const contains = (one: { low95: number | null; high95: number | null } | null | undefined, truth = 0) =>
     (one?.low95 ?? Infinity) <= truth && truth <= (one?.high95 ?? -Infinity);
@@ -114,7 +114,7 @@ describe('waves of one size at equal intervals', () => {
     const normal = normals(3);
     const drifts = Array.from({ length: SIMULATIONS }, () => {
       const waves = EVEN.map(([size, seconds]): [number, number] => [size, seconds + 0.3 * normal()]);
-      return driftOf(readings(normal, { perSecond: 100_000, readingMb: 0.3, stayingMb: 0.1 }, waves), 'waves');
+      return computeDrift(readings(normal, { perSecond: 100_000, readingMb: 0.3, stayingMb: 0.1 }, waves), 'waves');
     });
     const wrong = drifts.filter((one) => one?.perSecond && (one.low95 ?? 0) > 0);
     assert.ok(wrong.length <= 0.07 * SIMULATIONS, `${wrong.length}`);
@@ -123,7 +123,7 @@ describe('waves of one size at equal intervals', () => {
 
 it('reports the time from which memory no longer grows', () => {
   const normal = normals(5);
-  const found = driftOf(
+  const found = computeDrift(
     readings(normal, { cacheMb: 400, readingMb: 0.01, stayingMb: 0.01 }, [...UNEVEN, ...UNEVEN]),
     'waves',
   );
@@ -144,7 +144,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
     ['two readings', { ...drift(0, 1), leaks: null, noLeakAbove: null }, 40, null, null],
   ] as const) {
     it(`drift with ${what}: ${leaks === null ? 'undecided' : leaks ? 'a leak' : 'no leak'}`, () => {
-      const found = resolved(given, 12 * KB, perStep);
+      const found = withResolution(given, 12 * KB, perStep);
       assert.deepEqual([found.leaks, found.conclusiveRun], [leaks, conclusiveRun]);
     });
   }
@@ -160,7 +160,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
       const overTime = { kind: 'waves' as const, collected, peaks: [], readings };
       return overTimeFigures({ overTime: overTime as never, uncollected: [] })?.drift ?? {};
     };
-    const leaks = (drift: Record<string, Drift>) => [drift.workerRss?.leaks, drift.redisPss?.leaks];
+    const leaks = (drift: Record<string, MemoryDrift>) => [drift.workerRss?.leaks, drift.redisPss?.leaks];
     assert.deepEqual(leaks(after(80, false)), [null, true]);
     assert.deepEqual(leaks(after(80, true)), [true, true]);
     const { connections = 0 } = after(80, false).workerRss?.conclusiveRun ?? {};
@@ -226,8 +226,8 @@ describe('leak, bound and interval', () => {
         Math.max(0, maximum * normal()),
       ) as [number, number, number, number];
       const server = { perConnection, perSecond, readingMb, stayingMb };
-      const found = driftOf(readings(normal, server, run % 2 ? UNEVEN : UNEVEN.slice(0, 4)), 'waves');
-      const { leaks, low95, high95, noLeakAbove, perSecond: inTime } = found as Drift;
+      const found = computeDrift(readings(normal, server, run % 2 ? UNEVEN : UNEVEN.slice(0, 4)), 'waves');
+      const { leaks, low95, high95, noLeakAbove, perSecond: inTime } = found as MemoryDrift;
       const valuesText = JSON.stringify(found);
       if (leaks) assert.ok((low95 ?? 0) > 0 || (inTime?.low95 ?? 0) > 0, valuesText);
       assert.ok((noLeakAbove ?? 0) >= (high95 ?? Infinity), valuesText);
@@ -237,7 +237,7 @@ describe('leak, bound and interval', () => {
 
   it('leak, bound and interval are exact for a constant figure', () => {
     const still = [0, 100, 200, 250].map((gone, index) => ({ t: index * 10, gone, bytes: 4_055_820 }));
-    const { low95, high95, perSecond } = driftOf(still, 'waves') as Drift;
+    const { low95, high95, perSecond } = computeDrift(still, 'waves') as MemoryDrift;
     assert.deepEqual([low95, high95, perSecond?.low95, perSecond?.high95], [0, 0, 0, 0]);
   });
 

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { conclude } from '../../../plugin/findings/conclude.ts';
+import { concludeFigures } from '../../../plugin/findings/conclude.ts';
 import { faultFigures } from '../../../plugin/result/assemble-fault.ts';
 import { batchRows } from '../../../plugin/result/delivery/assemble-delivery.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault-measured.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { FaultCounts } from '../../../protocol/link/fault-messages.ts';
-import type { Fault } from '../../../protocol/result/fault-schema.ts';
+import type { FaultResult } from '../../../protocol/result/fault-schema.ts';
 import { column } from '../../helpers/columns.ts';
 import { encoded, frozenBroadcast, hookConfig, measurements, sent, snapshot } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -68,8 +68,8 @@ function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {
   const engines = { 'socketio-capacity': { reconnection: true } };
   const config = hookConfig({ fault: { kind: 'kill-worker', at: 2 } }, { engines });
   const samples = [row(19, { worker: 99 }), row(21, { worker: 40, system: 70 }), row(22, { worker: 60, system: 30 })];
-  const figures = faultFigures(measured, batchRows(measured), config, samples) as Fault;
-  const { verdict, findings } = conclude(measured, { ...perfectResult(), delivery: null, fault: figures });
+  const figures = faultFigures(measured, batchRows(measured), config, samples) as FaultResult;
+  const { verdict, findings } = concludeFigures(measured, { ...perfectResult(), delivery: null, fault: figures });
   return { figures, status: verdict.status, findings, codes: column(findings, 'code') as string[] };
 }
 

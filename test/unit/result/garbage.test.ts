@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { allowingForGarbage, memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
+import { memoryFigures, widenForGarbage } from '../../../plugin/result/memory/assemble-memory.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
 
@@ -21,18 +21,18 @@ describe('the interval of memory with uncollected garbage', () => {
     [20, 36, 400],
   ] as const) {
     it(`the interval of memory contains the true value at noise of ${low} to ${high} KB at ${connections} connections`, () => {
-      const { low95, high95 } = allowingForGarbage(line(low, high), upTo(connections), 1);
+      const { low95, high95 } = widenForGarbage(line(low, high), upTo(connections), 1);
       assert.ok((low95 ?? 0) <= TRUE_BYTES && TRUE_BYTES <= (high95 ?? 0), `${low95} to ${high95}`);
     });
   }
 
   it('the interval of memory is that of the noise if connections are many', () => {
-    const { low95, high95 } = allowingForGarbage(line(12, 14), upTo(100_000), 1);
+    const { low95, high95 } = widenForGarbage(line(12, 14), upTo(100_000), 1);
     assert.deepEqual([Math.round((low95 ?? 0) / KB), Math.round((high95 ?? 0) / KB)], [12, 14]);
   });
 
   it('the interval of memory allows for garbage in each process', () => {
-    const { high95 } = allowingForGarbage(line(12, 14), upTo(4096), 4);
+    const { high95 } = widenForGarbage(line(12, 14), upTo(4096), 4);
     assert.equal(high95, 14 * KB + (4 * 4 * MB) / 4096);
   });
 

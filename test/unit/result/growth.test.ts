@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { allowingFor, growingFigures, heldDoubt, steppedFigures } from '../../../plugin/result/memory/doubts.ts';
+import {
+  growingFigures,
+  heldMemoryDoubt,
+  steppedFigures,
+  widenForDoubt,
+} from '../../../plugin/result/memory/doubts.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
@@ -144,7 +149,7 @@ describe('the interval of doubtful memory per connection', () => {
     const [afterBroadcasts, afterDisconnect] = [later.busy, later.gone].map((mb) =>
       mb === undefined ? undefined : layers(mb, 0),
     );
-    const { low95, high95 } = allowingFor(
+    const { low95, high95 } = widenForDoubt(
       { ...line, ...(doubt && { doubt }) },
       { plateaus, afterBroadcasts, afterDisconnect, workersAtStart: [] },
       'workerHeapUsed',
@@ -207,6 +212,6 @@ describe('worker memory', () => {
   ];
   for (const [what, changes, doubt] of CASES) {
     it(`worker memory ${what}: ${doubt ?? 'no doubt'}`, () =>
-      assert.equal(heldDoubt({ ...honest, ...changes }), doubt));
+      assert.equal(heldMemoryDoubt({ ...honest, ...changes }), doubt));
   }
 });

@@ -6,7 +6,7 @@ import type { LayerBytes } from '../../../plugin/run/measurements/memory-measure
 import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { costText } from '../../../report/answer/cost.ts';
-import { perConnectionOf } from '../../../report/figures/per-connection.ts';
+import { memoryPerConnection } from '../../../report/figures/per-connection.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { readingsOf } from '../../helpers/readings.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -109,7 +109,7 @@ describe('impossible memory readings', () => {
       assert.deepEqual(violationsOf(measured), []);
       const result = perfectResult();
       result.memory = memoryFigures(measured, { layers: LAYERS, samples: [] });
-      const cost = perConnectionOf(result) ?? assert.fail('no cost');
+      const cost = memoryPerConnection(result) ?? assert.fail('no cost');
       assert.deepEqual([cost.low95, cost.high95], [0, (4 * MB) / 40]);
       assert.match(costText(cost, false), /too few connections: they fitted into memory .* 0\.0 and 102\.4 KB/);
     }

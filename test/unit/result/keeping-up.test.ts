@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { keepingUp } from '../../../plugin/findings/checks/delivery/keeping-up-checks.ts';
-import { saturation } from '../../../plugin/findings/checks/server/saturation-checks.ts';
-import { detailsBy, withCauses } from '../../../plugin/findings/find.ts';
+import { keepingUpChecks } from '../../../plugin/findings/checks/delivery/keeping-up-checks.ts';
+import { saturationChecks } from '../../../plugin/findings/checks/server/saturation-checks.ts';
+import { addCauses, runChecks } from '../../../plugin/findings/find.ts';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Finding } from '../../../protocol/result/findings.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -14,15 +14,15 @@ import { perfectBatch, perfectResult } from '../../helpers/results.ts';
 
 /** Returns the findings of these checks, in addition to the given findings. */
 function findingsOf(result: Result, ...codes: FindingCode[]): Finding[] {
-  const details = detailsBy([...saturation, ...keepingUp], result, measurements());
+  const details = runChecks([...saturationChecks, ...keepingUpChecks], result, measurements());
   const found = details.map(({ code, message, ...detail }) => finding(code, message, detail));
-  return withCauses([...codes.map((code) => finding(code)), ...found], result, measurements());
+  return addCauses([...codes.map((code) => finding(code)), ...found], result, measurements());
 }
 
 const queue = (result: Result, ...codes: FindingCode[]) =>
   findingsOf(result, ...codes).find(({ code }) => code === 'QUEUE_GROWS');
 const outcome = (result: Result) => (queue(result) ? 'breaks' : 'holds');
-const texts = (result: Result) => column(detailsBy(saturation, result, measurements()), 'message');
+const texts = (result: Result) => column(runChecks(saturationChecks, result, measurements()), 'message');
 
 describe('a deployment that keeps up', () => {
   /** Returns a run with broadcasts that take the server `servedMs` each, sent at `perSec` for `seconds`. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { Acknowledgements } from '../../../plugin/fleet/process/acknowledgements.ts';
-import { Counts } from '../../../plugin/fleet/process/counts/connection-counts.ts';
+import { ConnectionCounts } from '../../../plugin/fleet/process/counts/connection-counts.ts';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { absentSections } from '../../../plugin/result/absent.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
@@ -59,7 +59,7 @@ it('a hundred broadcasts support p99, but no interval of it', () => {
 /** Returns the row of a broadcast by w0 to two connections with these acknowledgements of the join. */
 function joined(...answers: unknown[]) {
   const ledger = new Ledger();
-  const counts = new Counts();
+  const counts = new ConnectionCounts();
   const acknowledgements = new Acknowledgements({ ledger: true }, { ledger, counts, answer: () => {} });
   for (const [slot, answer] of answers.entries()) {
     // Connection with a session id of a server without `instrument(io)`.

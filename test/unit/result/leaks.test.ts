@@ -3,19 +3,19 @@ import { describe, it } from 'node:test';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import type { ArtilleryStats } from '../../../plugin/result/artillery-stats.ts';
 import { countsOverTime } from '../../../plugin/result/memory/counts-over-time.ts';
-import type { CountOverTime, Drift } from '../../../protocol/result/memory-schema.ts';
+import type { CountOverTime, MemoryDrift } from '../../../protocol/result/memory-schema.ts';
 import { overTimeLines } from '../../../report/answer/over-time-line.ts';
-import { provenLeaks } from '../../../report/figures/left-behind.ts';
+import { countProvenLeaks } from '../../../report/figures/memory-leaks.ts';
 import { type Change, testCases, verdictOf } from '../../helpers/verdict.ts';
 import { drift, waves } from '../../helpers/waves.ts';
 
 const KB = 1024;
 const QUIET = drift(10, 50);
-const interval = (bytesPerConnection: number, low95: number, high95: number): Drift => ({
+const interval = (bytesPerConnection: number, low95: number, high95: number): MemoryDrift => ({
   ...{ ...drift(bytesPerConnection, 0), low95, high95, noLeakAbove: high95 },
   leaks: low95 > 0,
 });
-const unseen: Drift = { ...drift(10, 83_558), leaks: null, conclusiveRun: { connections: 280, bytes: 11_937 } };
+const unseen: MemoryDrift = { ...drift(10, 83_558), leaks: null, conclusiveRun: { connections: 280, bytes: 11_937 } };
 
 /** Returns a count of objects. Each of 400 connections leaves `each` of them. */
 const counted = (id: string, each: number, isKept = each > 0): CountOverTime => ({
@@ -29,7 +29,7 @@ const leavingCounts =
     Object.assign(result.memory, waves({ drift: { workerRss: QUIET, workerHeapUsed: QUIET }, counts }).memory);
 
 const leaving =
-  (layers: Record<string, Drift>): Change =>
+  (layers: Record<string, MemoryDrift>): Change =>
   (result) =>
     Object.assign(result.memory, waves({ drift: { workerRss: QUIET, workerHeapUsed: QUIET, ...layers } }).memory);
 
@@ -166,7 +166,7 @@ describe('if only pages of the workers grow', () => {
 });
 
 it('rules no leak out if Redis keeps memory', () => {
-  const names = (redis: Drift) =>
+  const names = (redis: MemoryDrift) =>
     overTimeLines(waves({ drift: { workerRss: QUIET, redisUsedMemory: redis } })).map(({ figure }) => figure?.name);
   assert.equal(names(QUIET)[0], 'What connections leave behind');
   assert.deepEqual(names(drift(2158, 200)).slice(0, 2), [
@@ -213,7 +213,7 @@ for (const [what, layers, counts, leaks] of [
       drift: { workerRss: QUIET, workerHeapUsed: QUIET, ...layers },
       counts: counts.map((each) => counted('redisKeys', each)),
     });
-    result.memory.leaks = provenLeaks(result);
+    result.memory.leaks = countProvenLeaks(result);
     const stats = { counters: {}, rates: {}, summaries: {} } as ArtilleryStats;
     addMetrics(stats, result);
     assert.equal(stats.counters['memory.leaks'] ?? null, leaks);

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
 import { machineBalance } from '../../../plugin/result/memory/machine-balance.ts';
-import type { Holder, LayerBytes, Plateau } from '../../../plugin/run/measurements/memory-measured.ts';
+import type { LayerBytes, MemoryHolder, Plateau } from '../../../plugin/run/measurements/memory-measured.ts';
 import { LAYERS } from '../../../plugin/samplers/index.ts';
 import { measurements } from '../../helpers/measurements.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
@@ -12,9 +12,14 @@ const MB = 1024 ** 2;
 const CONNECTIONS = [0, 250, 500, 750, 1000];
 const HEADLINE = 16 * KB;
 
-type Extra = (connections: number) => { layers?: LayerBytes; holders?: Holder[] };
+type Extra = (connections: number) => { layers?: LayerBytes; holders?: MemoryHolder[] };
 
-const process = (pid: number, mb: number): Holder => ({ id: `${pid}`, pid, name: `cache ${pid}`, bytes: mb * MB });
+const process = (pid: number, mb: number): MemoryHolder => ({
+  id: `${pid}`,
+  pid,
+  name: `cache ${pid}`,
+  bytes: mb * MB,
+});
 
 /** @param noiseMb fluctuation of other programs in MB */
 function moment(connections: number, index: number, extra: Extra, noiseMb = 0.1) {

@@ -3,7 +3,7 @@
  */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import type { Batch } from '../../../protocol/result/delivery-schema.ts';
+import type { BroadcastBatch } from '../../../protocol/result/delivery-schema.ts';
 import { assertNames, verdictOf, WORKER } from '../../helpers/verdict.ts';
 
 interface Ends {
@@ -15,7 +15,7 @@ interface Ends {
  * Returns how many broadcasts disagree, such as `1 of 2`. Ten members are expected, and counts agree unless given
  * otherwise.
  */
-function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 }: Ends): string | undefined {
+function disagreeing(batches: Partial<BroadcastBatch>[], { disconnects = {}, dropped = 0 }: Ends): string | undefined {
   const { findings } = verdictOf(({ delivery, connections }) => {
     const [normal] = delivery?.batches ?? [];
     assert.ok(normal && delivery);
@@ -31,7 +31,7 @@ function disagreeing(batches: Partial<Batch>[], { disconnects = {}, dropped = 0 
 }
 
 /** Case of a disagreement. `disagree` is the number of broadcasts that disagree; undefined for none. */
-type Case = [what: string, batches: Partial<Batch>[], disagree?: string, ends?: Ends];
+type Case = [what: string, batches: Partial<BroadcastBatch>[], disagree?: string, ends?: Ends];
 
 function testCases(cases: Case[]): void {
   for (const [what, batches, disagree, ends = {}] of cases) {

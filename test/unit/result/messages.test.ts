@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { messageFigures } from '../../../plugin/result/delivery/assemble-messages.ts';
 import type { Measurements } from '../../../plugin/run/measurements/measurements.ts';
-import type { Messages } from '../../../protocol/result/messages-schema.ts';
+import type { MessagesResult } from '../../../protocol/result/messages-schema.ts';
 import { measurements, messageTimes, messageTotals, snapshot } from '../../helpers/measurements.ts';
 import { perfectMessages, summaryOf } from '../../helpers/message-figures.ts';
 import { type Change, testCases } from '../../helpers/verdict.ts';
@@ -10,7 +10,7 @@ import { type Change, testCases } from '../../helpers/verdict.ts';
 const STEP = { event: 'batch', seconds: 10, count: 1, events: 150, acknowledge: true };
 const eventLoop = { utilization: 0.5, delayP50Ms: 1, delayP99Ms: 2, delayMaxMs: 3 };
 
-function figures(changes: Partial<Measurements['messages']> = {}): Messages {
+function figures(changes: Partial<Measurements['messages']> = {}): MessagesResult {
   const one = messageTotals({
     ...{
       connections: 3,
@@ -75,7 +75,7 @@ describe('messages of clients', () => {
 
 describe('the verdict on messages of clients', () => {
   const messages =
-    (changes: Partial<Messages>): Change =>
+    (changes: Partial<MessagesResult>): Change =>
     (result) => {
       result.messages = { ...perfectMessages(), ...changes };
     };

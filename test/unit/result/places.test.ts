@@ -1,18 +1,18 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { cpuByPlace } from '../../../plugin/result/places/cpu-places.ts';
-import { memoryPlaces } from '../../../plugin/result/places/memory-places.ts';
+import { cpuByCodePlace } from '../../../plugin/result/places/cpu-places.ts';
+import { memoryCodePlaces } from '../../../plugin/result/places/memory-places.ts';
 import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { cpuProfileText, heapProfileText } from '../../../plugin/samplers/profiles/profile-text.ts';
-import { PROFILE_LIMITS, type Profile } from '../../../protocol/profiles/profile-schema.ts';
+import { PROFILE_LIMITS, type V8Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { cpuPlacesLine, memoryPlacesLine } from '../../../report/answer/memory-line.ts';
+import { cpuCodePlacesLine, memoryCodePlacesLine } from '../../../report/answer/memory-line.ts';
 
 const KB = 1024;
 const node = (name: string, url: string, line: number, self: number, parent: number) => {
   return { name, url, line, self, parent };
 };
-const HEAP: Profile = {
+const HEAP: V8Profile = {
   kind: 'heap',
   folder: '/srv/app',
   nodes: [
@@ -33,7 +33,7 @@ const PLATEAUS = [plateau(0, 10_000, 100), plateau(50, 10_500, 105), plateau(100
 
 describe('places of allocation', () => {
   it("places of allocation charge native code to the JavaScript that calls it, and add up to V8's count", () => {
-    const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
+    const places = memoryCodePlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     assert.ok(places);
     const sizes = places.packages.map(({ name, bytes }) => [name, bytes / KB]);
     const expected = { application: 8, '@acme/chat': 1, Node: 0.5, native: 0.4, external: 0.1 };
@@ -47,7 +47,7 @@ describe('places of allocation', () => {
   });
 
   it('places of allocation add up over the processes of a server', () => {
-    const places = memoryPlaces({ heapProfiles: [HEAP, HEAP], plateaus: PLATEAUS });
+    const places = memoryCodePlaces({ heapProfiles: [HEAP, HEAP], plateaus: PLATEAUS });
     assert.equal(places?.functions[0]?.bytes, 16 * KB);
   });
 
@@ -59,17 +59,17 @@ describe('places of allocation', () => {
       [200, 11_020],
     ] as const)
       overTime.readings.add({ t: gone, connections: 0, gone, layers: plateau(0, kept, 100).layers });
-    const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: [], overTime });
+    const places = memoryCodePlaces({ heapProfiles: [HEAP], plateaus: [], overTime });
     assert.deepEqual([places?.connections, places?.leftBehind], [100, true]);
     assert.equal(places?.growthBytes, 10.2 * KB);
     assert.equal(places?.functions[0]?.bytes, 8 * KB);
-    const [line] = memoryPlacesLine({ memory: { places } as Result['memory'] });
+    const [line] = memoryCodePlacesLine({ memory: { places } as Result['memory'] });
     assert.match(line?.text ?? '', /^of the 10\.2 KB that V8 counts of each closed connection: application/);
   });
 
   it('places of allocation are unknown without a profile, or without the memory that they must add up to', () => {
-    assert.equal(memoryPlaces({ heapProfiles: new Error('gone'), plateaus: PLATEAUS }), undefined);
-    assert.equal(memoryPlaces({ heapProfiles: [HEAP], plateaus: [{ connections: 100, layers: {} }] }), undefined);
+    assert.equal(memoryCodePlaces({ heapProfiles: new Error('gone'), plateaus: PLATEAUS }), undefined);
+    assert.equal(memoryCodePlaces({ heapProfiles: [HEAP], plateaus: [{ connections: 100, layers: {} }] }), undefined);
   });
 
   it('shows documented savings at a place of allocation only if the server has not applied them', () => {
@@ -88,7 +88,7 @@ describe('places of allocation', () => {
         node('Writable', 'node:internal/streams/writable', 300, 50 * KB, 6),
         node('keep', 'file:///srv/app/session.ts', 88, 500 * KB, 4),
       ];
-      const places = memoryPlaces({ heapProfiles: [{ ...HEAP, nodes }], plateaus: PLATEAUS });
+      const places = memoryCodePlaces({ heapProfiles: [{ ...HEAP, nodes }], plateaus: PLATEAUS });
       return places?.savings?.map(({ name, bytes }) => [name, bytes]);
     };
     assert.deepEqual(savingsOf(80), [
@@ -99,8 +99,8 @@ describe('places of allocation', () => {
   });
 
   it('prints places of allocation in one line at the end of a run', () => {
-    const places = memoryPlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
-    const [line] = memoryPlacesLine({ memory: { places } as Result['memory'] });
+    const places = memoryCodePlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
+    const [line] = memoryCodePlacesLine({ memory: { places } as Result['memory'] });
     assert.equal(
       line?.text,
       'of the 10.2 KB that V8 counts per connection: application 8.0 (session.ts:88 8.0), @acme/chat 1.0, Node 0.5, native 0.4, external 0.1, others 0.2',
@@ -116,7 +116,7 @@ describe('places of allocation', () => {
 });
 
 describe('places of CPU', () => {
-  const CPU: Profile = {
+  const CPU: V8Profile = {
     kind: 'cpu',
     folder: '/srv/app',
     nodes: [
@@ -129,8 +129,8 @@ describe('places of CPU', () => {
     ],
     cpu: { processUs: 70_000, threadUs: 60_000 },
   };
-  const placesOf = (cpu: Profile['cpu']) =>
-    cpuByPlace({ connect: { profiles: [cpu ? { ...CPU, cpu } : CPU], units: 10 } })?.connect;
+  const placesOf = (cpu: V8Profile['cpu']) =>
+    cpuByCodePlace({ connect: { profiles: [cpu ? { ...CPU, cpu } : CPU], units: 10 } })?.connect;
   const sizes = (places: ReturnType<typeof placesOf>) =>
     Object.fromEntries(places?.packages.map(({ name, us }) => [name, us]) ?? []);
 
@@ -155,8 +155,8 @@ describe('places of CPU', () => {
 
   it('prints places of CPU, or the reason for their absence, in one line at the end of a run', () => {
     const memory = {} as Result['memory'];
-    const found = cpuByPlace({ connect: { profiles: [CPU], units: 10 }, failure: new Error('the process ended') });
-    const [line] = cpuPlacesLine({ memory, cpuByPlace: found });
+    const found = cpuByCodePlace({ connect: { profiles: [CPU], units: 10 }, failure: new Error('the process ended') });
+    const [line] = cpuCodePlacesLine({ memory, cpuByPlace: found });
     assert.equal(
       line?.text,
       'worker CPU by place, profiled: of 7.00 ms per connect: application 4.20 (session.ts:88 4.20), native 1.20, other threads 1.00, garbage collection 0.600, others 0',

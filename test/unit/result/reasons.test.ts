@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
-import { failureOf } from '../../../protocol/codes/failure-codes.ts';
+import { failureDefinitionOf } from '../../../protocol/codes/failure-codes.ts';
 import { FINDINGS, type FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { snapshot } from '../../helpers/measurements.ts';
@@ -168,11 +168,11 @@ describe('the fix for failures', () => {
   };
 
   it('the fix for failures is that of their most frequent cause', () => {
-    assert.equal(fixOf({ ECONNRESET: 3, http_429: 7 }), failureOf('http_429')?.remedy);
+    assert.equal(fixOf({ ECONNRESET: 3, http_429: 7 }), failureDefinitionOf('http_429')?.remedy);
   });
 
   it('the fix for failures is that of the limit, or the general fix of an unknown cause', () => {
-    assert.equal(fixOf({ http_503: 700 }), failureOf('http_503')?.remedy);
+    assert.equal(fixOf({ http_503: 700 }), failureDefinitionOf('http_503')?.remedy);
     assert.equal(fixOf({ http_418: 700 }), FINDINGS.CONNECTIONS_FAILED.remedy);
   });
 });

@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { redisFigures } from '../../../plugin/result/assemble-redis.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { textCells } from '../../../report/model/table-text.ts';
-import { delivery } from '../../../report/sections/delivery-section.ts';
+import { tableTextCells } from '../../../report/model/table-text.ts';
+import { deliverySection } from '../../../report/sections/delivery-section.ts';
 import { measurements, sent } from '../../helpers/measurements.ts';
 import { perfectResult } from '../../helpers/results.ts';
 
@@ -24,8 +24,8 @@ const to = (...workers: (number | undefined)[]) =>
   }));
 /** @returns the cells of the row with this name */
 const rowOf = (redis: Result['redis'], name: string) =>
-  delivery({ ...perfectResult(), redis })
-    ?.blocks.flatMap((table) => (table.kind === 'table' && table.title === 'Redis' ? textCells(table) : []))
+  deliverySection({ ...perfectResult(), redis })
+    ?.blocks.flatMap((table) => (table.kind === 'table' && table.title === 'Redis' ? tableTextCells(table) : []))
     .find(([first]) => first === name);
 
 test('Redis figures count bytes per copy, and broadcasts without a member on another worker', () => {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
-import type { Echo } from '../../../plugin/run/receivers/round-trip-probe.ts';
+import type { ProbeEcho } from '../../../plugin/run/receivers/round-trip-probe.ts';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { leadingFindings } from '../../../report/answer/answer.ts';
@@ -254,7 +254,7 @@ describe('broadcasts', () => {
   const roundTrip =
     (roundTripUs: number): Change =>
     (_, f) => {
-      const echo = { seq: 4 } as Echo;
+      const echo = { seq: 4 } as ProbeEcho;
       f.impossibleRoundTrips = [{ load: 'single', via: 0, echo, roundTripUs, leastUs: 1000, mostUs: 2000 }];
       f.roundTripsUs = { single: [1, 2], underLoad: [3] };
     };

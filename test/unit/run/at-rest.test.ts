@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { readAtRest, readSettled } from '../../../plugin/run/memory/readings.ts';
+import { readMemoryAtRest, readSettledMemory } from '../../../plugin/run/memory/readings.ts';
 import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
-import { isConclusive } from '../../../report/figures/per-connection.ts';
+import { isConclusiveCost } from '../../../report/figures/per-connection.ts';
 import { column } from '../../helpers/columns.ts';
 import { assertWarned, fromTheStart } from '../../helpers/conducted-run.ts';
 import { readingsOf } from '../../helpers/readings.ts';
@@ -19,7 +19,7 @@ async function read(t: TestContext, readings: Record<string, number>[]) {
       return readingsOf(readings.shift() ?? {});
     },
   };
-  const { layers } = await time.until(readAtRest(control, sampler));
+  const { layers } = await time.until(readMemoryAtRest(control, sampler));
   return { layers, asked };
 }
 
@@ -79,7 +79,7 @@ describe('the reading of memory', () => {
       const time = new VirtualTime(t);
       const control = { gc: async () => {}, stats: async () => [] };
       const sampler = { layers: LAYERS, reading: async () => readingsOf(bytesAt(time.nowMs)) };
-      const settled = await time.until(readSettled(control, sampler, new AbortController().signal));
+      const settled = await time.until(readSettledMemory(control, sampler, new AbortController().signal));
       assert.deepEqual(column(settled.falls, 'layer'), falls);
       assert.ok(time.nowMs >= fromMs && time.nowMs < toMs, `${time.nowMs} ms`);
     });
@@ -160,7 +160,7 @@ describe('memory that is freed late', () => {
     assertWarned(conducted, 'SERVER_NOT_IDLE', 'no connection was open', 'Workers', '20 s');
     const { perConnectionBytes, perConnection } = conducted.result.memory;
     assert.equal(perConnectionBytes.workerRss?.doubt, 'freed');
-    assert.ok(perConnection && !isConclusive(perConnection));
+    assert.ok(perConnection && !isConclusiveCost(perConnection));
     assert.ok((perConnection.low95 ?? 1) < 1000 && 1000 < (perConnection.high95 ?? 0));
     assert.notEqual(perConnectionBytes.redisRss?.doubt, 'freed');
   });

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { withoutClients } from '../../../plugin/run/open-clients.ts';
+import { settingsWithoutClients } from '../../../plugin/run/open-clients.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { prepared, testWarnings } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
@@ -156,7 +156,7 @@ it('a failed warm-up affects memory per connection only in a run that measures m
   const lostOf = (memory: boolean) => {
     const measured = measurements({ memory });
     const refused = { reason: 'HTTP 403', fix: '' };
-    withoutClients({ warmUp: 5 } as never, refused as never, { measurements: measured } as never);
+    settingsWithoutClients({ warmUp: 5 } as never, refused as never, { measurements: measured } as never);
     return measured.observations.of('clientsRefused')[0]?.lost.join();
   };
   assert.match(lostOf(true) ?? '', /the memory per connection includes/);

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { mergeCpuWindows } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
-import { loadReceivers } from '../../../plugin/run/receivers/load-receivers.ts';
+import { membersWithoutOwnClients } from '../../../plugin/run/receivers/members-without-own-clients.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import type { FreezeOrder } from '../../../protocol/link/ledger-messages.ts';
+import type { FreezeRequest } from '../../../protocol/link/ledger-messages.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { assertNames } from '../../helpers/verdict.ts';
@@ -88,7 +88,7 @@ describe('broadcasts', () => {
   it('closes the ledger of broadcasts once, after the drain, with the room and both times', async (t) => {
     const window = new BroadcastWindow(t);
     const { freeze } = window.context.link;
-    const asked: { orders: FreezeOrder[]; received: number }[] = [];
+    const asked: { orders: FreezeRequest[]; received: number }[] = [];
     const beganAtUs = monotonicUs();
     window.context.link.freeze = (orders) => {
       asked.push({ orders, received: window.run.status.received });
@@ -111,7 +111,7 @@ describe('broadcasts', () => {
       window.run.status.reached += 5;
       return { seq, sentAtUs: atUs, worker: `w${via}`, expected: room === 'capacity:0' ? 6 : 5 };
     };
-    let frozen: FreezeOrder[] = [];
+    let frozen: FreezeRequest[] = [];
     const { freeze } = link;
     link.freeze = (orders) => {
       frozen = orders;
@@ -121,7 +121,7 @@ describe('broadcasts', () => {
     const rooms = ['capacity:0', 'capacity:1', 'capacity:0', 'capacity:1'];
     assert.deepEqual(columns(measured.sent, 'room', 'via'), { room: rooms, via: [0, 1, 1, 0] });
     assert.deepEqual(column(frozen, 'room'), rooms);
-    assertEach(measured.sent, (one) => loadReceivers(one, measured), [5, 5, 5, 5]);
+    assertEach(measured.sent, (one) => membersWithoutOwnClients(one, measured), [5, 5, 5, 5]);
     assert.ok(window.drainSeconds < 1.5, 'nothing is outstanding');
     assert.deepEqual(window.run.codes, ['PROBE_INCOMPLETE']);
     assertNames(window.run.noticed[0]?.message, ['2 of 2']);
@@ -133,7 +133,7 @@ describe('the window', () => {
     const window = new BroadcastWindow(t);
     window.run.status.received = 7;
     const { cpu } = await window.measure();
-    const whole = wholeWindow(cpu.broadcasts);
+    const whole = mergeCpuWindows(cpu.broadcasts);
     assert.equal(whole?.units, 40);
     const seconds = whole?.seconds ?? 0;
     assert.ok(seconds >= 3 + 1 && seconds < 5, `${seconds} s`);
@@ -154,7 +154,7 @@ describe('the window', () => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { cpu, frozen, afterBroadcasts } = await window.measure();
-    assert.equal(wholeWindow(cpu.broadcasts)?.units, 44);
+    assert.equal(mergeCpuWindows(cpu.broadcasts)?.units, 44);
     assert.deepEqual(frozen, []);
     assert.ok(!window.run.asked.some((what) => what.startsWith('freeze')));
     assert.ok(afterBroadcasts);

@@ -3,7 +3,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import { BusyWorkers } from '../../../plugin/run/checkpoints/kernel-counts.ts';
-import { partsOf } from '../../../plugin/run/measurements/worker-identity.ts';
+import { deploymentPartsOf } from '../../../plugin/run/measurements/worker-identity.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import {
   afterTheBaseline,
@@ -80,7 +80,7 @@ describe('workers and kernel count', () => {
 
 describe('after the baseline', () => {
   const parts = (deployment: Record<string, string>) => (run: FakeRun) => {
-    run.context.deployment = async () => partsOf('worker', deployment);
+    run.context.deployment = async () => deploymentPartsOf('worker', deployment);
   };
   testWarnings(afterTheBaseline, [
     [

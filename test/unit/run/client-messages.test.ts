@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { MessagesMeasured } from '../../../plugin/run/measurements/measurements.ts';
-import { endMessages, measureMessages } from '../../../plugin/run/windows/message-window.ts';
+import { endMessageWindow, measureMessageWindow } from '../../../plugin/run/windows/message-window.ts';
 import { column } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 
@@ -23,7 +23,7 @@ function sending(run: FakeRun): FakeRun {
 test('measures the hold in ten parts, and keeps other work of the run outside', async () => {
   const run = sending(new FakeRun({ hold: 0.2 }));
   const measured = ofEvent('batch');
-  await measureMessages(run.context, measured);
+  await measureMessageWindow(run.context, measured);
   const { cpu, generator } = run.measurements;
   assert.deepEqual(column(cpu.messages, 'units'), Array(10).fill(5));
   assert.deepEqual(cpu.idle, []);
@@ -45,7 +45,7 @@ async function ended(deadline: number, unanswered: () => number, isStopped = fal
   const run = new FakeRun({ drain: { quiet: 0, deadline } });
   run.messages = () => ({ sent: 10, unanswered: unanswered(), skippedByServer: 0 });
   if (isStopped) run.stop.abort();
-  await endMessages(run.context);
+  await endMessageWindow(run.context);
   assert.deepEqual(new Set(run.asked), new Set(['messages stop']));
   return run.asked.length;
 }
@@ -73,7 +73,7 @@ for (const [what, handled, codes] of [
         [handler]: count,
       });
       run.context.control.batches = async () => [of('w0', handled), of('w1', 0)];
-      await measureMessages(run.context, ofEvent('event_batch'));
+      await measureMessageWindow(run.context, ofEvent('event_batch'));
       assert.deepEqual(run.codes, codes);
     });
   }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { conclude } from '../../../plugin/findings/conclude.ts';
+import { concludeFigures } from '../../../plugin/findings/conclude.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
 import { WorkerClocks } from '../../../plugin/run/target/worker-clocks.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -127,7 +127,7 @@ describe('broadcasts', () => {
       }
       assert.deepEqual([measured.roundTripsUs.underLoad, measured.jumpedRoundTrips], [Array(8).fill(2000), 2]);
       assert.deepEqual(window.run.codes, []);
-      const { findings } = conclude(measured, { ...perfectResult(), latency });
+      const { findings } = concludeFigures(measured, { ...perfectResult(), latency });
       assertNames(findings.find(({ code }) => code === 'PROBE_INCOMPLETE')?.message, [2]);
       const clock = findings.find(({ code }) => code === 'CLOCK_UNCERTAIN');
       assert.match(clock?.message ?? '', /w0 .* ± 1,00\d ms .* 1,00[01] ms/);
@@ -143,7 +143,7 @@ describe('the window', () => {
     assert.deepEqual(window.run.codes, []);
     const { roundTripHalfMs } = latencyFigures(measured);
     assert.deepEqual(roundTripHalfMs, { underLoad: null, single: null });
-    const [reason] = conclude(measured, perfectResult()).findings;
+    const [reason] = concludeFigures(measured, perfectResult()).findings;
     assert.equal(reason?.code, 'IMPOSSIBLE_REPORT');
     assertNames(reason?.message, ['4 of 4', '0 ms', '1.50 ms', '2.50 ms']);
   });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Closers } from '../../../plugin/run/closers.ts';
-import { until } from '../../../plugin/run/wait.ts';
+import { pollUntil } from '../../../plugin/run/wait.ts';
 
 it('closers close in reverse order, once, despite errors', async () => {
   const closed: string[] = [];
@@ -33,6 +33,6 @@ it('a poll does not check again after its signal', async () => {
     setImmediate(() => abort.abort());
     return false;
   };
-  assert.equal(await until(condition, 60_000, abort.signal, 60_000), false);
+  assert.equal(await pollUntil(condition, 60_000, abort.signal, 60_000), false);
   assert.equal(asked, 1);
 });

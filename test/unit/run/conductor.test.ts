@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Stage } from '../../../plugin/run/stage.ts';
-import { absencesOf } from '../../../plugin/samplers/index.ts';
+import type { RunStage } from '../../../plugin/run/stage.ts';
+import { absencesOfReadings } from '../../../plugin/samplers/index.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
 import { assertEach, column, columns } from '../../helpers/columns.ts';
 import { ConductedRun, fromTheStart, PAUSE, RAMP } from '../../helpers/conducted-run.ts';
@@ -11,7 +11,7 @@ describe('a whole run', () => {
   it('a run goes through its stages in order, and counts workers and connections before it releases them', async (t) => {
     const conducted = new ConductedRun(t);
     const { run, conductor } = conducted;
-    const reported: Stage[] = [];
+    const reported: RunStage[] = [];
     conductor.onStage = () => reported.push(conductor.stage);
     assert.equal(conductor.stage, 'warm-up');
     await conducted.whole();
@@ -50,7 +50,7 @@ describe('a whole run', () => {
   });
 
   it('keeps forced collections, inspectors and profiles out of windows whose CPU is measured', async (t) => {
-    const stageOf: [asked: string, stage: Stage][] = [];
+    const stageOf: [asked: string, stage: RunStage][] = [];
     const { run } = await fromTheStart(t, {}, (run, { conductor }) => {
       const note = (asked: string) => void stageOf.push([asked, conductor.stage]);
       const { context } = run;
@@ -101,7 +101,7 @@ describe('a whole run', () => {
     assert.deepEqual(measured.afterBroadcasts, { workerPss: 20_000 });
     assert.deepEqual(measured.inServiceAfterBroadcasts, { workerPss: 20_500 });
     assert.deepEqual(measured.afterDisconnect, { workerPss: 0 });
-    assert.deepEqual(Object.keys(absencesOf(lastReadings)), ['nginxPss']);
+    assert.deepEqual(Object.keys(absencesOfReadings(lastReadings)), ['nginxPss']);
   });
 });
 

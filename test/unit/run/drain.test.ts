@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext, test } from 'node:test';
-import { wholeWindow } from '../../../plugin/result/cpu/assemble-cpu.ts';
-import { withLostMembers } from '../../../plugin/run/broadcasts/read-ledger.ts';
-import { uncertainMembers } from '../../../plugin/run/receivers/load-receivers.ts';
-import type { SentinelReceipts } from '../../../plugin/run/receivers/sentinel.ts';
+import { mergeCpuWindows } from '../../../plugin/result/cpu/assemble-cpu.ts';
+import { limitLostMembers } from '../../../plugin/run/broadcasts/read-ledger.ts';
+import { uncertainOwnMembers } from '../../../plugin/run/receivers/members-without-own-clients.ts';
+import type { ReferenceReceipts } from '../../../plugin/run/receivers/reference-receiver.ts';
 import { BroadcastWindow } from '../../helpers/broadcast-window.ts';
 import { column } from '../../helpers/columns.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
@@ -72,7 +72,7 @@ describe('the drain', () => {
     const window = new BroadcastWindow(t);
     const { status } = window.run;
     const { cpu } = await window.measure(() => setTimeout(() => (status.received += 3), 800));
-    assert.equal(wholeWindow(cpu.broadcasts)?.units, 43);
+    assert.equal(mergeCpuWindows(cpu.broadcasts)?.units, 43);
   });
 
   it('the drain expects no copy of a probe that disconnected before the broadcasts', async (t) => {
@@ -97,11 +97,11 @@ describe('the drain', () => {
 });
 
 describe('the reference receiver', () => {
-  const seen = (changes: Partial<SentinelReceipts> = {}): SentinelReceipts => ({
+  const seen = (changes: Partial<ReferenceReceipts> = {}): ReferenceReceipts => ({
     ...{ worker: 'w0', joinedAtUs: 1, leftAtUs: undefined, receivedAtUs: new Map([[1, 2]]) },
     ...changes,
   });
-  type Join = (window: BroadcastWindow) => Promise<SentinelReceipts>;
+  type Join = (window: BroadcastWindow) => Promise<ReferenceReceipts>;
   const measured = async (t: TestContext, join: Join) => {
     const window = new BroadcastWindow(t);
     window.context.sentinel = { connected: true, join: () => join(window) };
@@ -176,7 +176,7 @@ for (const [what, left, before, after] of OWN) {
     const sentinel = { worker: 'w0', joinedAtUs: 1, leftAtUs, receivedAtUs };
     const receivers = { receiversRoom: 'capacity', probeLeftAtUs, probeReceivedAtUs, sentinel };
     const broadcast = { expected: 10, room, orderedAtUs: 100, sentAtUs: 300 };
-    assert.deepEqual(uncertainMembers(broadcast, receivers), { before, after });
+    assert.deepEqual(uncertainOwnMembers(broadcast, receivers), { before, after });
   });
 }
 
@@ -197,7 +197,7 @@ for (const [what, rows, counted, expected] of LOST) {
   test(`expects copies at connections of a lost host that ${what}`, () => {
     // Adds one to the count, because the probe is also a member.
     const broadcasts = counted.map((count, index) => ({ ...sent(index + 1, 0), expected: count && count + 1 }));
-    const bounded = withLostMembers(rows, measurements({ sent: broadcasts, receiversRoom: 'capacity' }));
+    const bounded = limitLostMembers(rows, measurements({ sent: broadcasts, receiversRoom: 'capacity' }));
     assert.deepEqual(column(bounded, 'expected'), expected);
     for (const row of bounded) assert.equal(row.expected, row.received + row.lostDisconnected);
   });

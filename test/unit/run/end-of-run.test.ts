@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
-import type { Stage } from '../../../plugin/run/stage.ts';
+import type { RunStage } from '../../../plugin/run/stage.ts';
 import { column, columns } from '../../helpers/columns.ts';
 import { ConductedRun, fromTheStart, PAUSE, prepared, RAMP, testWarnings } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
@@ -11,7 +11,7 @@ const LONG = { hold: 60, broadcasts: { count: 60 }, drain: { quiet: 60, deadline
 /**
  * Stage in which the run is stopped, an obstacle for which the stage would otherwise wait, and the stages that follow.
  */
-const STOPS: [Stage, (run: FakeRun) => void, Stage[]][] = [
+const STOPS: [RunStage, (run: FakeRun) => void, RunStage[]][] = [
   ['baseline', ({ context }) => (context.probe.onRoundTrip = () => {}), []],
   ['ramp', () => {}, []],
   ['plateau', ({ status }) => (status.joining = 1), []],

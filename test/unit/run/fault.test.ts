@@ -4,7 +4,7 @@ import { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { measureFault } from '../../../plugin/run/fault/measure-fault.ts';
 import type { FaultMeasured } from '../../../plugin/run/measurements/fault-measured.ts';
-import { partsOf } from '../../../plugin/run/measurements/worker-identity.ts';
+import { deploymentPartsOf } from '../../../plugin/run/measurements/worker-identity.ts';
 import type { StackFault } from '../../../protocol/wire/fault-kinds.ts';
 import type { StackState } from '../../../server/stack/stack.ts';
 import { FakeRun, workerStats } from '../../helpers/fake-run.ts';
@@ -33,7 +33,7 @@ async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   const deployment = new Deployment();
   const { context } = run;
   Object.assign(context, {
-    deployment: async () => partsOf('worker', deployment.parts),
+    deployment: async () => deploymentPartsOf('worker', deployment.parts),
     target: {
       ...context.target,
       stack: {

@@ -2,12 +2,12 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
-import { FINALIZED, Sightings } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
+import { FINALIZED_ID, ProcessSightings } from '../../../plugin/fleet/process/ledger/process-sightings.ts';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
-import { Finalizer } from '../../../plugin/run/broadcasts/finalizer.ts';
+import { LedgerFinalizer } from '../../../plugin/run/broadcasts/finalizer.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
+import { ALL_RECEIVERS_ROOM } from '../../../protocol/wire/rooms.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { snapshot } from '../../helpers/measurements.ts';
 
@@ -21,8 +21,8 @@ const ROWS = 40;
 function load(givesIds: boolean) {
   const processes = [0, 1].map((index) => {
     const ledger = new Ledger(PLAN);
-    for (const slot of [0, 1]) ledger.members.joined(slot, AUDIENCE, '', -1);
-    return { index, ledger, sightings: new Sightings(ledger, ROWS * 4000) };
+    for (const slot of [0, 1]) ledger.members.joined(slot, ALL_RECEIVERS_ROOM, '', -1);
+    return { index, ledger, sightings: new ProcessSightings(ledger, ROWS * 4000) };
   });
   let nowUs = 0;
   const run = new FakeRun({ drain: { quiet: 1, deadline: 5 } });
@@ -55,11 +55,11 @@ function load(givesIds: boolean) {
   const receive = (connection: number, id: string) => {
     const { ledger, sightings } = processes[connection >> 1] as (typeof processes)[number];
     const number = sightings.numberOf(id, nowUs, COPY);
-    if (number === FINALIZED) ledger.receiveLate();
+    if (number === FINALIZED_ID) ledger.receiveLate();
     else ledger.receive(connection & 1, number, nowUs, COPY);
   };
-  const finalizer = () => new Finalizer(context, {}, new Map(), () => nowUs);
-  const result = (finalizer: Finalizer) => {
+  const finalizer = () => new LedgerFinalizer(context, {}, new Map(), () => nowUs);
+  const result = (finalizer: LedgerFinalizer) => {
     const { rows, basis, seen, skipped } = finalizer;
     measurements.ownEvent = {
       ...newOwnEvent('said', '$.0.id', 'run', givesIds),
@@ -92,7 +92,7 @@ test('finalizing 500 broadcasts in room for 40 keeps all sums, and late copies s
   for (let seq = 1; seq <= count; seq++) {
     const id = `run-${seq}`;
     const times = { emittedAtUs: now(), intendedAtUs: now(), sentAt: 0 };
-    finalizer.addPublished({ seq, id, room: AUDIENCE, countedAs: id, ...times });
+    finalizer.addPublished({ seq, id, room: ALL_RECEIVERS_ROOM, countedAs: id, ...times });
     pass(1000);
     // Every tenth broadcast misses a connection, and every hundredth broadcast reaches none.
     if (seq % 100 > 0)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { findPaths, type Message } from '../../../plugin/run/broadcasts/find-paths.ts';
+import { findEventPaths, type ReceivedMessage } from '../../../plugin/run/broadcasts/find-paths.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 
 /** @param make returns the arguments of a message, by its index and its time of arrival (Unix time in ms) */
-function messages(event: string, count: number, make: (index: number, nowMs: number) => unknown[]): Message[] {
+function messages(event: string, count: number, make: (index: number, nowMs: number) => unknown[]): ReceivedMessage[] {
   const [epochMs, startUs] = [Date.now(), monotonicUs()];
   return Array.from({ length: count }, (_, index) => ({
     event,
@@ -16,7 +16,7 @@ function messages(event: string, count: number, make: (index: number, nowMs: num
 const TOKENS = ['f3a9c1d2e4', 'b71e09aa55', '0c5d8871fe'];
 const token = (index: number) => TOKENS[index];
 /** Returns the paths of ids in broadcasts that two connections receive in the same way. */
-const pathsOf = (heard: Message[], published?: Set<string>) => findPaths([heard, heard], published);
+const pathsOf = (heard: ReceivedMessage[], published?: Set<string>) => findEventPaths([heard, heard], published);
 
 type Make = (index: number, nowMs: number) => unknown;
 
@@ -44,7 +44,7 @@ describe('an id', () => {
   it('finds no id in one message, or in messages to single connections', () => {
     assert.equal(pathsOf(messages('said', 1, () => [{ id: 'only-one-1' }])), undefined);
     const own = (name: string) => messages('hello', 3, (index) => [{ id: `${name}-${index}` }]);
-    assert.equal(findPaths([own('a'), own('b')]), undefined);
+    assert.equal(findEventPaths([own('a'), own('b')]), undefined);
     assert.equal(pathsOf([]), undefined);
   });
 
@@ -102,6 +102,6 @@ for (const [what, view, id] of VIEWS) {
         args: [{ t: epochMs + tick * 33, ...view(player, tick) }],
         receivedAtUs: startUs + tick * 33_000 + 500,
       }));
-    assert.deepEqual(findPaths([heardBy('ann'), heardBy('bob')])?.id, id && ['0', id]);
+    assert.deepEqual(findEventPaths([heardBy('ann'), heardBy('bob')])?.id, id && ['0', id]);
   });
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
-import { StillFigures } from '../../../plugin/run/checkpoints/metrics-pages.ts';
+import { UnchangedFigures } from '../../../plugin/run/checkpoints/metrics-pages.ts';
 import type { PagesReading } from '../../../plugin/samplers/prometheus/page.ts';
 import type { PageFigure } from '../../../plugin/samplers/prometheus/page-figures.ts';
 import { afterTheBaseline, type Change, fromTheStart, testWarnings } from '../../helpers/conducted-run.ts';
@@ -62,7 +62,7 @@ const page = (figures: Partial<Record<PageFigure, number>>, url = 'http://w0/met
   alternates: false,
 });
 
-const urlsOf = (found: ReturnType<StillFigures['check']>) => found?.targets.map(({ url }) => url);
+const urlsOf = (found: ReturnType<UnchangedFigures['check']>) => found?.targets.map(({ url }) => url);
 
 const WATCHED = [
   { figure: 'cpuSeconds', what: 'CPU time', least: 100 },
@@ -71,7 +71,7 @@ const WATCHED = [
 
 for (const { figure, what, least } of WATCHED) {
   test(`metrics without change in ${what} for ${least} opened or closed connections are stale`, () => {
-    const still = new StillFigures();
+    const still = new UnchangedFigures();
     const at = (value: number, connections: number) => still.check([page({ [figure]: value })], connections);
     assert.equal(at(7, 0), undefined);
     assert.equal(at(7, least - 1), undefined, 'a small server can have used less than a step');
@@ -84,7 +84,7 @@ for (const { figure, what, least } of WATCHED) {
 }
 
 test('each of several metrics pages is checked against its share of the connections', () => {
-  const still = new StillFigures();
+  const still = new UnchangedFigures();
   const pages = (last: number) => [page({ cpuSeconds: 7 }), page({ cpuSeconds: last }, 'http://w1/metrics')];
   still.check(pages(1), 0);
   assert.equal(still.check(pages(2), 199), undefined);

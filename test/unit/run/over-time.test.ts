@@ -5,7 +5,7 @@ import type { Checkpoints } from '../../../plugin/run/checkpoints/checkpoints.ts
 import { Conductor } from '../../../plugin/run/conductor.ts';
 import { measureChurn, newOverTime } from '../../../plugin/run/memory/measure-over-time.ts';
 import { Sampler } from '../../../plugin/samplers/index.ts';
-import { OWN_DISCONNECT } from '../../../protocol/wire/connection.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../../protocol/wire/connection.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
 import { readingsOf } from '../../helpers/readings.ts';
@@ -137,7 +137,7 @@ it('a run of half a day keeps few readings, and still finds a leak', async (t) =
   run.context.sampler.reading = async () => {
     // Ten connections open and close each second.
     const left = Math.round(time.nowMs / 100);
-    run.status.ended = { [OWN_DISCONNECT]: left };
+    run.status.ended = { [CLIENT_DISCONNECT_REASON]: left };
     return readingsOf({ workerHeapUsed: 20e6 + left * 200 });
   };
   const everySeconds = 20;

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { it, type TestContext, test } from 'node:test';
 import { batchRows, deliveryFigures } from '../../../plugin/result/delivery/assemble-delivery.ts';
 import { latencyFigures } from '../../../plugin/result/delivery/assemble-latency.ts';
+import { LedgerRows } from '../../../plugin/run/broadcasts/ledger-rows.ts';
 import { ownEventBroadcasts } from '../../../plugin/run/broadcasts/own-event.ts';
-import { Rows } from '../../../plugin/run/broadcasts/rows.ts';
 import { measureBroadcasts } from '../../../plugin/run/broadcasts/window.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import { newOwnEvent } from '../../../plugin/run/measurements/own-event-measured.ts';
-import type { Delivery } from '../../../plugin/script/settings.ts';
+import type { OwnEventDelivery } from '../../../plugin/script/settings.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { assertEach, columns } from '../../helpers/columns.ts';
 import { FakeRun } from '../../helpers/fake-run.ts';
@@ -26,7 +26,7 @@ async function partsOf(t: TestContext, happens: Happens, delivery: object, drain
   const run = new FakeRun({ drain });
   run.arrive(10);
   const context = { ...run.context, publishers: happens(run, time) };
-  const options = { event: 'tick', id: ['id'], ...delivery } as unknown as Delivery;
+  const options = { event: 'tick', id: ['id'], ...delivery } as unknown as OwnEventDelivery;
   await time.until(measureBroadcasts(context, ownEventBroadcasts(context, options), () => {}));
   return run.measurements.cpu.broadcasts.map(({ units, seconds }) => [units, Math.round(seconds)]);
 }
@@ -97,7 +97,7 @@ function pages(seq: number) {
 }
 
 test('a ledger row can represent several broadcasts without changing any sum', () => {
-  const rows = new Rows(4);
+  const rows = new LedgerRows(4);
   const count = 19;
   for (let seq = 1; seq <= count; seq++) {
     rows.add([{ seq, room: '', sentAtUs: seq * 10, intendedAtUs: seq * 10 - 5 }], pages(seq));
@@ -123,7 +123,7 @@ test('a ledger row can represent several broadcasts without changing any sum', (
 });
 
 test('a broadcast without a time has receipts but no latency, and no receipts if no process reports it', () => {
-  const rows = new Rows();
+  const rows = new LedgerRows();
   const orders = [1, 2].map((seq) => ({ seq, room: '', sentAtUs: 0, intendedAtUs: 0 }));
   rows.add(orders, [frozenBroadcast(1, [], { untimed: true, expected: 2, received: 2, firstUs: 0, lastUs: 0 })]);
   const measured = measurements({ sent: rows.sent, frozen: rows.frozen });

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { LatencyBasis, mergeSightings } from '../../../plugin/run/broadcasts/orders.ts';
-import { instantOf, measureEpochOffsetUs, sentTimes } from '../../../plugin/run/broadcasts/sent-times.ts';
+import { measureEpochOffsetUs, parseInstant, sentTimes } from '../../../plugin/run/broadcasts/sent-times.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { columns } from '../../helpers/columns.ts';
 
@@ -21,11 +21,11 @@ const TIMES: [written: unknown, us: number, resolutionUs: number][] = [
 ];
 test('parses times of an event by their magnitude and notation', () => {
   for (const [written, us, resolutionUs] of TIMES) {
-    const instant = instantOf(written) ?? assert.fail(`${written}`);
+    const instant = parseInstant(written) ?? assert.fail(`${written}`);
     assert.deepEqual([Math.round(instant.epochUs - AT_US), instant.resolutionUs], [us, resolutionUs], `${written}`);
   }
   for (const written of [12_345.678, 0, -AT_US, Number.NaN, 'yesterday', '2026-11-22', '', null, {}]) {
-    assert.equal(instantOf(written), undefined, `${written}`);
+    assert.equal(parseInstant(written), undefined, `${written}`);
   }
 });
 

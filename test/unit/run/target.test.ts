@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { requireWorkers } from '../../../plugin/run/target/require-workers.ts';
-import { openTarget } from '../../../plugin/run/target/target.ts';
+import { openRunTarget } from '../../../plugin/run/target/target.ts';
 import type { Settings } from '../../../plugin/script/settings.ts';
 import { thisHost } from '../../../protocol/base/machine/this-host.ts';
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
@@ -14,7 +14,7 @@ const here = thisHost();
 const worker = (pid: number, host = here) => ({ pid, host }) as WorkerStats;
 
 const open = (config: Settings, log: (text: string) => void = () => {}) =>
-  openTarget(config, 10, log, new AbortController().signal);
+  openRunTarget(config, 10, log, new AbortController().signal);
 const NEITHER = { control: undefined, stack: undefined };
 const controlled = (urls: string[]) => hookConfig({ control: { urls, token: 'token-of-the-tests' } });
 

@@ -4,7 +4,7 @@ import { type TestContext, test } from 'node:test';
 import { whichDeployment } from '../../../plugin/run/target/which-deployment.ts';
 import type { CapacityError } from '../../../protocol/codes/errors.ts';
 import { Stack, type StackState } from '../../../server/stack/stack.ts';
-import { CHECKOUT } from '../../../server/stack/start.ts';
+import { STACK_CODE_FOLDER } from '../../../server/stack/start.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
 import { listen } from '../../helpers/raw-listen.ts';
 import { freePort } from '../../helpers/redis.ts';
@@ -12,7 +12,7 @@ import { freePort } from '../../helpers/redis.ts';
 const DOWN = { status: 'down' } as const;
 
 function upAt(port: number, changes: Partial<StackState> = {}) {
-  const state = { target: `http://127.0.0.1:${port}`, checkout: CHECKOUT, ...changes } as StackState;
+  const state = { target: `http://127.0.0.1:${port}`, checkout: STACK_CODE_FOLDER, ...changes } as StackState;
   return { status: 'up', stack: new Stack('/nowhere', state) } as const;
 }
 

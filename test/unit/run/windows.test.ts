@@ -3,9 +3,9 @@ import { describe, it, test } from 'node:test';
 import { generatorFigures } from '../../../plugin/result/assemble-machine.ts';
 import type { RunContext } from '../../../plugin/run/context.ts';
 import type { EngineSnapshot } from '../../../plugin/run/link.ts';
-import { mark, Windows, windowSince } from '../../../plugin/run/windows/cpu-window.ts';
-import { noteGenerator, resetGenerator } from '../../../plugin/run/windows/generator-loops.ts';
-import { GENERATOR, ResourceWindows, throttledBetween } from '../../../plugin/run/windows/resource-windows.ts';
+import { ConsecutiveWindows, cpuWindowSince, markWindowStart } from '../../../plugin/run/windows/cpu-window.ts';
+import { beginGeneratorWindow, endGeneratorWindow } from '../../../plugin/run/windows/generator-window.ts';
+import { GENERATOR_KEY, ResourceWindows, throttledBetween } from '../../../plugin/run/windows/resource-windows.ts';
 import type { MachineTotals } from '../../../plugin/samplers/index.ts';
 import type { CpuQuota, WorkerResources } from '../../../protocol/wire/events.ts';
 import { assertEach } from '../../helpers/columns.ts';
@@ -22,10 +22,10 @@ it('a window has the CPU of each layer since its start, except layers that were 
     await answered;
     return { worker: 100, nginx: 3 };
   };
-  const begin = await mark(context);
+  const begin = await markWindowStart(context);
   await time.pass(2500);
   context.sampler.cpu = async () => ({ worker: 150, redis: 20 });
-  assert.deepEqual(await windowSince(context, begin, 7), {
+  assert.deepEqual(await cpuWindowSince(context, begin, 7), {
     ...{ seconds: 2.5, secondsAtMost: 2.8 },
     ...{ units: 7, held: 0, cpuUs: { worker: 50 } },
   });
@@ -40,7 +40,7 @@ it('windows have no gap between them, even if the next one ends while the last i
     return { worker };
   };
   let units = 0;
-  const windows = new Windows(context, () => units++ * 5);
+  const windows = new ConsecutiveWindows(context, () => units++ * 5);
   void windows.next();
   void windows.next();
   assertEach(await windows.end(), ({ units, cpuUs }) => [units, cpuUs.worker], [
@@ -99,7 +99,7 @@ describe('in the windows of a run', () => {
   it('keeps throttling of the worst of several ramps, and ignores values before a window', async () => {
     const own = [quota('/g', 50, 50), quota('/g', 150, 80), quota('/g', 250, 85), quota('/g', 260, 85)];
     const { throttled } = await noted(['ramp', 'ramp', 'broadcasts'], { own });
-    const { ramp, broadcasts } = throttled.get(GENERATOR) ?? {};
+    const { ramp, broadcasts } = throttled.get(GENERATOR_KEY) ?? {};
     assert.deepEqual([ramp?.periods, ramp?.throttledPeriods], [100, 30]);
     assert.deepEqual([broadcasts?.periods, broadcasts?.throttledPeriods], [10, 0]);
   });
@@ -111,7 +111,7 @@ describe('in the windows of a run', () => {
     ];
     const own = [quota('/g', 1, 0), quota('/g', 2, 0), quota('/g', 3, 0)];
     const { throttled } = await noted(['ramp', 'broadcasts'], { workers: [at(1), at(2), new Error('gone')], own });
-    assert.deepEqual([...throttled.keys()].sort(), [GENERATOR, 'w1']);
+    assert.deepEqual([...throttled.keys()].sort(), [GENERATOR_KEY, 'w1']);
     assert.deepEqual(throttled.get('w1'), {
       ramp: { cores: 0.5, periods: 100, throttledPeriods: 20, throttledMs: 1000 },
     });
@@ -162,7 +162,7 @@ async function loopsOf(...rounds: EngineSnapshot[][]) {
   for (const snapshots of rounds) {
     const link = { snapshots: async () => snapshots } as RunContext['link'];
     const context = { ...new FakeRun().context, link, measurements: measured };
-    await noteGenerator(context, 'ramp');
+    await endGeneratorWindow(context, 'ramp');
   }
   return generatorFigures(measured).map(({ part, index, engine: id, delayP99Ms }) => [part, index, id, delayP99Ms]);
 }
@@ -196,17 +196,17 @@ test('keeps the worst ramp of each generator loop, in any order of answers', asy
 test('the share of CPU waits is unknown if the kernel does not report it', async () => {
   const { context, measurements } = new FakeRun();
   context.link.snapshots = async () => [snapshot({ engineLoop: { ...loop(1), cpuWaitShare: null } })];
-  await noteGenerator(context, 'ramp');
-  await noteGenerator(context, 'ramp');
+  await endGeneratorWindow(context, 'ramp');
+  await endGeneratorWindow(context, 'ramp');
   assert.equal(measurements.generator[0]?.cpuWaitShare, null);
 });
 
 test('discarding a reading resets the generator loops, and asks no external engines', async () => {
   const run = new FakeRun();
-  await resetGenerator(run.context);
+  await beginGeneratorWindow(run.context);
   assert.deepEqual([run.asked, run.measurements.generator], [['snapshots'], []]);
   run.context.ledger = false;
-  await resetGenerator(run.context);
-  await noteGenerator(run.context, 'ramp');
+  await beginGeneratorWindow(run.context);
+  await endGeneratorWindow(run.context, 'ramp');
   assert.deepEqual([run.asked, run.measurements.generator], [['snapshots'], []]);
 });

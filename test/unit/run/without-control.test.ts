@@ -2,8 +2,8 @@
 import assert from 'node:assert/strict';
 import { describe, it, type TestContext } from 'node:test';
 import { FleetPopulation } from '../../../plugin/run/population.ts';
-import { noProbe } from '../../../plugin/run/receivers/round-trip-probe.ts';
-import { NO_CONTROL, withoutControl } from '../../../plugin/run/target/control-client.ts';
+import { substituteProbe } from '../../../plugin/run/receivers/round-trip-probe.ts';
+import { NO_CONTROL, settingsWithoutControl } from '../../../plugin/run/target/control-client.ts';
 import { resultSchema } from '../../../protocol/result/result.ts';
 import { type Change, fromTheStart } from '../../helpers/conducted-run.ts';
 import type { FakeRun } from '../../helpers/fake-run.ts';
@@ -11,8 +11,8 @@ import type { FakeRun } from '../../helpers/fake-run.ts';
 const NONE: Change = ({ context, measurements }) => {
   Object.assign(measurements, { control: false, memory: false, sharedHost: false });
   Object.assign(context, { control: NO_CONTROL, collector: NO_CONTROL });
-  context.probe = noProbe();
-  context.config = withoutControl(context.config);
+  context.probe = substituteProbe();
+  context.config = settingsWithoutControl(context.config);
   context.population = new FleetPopulation(context.link, false);
 };
 

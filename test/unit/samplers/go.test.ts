@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it } from 'node:test';
-import { isGoUrl, memStatsIn } from '../../../plugin/samplers/inspector/go.ts';
+import { isGoUrl, parseMemStats } from '../../../plugin/samplers/inspector/go.ts';
 
 /** Heap profile of a Socket.IO server in Go with 400 connections. One of its 97 allocation places is kept. */
 const RECORDED = readFileSync(new URL('../../fixtures/go-heap-profile.txt', import.meta.url), 'utf8');
 
 describe('the heap profile of a Go server', () => {
   it('reads the heap, the stacks and the collection times from the heap profile of a Go server', () => {
-    const { HeapAlloc, StackInuse, NumGC, LastGC, PauseEnd, PauseNs } = memStatsIn(RECORDED);
+    const { HeapAlloc, StackInuse, NumGC, LastGC, PauseEnd, PauseNs } = parseMemStats(RECORDED);
     assert.deepEqual([HeapAlloc, StackInuse, NumGC], [12_322_824, 4_620_288, 289]);
     assert.deepEqual([PauseNs.length, PauseEnd[(NumGC + 255) % 256]], [256, LastGC]);
   });
@@ -22,7 +22,7 @@ describe('the heap profile of a Go server', () => {
   ];
   for (const [text, answer, reason] of REFUSED) {
     it(`refuses ${text} in place of the heap profile of a Go server`, () =>
-      assert.throws(() => memStatsIn(answer), reason));
+      assert.throws(() => parseMemStats(answer), reason));
   }
 });
 

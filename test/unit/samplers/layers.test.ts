@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { LAYERS, layersFor } from '../../../plugin/samplers/layers/index.ts';
 import { describeLayers } from '../../../plugin/samplers/layers/layer.ts';
-import { familyOf } from '../../../report/figures/layers.ts';
+import { layerFamily } from '../../../report/figures/layers.ts';
 
 const figures = LAYERS.flatMap((layer) => layer.figures.map((figure) => ({ layer, ...figure })));
 const described = describeLayers(LAYERS);
@@ -61,6 +61,6 @@ describe('the table of layers', () => {
 
   it('each figure of a layer has a unique id that contains its layer', () => {
     assert.equal(new Set(described.map(({ id }) => id)).size, described.length);
-    for (const { id, layer } of figures) assert.equal(familyOf(id), familyOf(layer.id), id);
+    for (const { id, layer } of figures) assert.equal(layerFamily(id), layerFamily(layer.id), id);
   });
 });

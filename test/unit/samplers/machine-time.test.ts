@@ -2,8 +2,8 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { MachineWatch, sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals, programName } from '../../../plugin/samplers/machine/machine-time.ts';
-import { TICK_US } from '../../../protocol/base/machine/kernel.ts';
-import { contentionOf } from '../../../report/figures/contention.ts';
+import { CLOCK_TICK_US } from '../../../protocol/base/machine/kernel.ts';
+import { cpuContention } from '../../../report/figures/contention.ts';
 import { assertEach } from '../../helpers/columns.ts';
 import { type Fake, FakeMachine, GENERATOR, SERVER } from '../../helpers/fake-machine.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
@@ -20,8 +20,8 @@ async function ticks(reading: Promise<MachineTotals>) {
   const { processes } = await reading;
   assert.ok(processes);
   const { oursUs, othersUs, kernelUs, programsUs } = processes;
-  const programs = Object.fromEntries([...programsUs].map(([name, us]) => [name, us / TICK_US]));
-  return { ours: oursUs / TICK_US, others: othersUs / TICK_US, kernel: kernelUs / TICK_US, programs };
+  const programs = Object.fromEntries([...programsUs].map(([name, us]) => [name, us / CLOCK_TICK_US]));
+  return { ours: oursUs / CLOCK_TICK_US, others: othersUs / CLOCK_TICK_US, kernel: kernelUs / CLOCK_TICK_US, programs };
 }
 
 describe('the CPU time of a machine', () => {
@@ -46,12 +46,12 @@ describe('the CPU time of a machine', () => {
     machine.set(at(0), { user: 1000 });
     const first = await pressure(0);
     machine.set(at(1), { user: 1110, steal: 25, softirq: 9 });
-    const last = await pressure(10 * TICK_US);
+    const last = await pressure(10 * CLOCK_TICK_US);
     assert.deepEqual(await ticks(Promise.resolve(last)), {
       ...{ ours: 60, others: 47, kernel: 3 },
       programs: { chrome: 45, tsc: 2 },
     });
-    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: TICK_US / 10 }) ?? assert.fail();
+    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: CLOCK_TICK_US / 10 }) ?? assert.fail();
     const { busyCores, oursCores, othersCores, stealCores, kernelCores, programs } = shares;
     const cores = [shares.cores, busyCores, oursCores, othersCores, stealCores, kernelCores];
     assertEach(cores, (count) => count?.toFixed(2), ['2.00', '1.44', '0.60', '0.47', '0.25', '0.12']);
@@ -69,7 +69,7 @@ describe('the CPU time of a machine', () => {
     });
     const first = await machine.set(at(0), { user: 1000 }).read();
     const last = await machine.set(at(1), { user: 1188, steal: 8 }).read();
-    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: TICK_US / 10 }) ?? assert.fail();
+    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: CLOCK_TICK_US / 10 }) ?? assert.fail();
     const { busyCores, stealCores, oursCores, kernelCores, othersCores, programs } = shares;
     assert.equal(
       busyCores.toFixed(2),
@@ -126,7 +126,7 @@ describe('the CPU time of a machine', () => {
     const first = await machine.set(at(0), { user: 0 }).read();
     const last = await machine.set(at(50), { user: 100 }).read();
     assert.deepEqual((await ticks(Promise.resolve(last))).programs, { here: 50 });
-    assert.deepEqual([last.cores, last.busyUs - first.busyUs], [1, 50 * TICK_US]);
+    assert.deepEqual([last.cores, last.busyUs - first.busyUs], [1, 50 * CLOCK_TICK_US]);
   });
 
   it('attributes no CPU time if the processes of the run are unknown, and still reports steal', async (t) => {
@@ -136,9 +136,9 @@ describe('the CPU time of a machine', () => {
     const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: 2000 }) ?? assert.fail();
     const { oursCores, othersCores, kernelCores, stealCores, programs } = shares;
     assert.deepEqual([oursCores, othersCores, kernelCores, programs], [null, null, null, []]);
-    assert.equal(stealCores, (100 * TICK_US) / 2e6);
+    assert.equal(stealCores, (100 * CLOCK_TICK_US) / 2e6);
     const others = { windows: [{ window: 'ramp' as const, ...shares }] };
-    const taken = contentionOf({ ...perfectResult(), machine: { ...perfectResult().machine, others } as never });
+    const taken = cpuContention({ ...perfectResult(), machine: { ...perfectResult().machine, others } as never });
     assertNames(taken?.text, ['hypervisor', (100 * stealCores) / 2, 'ramp']);
   });
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import * as files from 'node:fs';
 import { describe, it, test } from 'node:test';
 import { systemVBytes, tmpfsIn } from '../../../plugin/samplers/machine/shared-memory.ts';
-import { parseStat } from '../../../plugin/samplers/processes/proc.ts';
+import { parseProcStat } from '../../../plugin/samplers/processes/proc.ts';
 import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts';
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
 import * as kernel from '../../../protocol/base/machine/kernel.ts';
@@ -14,13 +14,17 @@ const STAT_TAIL =
 
 test('reads CPU, RSS and start time from /proc/<pid>/stat with any command name, and nothing from a torn line', () => {
   for (const name of ['node', 'my (app) 1 2 3', ') S 9']) {
-    assert.deepEqual(parseStat(`42 (${name}) S ${STAT_TAIL}`), {
+    assert.deepEqual(parseProcStat(`42 (${name}) S ${STAT_TAIL}`), {
       ...{ pid: 42, parent: 1, name, lastCpu: 3, isZombie: false, rssBytes: 2048 * kernel.PAGE_SIZE_BYTES },
-      ...{ cpuUs: 300 * kernel.TICK_US, reapedUs: 7 * kernel.TICK_US, startedAtUs: 123456 * kernel.TICK_US },
+      ...{
+        cpuUs: 300 * kernel.CLOCK_TICK_US,
+        reapedUs: 7 * kernel.CLOCK_TICK_US,
+        startedAtUs: 123456 * kernel.CLOCK_TICK_US,
+      },
     });
   }
-  assert.equal(parseStat(`42 (node) Z ${STAT_TAIL}`)?.isZombie, true);
-  for (const torn of ['42 (node) S 1 42', '']) assert.equal(parseStat(torn), undefined);
+  assert.equal(parseProcStat(`42 (node) Z ${STAT_TAIL}`)?.isZombie, true);
+  for (const torn of ['42 (node) S 1 42', '']) assert.equal(parseProcStat(torn), undefined);
 });
 
 test('reads kB from smaps_rollup as bytes, and nothing from an empty file', () => {
@@ -79,7 +83,7 @@ test('reads the busy time of all CPUs or one from /proc/stat, without steal and 
     ['cpu1', 20, 10, 0, 0],
   ] as const) {
     const { busyUs, idleUs, stealUs, interruptUs } = kernel.parseCpu(text, name) ?? assert.fail();
-    assertEach([busyUs, idleUs, stealUs, interruptUs], (us) => us / kernel.TICK_US, ticks);
+    assertEach([busyUs, idleUs, stealUs, interruptUs], (us) => us / kernel.CLOCK_TICK_US, ticks);
   }
 });
 

@@ -5,11 +5,11 @@ import { LAYERS } from '../../../plugin/samplers/layers/index.ts';
 import type { Layer } from '../../../plugin/samplers/layers/layer.ts';
 import { CpuIncrements } from '../../../plugin/samplers/processes/cpu-increments.ts';
 import type { ProcessReading } from '../../../plugin/samplers/processes/proc.ts';
-import { type LayerPids, SharedPages, sumOver } from '../../../plugin/samplers/processes/process-memory.ts';
+import { type LayerPids, SharedPages, sumProcessBytes } from '../../../plugin/samplers/processes/process-memory.ts';
 import { ProcessSeries } from '../../../plugin/samplers/processes/process-series.ts';
-import { readMeasure } from '../../../plugin/samplers/reading.ts';
+import { readLayerFigure } from '../../../plugin/samplers/reading.ts';
 import { mergeRows, type SampleRow } from '../../../plugin/samplers/sample-row.ts';
-import { openInputs } from '../../../plugin/samplers/sampler-inputs.ts';
+import { createSamplerInputs } from '../../../plugin/samplers/sampler-inputs.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 
 const skip = process.platform !== 'linux' && 'there is no PSS';
@@ -25,16 +25,19 @@ describe('the memory of a layer', () => {
   const readings = processes({ 1: whole, 2: { rssBytes: 20, pssBytes: 8 }, 3: { rssBytes: 20 } });
 
   it('the memory of a layer is the sum of its processes, and has a PSS only if all have one', () => {
-    assert.deepEqual([sumOver([1, 2], readings, 'rssBytes'), sumOver([1, 2], readings, 'pssBytes')], [30, 15]);
-    assert.equal(sumOver([1, 3], readings, 'rssBytes'), 30);
-    assert.throws(() => sumOver([1, 3], readings, 'pssBytes'), /smaps|Linux only/);
+    assert.deepEqual(
+      [sumProcessBytes([1, 2], readings, 'rssBytes'), sumProcessBytes([1, 2], readings, 'pssBytes')],
+      [30, 15],
+    );
+    assert.equal(sumProcessBytes([1, 3], readings, 'rssBytes'), 30);
+    assert.throws(() => sumProcessBytes([1, 3], readings, 'pssBytes'), /smaps|Linux only/);
   });
 
   it('the memory of a layer is unknown if it is unknown for one of its processes', () => {
     const endedError = { message: '1 of its 3 processes have ended', reason: 'gone' };
-    assert.throws(() => sumOver([1, 2, 4], readings, 'rssBytes'), endedError);
+    assert.throws(() => sumProcessBytes([1, 2, 4], readings, 'rssBytes'), endedError);
     for (const none of [[], undefined])
-      assert.throws(() => sumOver(none, readings, 'rssBytes'), /none of its processes/);
+      assert.throws(() => sumProcessBytes(none, readings, 'rssBytes'), /none of its processes/);
   });
 });
 
@@ -44,7 +47,7 @@ test('unattributed memory of the machine requires readings of the workers and of
   const system = LAYERS.find(({ id }) => id === 'system') as Layer;
   const readings = processes({ 1: { anonymousBytes: 5, sharedBytes: 1 }, 3: {} });
   const read = async (pids: LayerPids) => {
-    const reading = await readMeasure(system, 'unmeasuredBytes', openInputs(pids, readings, {}));
+    const reading = await readLayerFigure(system, 'unmeasuredBytes', createSamplerInputs(pids, readings, {}));
     return 'value' in reading ? reading.source : reading.absent.detail;
   };
   assert.match(await read({ worker: [1], workerChildren: [1], nginx: [] }), /^\/proc\/meminfo less/);

@@ -5,7 +5,7 @@ import { sourceAddresses } from '../../../plugin/engine/engine.ts';
 import { connectionsOfShare } from '../../../plugin/script/load/load.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import { fleetProcesses } from '../../../protocol/base/machine/generator-resources.ts';
+import { fleetProcessCount } from '../../../protocol/base/machine/generator-resources.ts';
 import { engineOptions } from '../../helpers/connection.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
@@ -144,7 +144,7 @@ describe('the share of an Artillery worker', () => {
       [100_000, 1_048_576, 'official', 2],
       [100_000, 1024, 'official', 64],
     ] as const) {
-      assert.equal(fleetProcesses(connections, files, client), processes, `${connections} ${files} ${client}`);
+      assert.equal(fleetProcessCount(connections, files, client), processes, `${connections} ${files} ${client}`);
     }
   });
 });

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { z } from 'zod';
-import { type Flow, type StepTable, verbOf } from '../../../plugin/script/load/flow.ts';
+import { type Flow, type StepTable, stepName } from '../../../plugin/script/load/flow.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
-import { ENGINE } from '../../../plugin/script/script.ts';
+import { ENGINE_NAME } from '../../../plugin/script/script.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
 import { column } from '../../helpers/columns.ts';
 
@@ -61,7 +61,7 @@ const FILLED: [step: object, value: string, filled: object][] = [
 it('fills templates where a step of the flow accepts only a number, a duration or a boolean', () => {
   for (const [step, X, filled] of FILLED) {
     const flow = [structuredClone(step)];
-    const script = { config: { engine: ENGINE, variables: { x: [Number(X)] } }, scenarios: [{ flow }] };
+    const script = { config: { engine: ENGINE_NAME, variables: { x: [Number(X)] } }, scenarios: [{ flow }] };
     assert.deepEqual(readScenarios(script, STEPS, { X }).problems, [], JSON.stringify(step));
     assert.deepEqual(flow, [filled]);
   }
@@ -69,7 +69,7 @@ it('fills templates where a step of the flow accepts only a number, a duration o
 
 it('refuses a template that can differ between virtual users where a step needs one value for all', () => {
   const flow = [{ every: { emit: ['a'], seconds: '{{ x }}' } }, { emit: ['a'], timeout: '{{ $env.UNSET }}' }];
-  const script = { config: { engine: ENGINE, variables: { x: [1, 2] } }, scenarios: [{ flow }] };
+  const script = { config: { engine: ENGINE_NAME, variables: { x: [1, 2] } }, scenarios: [{ flow }] };
   const { problems } = readScenarios(script, STEPS, {});
   assert.deepEqual(column(problems, 'path'), ['scenarios[0].flow[0].every.seconds', 'scenarios[0].flow[1].timeout']);
   for (const { message } of problems) assert.match(message, /same for all virtual users.*\$env/);
@@ -91,8 +91,8 @@ it('derives the stay of a virtual user from the declarations of its steps, also 
 });
 
 it('accepts one verb in a step, and two if one verb declares the other', () => {
-  assert.equal(verbOf({ emit: ['a'], connect: true }, STEPS), 'emit');
-  assert.equal(verbOf({ think: 1, jitter: 1 }, STEPS), 'think');
+  assert.equal(stepName({ emit: ['a'], connect: true }, STEPS), 'emit');
+  assert.equal(stepName({ think: 1, jitter: 1 }, STEPS), 'think');
   for (const none of [{ think: 1, log: 'x' }, { nonsense: 1 }, {}, 'think', null])
-    assert.equal(verbOf(none, STEPS), undefined);
+    assert.equal(stepName(none, STEPS), undefined);
 });

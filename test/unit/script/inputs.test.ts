@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path';
 import { it } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { readScenario } from '../../../plugin/cli/scenario-argument.ts';
-import { differences, inputsOf } from '../../../plugin/script/run-inputs.ts';
+import { differingInputs, digestRunInputs } from '../../../plugin/script/run-inputs.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
@@ -34,7 +34,7 @@ const FILES = {
   'ca.pem': 'one',
 };
 const read = async (folder: string, env: NodeJS.ProcessEnv = {}, environment?: string) =>
-  inputsOf(await readScenario(join(folder, 'scenario.yml'), environment), env);
+  digestRunInputs(await readScenario(join(folder, 'scenario.yml'), environment), env);
 
 it('the inputs of a scenario are the same for the conductor and for Artillery on a host, in any folder', async (t) => {
   const file = pathToFileURL(join(ARTILLERY, 'dist/lib/util/prepare-test-execution-plan.js')).href;
@@ -42,8 +42,8 @@ it('the inputs of a scenario are the same for the conductor and for Artillery on
   const [conductors, hosts] = [fileTree(t, FILES), fileTree(t, FILES)];
   const script: Script = JSON.parse(JSON.stringify(await prepare([join(hosts, 'scenario.yml')], {})));
   const env = { RATE: '5', TEXT: 'x' };
-  const onHost = inputsOf(script, { ...env, ARTILLERY_PLUGINS: '{"sqs-reporter":{}}', CAPACITY_TOKEN: 'other' });
-  assert.deepEqual(differences(await read(conductors, env), onHost), []);
+  const onHost = digestRunInputs(script, { ...env, ARTILLERY_PLUGINS: '{"sqs-reporter":{}}', CAPACITY_TOKEN: 'other' });
+  assert.deepEqual(differingInputs(await read(conductors, env), onHost), []);
 });
 
 it('lists the inputs of a scenario that differ between conductor and host', async (t) => {
@@ -65,6 +65,6 @@ it('lists the inputs of a scenario that differ between conductor and host', asyn
     ['nothing for the folder of the results', scenario('results: out', 'live: true'), []],
   ] as [string, Record<string, string>, string[], NodeJS.ProcessEnv?, string?][]) {
     const other = fileTree(t, { ...FILES, ...files });
-    assert.deepEqual(differences(await read(one), await read(other, env, environment)).sort(), expected, what);
+    assert.deepEqual(differingInputs(await read(one), await read(other, env, environment)).sort(), expected, what);
   }
 });

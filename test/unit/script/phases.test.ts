@@ -9,7 +9,7 @@ import {
   totalArrivals,
   totalSeconds,
 } from '../../../plugin/script/load/phases.ts';
-import { readHost, sharedPhases } from '../../../plugin/script/load/shares.ts';
+import { phasesOfHost, readHostVariables } from '../../../plugin/script/load/shares.ts';
 
 const flat = (duration: number, rate: number): Phase => ({ duration, arrivalRate: rate, rampTo: rate });
 const PAUSE: Phase = { pause: 5 };
@@ -94,7 +94,7 @@ describe('the shares of hosts', () => {
       { duration: 7, arrivalRate: 142.3, rampTo: 143.3 },
     ]) {
       for (const hosts of [1, 2, 3, 7, 10]) {
-        const shares = Array.from({ length: hosts }, (_, index) => sharedPhases([phase, PAUSE], { hosts, index }));
+        const shares = Array.from({ length: hosts }, (_, index) => phasesOfHost([phase, PAUSE], { hosts, index }));
         for (const [, pause] of shares) assert.deepEqual(pause, PAUSE);
         const sum = shares.reduce((total, [share = {}]) => total + arrivalsOf(share), 0);
         assert.equal(sum, arrivalsOf(phase), `${JSON.stringify(phase)} on ${hosts} hosts`);
@@ -103,7 +103,7 @@ describe('the shares of hosts', () => {
   });
 
   it('the share of a host keeps the form of the phase', () => {
-    const share = (phase: Phase, hosts: number, index?: number) => sharedPhases([phase], { hosts, index })[0];
+    const share = (phase: Phase, hosts: number, index?: number) => phasesOfHost([phase], { hosts, index })[0];
     const slope = { duration: 3, arrivalRate: 10, rampTo: 30 };
     assert.deepEqual(share(slope, 2, 1), { duration: 3, arrivalRate: 5, rampTo: 15 });
     assert.deepEqual(share(FLAT, 3), flat(10, 350));
@@ -118,16 +118,16 @@ describe('the shares of hosts', () => {
     ['cannot add up', { duration: 3, arrivalRate: 10, rampTo: 31 }, 7, 0, 1],
   ] as [string, Phase, number, number | undefined, number][]) {
     it(`refuses the shares of hosts if they ${what}`, () => {
-      assert.throws(() => sharedPhases([phase], { hosts, index }, rooms), { code: 'RATE_IMPOSSIBLE' });
+      assert.throws(() => phasesOfHost([phase], { hosts, index }, rooms), { code: 'RATE_IMPOSSIBLE' });
     });
   }
 
   it('reads the share of a host from the environment', () => {
     const env = { CAPACITY_CONDUCTOR: 'line', CAPACITY_HOSTS: '3' };
-    assert.equal(readHost({ ...env, CAPACITY_CONDUCTOR: '' }), undefined);
-    assert.deepEqual(readHost(env), { conductor: 'line', share: { hosts: 3, index: undefined } });
-    assert.deepEqual(readHost({ ...env, CAPACITY_HOST: '2' })?.share, { hosts: 3, index: 2 });
+    assert.equal(readHostVariables({ ...env, CAPACITY_CONDUCTOR: '' }), undefined);
+    assert.deepEqual(readHostVariables(env), { conductor: 'line', share: { hosts: 3, index: undefined } });
+    assert.deepEqual(readHostVariables({ ...env, CAPACITY_HOST: '2' })?.share, { hosts: 3, index: 2 });
     for (const wrong of [{ CAPACITY_HOST: '3' }, { CAPACITY_HOST: '-1' }, { CAPACITY_HOSTS: '0' }])
-      assert.throws(() => readHost({ ...env, ...wrong }), { code: 'CONFIG_INVALID' });
+      assert.throws(() => readHostVariables({ ...env, ...wrong }), { code: 'CONFIG_INVALID' });
   });
 });

@@ -2,10 +2,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { z } from 'zod';
-import { optionsSchema as engineSchema } from '../../../plugin/script/options/engine-options.ts';
-import { optionsSchema as pluginSchema } from '../../../plugin/script/options/plugin-options.ts';
+import { engineOptionsSchema as engineSchema } from '../../../plugin/script/options/engine-options.ts';
+import { pluginOptionsSchema as pluginSchema } from '../../../plugin/script/options/plugin-options.ts';
 import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
-import { maskedSettings, secretsIn } from '../../../protocol/base/secrets/masked-values.ts';
+import { collectScriptSecrets, maskedSettings } from '../../../protocol/base/secrets/masked-values.ts';
 
 const CANARY = 'canary-7f3a9';
 
@@ -100,6 +100,6 @@ for (const key of ['json', 'form', 'formData', 'body', 'qs', 'headers', 'cookie'
 function assertUrlIsMasked(place: string): void {
   const settings = planted(place, `https://u:${CANARY}@h/p?q=${CANARY}`) as Record<string, unknown>;
   assert.doesNotMatch(JSON.stringify(maskedSettings(settings)), new RegExp(CANARY));
-  const { credentials, values } = secretsIn(settings);
+  const { credentials, values } = collectScriptSecrets(settings);
   assert.ok(credentials.has(CANARY) && values.has(CANARY));
 }

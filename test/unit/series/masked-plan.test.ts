@@ -3,11 +3,11 @@ import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { runSeries } from '../../../plugin/series/series.ts';
-import { maskedPlan, studySeries } from '../../../plugin/series/study-series.ts';
-import type { Plan } from '../../../protocol/documents/study-schema.ts';
+import { maskStudyPlan, studySeries } from '../../../plugin/series/study-series.ts';
+import type { StudyPlan } from '../../../protocol/documents/study-schema.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 
-const PLAN: Plan = {
+const PLAN: StudyPlan = {
   scenario: '1k.yml',
   vary: {
     LOGIN_TOKEN: ['Canary-a1', 'Canary-b2'],
@@ -23,7 +23,7 @@ const PLAN: Plan = {
 };
 
 test('replaces levels of a plan that are credentials by numbers, and maps them back', () => {
-  const { shown, realOf } = maskedPlan(PLAN);
+  const { shown, realOf } = maskStudyPlan(PLAN);
   assert.doesNotMatch(JSON.stringify(shown), /Canary/);
   const { vary, except, servers } = shown;
   assert.deepEqual(vary.LOGIN_TOKEN, ['*** 1', '*** 2']);
@@ -46,7 +46,7 @@ test('passes credentials of a plan to the runs, and keeps them out of command li
   );
   const folder = join(root, 'series');
   const args = ['--variables', '{"password":"Canary-g7"}'];
-  const plan: Plan = { ...PLAN, vary: { LOGIN_TOKEN: ['Canary-a1', 'Canary-b2'] }, servers: {}, except: [], args };
+  const plan: StudyPlan = { ...PLAN, vary: { LOGIN_TOKEN: ['Canary-a1', 'Canary-b2'] }, servers: {}, except: [], args };
   const overrides = { config: { engines: { x: { auth: { token: 'Canary-h8' } } } } } as object;
   const series = studySeries({
     ...{ folder, name: 'x', title: '', plan, scenarioHash: '0' },

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { startOwnServer } from '../../../plugin/series/own-server.ts';
-import { freePorts } from '../../../server/stack/ports.ts';
+import { findFreePorts } from '../../../server/stack/ports.ts';
 import { processRef } from '../../../server/stack/state/stack-processes.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -16,7 +16,7 @@ require('node:http').createServer((_, response) => response.end()).listen(proces
 
 async function prepareServer(t: TestContext, code = SERVER) {
   const cwd = fileTree(t, { 'server.cjs': code });
-  const [port = 0] = await freePorts(1);
+  const [port = 0] = await findFreePorts(1);
   const log = join(cwd, 'server.log');
   const start = (ready: number | string = port) =>
     startOwnServer(

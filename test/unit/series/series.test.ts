@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'no
 import { basename, join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import { z } from 'zod';
-import { type MadeRun, type Next, runSeries, type Series } from '../../../plugin/series/series.ts';
+import { type NextRun, runSeries, type SeriesDefinition, type StartedRun } from '../../../plugin/series/series.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { seriesRunSchema } from '../../../protocol/documents/series-schema.ts';
 import { processRef } from '../../../server/stack/state/stack-processes.ts';
@@ -44,15 +44,15 @@ const schema = z.strictObject({
   runs: z.array(seriesRunSchema.extend({ end: z.string() })),
 });
 type Document = z.infer<typeof schema>;
-type OwnSeries = Series<Key, string, Document>;
-type Runs = MadeRun<Key>[];
+type OwnSeries = SeriesDefinition<Key, string, Document>;
+type Runs = StartedRun<Key>[];
 
 function begin(t: TestContext) {
   const { folder: root, artillery } = fakeArtillery(t, ENDINGS);
   const folder = join(root, 'own');
   const read = (name: string) => readFileSync(join(folder, name), 'utf8');
   const run = async (
-    next: (runs: Runs, earlier: number) => Next<Key, string>,
+    next: (runs: Runs, earlier: number) => NextRun<Key, string>,
     { signal = new AbortController().signal, ...others }: Partial<OwnSeries> & { signal?: AbortSignal } = {},
   ) => {
     const progress: string[] = [];
@@ -86,7 +86,7 @@ function begin(t: TestContext) {
 
 /** Returns a series with one run for each ending. */
 function list(...ends: string[]) {
-  return (runs: Runs): Next<Key, string> => {
+  return (runs: Runs): NextRun<Key, string> => {
     const end = ends[runs.length];
     return end === undefined ? { end: 'done' } : { key: { end }, label: end, left: ends.length - runs.length };
   };
@@ -137,7 +137,7 @@ it('takes no text of the log, and no invalid document, for the error of a run', 
 
 it('a series lets its command decide on the next run from the results', async (t) => {
   const { run } = begin(t);
-  const next = (runs: Runs): Next<Key, string> => {
+  const next = (runs: Runs): NextRun<Key, string> => {
     const last = runs.at(-1)?.result?.verdict.status;
     if (last === 'VALID') return { end: 'a VALID run' };
     const key = { end: last === 'INVALID' ? 'VALID' : 'INVALID' };

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { describe, it, type TestContext } from 'node:test';
 import { runSeries } from '../../../plugin/series/series.ts';
-import { exitCodeOfStudy, orderOf, studySeries } from '../../../plugin/series/study-series.ts';
-import type { Levels, Plan } from '../../../protocol/documents/study-schema.ts';
-import { labelOf } from '../../../report/study/summarize.ts';
+import { exitCodeOfStudy, plannedRunsInOrder, studySeries } from '../../../plugin/series/study-series.ts';
+import type { LevelCombination, StudyPlan } from '../../../protocol/documents/study-schema.ts';
+import { combinationLabel } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { fakeArtillery } from '../../helpers/fake-artillery.ts';
 import { finding } from '../../helpers/findings.ts';
 
-const PLAN: Plan = {
+const PLAN: StudyPlan = {
   scenario: '1k.yml',
   vary: { TLS: ['off', 'on'], workers: [1, 2, 4] },
   servers: {},
@@ -19,9 +19,9 @@ const PLAN: Plan = {
 };
 
 describe('the order of runs', () => {
-  const order = orderOf(PLAN);
+  const order = plannedRunsInOrder(PLAN);
   const blocks = [...Map.groupBy(order, ({ block }) => block).values()].map((runs) =>
-    runs.map(({ levels }) => labelOf(levels)),
+    runs.map(({ levels }) => combinationLabel(levels)),
   );
 
   it('the order of runs has every combination once in each block', () => {
@@ -39,19 +39,24 @@ describe('the order of runs', () => {
   });
 
   it('the order of runs depends on the plan alone, and changes with the seed', () => {
-    assert.deepEqual(orderOf(PLAN), order);
-    assert.notDeepEqual(orderOf({ ...PLAN, seed: 2 }), order);
+    assert.deepEqual(plannedRunsInOrder(PLAN), order);
+    assert.notDeepEqual(plannedRunsInOrder({ ...PLAN, seed: 2 }), order);
   });
 });
 
 /** @param body code of the stub that replaces Artillery */
-function begin(t: TestContext, body: string, vary: Plan['vary'], changes: Partial<Plan> = {}) {
+function begin(t: TestContext, body: string, vary: StudyPlan['vary'], changes: Partial<StudyPlan> = {}) {
   const { folder, artillery, write } = fakeArtillery(t, body);
   const plan = { ...PLAN, vary, repeat: 2, ...changes };
-  const run = async (later: Partial<Plan> = {}) => {
+  const run = async (later: Partial<StudyPlan> = {}) => {
     const series = studySeries({
       ...{ folder: `${folder}/runs`, name: 'runs', title: '', plan: { ...plan, ...later }, scenarioHash: 'abc' },
-      commandOf: ({ RATE }: Levels) => ({ scenario: '1k.yml', args: [], overrides: {}, env: { RATE: `${RATE}` } }),
+      commandOf: ({ RATE }: LevelCombination) => ({
+        scenario: '1k.yml',
+        args: [],
+        overrides: {},
+        env: { RATE: `${RATE}` },
+      }),
     });
     const made = await runSeries(series, { artillery, signal: new AbortController().signal, print: () => {} });
     const page = readFileSync(`${folder}/runs/study.html`, 'utf8');
@@ -70,7 +75,11 @@ describe('the runs of a plan', () => {
     const { plan, run, write } = begin(t, REFUSES, vary);
     write('refuses.json', true);
     const study = await run();
-    const expected = orderOf(plan).map(({ block, levels }) => [block, levels.RATE, levels.RATE === 30 ? 2 : 0]);
+    const expected = plannedRunsInOrder(plan).map(({ block, levels }) => [
+      block,
+      levels.RATE,
+      levels.RATE === 30 ? 2 : 0,
+    ]);
     assertEach(study.runs, ({ block, exitCode, levels }) => [block, levels.RATE, exitCode], expected);
     assertEach(study.combinations, ({ levels, usable }) => `${levels.RATE}: ${usable}`, ['10: 2', '20: 2', '30: 0']);
     assert.equal(study.exitCode, 2);
@@ -115,7 +124,7 @@ describe('runs that other programs disturbed', () => {
       result.machine = { ...result.machine, others: { windows: [window] } };
       result.connections.failed = Math.round(100 * share);
     };`;
-  const disturbed = (t: TestContext, body: string, changes?: Partial<Plan>) =>
+  const disturbed = (t: TestContext, body: string, changes?: Partial<StudyPlan>) =>
     begin(t, DISTURB + body, vary, changes).run();
 
   it('excludes runs that other programs disturbed, and repeats them at once', async (t) => {

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { gzipSync } from 'node:zlib';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { payload } from '../../../server/contract/contract-payload.ts';
-import { Departures } from '../../../server/contract/departures.ts';
+import { textPayload } from '../../../server/contract/contract-payload.ts';
+import { RoomDepartures } from '../../../server/contract/departures.ts';
 
 it('broadcasts are sent in the order of their times, even by a late event loop', async () => {
-  const departures = new Departures();
+  const departures = new RoomDepartures();
   // The start is 300 ms ahead, so that nothing is due before all are requested, even if the process pauses.
   const startUs = monotonicUs() + 300_000;
   // Several broadcasts are due in each millisecond, and they are requested in another order.
@@ -24,7 +24,7 @@ it('broadcasts are sent in the order of their times, even by a late event loop',
 });
 
 it('a due broadcast does not wait for later ones, even if their times come from a wrong clock', async () => {
-  const departures = new Departures();
+  const departures = new RoomDepartures();
   const left: string[] = [];
   const at = (what: string, atUs: number) => departures.at(atUs).then(() => left.push(what));
   const nowUs = monotonicUs();
@@ -39,17 +39,17 @@ it('a due broadcast does not wait for later ones, even if their times come from 
 
 it('a broadcast payload has the requested size, also on the wire', () => {
   for (const size of [0, 1, 1000, 65_536]) {
-    assert.equal(payload(size).length, size);
-    assert.equal(Buffer.byteLength(JSON.stringify(payload(size))), size + 2);
+    assert.equal(textPayload(size).length, size);
+    assert.equal(Buffer.byteLength(JSON.stringify(textPayload(size))), size + 2);
   }
 });
 
 it('a broadcast payload varies, so that compression gains little', () => {
-  assert.ok(gzipSync(payload(1000)).length > 700);
+  assert.ok(gzipSync(textPayload(1000)).length > 700);
 });
 
 it('a broadcast payload is the same text in every call with the same size', () => {
-  const first = payload(500);
-  for (let size = 1; size < 40; size++) payload(size);
-  assert.equal(payload(500), first);
+  const first = textPayload(500);
+  for (let size = 1; size < 40; size++) textPayload(size);
+  assert.equal(textPayload(500), first);
 });

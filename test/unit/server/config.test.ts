@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { parseConfig } from '../../../server/config.ts';
+import { parseServerConfig } from '../../../server/config.ts';
 
 const CAPACITY_TOKEN = '0123456789abcdef';
 const REDIS_URL = 'redis://127.0.0.1:6390';
@@ -19,8 +19,8 @@ const DEFAULTS = {
 };
 
 test('the server requires only the token, and treats an empty variable as unset', () => {
-  assert.deepEqual(parseConfig({ CAPACITY_TOKEN, PATH: '/bin' }), DEFAULTS);
-  assert.deepEqual(parseConfig({ CAPACITY_TOKEN, REDIS_URL: '', CAPACITY_PORT: '' }), DEFAULTS);
+  assert.deepEqual(parseServerConfig({ CAPACITY_TOKEN, PATH: '/bin' }), DEFAULTS);
+  assert.deepEqual(parseServerConfig({ CAPACITY_TOKEN, REDIS_URL: '', CAPACITY_PORT: '' }), DEFAULTS);
 });
 
 test('every environment variable of the server sets its own setting', () => {
@@ -48,16 +48,19 @@ test('every environment variable of the server sets its own setting', () => {
     CAPACITY_LOG_LEVEL: ['warn', { logLevel: 'warn' }],
   };
   for (const [variable, [value, changed]] of Object.entries(cases)) {
-    assert.deepEqual(parseConfig({ CAPACITY_TOKEN, [variable]: value }), { ...DEFAULTS, ...changed }, variable);
+    assert.deepEqual(parseServerConfig({ CAPACITY_TOKEN, [variable]: value }), { ...DEFAULTS, ...changed }, variable);
   }
-  const { adapter } = parseConfig({ CAPACITY_TOKEN, REDIS_URL, CAPACITY_REDIS_PREFIX: 'run7' });
+  const { adapter } = parseServerConfig({ CAPACITY_TOKEN, REDIS_URL, CAPACITY_REDIS_PREFIX: 'run7' });
   assert.equal(adapter.settings.CAPACITY_REDIS_PREFIX, 'run7');
-  assert.equal(parseConfig({ CAPACITY_TOKEN, REDIS_URL, CAPACITY_ADAPTER: 'in-memory' }).adapter.name, 'in-memory');
+  assert.equal(
+    parseServerConfig({ CAPACITY_TOKEN, REDIS_URL, CAPACITY_ADAPTER: 'in-memory' }).adapter.name,
+    'in-memory',
+  );
 });
 
 test('a plain server runs on ws, and reports conflicting variables by name', () => {
   const given = { CAPACITY_TOKEN, CAPACITY_WEBSOCKETS: 'plain-ws', REDIS_URL };
-  const { websockets, plain, adapter } = parseConfig(given);
+  const { websockets, plain, adapter } = parseServerConfig(given);
   assert.deepEqual([websockets, plain, adapter.name], ['ws', true, 'in-memory']);
   const cases: [environment: Record<string, string>, variable: string][] = [
     [{ ...given, CAPACITY_ADAPTER: 'redis' }, 'CAPACITY_ADAPTER'],
@@ -68,7 +71,7 @@ test('a plain server runs on ws, and reports conflicting variables by name', () 
   ];
   for (const [environment, variable] of cases) {
     const message = new RegExp(`^  ${variable}\\b`, 'm');
-    assert.throws(() => parseConfig(environment), { code: 'CONFIG_INVALID', message });
+    assert.throws(() => parseServerConfig(environment), { code: 'CONFIG_INVALID', message });
   }
 });
 
@@ -90,5 +93,5 @@ test('the server reports all problems of its configuration at once, without secr
     code === 'CONFIG_INVALID' &&
     Object.keys(environment).every((variable) => message.includes(`\n  ${variable}`)) &&
     !/hush|hunter2/.test(message);
-  assert.throws(() => parseConfig(environment), isReported);
+  assert.throws(() => parseServerConfig(environment), isReported);
 });

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
-import { serveHttp } from '../../../server/control/control-http.ts';
+import { serveControlHttp } from '../../../server/control/control-http.ts';
 import { Guard } from '../../../server/guard.ts';
 import { tokenCheck } from '../../../server/unauthenticated.ts';
 
@@ -27,7 +27,7 @@ async function ask(localAddress: string, headers: Record<string, string>): Promi
     isToken: tokenCheck(TOKEN),
     guard: new Guard({ malformed: () => {} }),
   };
-  await serveHttp(request, response as unknown as ServerResponse, parts);
+  await serveControlHttp(request, response as unknown as ServerResponse, parts);
   return answered;
 }
 

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { nodeFlags } from '../../../server/control/versions.ts';
-import { describeTunings, entries, type TuningName, type Tunings, tuningsInForce } from '../../../server/tunings.ts';
+import {
+  describeTunings,
+  type TuningName,
+  type Tunings,
+  tuningEntries,
+  tuningsInForce,
+} from '../../../server/tunings.ts';
 import type { WebSocketsName } from '../../../server/websockets/index.ts';
 
-const all = (on: boolean) => Object.fromEntries(entries().map(([name]) => [name, on])) as Tunings;
+const all = (on: boolean) => Object.fromEntries(tuningEntries().map(([name]) => [name, on])) as Tunings;
 const namesOf = (tunings: Tunings) => (Object.keys(tunings) as TuningName[]).filter((name) => tunings[name]);
 
 test('every chosen tuning of the server is on with ws', () => {
@@ -20,7 +26,7 @@ test('turns off a tuning that relies on ws if the server uses another WebSocket 
 });
 
 test("a server counts as untuned if every switch has Socket.IO's default", () => {
-  const plain = Object.fromEntries(entries().map(([name, { inSocketIo }]) => [name, inSocketIo])) as Tunings;
+  const plain = Object.fromEntries(tuningEntries().map(([name, { inSocketIo }]) => [name, inSocketIo])) as Tunings;
   assert.equal(describeTunings(plain).kind, 'untuned');
   const { kind, tunings } = describeTunings({ ...plain, dropRequest: true });
   assert.deepEqual([kind, tunings.dropRequest, tunings.dropHandshake], ['tuned', 'on', 'off']);

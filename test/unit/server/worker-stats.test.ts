@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { EventLoopHistory } from '../../../server/control/event-loop-history.ts';
-import { CollectionCount, collectGarbage, EventLoopWindow } from '../../../server/control/worker-stats.ts';
+import { collectGarbage, EventLoopWindow, GarbageCollectionCount } from '../../../server/control/worker-stats.ts';
 import { eventually } from '../../helpers/poll.ts';
 
 test('worker statistics count a forced garbage collection, and none without one', async (t) => {
-  const collections = new CollectionCount();
+  const collections = new GarbageCollectionCount();
   t.after(() => collections.close());
   const before = collections.read();
   collectGarbage();

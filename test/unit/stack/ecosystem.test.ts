@@ -3,7 +3,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { execa } from 'execa';
-import { serverNode } from '../../../server/stack/server-node.ts';
+import { findServerNode } from '../../../server/stack/server-node.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
 const CONFIG = join(import.meta.dirname, '../../../ecosystem.config.js');
@@ -47,9 +47,9 @@ test('workers run on the current Node, or on an installed version', (t) => {
   const files = { 'node_modules/node/package.json': '{"version":"22.1.2"}', 'node_modules/node/bin/node': '' };
   const CAPACITY_MODULES = fileTree(t, files);
   for (const SERVER_NODE of [undefined, '', process.versions.node])
-    assert.equal(serverNode({ SERVER_NODE }), process.execPath);
-  const node = serverNode({ SERVER_NODE: '22.1.2', CAPACITY_MODULES });
+    assert.equal(findServerNode({ SERVER_NODE }), process.execPath);
+  const node = findServerNode({ SERVER_NODE: '22.1.2', CAPACITY_MODULES });
   assert.equal(node, join(CAPACITY_MODULES, 'node_modules/node/bin/node'));
-  assert.throws(() => serverNode({ SERVER_NODE: '22.1.3', CAPACITY_MODULES }), { code: 'NOT_INSTALLED' });
-  assert.throws(() => serverNode({ SERVER_NODE: 'twenty' }), { code: 'CONFIG_INVALID' });
+  assert.throws(() => findServerNode({ SERVER_NODE: '22.1.3', CAPACITY_MODULES }), { code: 'NOT_INSTALLED' });
+  assert.throws(() => findServerNode({ SERVER_NODE: 'twenty' }), { code: 'CONFIG_INVALID' });
 });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
-import { environmentMark, markedProcesses } from '../../../server/stack/state/marks.ts';
+import { markedProcesses, stackMarkVariables } from '../../../server/stack/state/marks.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 async function sleeping(t: TestContext, options: object): Promise<number> {
@@ -17,9 +17,9 @@ async function sleeping(t: TestContext, options: object): Promise<number> {
 test('marks processes of a stack by an environment variable, but not processes that only work in its folder', async (t) => {
   const stateDir = tempFolder(t);
   mkdirSync(join(stateDir, 'redis'));
-  const env = { ...process.env, ...environmentMark(stateDir) };
+  const env = { ...process.env, ...stackMarkVariables(stateDir) };
   const marked = await sleeping(t, { env });
-  await sleeping(t, { env: { ...process.env, ...environmentMark(`${stateDir}2`) } });
+  await sleeping(t, { env: { ...process.env, ...stackMarkVariables(`${stateDir}2`) } });
   await sleeping(t, { cwd: join(stateDir, 'redis') });
   const expected = process.platform === 'linux' ? [marked] : [];
   assert.deepEqual(

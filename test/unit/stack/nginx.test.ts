@@ -2,20 +2,20 @@ import assert from 'node:assert/strict';
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { configureNginx, type NginxOptions, render, templateValues } from '../../../server/stack/nginx.ts';
+import { configureNginx, type NginxOptions, nginxTemplateValues, renderTemplate } from '../../../server/stack/nginx.ts';
 import { requireTool } from '../../../server/stack/tools.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
 test('fills the nginx template with indented values, and every name and value must match', () => {
-  assert.equal(render('{{X}}', { X: '$& $1' }), '$& $1');
-  assert.equal(render('a {{X}};\n  {{LINES}}\nb', { X: 1, LINES: 'one\ntwo' }), 'a 1;\n  one\n  two\nb');
-  assert.throws(() => render('{{X}}', {}));
-  assert.throws(() => render('', { X: 1 }));
+  assert.equal(renderTemplate('{{X}}', { X: '$& $1' }), '$& $1');
+  assert.equal(renderTemplate('a {{X}};\n  {{LINES}}\nb', { X: 1, LINES: 'one\ntwo' }), 'a 1;\n  one\n  two\nb');
+  assert.throws(() => renderTemplate('{{X}}', {}));
+  assert.throws(() => renderTemplate('', { X: 1 }));
 });
 
 test('nginx has an upstream for each worker, which serves its sessions', () => {
-  const values = templateValues(options('/tmp/x', 8080, 8081), undefined);
+  const values = nginxTemplateValues(options('/tmp/x', 8080, 8081), undefined);
   assert.equal(values.ALL_SERVERS, 'server 127.0.0.1:4001 max_fails=0;\nserver 127.0.0.1:4002 max_fails=0;');
   assert.equal(values.SOURCE_ADDRESSES, '50.00% 127.0.0.2;\n* 127.0.0.1;');
   assert.equal(values.SESSIONS, '~^w0- w0;\n~^w1- w1;');

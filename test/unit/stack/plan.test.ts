@@ -1,16 +1,16 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import {
-  type Machine,
-  type PlanRequest,
-  perWorkerCapacity,
+  connectionsAtFullNginxWorker,
   planStack,
-  readMachine,
+  readStackMachine,
+  type StackMachine,
+  type StackPlanRequest,
 } from '../../../server/stack/plan.ts';
 
-const MACHINE: Machine = { cores: 2, openFilesMax: 20_000, manyLoopbackAddresses: true };
+const MACHINE: StackMachine = { cores: 2, openFilesMax: 20_000, manyLoopbackAddresses: true };
 
-function plan(connections: number, machine: Partial<Machine> = {}, request: Partial<PlanRequest> = {}) {
+function plan(connections: number, machine: Partial<StackMachine> = {}, request: Partial<StackPlanRequest> = {}) {
   return planStack({ connections, profile: 'full', workers: undefined, ...request }, { ...MACHINE, ...machine });
 }
 
@@ -28,8 +28,8 @@ suite('plan', () => {
   }
 
   test('the plan gives an nginx worker room for more than its equal share of connections', () => {
-    assert.equal(perWorkerCapacity(1000, 1), 1000);
-    assert.equal(perWorkerCapacity(1000, 4), 3638);
+    assert.equal(connectionsAtFullNginxWorker(1000, 1), 1000);
+    assert.equal(connectionsAtFullNginxWorker(1000, 4), 3638);
   });
 
   test('source ports limit the connections to a worker if there is only one loopback address', () => {
@@ -50,7 +50,7 @@ suite('plan', () => {
   });
 
   test('detects cores and open files of this machine for the plan', () => {
-    const { cores, openFilesMax } = readMachine();
+    const { cores, openFilesMax } = readStackMachine();
     for (const value of [cores, openFilesMax]) assert.ok(Number.isInteger(value) && value > 0);
   });
 });

@@ -3,7 +3,13 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { suite, type TestContext, test } from 'node:test';
-import { childrenOf, isAlive, parseStat, processRef, terminate } from '../../../server/stack/state/stack-processes.ts';
+import {
+  childrenOf,
+  isRefAlive,
+  parseStatStartTime,
+  processRef,
+  terminateProcesses,
+} from '../../../server/stack/state/stack-processes.ts';
 
 async function child(t: TestContext, script: string) {
   const process = spawn('sh', ['-c', script], { stdio: ['ignore', 'pipe', 'ignore'] });
@@ -17,17 +23,17 @@ async function child(t: TestContext, script: string) {
 suite('processes', () => {
   test('reads the start time of a process whose name has brackets and spaces', () => {
     const before = '42 (a ) b) (c) S 1 42 42 0 -1 4194304 100 0 0 0 1 2 0 0 20 0 1 0 987654 1000 200';
-    assert.equal(parseStat(before), '987654');
-    assert.equal(parseStat(before.replace(') S', ') Z')), undefined, 'a zombie does not run');
+    assert.equal(parseStatStartTime(before), '987654');
+    assert.equal(parseStatStartTime(before.replace(') S', ') Z')), undefined, 'a zombie does not run');
   });
 
   test('a reused pid with another start time is not signalled', async (t) => {
     const { process: started, ref } = await child(t, 'echo up; exec sleep 60');
-    assert.deepEqual(await terminate([{ ...ref, startTime: '1' }], 100), []);
-    assert.equal(isAlive(ref), true);
+    assert.deepEqual(await terminateProcesses([{ ...ref, startTime: '1' }], 100), []);
+    assert.equal(isRefAlive(ref), true);
     assert.ok(childrenOf(process.pid).includes(ref.pid));
     const exit = once(started, 'exit');
-    assert.deepEqual(await terminate([ref], 5_000), []);
+    assert.deepEqual(await terminateProcesses([ref], 5_000), []);
     assert.deepEqual(await exit, [null, 'SIGTERM']);
   });
 
@@ -37,16 +43,16 @@ suite('processes', () => {
     t.after(() => child?.kill('SIGKILL'));
     const pid = child?.pid ?? 1;
     assert.equal(processRef(pid), undefined);
-    const startTimeNow = () => parseStat(readFileSync(`/proc/${pid}/stat`, 'utf8'));
+    const startTimeNow = () => parseStatStartTime(readFileSync(`/proc/${pid}/stat`, 'utf8'));
     const startTime = startTimeNow() ?? '';
-    assert.deepEqual(await terminate([{ pid, startTime }], 100), []);
+    assert.deepEqual(await terminateProcesses([{ pid, startTime }], 100), []);
     assert.equal(startTimeNow(), startTime, 'it lives');
   });
 
   test('sends SIGKILL to a process that ignores SIGTERM', async (t) => {
     const { process, ref } = await child(t, 'trap "" TERM; echo up; while :; do read x < /dev/zero; done');
     const exit = once(process, 'exit');
-    assert.deepEqual(await terminate([ref], 200), []);
+    assert.deepEqual(await terminateProcesses([ref], 200), []);
     assert.deepEqual(await exit, [null, 'SIGKILL']);
   });
 });

@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { chmodSync, existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { suite, type TestContext, test } from 'node:test';
-import { type SetupSystem, setup } from '../../../server/stack/setup.ts';
+import { type SetupSystem, setUpStackTools } from '../../../server/stack/setup.ts';
 import { requireTool } from '../../../server/stack/tools.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -37,21 +37,21 @@ function system(t: TestContext, programs: Record<string, string> = {}, isRoot = 
 suite('setup', () => {
   test('setup reports its findings, one line each, and installs nothing', async (t) => {
     const there = system(t, BOTH);
-    assert.deepEqual(await setup(there), []);
+    assert.deepEqual(await setUpStackTools(there), []);
     assert.deepEqual([there.lines.length, there.calls()], [2, []]);
   });
 
   test('setup installs missing programs without starting their services', async (t) => {
     const systemctl = 'echo "systemctl $*" >> "$(dirname "$0")/calls"';
     const { calls, ...missing } = system(t, { nginx: TOOL, systemctl });
-    assert.deepEqual(await setup(missing), []);
+    assert.deepEqual(await setUpStackTools(missing), []);
     assert.deepEqual(calls(), [
       'update free update -q',
       'install quiet install -y -q --no-install-recommends redis-server',
       'systemctl disable redis-server',
     ]);
     assert.equal(existsSync(missing.policyFile), false, 'the ban is lifted again');
-    assert.deepEqual(await setup(missing), []);
+    assert.deepEqual(await setUpStackTools(missing), []);
     assert.equal(calls().length, 3, 'a second time does nothing');
   });
 
@@ -65,7 +65,7 @@ suite('setup', () => {
   ] as const) {
     test(`setup ${what}`, async (t) => {
       const { calls, ...missing } = system(t, { [POLICY]: policy });
-      assert.deepEqual(await setup(missing), []);
+      assert.deepEqual(await setUpStackTools(missing), []);
       assert.match(calls()[1] ?? '', /^install quiet/);
       assert.equal(existsSync(missing.policyFile), isKept);
     });
@@ -76,7 +76,7 @@ suite('setup', () => {
       const waits = '[ "$1" = update ] || { echo installing > "$(dirname "$0")/calls"; exec sleep 30; }';
       const { dir, policyFile, calls } = system(t, { 'apt-get': waits });
       const parts = `{ dirs: ['${dir}'], isRoot: true, policyFile: '${policyFile}', print() {} }`;
-      const script = `import { setup } from ${JSON.stringify(SETUP)}; await setup(${parts});`;
+      const script = `import { setUpStackTools } from ${JSON.stringify(SETUP)}; await setUpStackTools(${parts});`;
       const child = spawn(process.execPath, ['--input-type=module', '-e', script], { stdio: 'ignore', detached: true });
       t.after(() => process.kill(-(child.pid as number), 'SIGKILL'));
       await eventually('apt-get installs', () => calls().length > 0 && existsSync(policyFile));
@@ -88,7 +88,7 @@ suite('setup', () => {
 
   test('setup succeeds without root: installs nothing, and reports missing programs and their replacements', async (t) => {
     const { calls, ...missing } = system(t, {}, false);
-    assert.deepEqual([await setup(missing), calls()], [['nginx', 'redis-server'], []]);
+    assert.deepEqual([await setUpStackTools(missing), calls()], [['nginx', 'redis-server'], []]);
     assert.match(
       missing.lines.join(),
       /^nginx and redis-server are not installed\. .*embedded profile: one worker, no proxy/,
@@ -97,7 +97,7 @@ suite('setup', () => {
 
   test('setup reports a failure of apt-get', async (t) => {
     const failing = system(t, { 'apt-get': 'echo "E: no network" >&2; exit 100' });
-    assert.deepEqual(await setup(failing), ['nginx', 'redis-server']);
+    assert.deepEqual(await setUpStackTools(failing), ['nginx', 'redis-server']);
     assert.match(failing.lines.join('\n'), /E: no network[\s\S]*embedded profile/);
   });
 

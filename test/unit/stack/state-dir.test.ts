@@ -4,8 +4,18 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import { findStack } from '../../../server/stack/stack.ts';
-import { claimState, readState, type StackState, writeState } from '../../../server/stack/state/state.ts';
-import { defaultStateDir, isTrusted, prepareStateDir, STATE_FOLDERS } from '../../../server/stack/state/state-dir.ts';
+import {
+  claimStackState,
+  readStackState,
+  type StackState,
+  writeStackState,
+} from '../../../server/stack/state/state.ts';
+import {
+  defaultStateDir,
+  isTrustedStateDir,
+  prepareStateDir,
+  STATE_FOLDERS,
+} from '../../../server/stack/state/state-dir.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 
 const NOBODY = 65_534;
@@ -57,7 +67,7 @@ suite('the folder of a stack', () => {
     prepareStateDir(dir);
     for (const folder of [dir, ...STATE_FOLDERS.map((name) => join(dir, name))])
       assert.equal(statSync(folder).mode & 0o777, 0o700, folder);
-    assert.equal(isTrusted(dir), true);
+    assert.equal(isTrustedStateDir(dir), true);
     prepareStateDir(dir);
   });
 
@@ -76,26 +86,29 @@ suite('the state', () => {
   });
   /** Asserts that the folder contains only the first state, and no drafts. */
   const assertFirst = (dir: string) => {
-    assert.deepEqual(readState(dir), someState('first'));
+    assert.deepEqual(readStackState(dir), someState('first'));
     assert.deepEqual(readdirSync(dir), ['state.json']);
   };
 
   test('writes the stack state readable for its owner only, and reads it back unchanged', (t) => {
     const dir = fileTree(t, {});
-    assert.equal(readState(dir), undefined);
-    writeState(dir, someState('first'));
+    assert.equal(readStackState(dir), undefined);
+    writeStackState(dir, someState('first'));
     assert.equal(statSync(join(dir, 'state.json')).mode & 0o777, 0o600);
     assertFirst(dir);
   });
 
   test('keeps the stack state of the first process that claims the folder', (t) => {
     const dir = fileTree(t, {});
-    assert.deepEqual([claimState(dir, someState('first')), claimState(dir, someState('second'))], [true, false]);
+    assert.deepEqual(
+      [claimStackState(dir, someState('first')), claimStackState(dir, someState('second'))],
+      [true, false],
+    );
     assertFirst(dir);
   });
 
   test('distinguishes an invalid stack state from a missing one', (t) => {
     const state = JSON.stringify({ ...someState('x'), version: 2 });
-    assert.equal(readState(fileTree(t, { 'state.json': state })), 'unreadable');
+    assert.equal(readStackState(fileTree(t, { 'state.json': state })), 'unreadable');
   });
 });

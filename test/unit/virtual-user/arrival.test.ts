@@ -1,13 +1,14 @@
 /** Tests the part of a flow that the run's own clients play. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { arrivalOf } from '../../../plugin/virtual-user/arrival.ts';
+import { compileArrival } from '../../../plugin/virtual-user/arrival.ts';
 
 const [CONNECT, LOGIN, ENTER] = [{ connect: {} }, { emit: ['login', 'x'] }, { emit: ['enter', 'hall'] }];
 const [THINK, SAY, HOLD] = [{ think: 2 }, { emit: ['say', 'hello'] }, { hold: true }];
 const LOOP = { loop: [SAY, THINK], count: 3 };
 
-const arrived = (flow: object[], until = {}) => arrivalOf({ engine: 'socketio-capacity', flow }, until).scenario.flow;
+const arrived = (flow: object[], until = {}) =>
+  compileArrival({ engine: 'socketio-capacity', flow }, until).scenario.flow;
 
 describe('the arrival in a flow whose users leave', () => {
   const cases: [string, object[], object, object[]][] = [

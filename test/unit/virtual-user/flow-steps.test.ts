@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { durationMs } from '../../../plugin/script/duration.ts';
-import { jittered } from '../../../plugin/virtual-user/steps/think.ts';
+import { withJitter } from '../../../plugin/virtual-user/steps/think.ts';
 import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
@@ -113,10 +113,10 @@ describe('think', () => {
   });
 
   it('the jitter of a think step varies by milliseconds or percent, never below zero', () => {
-    const awayMs = (jitter: number | string | undefined) => Math.abs(jittered(1000, jitter) - 1000);
+    const awayMs = (jitter: number | string | undefined) => Math.abs(withJitter(1000, jitter) - 1000);
     for (let round = 0; round < 200; round++) {
       assert.ok(awayMs(100) <= 100 && awayMs('100') <= 100 && awayMs('20%') <= 200);
-      assert.ok(jittered(10, 1000) >= 0);
+      assert.ok(withJitter(10, 1000) >= 0);
     }
     assert.equal(awayMs(undefined), 0);
   });

@@ -4,38 +4,43 @@
  */
 import { basename } from 'node:path';
 import { formatJsonPath } from '../../../../protocol/base/json-path.ts';
-import { printable } from '../../../../protocol/base/printable.ts';
+import { printableLine } from '../../../../protocol/base/printable.ts';
 import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
-import { findPaths, type Paths } from '../../../run/broadcasts/find-paths.ts';
+import { type EventPaths, findEventPaths } from '../../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../../script/is-template.ts';
-import type { Answers } from '../options.ts';
-import type { Starter } from '../starter-scenario.ts';
-import { type Echo, echoesIn } from './echoes.ts';
-import { type HarEntry, literal, readHar } from './har-file.ts';
-import { connectionsIn, DEFAULT_PATH, type RecordedConnection, type RecordedPacket } from './recorded-connections.ts';
+import type { InitAnswers } from '../options.ts';
+import type { StarterOptions } from '../starter-scenario.ts';
+import { type ForwardedValue, findForwardedValues } from './forwarded-values.ts';
+import { escapeTemplates, type HarEntry, readHar } from './har-file.ts';
 import {
-  CLOCK_MS,
+  DEFAULT_SOCKETIO_PATH,
+  type RecordedConnection,
+  type RecordedPacket,
+  recordedConnectionsIn,
+} from './recorded-connections.ts';
+import {
+  addOriginRequests,
   cookieOrigins,
+  HAR_CLOCK_MS,
+  httpStepOf,
   loginBefore,
   ownHeaders,
-  requestsIn,
   secretsOfLogin,
-  stepOf,
-  withTheirOrigins,
+  stepRequestsIn,
 } from './recorded-requests.ts';
-import { isOpaque, RecordedValues } from './recorded-values.ts';
+import { isOpaqueValue, RecordedValues } from './recorded-values.ts';
 
-export interface Recording {
+export interface HarRecording {
   /** Options of `init`. They still contain secrets. */
-  answers: Answers;
+  answers: InitAnswers;
   /** Values of the option `publish`; the most likely value is first. */
   publishes: string[];
   /** Event that the server sent after each of the `publishes`, in the same order. */
-  deliveries: Paths[];
+  deliveries: EventPaths[];
   /** Event with an id that the server sent without a message from the client. */
-  sentByItself: Paths | undefined;
-  engine: Pick<Starter, 'transports' | 'addTrailingSlash'>;
+  sentByItself: EventPaths | undefined;
+  engine: Pick<StarterOptions, 'transports' | 'addTrailingSlash'>;
   /** Secret values, which must not be written to any file. */
   secrets: Set<string>;
   /** Notes for the user on parts of the session that were found, missing or left out. */
@@ -53,9 +58,9 @@ const JWT = /^eyJ[\w-]{8,}\.[\w-]+\.[\w-]*$/;
  * @param given options of `init`; `url` and `namespace` choose the connection
  * @throws CapacityError FILE_UNREADABLE; Unsupported for Socket.IO 2
  */
-export function readRecording(path: string, given: Answers): Recording {
+export function readHarRecording(path: string, given: InitAnswers): HarRecording {
   const entries = readHar(path);
-  const connections = connectionsIn(entries);
+  const connections = recordedConnectionsIn(entries);
   const origin = URL.canParse(String(given.url)) ? new URL(String(given.url)).origin : undefined;
   const [connection, ...others] = [
     ...connections.filter((one) => one.origin === origin),
@@ -77,22 +82,22 @@ export function readRecording(path: string, given: Answers): Recording {
       (other) => `${file} also has a connection to ${other.origin}${other.path}: --url ${other.origin} takes it.`,
     ),
   );
-  recording.notes = recording.notes.map((note) => printable(note, MAX_NOTE_LENGTH));
+  recording.notes = recording.notes.map((note) => printableLine(note, MAX_NOTE_LENGTH));
   return recording;
 }
 
-function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen: string | undefined): Recording {
+function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen: string | undefined): HarRecording {
   const { handshake, packets, origin, query, path, transports } = connection;
   const namespace = chosen ?? namespaceOf(packets);
-  const requests = requestsIn(entries);
+  const requests = stepRequestsIn(entries);
   const login = loginBefore(requests, connection);
   const received = packets.filter((packet) => !packet.isSent && isUsable(packet));
   const values = new RecordedValues([...requests, ...received], login);
   const notes: string[] = [];
-  const echoes = echoesIn(packets.filter((packet) => packet.namespace === namespace));
+  const echoes = findForwardedValues(packets.filter((packet) => packet.namespace === namespace));
   const emits = emitsBefore(echoes[0], packets, notes);
 
-  const connectedAt = { atMs: handshake.startedAtMs + CLOCK_MS };
+  const connectedAt = { atMs: handshake.startedAtMs + HAR_CLOCK_MS };
   const connect = packets.find((one) => one.kind === 'connect' && one.isSent && one.namespace === namespace);
   const auth = values.filled(connect?.data ?? {}, { atMs: connect?.atMs ?? connectedAt.atMs }) as object;
   const filledQuery = values.filled(query, connectedAt);
@@ -103,7 +108,7 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
 
   const cookies = cookieOrigins(requests, connection);
   const used = [...values.used].filter((from) => !('kind' in from)) as HarEntry[];
-  const needed = withTheirOrigins([...used, ...cookies.origins, ...(login ? [login] : [])], values, origin);
+  const needed = addOriginRequests([...used, ...cookies.origins, ...(login ? [login] : [])], values, origin);
   const isFirst = ({ startedAtMs }: HarEntry) => startedAtMs <= handshake.startedAtMs;
   const cookie = needed.length === 0 ? cookies.unknown.map(({ name, value }) => `${name}=${value}`).join('; ') : '';
   if (cookie !== '') {
@@ -114,7 +119,7 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
       .filter((entry) => !isFirst(entry))
       .map((entry) => ({
         atMs: entry.startedAtMs,
-        step: stepOf(entry, values, origin),
+        step: httpStepOf(entry, values, origin),
       })),
     ...[...values.used].flatMap((from) =>
       'kind' in from && from.kind === 'event' ? [{ atMs: from.atMs, step: waitFor(from, values) }] : [],
@@ -129,13 +134,13 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
   const url = new URL(origin);
   for (const [name, value] of Object.entries(filledQuery)) url.searchParams.set(name, value);
   const allHeaders = cookie === '' ? headers : { ...headers, cookie };
-  const loginSteps = needed.filter(isFirst).map((entry) => stepOf(entry, values, origin));
+  const loginSteps = needed.filter(isFirst).map((entry) => httpStepOf(entry, values, origin));
   notes.push(...notesOf(connection, loginSteps, echoes));
   const json = (list: unknown[]) => list.map((one) => JSON.stringify(one)).join(', ');
   return {
     answers: {
       url: url.href,
-      ...(path !== DEFAULT_PATH && { path }),
+      ...(path !== DEFAULT_SOCKETIO_PATH && { path }),
       ...(namespace !== '/' && { namespace }),
       ...(Object.keys(auth).length > 0 && { auth: JSON.stringify(auth) }),
       ...(Object.keys(allHeaders).length > 0 && { headers: JSON.stringify(allHeaders) }),
@@ -162,12 +167,12 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
  * Returns the event with an id that the server sent by itself. Whether two connections receive the same id is checked
  * later, on the server.
  */
-function byItself(events: RecordedPacket[]): Paths | undefined {
+function byItself(events: RecordedPacket[]): EventPaths | undefined {
   const messages = events.map(({ data, atMs }) => {
     const [event, ...args] = data as [string, ...unknown[]];
     return { event, args, receivedAtUs: atMs * 1000 };
   });
-  const paths = findPaths([messages, messages]);
+  const paths = findEventPaths([messages, messages]);
   return paths && !isTemplate([paths.event, paths.id]) ? { ...paths, sentAt: undefined } : undefined;
 }
 
@@ -180,7 +185,7 @@ function namespaceOf(packets: RecordedPacket[]): string {
 /**
  * Returns the events that the client sent before it published, each once. Leaves out events that were sent very often.
  */
-function emitsBefore(echo: Echo | undefined, packets: RecordedPacket[], notes: string[]): RecordedPacket[] {
+function emitsBefore(echo: ForwardedValue | undefined, packets: RecordedPacket[], notes: string[]): RecordedPacket[] {
   const sent = packets.filter((packet) => packet.isSent && packet.kind === 'event');
   const seen = new Set<string>();
   const noted = new Set<string>();
@@ -224,7 +229,7 @@ function emitStep(
 function waitFor(packet: RecordedPacket, values: RecordedValues): Record<string, unknown> {
   const [event] = packet.data as [string];
   const namespace = packet.namespace === '/' ? {} : { namespace: packet.namespace };
-  return { waitFor: { event: literal(event), ...namespace, capture: values.capturesOf(packet) } };
+  return { waitFor: { event: escapeTemplates(event), ...namespace, capture: values.capturesOf(packet) } };
 }
 
 /** Returns whether the step contains binary data, which a YAML scenario cannot contain. Adds a note if so. */
@@ -243,7 +248,7 @@ function hasBytes(value: unknown): boolean {
 /** Returns texts in a value that may be secret. Templates are left out. */
 function literalsIn(value: unknown, isSecretPlace = false, key = ''): string[] {
   if (typeof value === 'string') {
-    const isSecret = JWT.test(value) || ((isSecretPlace || isSecretName(key)) && isOpaque(value, key));
+    const isSecret = JWT.test(value) || ((isSecretPlace || isSecretName(key)) && isOpaqueValue(value, key));
     return isSecret && !isTemplate(value) ? [value] : [];
   }
   if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return [];
@@ -252,10 +257,10 @@ function literalsIn(value: unknown, isSecretPlace = false, key = ''): string[] {
   );
 }
 
-function notesOf(connection: RecordedConnection, login: object[], echoes: Echo[]): string[] {
+function notesOf(connection: RecordedConnection, login: object[], echoes: ForwardedValue[]): string[] {
   const { lacksFrames, undecodable, packets } = connection;
   const [best, ...others] = echoes;
-  const names = (list: Echo[]) => [
+  const names = (list: ForwardedValue[]) => [
     ...new Set(list.map(({ sent, event }) => `${JSON.stringify(sent)} → ${JSON.stringify(event)}`)),
   ];
   return [

@@ -1,7 +1,7 @@
 /** Reads a HAR file as saved by a browser. Its content is not trusted: malformed and oversized parts are left out. */
 import { readFileSync, statSync } from 'node:fs';
 import { z } from 'zod';
-import { attempt } from '../../../../protocol/base/attempt.ts';
+import { tryOrUndefined } from '../../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
 
 const MAX_FILE_BYTES = 256 * 2 ** 20;
@@ -16,7 +16,7 @@ const MAX_BODY_LENGTH = 4 * 2 ** 20;
  */
 const MILLISECONDS_FROM = 1e11;
 
-export type Pair = z.output<typeof pairSchema>;
+export type NameValuePair = z.output<typeof pairSchema>;
 export type HarEntry = z.output<typeof entrySchema>;
 
 /** Schema of a list. Skips invalid items. */
@@ -106,7 +106,7 @@ export function readHar(path: string): HarEntry[] {
     throw refused('', cause);
   }
   // The parser's error message quotes the file, which may contain a password, so it is not printed.
-  const { data } = harSchema.safeParse(attempt(() => JSON.parse(text.replace(/^\uFEFF/, ''))));
+  const { data } = harSchema.safeParse(tryOrUndefined(() => JSON.parse(text.replace(/^\uFEFF/, ''))));
   if (!data) throw refused(': it has no `log.entries`');
   return listOf(entrySchema, MAX_ENTRIES)
     .parse(data.log.entries)
@@ -114,7 +114,7 @@ export function readHar(path: string): HarEntry[] {
 }
 
 /** Returns the first value of a header; undefined if the header is missing. */
-export function headerOf(headers: Pair[], name: string): string | undefined {
+export function firstHeader(headers: NameValuePair[], name: string): string | undefined {
   return headers.find((header) => header.name.toLowerCase() === name)?.value;
 }
 
@@ -122,6 +122,6 @@ export function headerOf(headers: Pair[], name: string): string | undefined {
  * Returns the text with a space in `{{`, so that it cannot become a template. Text from a page or server could
  * otherwise read environment variables, and Artillery has no escape for templates.
  */
-export function literal(text: string): string {
+export function escapeTemplates(text: string): string {
   return text.replace(/\{(?=\{)/g, '{ ');
 }

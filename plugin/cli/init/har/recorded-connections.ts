@@ -4,8 +4,8 @@
  */
 import { Decoder, type Packet, PacketType } from 'socket.io-parser';
 import type { Transport } from '../../../../protocol/wire/connection.ts';
-import { Unsupported } from '../../../run/receivers/explain-failure.ts';
-import { type HarEntry, literal } from './har-file.ts';
+import { UnsupportedServerError } from '../../../run/receivers/explain-failure.ts';
+import { escapeTemplates, type HarEntry } from './har-file.ts';
 
 export interface RecordedPacket {
   atMs: number;
@@ -34,8 +34,8 @@ export interface RecordedConnection {
   undecodable: number;
 }
 
-export const DEFAULT_PATH = '/socket.io/';
-export const ENGINE_QUERY = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
+export const DEFAULT_SOCKETIO_PATH = '/socket.io/';
+export const ENGINE_IO_QUERY_KEYS = new Set(['EIO', 'transport', 'sid', 't', 'b64', 'j']);
 const MESSAGE = '4';
 /** Response to the pending poll when the client upgrades to WebSocket. */
 const UPGRADING = '6';
@@ -46,7 +46,7 @@ const KINDS: Partial<Record<PacketType, RecordedPacket['kind']>> = {
   [PacketType.ACK]: 'ack',
 };
 
-export function isEngineRequest({ url, method }: HarEntry): boolean {
+export function isEngineIoRequest({ url, method }: HarEntry): boolean {
   return method !== 'OPTIONS' && url.searchParams.has('EIO') && url.searchParams.has('transport');
 }
 
@@ -54,10 +54,10 @@ export function isEngineRequest({ url, method }: HarEntry): boolean {
  * Returns the connections; those with most packets come first.
  * @throws Unsupported for Socket.IO 2
  */
-export function connectionsIn(entries: HarEntry[]): RecordedConnection[] {
-  const own = entries.filter(isEngineRequest);
+export function recordedConnectionsIn(entries: HarEntry[]): RecordedConnection[] {
+  const own = entries.filter(isEngineIoRequest);
   if (own.length > 0 && own.every(({ url }) => url.searchParams.get('EIO') === '3')) {
-    throw new Unsupported(originOf(own[0] as HarEntry));
+    throw new UnsupportedServerError(originOf(own[0] as HarEntry));
   }
   return [...Map.groupBy(own, sessionOf).values()]
     .map(connectionOf)
@@ -79,7 +79,7 @@ function originOf({ url }: HarEntry): string {
 
 function connectionOf(entries: HarEntry[]): RecordedConnection {
   const [handshake] = entries as [HarEntry];
-  const query = [...handshake.url.searchParams].filter(([name]) => !ENGINE_QUERY.has(name));
+  const query = [...handshake.url.searchParams].filter(([name]) => !ENGINE_IO_QUERY_KEYS.has(name));
   const used = new Set(entries.map(({ url }) => url.searchParams.get('transport') as Transport));
   const sockets = entries.filter(({ url }) => url.searchParams.get('transport') === 'websocket');
   // HAR files of Safari contain no WebSockets.
@@ -107,7 +107,7 @@ function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedP
     const fresh = new Decoder();
     fresh.on('decoded', ({ type, nsp, id, data }: Packet) => {
       const kind = KINDS[type];
-      if (kind) into.packets.push({ atMs, isSent, kind, namespace: literal(nsp), id, data });
+      if (kind) into.packets.push({ atMs, isSent, kind, namespace: escapeTemplates(nsp), id, data });
     });
     return fresh;
   }

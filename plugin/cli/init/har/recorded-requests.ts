@@ -2,10 +2,11 @@
  * Converts HTTP requests in a HAR file to steps of a flow: logins, and requests whose cookies or values the client used
  * later.
  */
-import { attempt } from '../../../../protocol/base/attempt.ts';
+
 import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
-import { type HarEntry, headerOf, type Pair } from './har-file.ts';
-import { isEngineRequest, type RecordedConnection } from './recorded-connections.ts';
+import { tryOrUndefined } from '../../../../protocol/base/try-or-undefined.ts';
+import { firstHeader, type HarEntry, type NameValuePair } from './har-file.ts';
+import { isEngineIoRequest, type RecordedConnection } from './recorded-connections.ts';
 import type { RecordedValues } from './recorded-values.ts';
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
@@ -13,7 +14,7 @@ const LOGIN_PATH = /log-?in|sign-?in|auth|session|token/i;
 const NO_LOGIN_PATH = /log-?out|sign-?out/i;
 const MAX_REQUESTS = 20;
 /** Resolution of request times in milliseconds. */
-export const CLOCK_MS = 1;
+export const HAR_CLOCK_MS = 1;
 /** Matches names of headers that may affect the server's response. Excludes headers that every browser sends. */
 const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
 /** Matches names of login fields that are not secret. User names are not secret: they help to recognise the field. */
@@ -27,12 +28,12 @@ const FORM_HEADERS = /^([\w-]+: [^\r\n]*\r\n)+\r\n/;
 const FOREIGN_COOKIE = /^(awsalb|aws-?alb|route|serverid|__cf|cf_|_ga|_gid|_pk_|io$)/i;
 
 /** Returns the requests that may become steps. Leaves out scripts, images, CORS preflights and failed requests. */
-export function requestsIn(entries: HarEntry[]): HarEntry[] {
+export function stepRequestsIn(entries: HarEntry[]): HarEntry[] {
   return entries.filter(
     (entry) =>
       METHODS.includes(entry.method) &&
       /^http/.test(entry.url.protocol) &&
-      !isEngineRequest(entry) &&
+      !isEngineIoRequest(entry) &&
       entry.response.status >= 200 &&
       entry.response.status < 400,
   );
@@ -54,7 +55,7 @@ export function loginBefore(requests: HarEntry[], { handshake }: RecordedConnect
 export function cookieOrigins(
   requests: HarEntry[],
   { handshake }: RecordedConnection,
-): { origins: HarEntry[]; unknown: Pair[] } {
+): { origins: HarEntry[]; unknown: NameValuePair[] } {
   const cookies = cookiesOf(handshake).filter(({ name }) => !FOREIGN_COOKIE.test(name));
   const earlier = requests.filter(({ startedAtMs }) => startedAtMs <= handshake.startedAtMs);
   const found = cookies.map((cookie) => ({
@@ -69,17 +70,17 @@ export function cookieOrigins(
   };
 }
 
-function cookiesOf({ headers, cookies }: HarEntry): Pair[] {
-  const header = headerOf(headers, 'cookie');
+function cookiesOf({ headers, cookies }: HarEntry): NameValuePair[] {
+  const header = firstHeader(headers, 'cookie');
   return header === undefined ? cookies : header.split(/;\s*/).flatMap(cookieIn);
 }
 
-function setCookies({ headers, cookies }: HarEntry['response']): Pair[] {
+function setCookies({ headers, cookies }: HarEntry['response']): NameValuePair[] {
   const lines = headers.filter(({ name }) => /^set-cookie$/i.test(name)).flatMap(({ value }) => value.split('\n'));
   return lines.length === 0 ? cookies : lines.flatMap((line) => cookieIn(line.split(';')[0] ?? ''));
 }
 
-function cookieIn(text: string): Pair[] {
+function cookieIn(text: string): NameValuePair[] {
   const [, name, value] = /^\s*([^=]+)=(.*?)\s*$/.exec(text) ?? [];
   return name === undefined ? [] : [{ name, value: value ?? '' }];
 }
@@ -89,7 +90,7 @@ export function ownHeaders({ headers }: HarEntry): Record<string, string> {
   const own = headers.filter(
     ({ name, value }) => OWN_HEADER.test(name.toLowerCase()) && !/cookie/i.test(name) && value,
   );
-  const accept = headerOf(headers, 'accept') ?? '';
+  const accept = firstHeader(headers, 'accept') ?? '';
   return Object.fromEntries([
     ...own.map(({ name, value }) => [name.toLowerCase(), value]),
     // Some frameworks answer a login with a page unless the request accepts only JSON.
@@ -102,7 +103,7 @@ function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
   if (!postData) return undefined;
   const { mimeType, text, params } = postData;
   if (/json/.test(mimeType)) {
-    const body: unknown = attempt(() => JSON.parse(text));
+    const body: unknown = tryOrUndefined(() => JSON.parse(text));
     return typeof body === 'object' && body !== null && !Array.isArray(body) ? { ...body } : undefined;
   }
   if (/urlencoded/.test(mimeType)) {
@@ -119,11 +120,11 @@ function fieldsOf({ postData }: HarEntry): Record<string, unknown> | undefined {
  * Adds all requests on which the given requests depend, because they send values from earlier responses.
  * @returns the requests, ordered by start time
  */
-export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedValues, target: string): HarEntry[] {
+export function addOriginRequests(needed: Iterable<HarEntry>, values: RecordedValues, target: string): HarEntry[] {
   const all = new Set(needed);
   for (let before = -1; before < all.size && all.size < MAX_REQUESTS; ) {
     before = all.size;
-    for (const entry of all) stepOf(entry, values, target);
+    for (const entry of all) httpStepOf(entry, values, target);
     for (const from of values.used) if (!('kind' in from)) all.add(from);
   }
   return [...all].sort((a, b) => a.startedAtMs - b.startedAtMs).slice(-MAX_REQUESTS);
@@ -133,7 +134,7 @@ export function withTheirOrigins(needed: Iterable<HarEntry>, values: RecordedVal
  * Returns the step for a request.
  * @param target origin to which URLs are relative
  */
-export function stepOf(entry: HarEntry, values: RecordedValues, target: string): Record<string, unknown> {
+export function httpStepOf(entry: HarEntry, values: RecordedValues, target: string): Record<string, unknown> {
   const { method, url, startedAtMs, postData, response } = entry;
   const fields = fieldsOf(entry);
   const mimeType = postData?.mimeType ?? '';
@@ -148,7 +149,7 @@ export function stepOf(entry: HarEntry, values: RecordedValues, target: string):
     ...(Object.keys(headers).length > 0 && { headers }),
     ...body,
   };
-  const filled = values.filled(request, { atMs: startedAtMs + CLOCK_MS, by: entry });
+  const filled = values.filled(request, { atMs: startedAtMs + HAR_CLOCK_MS, by: entry });
   const captures = values.capturesOf(entry);
   return {
     [method.toLowerCase()]: {

@@ -2,11 +2,12 @@
  * Finds values that the server created, such as tokens, and where the client sent them later. They become captures and
  * templates of the scenario.
  */
-import { attempt } from '../../../../protocol/base/attempt.ts';
-import { formatJsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
+
+import { formatJsonPath, valueAtPath } from '../../../../protocol/base/json-path.ts';
 import { isSecretName } from '../../../../protocol/base/secrets/secret-text.ts';
-import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
-import { type HarEntry, literal } from './har-file.ts';
+import { tryOrUndefined } from '../../../../protocol/base/try-or-undefined.ts';
+import { leafPaths } from '../../../run/broadcasts/find-paths.ts';
+import { escapeTemplates, type HarEntry } from './har-file.ts';
 import type { RecordedPacket } from './recorded-connections.ts';
 
 /** A value that the server sent to the client. */
@@ -43,7 +44,7 @@ const ATTRIBUTE = /([\w-]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
 const MAX_FIELDS = 500;
 
 /** Returns whether a value looks like a token or an id, not like a word. */
-export function isOpaque(value: string, key = ''): boolean {
+export function isOpaqueValue(value: string, key = ''): boolean {
   if (value.length > MAX_LENGTH || /\s/.test(value)) return false;
   return (
     OPAQUE.test(value) || value.length >= MIN_OPAQUE_LENGTH || (isSecretName(key) && value.length >= MIN_SECRET_LENGTH)
@@ -84,7 +85,7 @@ export class RecordedValues {
     if (Array.isArray(value)) return value.map((one) => this.filled(one, sent)) as T;
     if (typeof value !== 'object' || value === null || ArrayBuffer.isView(value)) return value;
     return Object.fromEntries(
-      Object.entries(value).map(([name, inside]) => [literal(name), this.filled(inside, sent)]),
+      Object.entries(value).map(([name, inside]) => [escapeTemplates(name), this.filled(inside, sent)]),
     ) as T;
   }
 
@@ -96,8 +97,8 @@ export class RecordedValues {
     const found =
       earlier.findLast(({ value }) => value === text) ??
       earlier.findLast(({ value }) => value.length >= MIN_PART_LENGTH && value !== text);
-    if (!found) return literal(text);
-    return literal(text.replaceAll(found.value, PLACE)).replaceAll(PLACE, `{{ ${this.#variableFor(found)} }}`);
+    if (!found) return escapeTemplates(text);
+    return escapeTemplates(text.replaceAll(found.value, PLACE)).replaceAll(PLACE, `{{ ${this.#variableFor(found)} }}`);
   }
 
   /**
@@ -134,11 +135,11 @@ function inAnswer(from: HarEntry): Origin[] {
   const { status, text, content, headers } = from.response;
   if (status < 200 || status >= 400) return [];
   const inHeaders = headers.flatMap(({ name, value }) =>
-    /cookie/i.test(name) || !isSecretName(name) || !isOpaque(value)
+    /cookie/i.test(name) || !isSecretName(name) || !isOpaqueValue(value)
       ? []
       : [{ value, name, capture: { header: name.toLowerCase() } }],
   );
-  const body: unknown = attempt(() => JSON.parse(text));
+  const body: unknown = tryOrUndefined(() => JSON.parse(text));
   const inBody =
     typeof body === 'object' && body !== null ? inJson(body) : /html/.test(content.mimeType) ? inHtml(text) : [];
   return [...inBody, ...inHeaders].map((found) => ({ ...found, atMs: from.endedAtMs, from }));
@@ -147,10 +148,11 @@ function inAnswer(from: HarEntry): Origin[] {
 type Found = Pick<Origin, 'value' | 'name' | 'capture'>;
 
 function inJson(body: object): Found[] {
-  return leavesOf(body).flatMap((path) => {
-    const value = valueAt(body, path);
+  return leafPaths(body).flatMap((path) => {
+    const value = valueAtPath(body, path);
     const name = path.findLast((step) => !/^\d+$/.test(step)) ?? 'value';
-    if (typeof value !== 'string' || !isOpaque(value, name) || !path.every((step) => PLAIN_KEY.test(step))) return [];
+    if (typeof value !== 'string' || !isOpaqueValue(value, name) || !path.every((step) => PLAIN_KEY.test(step)))
+      return [];
     return [{ value, name, capture: { json: formatJsonPath(path) } }];
   });
 }
@@ -167,7 +169,7 @@ function inHtml(text: string): Found[] {
     const name = attributes.get('name') ?? '';
     const attr = element.toLowerCase() === 'meta' ? 'content' : 'value';
     const value = attributes.get(attr) ?? '';
-    if (!PLAIN_KEY.test(name) || !isOpaque(value, name)) return [];
+    if (!PLAIN_KEY.test(name) || !isOpaqueValue(value, name)) return [];
     return [{ value, name, capture: { selector: `${element.toLowerCase()}[name="${name}"]`, attr } }];
   });
 }

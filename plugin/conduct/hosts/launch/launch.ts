@@ -1,10 +1,10 @@
 /** Starts the commands that start the hosts of a run, watches them, and ends them with the run. */
 import { createInterface } from 'node:readline';
 import { execa, type ResultPromise } from 'execa';
-import { attempt } from '../../../../protocol/base/attempt.ts';
-import { printable } from '../../../../protocol/base/printable.ts';
+import { printableLine } from '../../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
-import { within } from '../../../run/wait.ts';
+import { resultWithin } from '../../../run/wait.ts';
 
 /** A command that starts hosts. If it ends with an error, its hosts have ended. */
 interface LaunchCommand {
@@ -21,9 +21,9 @@ interface LaunchCommand {
  * Returns the commands.
  * @param joinToken value of `CAPACITY_CONDUCTOR`
  */
-export type Launcher = (joinToken: string, hosts: number) => LaunchCommand[];
+export type HostLauncher = (joinToken: string, hosts: number) => LaunchCommand[];
 
-export interface Launch {
+export interface LaunchedHosts {
   /** Aborts with START_FAILED if a command fails. */
   failed: AbortSignal;
   /** Waits for the commands to end. If they do not, interrupts them, then kills them. */
@@ -33,7 +33,7 @@ export interface Launch {
 const INTERRUPT_GRACE_MS = 10_000;
 const MAX_LINE_LENGTH = 500;
 
-export function launch(commands: LaunchCommand[], print: (line: string) => void): Launch {
+export function launchHosts(commands: LaunchCommand[], print: (line: string) => void): LaunchedHosts {
   const failed = new AbortController();
   const children = commands.map((command) => start(command, failed, print));
   const kill = () => {
@@ -44,13 +44,13 @@ export function launch(commands: LaunchCommand[], print: (line: string) => void)
   return {
     failed: failed.signal,
     end: async (graceMs) => {
-      await within(all, graceMs);
+      await resultWithin(all, graceMs);
       for (const child of children) {
         child.stdin?.end();
         // A command that reads standard input ends when it is closed. Other commands are interrupted.
         if (!child.stdin) signalGroup(child.pid, 'SIGINT');
       }
-      await within(all, INTERRUPT_GRACE_MS);
+      await resultWithin(all, INTERRUPT_GRACE_MS);
       kill();
       await all;
       process.off('exit', kill);
@@ -68,8 +68,8 @@ function start(
   // The command has its own process group, so that Ctrl-C does not end it before the run.
   const child = execa(program, args, { stdin, env, all: true, buffer: false, detached: true, reject: false });
   createInterface({ input: child.all }).on('line', (line) => {
-    latest = printable(line, MAX_LINE_LENGTH) || latest;
-    print(`${name}: ${printable(line, MAX_LINE_LENGTH)}`);
+    latest = printableLine(line, MAX_LINE_LENGTH) || latest;
+    print(`${name}: ${printableLine(line, MAX_LINE_LENGTH)}`);
   });
   child.stdin?.on('error', () => {});
   child.stdin?.write(`${input}\n`);
@@ -87,5 +87,5 @@ function start(
 
 function signalGroup(pid: number | undefined, signal: NodeJS.Signals): void {
   // The call throws if no process of the group is left.
-  if (pid !== undefined) attempt(() => process.kill(-pid, signal));
+  if (pid !== undefined) tryOrUndefined(() => process.kill(-pid, signal));
 }

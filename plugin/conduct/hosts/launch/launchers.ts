@@ -1,8 +1,8 @@
 /** Parses the option `--on`, which says how to start hosts. */
 import { readFileSync } from 'node:fs';
-import { formatProblems, type Problem } from '../../../../protocol/base/problems.ts';
+import { formatProblems, type InputProblem } from '../../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
-import type { Launcher } from './launch.ts';
+import type { HostLauncher } from './launch.ts';
 
 /** Pattern of an ssh destination. It must not begin with a dash, because ssh would take it for an option. */
 const HOST_LINE = /^((?:[\w.-]+@)?[\w.][\w.-]*|(?:[\w.-]+@)?\[[\da-fA-F:]+\])(?::(\d{1,5}))?(?:\s+(\S.*))?$/;
@@ -22,7 +22,7 @@ interface SshHost {
  * @param hosts number of hosts that the run needs
  * @throws CapacityError CONFIG_INVALID, FILE_UNREADABLE
  */
-export function launcherOf(on: string, hosts: number): Launcher {
+export function parseLauncher(on: string, hosts: number): HostLauncher {
   const [, kind, rest = ''] = /^(ssh|command):(.+)$/s.exec(on) ?? [];
   if (kind === 'ssh') return sshLauncher(readHostsFile(rest, hosts));
   if (kind === 'command') return commandLauncher(rest);
@@ -35,7 +35,7 @@ export function launcherOf(on: string, hosts: number): Launcher {
 }
 
 /** Returns one command that starts all hosts, with the join token in its environment. */
-function commandLauncher(line: string): Launcher {
+function commandLauncher(line: string): HostLauncher {
   return (joinToken, hosts) => {
     const env = { CAPACITY_CONDUCTOR: joinToken, CAPACITY_HOSTS: String(hosts) };
     return [{ name: 'command', program: 'sh', args: ['-c', line], env }];
@@ -46,7 +46,7 @@ function commandLauncher(line: string): Launcher {
  * Returns an `ssh` command for each host. The join token is sent through standard input, because all users of a machine
  * can see command lines.
  */
-function sshLauncher(list: SshHost[]): Launcher {
+function sshLauncher(list: SshHost[]): HostLauncher {
   return (joinToken) =>
     list.map(({ destination, port, folder }, index) => ({
       name: destination,
@@ -76,7 +76,7 @@ function readHostsFile(path: string, hosts: number): SshHost[] {
   } catch (cause) {
     throw new CapacityError('FILE_UNREADABLE', `${path} cannot be read`, FILE_FIX, { cause });
   }
-  const problems: Problem[] = [];
+  const problems: InputProblem[] = [];
   const list = text.split('\n').flatMap((line, index): SshHost[] => {
     const content = line.replace(/(^|\s)#.*/, '').trim();
     if (content === '') return [];

@@ -3,12 +3,12 @@
  * planned faults.
  */
 
-import { slug } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
-import { breakdown, counted, integer, total } from '../../../../report/text/format.ts';
+import { reasonToCode } from '../../../../protocol/codes/failure-codes.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
+import { countsBreakdown, countText, integer, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, check, type Found, type Measured } from '../../check.ts';
+import { type CheckFinding, defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 import { byFrequency } from './failure-causes.ts';
 
 /** An account whose total `all` must equal the sum of its parts. */
@@ -18,7 +18,7 @@ interface Account {
   parts: Record<string, number>;
 }
 
-type Identity = (result: Measured, measurements: Measurements) => Account[];
+type Identity = (result: RunFigures, measurements: Measurements) => Account[];
 
 /** The account of deliveries: each broadcast to each member is in one column. */
 const receipts: Identity = ({ delivery }) =>
@@ -107,18 +107,18 @@ const plannedFault: Identity = ({ fault }, { aborted }) => {
 
 const IDENTITIES = [receipts, frames, engines, hosts, httpRequests, repeatedMessages, plannedFault];
 
-export const accounts = IDENTITIES.map((identity) =>
-  check('ACCOUNTS_MISMATCH', (...run) => mismatch(identity(...run))),
+export const accountsChecks = IDENTITIES.map((identity) =>
+  defineCheck('ACCOUNTS_MISMATCH', (...run) => mismatch(identity(...run))),
 );
 
-function mismatch(all: Account[]): Found {
+function mismatch(all: Account[]): CheckFinding {
   const [first, ...more] = all.filter((account) => account.all !== sumOf(account));
   if (!first) return undefined;
   const parts = Object.entries(first.parts).map(([name, count]) => `${name} ${count}`);
   const others = more.length > 0 ? `, and ${more.length} more sums` : '';
   return {
     message: `${first.what}: ${first.all} is not ${parts.join(' + ')} = ${sumOf(first)}${others}`,
-    values: valuesOf({
+    values: findingValues({
       [first.what]: first.all,
       ...first.parts,
       sum: sumOf(first),
@@ -132,47 +132,60 @@ function sumOf({ parts }: Account): number {
 }
 
 /** Checks of virtual users: functions of their flows, users of other engines, and arrivals that Artillery skipped. */
-export const virtualUsers: Check[] = [
-  check('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
+export const virtualUsersChecks: FindingCheck[] = [
+  defineCheck('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
     if (!functions) return undefined;
     const { received, dropped, failures } = functions;
-    const failed = total(failures);
+    const failed = totalOfCounts(failures);
     if (failed + dropped === 0) return undefined;
     const [[name] = ['']] = byFrequency(failures);
-    const said = failureExamples[`function_${slug(name)}`];
+    const said = failureExamples[`function_${reasonToCode(name)}`];
     const words =
-      failed > 0 ? [`failed for ${integer(failed)} of ${counted(received, 'event')}: ${breakdown(failures)}`] : [];
+      failed > 0
+        ? [`failed for ${integer(failed)} of ${countText(received, 'event')}: ${countsBreakdown(failures)}`]
+        : [];
     if (dropped > 0)
-      words.push(`did not get ${counted(dropped, 'event')}, which arrived faster than they could process them`);
+      words.push(`did not get ${countText(dropped, 'event')}, which arrived faster than they could process them`);
     return {
       message: `functions ${words.join('; they ')}${said === undefined ? '' : `; the first: ${said}`}`,
-      values: valuesOf({ 'failed calls': failed, 'events for functions': received, 'events not handed over': dropped }),
+      values: findingValues({
+        'failed calls': failed,
+        'events for functions': received,
+        'events not handed over': dropped,
+      }),
     };
   }),
-  check('OTHER_USERS_FAILED', ({ otherUsers }) => {
-    const failed = total(otherUsers?.failures ?? {});
+  defineCheck('OTHER_USERS_FAILED', ({ otherUsers }) => {
+    const failed = totalOfCounts(otherUsers?.failures ?? {});
     if (!otherUsers || failed === 0) return undefined;
     const { started, failures } = otherUsers;
     return {
-      message: `${integer(failed)} of ${counted(started, 'virtual user')} of other engines failed: ${breakdown(failures)}`,
-      values: valuesOf({ 'failed virtual users': failed, 'virtual users of other engines': started, ...failures }),
+      message: `${integer(failed)} of ${countText(started, 'virtual user')} of other engines failed: ${countsBreakdown(failures)}`,
+      values: findingValues({ 'failed virtual users': failed, 'virtual users of other engines': started, ...failures }),
     };
   }),
-  check('USERS_SKIPPED', ({ connections: { skipped } }) =>
+  defineCheck('USERS_SKIPPED', ({ connections: { skipped } }) =>
     skipped > 0
-      ? { message: `${skipped} virtual users were skipped`, values: valuesOf({ 'skipped virtual users': skipped }) }
+      ? {
+          message: `${skipped} virtual users were skipped`,
+          values: findingValues({ 'skipped virtual users': skipped }),
+        }
       : undefined,
   ),
 ];
 
 /** Checks that every connection that a planned fault dropped has reconnected. */
-export const fault: Check[] = [
-  check('NOT_BACK', ({ fault: found }) => {
-    const missing = total(found?.notBack ?? {});
+export const faultChecks: FindingCheck[] = [
+  defineCheck('NOT_BACK', ({ fault: found }) => {
+    const missing = totalOfCounts(found?.notBack ?? {});
     if (!found || missing === 0) return undefined;
     return {
-      message: `${counted(missing, 'connection')} of ${found.dropped} did not reconnect after the planned fault (${breakdown(found.notBack)})`,
-      values: valuesOf({ 'connections not back': missing, 'dropped connections': found.dropped, ...found.notBack }),
+      message: `${countText(missing, 'connection')} of ${found.dropped} did not reconnect after the planned fault (${countsBreakdown(found.notBack)})`,
+      values: findingValues({
+        'connections not back': missing,
+        'dropped connections': found.dropped,
+        ...found.notBack,
+      }),
     };
   }),
 ];

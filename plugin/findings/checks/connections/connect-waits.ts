@@ -3,9 +3,9 @@
  * connects waited.
  */
 
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import type { Detail, Measured } from '../../check.ts';
+import type { FindingDetail, RunFigures } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
 
 /** Minimum wait for a connection, in milliseconds, that indicates a limit. */
@@ -35,9 +35,9 @@ const ANSWERS = {
 };
 const STAGES = Object.keys(ANSWERS) as (keyof typeof ANSWERS)[];
 
-type Ramps = Pick<Measured, 'generator' | 'connections'>;
+type Ramps = Pick<RunFigures, 'generator' | 'connections'>;
 
-export interface Gap {
+export interface ConnectGap {
   waitedMs: number;
   /** Start and end of the interval in which connections opened again after the wait, in seconds. */
   untilT: [number, number];
@@ -50,12 +50,12 @@ export interface Gap {
  * Returns the longest period in which a connect waited for seconds and no other connection opened, if the generator's
  * timers were on time.
  */
-export function gapOf(result: Ramps): Gap | undefined {
+export function longestConnectGap(result: Ramps): ConnectGap | undefined {
   const { overTime } = result.connections;
   if (!overTime) return undefined;
   const { intervalSeconds, t, opened, slowestMs, meanMs } = overTime;
   const least = Math.max(MIN_WAIT_MS, 2000 * intervalSeconds, MAX_GROWTH * longestDelayMs(result));
-  const gaps = slowestMs.flatMap((waitedMs, index): Gap[] => {
+  const gaps = slowestMs.flatMap((waitedMs, index): ConnectGap[] => {
     if (waitedMs === null || waitedMs < least) return [];
     const since = index - Math.floor(waitedMs / 1000 / intervalSeconds);
     const isGap = opened.slice(Math.max(0, since + 1), index).every((count) => count === 0);
@@ -68,7 +68,7 @@ export function gapOf(result: Ramps): Gap | undefined {
 }
 
 /** Returns the connect stage in which connects waited on average, if it is the only slow stage. */
-export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
+export function slowConnectStage(result: Ramps): Pick<FindingDetail, 'message' | 'values' | 'fix'> | undefined {
   const { stagesMs } = result.connections;
   const known = STAGES.flatMap((stage) => {
     const summary = stagesMs[stage];
@@ -83,7 +83,7 @@ export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'f
   const { text, fix } = ANSWERS[stage];
   return {
     message: `connects waited ${seconds(mean)} on average, and up to ${seconds(max)}, for ${text} (stage \`${stage}\`), and at most ${withUnit('milliseconds', otherMs)} for the server’s other answers`,
-    values: valuesOf({ 'mean wait': mean, 'longest wait': max, 'longest wait in other stages': otherMs }, 'ms'),
+    values: findingValues({ 'mean wait': mean, 'longest wait': max, 'longest wait in other stages': otherMs }, 'ms'),
     fix,
   };
 }
@@ -91,14 +91,14 @@ export function slowStage(result: Ramps): Pick<Detail, 'message' | 'values' | 'f
 /**
  * Returns the answer of the server that the slowest connects waited for; undefined if they waited in several stages.
  */
-export function waitedFor({ connections: { stagesMs, connectMs } }: Ramps): string | undefined {
+export function awaitedServerAnswer({ connections: { stagesMs, connectMs } }: Ramps): string | undefined {
   const stage = STAGES.find((one) => (stagesMs[one]?.max ?? 0) >= (1 - MAX_OTHER_SHARE) * (connectMs?.max ?? Infinity));
   return stage && `${ANSWERS[stage].text} (stage \`${stage}\`)`;
 }
 
 /** Returns whether connects waited for the server, and not for the generator or its machine. */
-export function waitedForServer(result: Ramps): boolean {
-  return gapOf(result) !== undefined || slowStage(result) !== undefined;
+export function connectsWaitedForServer(result: Ramps): boolean {
+  return longestConnectGap(result) !== undefined || slowConnectStage(result) !== undefined;
 }
 
 function seconds(ms: number): string {

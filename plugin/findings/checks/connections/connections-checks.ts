@@ -1,39 +1,53 @@
 /** Checks the result of the connections: each requested connection must be open, and not failed or lost. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
-import { FAILURE_CODES, failureOf, UPGRADE_HEADERS } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { FAILURE_CODES, failureDefinitionOf, UPGRADE_HEADERS_FIX } from '../../../../protocol/codes/failure-codes.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
-import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/usable-resources.ts';
 import { numberText, withUnit } from '../../../../report/model/amount.ts';
-import { breakdown, decimals, integer, total } from '../../../../report/text/format.ts';
+import { countsBreakdown, decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
-import type { EndRow } from '../../../run/measurements/end-rows.ts';
-import { BY_SERVER } from '../../../run/measurements/end-words.ts';
+import { SERVER_DISCONNECT_REASON } from '../../../run/measurements/close-descriptions.ts';
+import type { CloseRow } from '../../../run/measurements/close-rows.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
+import { type CheckFinding, defineCheck, defineCheckUnless, type FindingCheck, type RunFigures } from '../../check.ts';
 import { RATE_TOLERANCE } from '../../met-expectations.ts';
 import { holdsConnections } from '../server/ended-processes-checks.ts';
-import { gapOf, slowStage } from './connect-waits.ts';
-import { closedByApplication, codesFix, countedEnds, endsByCode, sameAge, secondsText } from './ends-checks.ts';
-import { byFrequency, expiredLogin, lossesAmong, ofDeployment, only, withoutLosses } from './failure-causes.ts';
+import {
+  ageRangeText,
+  closeCodeFix,
+  closedAfterCount,
+  closedByApplication,
+  closesByCode,
+  commonCloseAge,
+} from './closes-checks.ts';
+import { longestConnectGap, slowConnectStage } from './connect-waits.ts';
+import {
+  byFrequency,
+  connectOrStepFailures,
+  deploymentFailures,
+  expiredLogin,
+  filterCounts,
+  lossFailures,
+} from './failure-causes.ts';
 import { configuredLimit, outageOf } from './limits-checks.ts';
-import { idleTimeOut, missedPings } from './pings.ts';
+import { idleTimeoutDetail, missedPingsDetail } from './pings.ts';
 
 const NOT_READY =
   'find why the server refused every connection then: it started, was deployed, or failed a health check; see its log and that of the proxy';
 /** Minimum utilization of an event loop that is too busy to open more connections. */
 const BUSY_LOOP = 0.9;
 
-export const connections: Check[] = [
+export const connectionsChecks: FindingCheck[] = [
   // If no connection failed, no other finding explains the missing connections.
-  checkUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures }, otherUsers }) =>
+  defineCheckUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures }, otherUsers }) =>
     // `opened` excludes connections of other engines. The samples include them, so their peak is known.
-    peak === 0 && opened === 0 && total(failures) === 0
+    peak === 0 && opened === 0 && totalOfCounts(failures) === 0
       ? {
           message: `none of ${target} connections was made`,
-          values: valuesOf({ 'connections asked for': target }),
+          values: findingValues({ 'connections asked for': target }),
           fix:
             target === 0 && otherUsers
               ? 'raise the `weight` of the scenarios of this engine, or the arrivals: Artillery chose none of them'
@@ -41,10 +55,10 @@ export const connections: Check[] = [
         }
       : undefined,
   ),
-  check('CONNECTIONS_FAILED', (result, { observations }) => {
+  defineCheck('CONNECTIONS_FAILED', (result, { observations }) => {
     const { failures, failureExamples, target } = result.connections;
-    const failed = ofDeployment(withoutLosses(failures));
-    if (total(failed) === 0) return undefined;
+    const failed = deploymentFailures(connectOrStepFailures(failures));
+    if (totalOfCounts(failed) === 0) return undefined;
     const [[cause] = ['']] = byFrequency(failed);
     const said = failureExamples[cause];
     // The server's own error text precedes the meaning of the failure code.
@@ -55,71 +69,75 @@ export const connections: Check[] = [
     const [refusal] = result.connections.opened === 0 && /^http_/.test(cause) ? observations.of('clientsRefused') : [];
     const fix = outage
       ? NOT_READY
-      : (expiredLogin(result)?.fix ?? refusal?.fix ?? failureOf(cause)?.remedy ?? meaning?.remedy);
+      : (expiredLogin(result)?.fix ?? refusal?.fix ?? failureDefinitionOf(cause)?.remedy ?? meaning?.remedy);
     const when = outage
       ? `; no connection succeeded from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and none was refused after ${decimals(outage.since, 1)} s, when ${integer(outage.after)} succeeded`
       : '';
     return {
-      message: `${words}${total(failed)} of ${target} failed: ${breakdown(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
+      message: `${words}${totalOfCounts(failed)} of ${target} failed: ${countsBreakdown(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
       values: [
-        ...valuesOf({ 'failed connections': total(failed), 'connections asked for': target, ...failed }),
-        ...valuesOf({ 'no connection succeeded from': outage?.from, 'no connection succeeded until': outage?.to }, 's'),
-        ...valuesOf({ 'end of the refusals, at the latest': outage?.since }, 's'),
-        ...valuesOf({ 'connections after the refusals': outage?.after }),
+        ...findingValues({ 'failed connections': totalOfCounts(failed), 'connections asked for': target, ...failed }),
+        ...findingValues(
+          { 'no connection succeeded from': outage?.from, 'no connection succeeded until': outage?.to },
+          's',
+        ),
+        ...findingValues({ 'end of the refusals, at the latest': outage?.since }, 's'),
+        ...findingValues({ 'connections after the refusals': outage?.after }),
       ],
       // If a limit explains the failures, a separate finding reports the limit with its fix.
       ...(fix !== undefined && !configuredLimit(result) && { fix }),
     };
   }),
-  check('CONNECTIONS_DROPPED', lostConnections),
-  check('CONNECTIONS_DROPPED', lostNamespaces),
-  check('CONNECTIONS_DROPPED', returned),
+  defineCheck('CONNECTIONS_DROPPED', lostConnections),
+  defineCheck('CONNECTIONS_DROPPED', lostNamespaces),
+  defineCheck('CONNECTIONS_DROPPED', returned),
   // A connection with polling costs the server many times more than a WebSocket.
-  check('NOT_UPGRADED', ({ connections: { transports, opened } }) => {
+  defineCheck('NOT_UPGRADED', ({ connections: { transports, opened } }) => {
     if (transports?.configured !== 'default' || transports.polling === 0) return undefined;
     const { polling, upgradeFailures } = transports;
     const [[cause] = ['']] = byFrequency(upgradeFailures);
-    const known = failureOf(cause);
-    const causes = cause === '' ? 'no upgrade failed, so the server has not answered' : breakdown(upgradeFailures);
+    const known = failureDefinitionOf(cause);
+    const causes =
+      cause === '' ? 'no upgrade failed, so the server has not answered' : countsBreakdown(upgradeFailures);
     return {
       message: `${polling} of ${opened} connections stayed on polling: ${cause === 'no_upgrade' ? known?.meaning : causes}`,
-      values: valuesOf({ 'connections on polling': polling, 'opened connections': opened, ...upgradeFailures }),
+      values: findingValues({ 'connections on polling': polling, 'opened connections': opened, ...upgradeFailures }),
       ...(cause === 'no_upgrade' && { fix: known?.remedy }),
-      ...(cause === 'http_400' && { fix: UPGRADE_HEADERS }),
+      ...(cause === 'http_400' && { fix: UPGRADE_HEADERS_FIX }),
     };
   }),
   // If a user stopped the run, the last ramp has no end.
-  checkUnless('stop', 'RATE_NOT_REACHED', (result) => {
+  defineCheckUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
     if (achieved === null || configured === null) return undefined;
     // Connect rate as if all failed connections had opened, because a separate finding reports failed connections.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
     const rate = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
-    const waited = slowStage(result);
+    const waited = slowConnectStage(result);
     const isByGenerator = isThrottled(result.machine?.throttled, 'ramp') || hasBusyLoop(result.generator);
     return {
       ...{ message: [rate, ...(waited ? [waited.message] : [])].join('; '), window: 'ramp' },
       values: [
-        ...valuesOf({ 'achieved rate': achieved, 'configured rate': configured }, '/s'),
+        ...findingValues({ 'achieved rate': achieved, 'configured rate': configured }, '/s'),
         ...(waited?.values ?? []),
       ],
       ...(waited && { fix: waited.fix }),
       ...(!waited &&
-        gapOf(result) && {
+        longestConnectGap(result) && {
           fix: 'find what accepted no more connections then: a limit of the proxy or of the server, such as `maxconn` or `limit_conn`',
         }),
       ...(isByGenerator && { about: 'generator' as const, invalidates: ['connections' as const] }),
     };
   }),
   // If every virtual user holds its connection, all connections of the scenario must have been open at the same time.
-  checkUnless('abort', 'TARGET_NOT_REACHED', ({ connections }, { expectedAtOnce }) => {
+  defineCheckUnless('abort', 'TARGET_NOT_REACHED', ({ connections }, { expectedAtOnce }) => {
     const { peak } = connections;
     if (expectedAtOnce === null || peak === 0 || peak >= expectedAtOnce) return undefined;
-    const [failed, lost] = [connections.failed, total(connections.lost)];
+    const [failed, lost] = [connections.failed, totalOfCounts(connections.lost)];
     return {
       message: `only ${peak} of ${expectedAtOnce} connections were open at the same time; ${failed} failed, and ${lost} were lost`,
-      values: valuesOf({
+      values: findingValues({
         'connections at the same time': peak,
         'connections asked for': expectedAtOnce,
         'failed connections': failed,
@@ -139,34 +157,38 @@ function hasBusyLoop(loops: Result['generator']): boolean {
 const TIME_OUT =
   'find the time-out that ends them, of the server or of what is in between: `npx socketio-capacity doctor --target` holds a silent connection';
 
-function lostConnections(result: Measured, measurements: Measurements): Found | Found[] {
+function lostConnections(result: RunFigures, measurements: Measurements): CheckFinding | CheckFinding[] {
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
-  const lost = ofDeployment(connections.lost);
+  const lost = deploymentFailures(connections.lost);
   // Connections that their virtual users closed are not lost.
-  const asPlanned = total(only(result.fault?.notBack ?? {}, (cause) => cause !== OWN_DISCONNECT));
-  if (total(lost) <= asPlanned) return undefined;
+  const asPlanned = totalOfCounts(
+    filterCounts(result.fault?.notBack ?? {}, (cause) => cause !== CLIENT_DISCONNECT_REASON),
+  );
+  if (totalOfCounts(lost) <= asPlanned) return undefined;
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';
   const left =
-    held === null || (held === 0 && total(lost) >= opened) ? '' : `; ${held} were open at the end of the broadcasts`;
-  const byApplication = lost[BY_SERVER] ?? 0;
+    held === null || (held === 0 && totalOfCounts(lost) >= opened)
+      ? ''
+      : `; ${held} were open at the end of the broadcasts`;
+  const byApplication = lost[SERVER_DISCONNECT_REASON] ?? 0;
   const expired = expiredLogin(result);
   const closed = closedByApplication(result, byApplication, opened);
   const ofApplication = { ...closed, fix: expired?.fix ?? closed.fix };
-  const values = valuesOf({
-    'lost connections': total(lost),
+  const values = findingValues({
+    'lost connections': totalOfCounts(lost),
     ...lost,
     'opened connections': opened,
     'connections open at the end': held,
     ...(asPlanned > 0 && { 'lost by the planned fault': asPlanned }),
   });
-  if (byApplication === total(lost))
+  if (byApplication === totalOfCounts(lost))
     return {
       ...ofApplication,
       message: `${ofApplication.message}${planned}${left}`,
       values: [...(ofApplication.values ?? []), ...values],
     };
-  const fall = steepestFall(total(lost), stages, samples);
+  const fall = steepestFall(totalOfCounts(lost), stages, samples);
   const age = asPlanned > 0 ? undefined : commonAge(result, measurements);
   const said = expired?.words && byApplication === 0 ? `; example: ${expired.words}` : '';
   // If a process ended, the time of its exit is more exact than the time of the losses.
@@ -175,31 +197,33 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
     fall && !isKnown
       ? `; most ended between ${decimals(fall.sinceT, 1)} and ${decimals(fall.t, 1)} s, in stage \`${fall.stage}\``
       : '';
-  const codes = asPlanned > 0 ? [] : endsByCode(connections.ends);
+  const codes = asPlanned > 0 ? [] : closesByCode(connections.ends);
   const codesText = codes.map(([code, count]) => `${count} with ${code}`).join(', ');
-  const counted = asPlanned > 0 ? undefined : countedEnds(result);
-  const pings = asPlanned > 0 ? undefined : missedPings(result, fall?.t);
-  const idle = age && !pings ? idleTimeOut(result, age.high) : undefined;
+  const counted = asPlanned > 0 ? undefined : closedAfterCount(result);
+  const pings = asPlanned > 0 ? undefined : missedPingsDetail(result, fall?.t);
+  const idle = age && !pings ? idleTimeoutDetail(result, age.high) : undefined;
   const fix =
     expired?.fix ??
     pings?.fix ??
     idle?.fix ??
     counted?.fix ??
     clientFix(lost) ??
-    codesFix(connections.ends, age !== undefined) ??
+    closeCodeFix(connections.ends, age !== undefined) ??
     (age === undefined ? undefined : TIME_OUT);
   return [
     {
-      message: `${total(lost)} of ${opened} connections were lost${planned}: ${breakdown(lost)}${codesText && `; ${codesText}`}${counted?.message ?? ''}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${secondsText(age)} after they had connected` : when}${idle?.message ?? ''}${said}`,
+      message: `${totalOfCounts(lost)} of ${opened} connections were lost${planned}: ${countsBreakdown(lost)}${codesText && `; ${codesText}`}${counted?.message ?? ''}${pings?.message ?? ''}${left}${age && !pings ? `; they ended ${ageRangeText(age)} after they had connected` : when}${idle?.message ?? ''}${said}`,
       values: [
         ...values,
-        ...valuesOf(Object.fromEntries(codes)),
+        ...findingValues(Object.fromEntries(codes)),
         ...(pings?.values ?? []),
         ...(idle?.values ?? []),
         ...(counted?.values ?? []),
-        ...(age && !pings ? valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's') : []),
+        ...(age && !pings
+          ? findingValues({ 'shortest connection': age.low, 'longest connection': age.high }, 's')
+          : []),
         ...(fall && (pings || !age)
-          ? valuesOf({ 'start of most losses': fall.sinceT, 'end of most losses': fall.t }, 's')
+          ? findingValues({ 'start of most losses': fall.sinceT, 'end of most losses': fall.t }, 's')
           : []),
       ],
       ...(fix !== undefined && { fix }),
@@ -213,7 +237,7 @@ function lostConnections(result: Measured, measurements: Measurements): Found | 
  */
 function clientFix(lost: Record<string, number>): string | undefined {
   const [[cause, count] = ['', 0]] = byFrequency(lost);
-  if (count < total(lost)) return undefined;
+  if (count < totalOfCounts(lost)) return undefined;
   if (cause === 'parse error') return 'find the packet that is not Socket.IO: the server may have another parser';
   return FAILURE_CODES[cause.replaceAll(' ', '_')]?.remedy;
 }
@@ -225,8 +249,8 @@ function clientFix(lost: Record<string, number>): string | undefined {
 const MAX_RAMP_SHARE = 0.25;
 
 /** Returns the common age of the lost connections, which indicates a timeout; undefined if ages differ. */
-function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements): EndRow['sent'] | undefined {
-  const age = sameAge(ends);
+function commonAge({ connections: { ends } }: RunFigures, { ramps }: Measurements): CloseRow['sent'] | undefined {
+  const age = commonCloseAge(ends);
   const rampSeconds = sum(ramps.map(({ seconds }) => seconds));
   return age && age.high - age.low < MAX_RAMP_SHARE * rampSeconds ? age : undefined;
 }
@@ -235,18 +259,18 @@ function commonAge({ connections: { ends } }: Measured, { ramps }: Measurements)
  * Reports virtual users that lost a namespace while their connection stayed open. Such connections do not count as
  * lost.
  */
-function lostNamespaces({ connections, fault }: Measured): Found {
-  const gone = ofDeployment(lossesAmong(connections.failures));
+function lostNamespaces({ connections, fault }: RunFigures): CheckFinding {
+  const gone = deploymentFailures(lossFailures(connections.failures));
   // Namespaces that a planned fault closed are part of the result of the fault.
-  if (total(gone) === 0 || fault) return undefined;
+  if (totalOfCounts(gone) === 0 || fault) return undefined;
   return {
-    message: `${total(gone)} virtual users lost a namespace, while their connections stayed: ${breakdown(gone)}`,
-    values: valuesOf({ 'lost namespaces': total(gone), ...gone }),
+    message: `${totalOfCounts(gone)} virtual users lost a namespace, while their connections stayed: ${countsBreakdown(gone)}`,
+    values: findingValues({ 'lost namespaces': totalOfCounts(gone), ...gone }),
     fix: 'see the log of the workers: the server disconnects these sockets',
   };
 }
 
-function returned({ connections: { reconnection }, fault }: Measured): Found {
+function returned({ connections: { reconnection }, fault }: RunFigures): CheckFinding {
   if (!reconnection?.awayMs) return undefined;
   const { returned, recovered, awayMs } = reconnection;
   if (fault) {
@@ -254,7 +278,7 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
     if (unplanned <= 0) return undefined;
     return {
       message: `connections that the planned fault had not dropped reconnected ${unplanned} times`,
-      values: valuesOf({ 'returns beside the planned fault': unplanned }),
+      values: findingValues({ 'returns beside the planned fault': unplanned }),
       fix: 'see the logs of the workers and of the proxy, before the fault and after it',
     };
   }
@@ -264,8 +288,8 @@ function returned({ connections: { reconnection }, fault }: Measured): Found {
   return {
     message: `connections reconnected ${returned} times, after ${seconds(awayMs.p50)} (median${p99}, longest ${seconds(awayMs.max)}); ${sessions}`,
     values: [
-      ...valuesOf({ returns: returned, 'restored sessions': recovered, 'new sessions': returned - recovered }),
-      ...valuesOf(
+      ...findingValues({ returns: returned, 'restored sessions': recovered, 'new sessions': returned - recovered }),
+      ...findingValues(
         { 'absence (median)': awayMs.p50, 'absence (p99)': awayMs.p99, 'absence (longest)': awayMs.max },
         'ms',
       ),

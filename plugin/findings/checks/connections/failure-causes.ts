@@ -1,6 +1,6 @@
 /** Separates failed and lost connections by cause: caused by the generator, or by the deployment. */
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
-import type { Measured } from '../../check.ts';
+import type { RunFigures } from '../../check.ts';
 
 type Counts = Record<string, number>;
 
@@ -8,30 +8,30 @@ type Counts = Record<string, number>;
 const LOST = 'disconnected_';
 
 /** Returns failures during the connect or in a step, excluding failures because of a lost connection. */
-export function withoutLosses(failures: Counts): Counts {
-  return only(failures, (cause) => !cause.startsWith(LOST));
+export function connectOrStepFailures(failures: Counts): Counts {
+  return filterCounts(failures, (cause) => !cause.startsWith(LOST));
 }
 
 /** Returns the failures that are the consequence of a lost connection or namespace. */
-export function lossesAmong(failures: Counts): Counts {
-  return only(failures, (cause) => cause.startsWith(LOST));
+export function lossFailures(failures: Counts): Counts {
+  return filterCounts(failures, (cause) => cause.startsWith(LOST));
 }
 
 /** Returns the failures that the generator did not cause. */
-export function ofDeployment(counts: Counts): Counts {
-  return only(counts, (cause) => generatorFaultOf(cause) === undefined);
+export function deploymentFailures(counts: Counts): Counts {
+  return filterCounts(counts, (cause) => generatorFaultOf(cause) === undefined);
 }
 
 /**
  * Returns the failures that the generator caused.
  * @param stoppedByUser whether a user stopped the run, which can end fleet processes before their connections close
  */
-export function ofGenerator(counts: Counts, stoppedByUser: boolean): Counts {
+export function generatorFailures(counts: Counts, stoppedByUser: boolean): Counts {
   const isOfStop = (cause: string) => stoppedByUser && /^fleet[ _]/.test(cause);
-  return only(counts, (cause) => generatorFaultOf(cause) !== undefined && !isOfStop(cause));
+  return filterCounts(counts, (cause) => generatorFaultOf(cause) !== undefined && !isOfStop(cause));
 }
 
-export function only(counts: Counts, isMeant: (cause: string) => boolean): Counts {
+export function filterCounts(counts: Counts, isMeant: (cause: string) => boolean): Counts {
   return Object.fromEntries(Object.entries(counts).filter(([cause]) => isMeant(cause)));
 }
 
@@ -44,7 +44,7 @@ export function byFrequency(counts: Counts): [cause: string, count: number][] {
  * Detects that the server no longer accepts a login: from the server's text, or because all connections fail from some
  * moment on.
  */
-type Connections = Pick<Measured, 'connections'>;
+type Connections = Pick<RunFigures, 'connections'>;
 
 const LOGIN = '(token|jwt|session|credential|auth|ticket|login|cookie)';
 const EXPIRED = new RegExp(`${LOGIN}[^.;]{0,40}expired|expired[^.;]{0,20}${LOGIN}|token_?expired`, 'i');
@@ -63,7 +63,7 @@ export function expiredLogin({ connections }: Connections): { words?: string; fi
   const words = [...ofEnds, ...Object.values(failureExamples)].find((text) => EXPIRED.test(text));
   if (words !== undefined)
     return { words, fix: `the login ${opened > 0 ? 'expired during the run' : 'has expired'}: ${RENEW}` };
-  const causes = Object.keys(ofDeployment(withoutLosses(failures)));
+  const causes = Object.keys(deploymentFailures(connectOrStepFailures(failures)));
   const isRefused = (cause: string) => cause === 'http_401' || REFUSED.test(failureExamples[cause] ?? '');
   return causes.length > 0 && causes.every(isRefused) && wasAccepted(connections)
     ? { fix: `the server had accepted this login before: if it expired during the run, ${RENEW}` }
@@ -71,7 +71,7 @@ export function expiredLogin({ connections }: Connections): { words?: string; fi
 }
 
 /** Returns whether all connections before some moment succeeded and all later connections failed. */
-function wasAccepted({ overTime }: Measured['connections']): boolean {
+function wasAccepted({ overTime }: RunFigures['connections']): boolean {
   if (!overTime) return false;
   const { opened, failed } = overTime;
   const last = opened.findLastIndex((count) => count > 0);
@@ -93,8 +93,8 @@ const GATEWAY = /^http_5\d\d$/;
 const CUT_OFF =
   /^(disconnected_)?transport[ _](close|error)$|^disconnected$|^closed(_1006)?$|^E(CONNREFUSED|CONNRESET|PIPE)$/;
 
-export const isTimeOut = (cause: string) => TIMED_OUT.test(cause);
+export const isTimeoutCause = (cause: string) => TIMED_OUT.test(cause);
 
-export const isOfSlowServer = (cause: string) => TIMED_OUT.test(cause) || GATEWAY.test(cause);
+export const isSlowServerCause = (cause: string) => TIMED_OUT.test(cause) || GATEWAY.test(cause);
 
-export const isCutOff = (cause: string) => CUT_OFF.test(cause) || isOfSlowServer(cause);
+export const isCutOffCause = (cause: string) => CUT_OFF.test(cause) || isSlowServerCause(cause);

@@ -1,13 +1,13 @@
 /** Detects configured limits that could be taken for the capacity: connections stop at a certain number. */
 
-import { failureOf } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { failureDefinitionOf } from '../../../../protocol/codes/failure-codes.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { integer, total } from '../../../../report/text/format.ts';
+import { integer, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
-import { type Check, check, type Found, type Measured } from '../../check.ts';
-import { isTimeOut } from './failure-causes.ts';
+import { type CheckFinding, defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
+import { isTimeoutCause } from './failure-causes.ts';
 
 /** Minimum share of the planned connections that must fail. Fewer failures are noise. */
 const MIN_SHARE = 0.01;
@@ -36,23 +36,23 @@ const MIN_CONNECTIONS = 100;
  */
 const SAME = { connections: 1, share: 0.001 };
 
-export const limits: Check[] = [
-  check('LIMIT_REACHED', configuredLimit),
-  check('LIMIT_REACHED', (result, { fullest }) => {
+export const limitsChecks: FindingCheck[] = [
+  defineCheck('LIMIT_REACHED', configuredLimit),
+  defineCheck('LIMIT_REACHED', (result, { fullest }) => {
     const { target, failed, peak } = result.connections;
     const full = fullProcess(result);
     if (full === undefined || failed === 0 || failed < target * MIN_SHARE) return undefined;
     const { worker, open, limit } = full;
     const named = fullest ? `process ${fullest.pid} (${fullest.command})` : 'a process of the server';
-    const beside = filesBeside(fullest?.command ?? '', open, peak);
-    const values = valuesOf({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
+    const beside = filesBesideConnections(fullest?.command ?? '', open, peak);
+    const values = findingValues({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
     // The count of open files can exceed the limit, because inherited files may have higher numbers.
     const files = open >= limit ? `all of its ${integer(limit)}` : `${integer(open)} of at most ${integer(limit)}`;
     const message = `${failed} failed, and ${worker || named} had ${files} files open`;
     if (beside !== undefined)
       return {
         message: `${message}, at least ${integer(beside)} of which are no connections`,
-        values: [...values, ...valuesOf({ 'open files beside connections': beside })],
+        values: [...values, ...findingValues({ 'open files beside connections': beside })],
         fix: leakedFilesFix(fullest?.pid),
       };
     return {
@@ -61,7 +61,7 @@ export const limits: Check[] = [
       fix: 'raise the limit where the server is started: `ulimit -n 65536`, or LimitNOFILE of its systemd unit',
     };
   }),
-  check('LIMIT_REACHED', (result) => {
+  defineCheck('LIMIT_REACHED', (result) => {
     const { target, failed, failures, connectMs } = result.connections;
     const failedBy = (kind: RegExp) =>
       sum(Object.entries(failures).map(([cause, count]) => (kind.test(cause) ? count : 0)));
@@ -82,13 +82,16 @@ export const limits: Check[] = [
     return {
       message: `${connectMs.count} connections were accepted, within ${withUnit('milliseconds', connectMs.max)} at most, and none after them: ${became}`,
       values: [
-        ...valuesOf({ 'connections let in': connectMs.count, 'connections not accepted': Math.max(waited, closed) }),
-        ...valuesOf({ 'longest connect time': connectMs.max }, 'ms'),
+        ...findingValues({
+          'connections let in': connectMs.count,
+          'connections not accepted': Math.max(waited, closed),
+        }),
+        ...findingValues({ 'longest connect time': connectMs.max }, 'ms'),
       ],
       fix,
     };
   }),
-  check('LIMIT_REACHED', ({ connections: { target, peak } }, { snapshots, overTime }) => {
+  defineCheck('LIMIT_REACHED', ({ connections: { target, peak } }, { snapshots, overTime }) => {
     // If virtual users connect and disconnect all the time, the planned connections are never open at the same time.
     if (overTime) return undefined;
     const held = snapshots.flatMap(({ processes }) => processes.map(({ connections }) => connections));
@@ -99,20 +102,21 @@ export const limits: Check[] = [
     return {
       ...{ about: 'generator' as const, invalidates: ['connections' as const] },
       message: `each of ${held.length} fleet processes stopped at ${most} connections: this is a limit of the generator, not the server's capacity`,
-      values: valuesOf({ 'connections of each process': most, 'fleet processes': held.length }),
+      values: findingValues({ 'connections of each process': most, 'fleet processes': held.length }),
       fix: 'find the limits of this machine: `npx socketio-capacity doctor <scenario>`',
     };
   }),
 ];
 
 /** Returns the limit that the failure code of nearly all failures shows. */
-export function configuredLimit(result: Measured): Found {
+export function configuredLimit(result: RunFigures): CheckFinding {
   const { target, failed, failures, lost, opened, failureExamples } = result.connections;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
-  const known = failureOf(cause);
+  const known = failureDefinitionOf(cause);
   // A limit never refuses all connections, neither in the whole run nor for a time.
   if (opened === 0 || outageOf(result)) return undefined;
-  if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + total(lost)) * ONE_CAUSE) return undefined;
+  if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + totalOfCounts(lost)) * ONE_CAUSE)
+    return undefined;
   const came = cameAfterRefusals(result);
   if (!known.isRate && came > failed) return undefined;
   const isOfRate = known.isRate && came >= target * MIN_SHARE;
@@ -120,7 +124,7 @@ export function configuredLimit(result: Measured): Found {
   const words = failureExamples[cause] === undefined ? '' : `${failureExamples[cause]}: `;
   const message = `${words}${count} of ${failed} failed with ${cause}: ${known.meaning}${rate}`;
   const about = known.blame ?? 'deployment';
-  const values = valuesOf({
+  const values = findingValues({
     [`failed with ${cause}`]: count,
     'failed connections': failed,
     'connections after the first refusals': isOfRate ? came : undefined,
@@ -147,8 +151,8 @@ interface Outage {
  * Returns the period in which the server refused all connections, if it accepted all connections before and after.
  * Undefined if any connection closed, because the refusals could then come from a limit.
  */
-export function outageOf({ connections: { overTime, failures, target } }: Measured): Outage | undefined {
-  if (!overTime || Object.keys(failures).some(isTimeOut)) return undefined;
+export function outageOf({ connections: { overTime, failures, target } }: RunFigures): Outage | undefined {
+  if (!overTime || Object.keys(failures).some(isTimeoutCause)) return undefined;
   const { opened, failed, ended, t, intervalSeconds } = overTime;
   const isFailing = (count: number) => count > 0;
   const [first, last] = [failed.findIndex(isFailing), failed.findLastIndex(isFailing)];
@@ -168,13 +172,13 @@ export function outageOf({ connections: { overTime, failures, target } }: Measur
  * Returns the number of connections that opened after the first failure. If some connections had closed before, the
  * result is a lower bound.
  */
-function cameAfterRefusals({ connections: { overTime, peak } }: Measured): number {
+function cameAfterRefusals({ connections: { overTime, peak } }: RunFigures): number {
   const first = overTime?.failed.findIndex((count) => count > 0) ?? -1;
   return first < 0 ? 0 : Math.max(0, peak - sum(overTime?.opened.slice(0, first + 1) ?? []));
 }
 
 /** Returns whether the open connections stayed open and received broadcasts, while all later attempts failed. */
-function nobodyCameAfter({ connections: { overTime, lost }, delivery }: Measured): boolean {
+function nobodyCameAfter({ connections: { overTime, lost }, delivery }: RunFigures): boolean {
   if (!overTime || Object.keys(lost).length > 0 || delivery?.received === 0) return false;
   const last = overTime.opened.findLastIndex((count) => count > 0);
   // Some attempts may fail in the same interval in which the last connection opens.
@@ -191,7 +195,7 @@ const ONE_SOCKET = /^(\S*\/)?(node|bun|deno)\b/;
  * Returns the number of a process's open files that are not connections; undefined if all of them may be connections.
  * @param connections the highest possible number of the process's connections; with several processes, its share
  */
-export function filesBeside(command: string, openFiles: number, connections: number): number | undefined {
+export function filesBesideConnections(command: string, openFiles: number, connections: number): number | undefined {
   const beside = openFiles - connections;
   return ONE_SOCKET.test(command) && beside > Math.max(connections, MIN_OTHER_FILES) ? beside : undefined;
 }

@@ -3,10 +3,10 @@
  * which side was late.
  */
 
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { decimals } from '../../../../report/text/format.ts';
-import type { Detail, Measured } from '../../check.ts';
+import type { FindingDetail, RunFigures } from '../../check.ts';
 import { longestDelayMs } from '../../evidence.ts';
 
 /** Socket.IO's disconnect reason in a client that missed a ping. */
@@ -20,7 +20,7 @@ interface Cycle {
 }
 
 /** Returns the shortest ping interval plus timeout that the handshakes of the affected connections announced. */
-export function missedCycle({ connections: { ends } }: Pick<Result, 'connections'>): Cycle | undefined {
+export function missedPingCycle({ connections: { ends } }: Pick<Result, 'connections'>): Cycle | undefined {
   const cycles = ends.flatMap(({ reason, pingIntervalMs, pingTimeoutMs }) =>
     reason === PING_TIMEOUT && pingIntervalMs !== null && pingTimeoutMs !== null
       ? [{ intervalMs: pingIntervalMs, timeoutMs: pingTimeoutMs }]
@@ -34,16 +34,16 @@ export function missedCycle({ connections: { ends } }: Pick<Result, 'connections
  * @param untilT time in seconds at which most connections closed, on the time axis of the samples; undefined if unknown
  * @returns text to append, and the fix; undefined if no connection missed a ping
  */
-export function missedPings(
-  result: Measured,
+export function missedPingsDetail(
+  result: RunFigures,
   untilT: number | undefined,
-): Pick<Detail, 'message' | 'fix' | 'values'> | undefined {
-  const cycle = missedCycle(result);
+): Pick<FindingDetail, 'message' | 'fix' | 'values'> | undefined {
+  const cycle = missedPingCycle(result);
   if (!cycle) return undefined;
   const { intervalMs, timeoutMs } = cycle;
   const rule = `the server pings every ${seconds(intervalMs)} s, and its clients give up when a ping is ${seconds(timeoutMs)} s late`;
   const delayMs = longestDelayMs(result);
-  const values = valuesOf(
+  const values = findingValues(
     { 'ping interval': intervalMs, 'ping timeout': timeoutMs, 'longest delay of the generator': delayMs },
     'ms',
   );
@@ -54,11 +54,12 @@ export function missedPings(
       fix: 'give the generator its own cores, or lower the load: a ping that it reads late counts as missing',
     };
   }
-  const percent = untilT === undefined ? undefined : busiest(result, untilT - (intervalMs + timeoutMs) / 1000, untilT);
+  const percent =
+    untilT === undefined ? undefined : busiestProcessPercent(result, untilT - (intervalMs + timeoutMs) / 1000, untilT);
   const cpu = percent === undefined ? '' : `, whose processes used up to ${decimals(percent, 0)} % of a core then`;
   const isBlocked = percent !== undefined && percent >= BLOCKED_PERCENT;
   return {
-    values: [...values, ...valuesOf({ 'highest CPU of a server process': percent }, '%')],
+    values: [...values, ...findingValues({ 'highest CPU of a server process': percent }, '%')],
     message: `; ${rule}; the generator was at most ${seconds(delayMs)} s late, so the ${isBlocked ? 'event loop of the server stood still' : 'pings were late on the side of the server'}${cpu}`,
     fix: isBlocked
       ? `find what blocks the event loop of the server for over ${seconds(timeoutMs)} s: a loop, synchronous I/O or a large \`JSON.parse\`; a CPU profile shows it`
@@ -71,7 +72,11 @@ function seconds(ms: number): string {
 }
 
 /** Returns the highest CPU use of a server process in the samples of a period, in percent of a core. */
-export function busiest({ samples, connections }: Measured, sinceT: number, untilT: number): number | undefined {
+export function busiestProcessPercent(
+  { samples, connections }: RunFigures,
+  sinceT: number,
+  untilT: number,
+): number | undefined {
   const workers = Math.max(1, Object.keys(connections.perWorker).length);
   const all = samples
     .filter(({ t }) => t > sinceT && t <= untilT)
@@ -88,10 +93,10 @@ const SILENT_END = /^(closed_1006)?$/;
  * @param ageSeconds age at which nearly all of the connections closed
  * @returns text to append, and the fix; undefined if the connections were not silent, or if the server pinged them
  */
-export function idleTimeOut(
-  result: Pick<Measured, 'connections' | 'processes'>,
+export function idleTimeoutDetail(
+  result: Pick<RunFigures, 'connections' | 'processes'>,
   ageSeconds: number,
-): Pick<Detail, 'message' | 'fix' | 'values'> | undefined {
+): Pick<FindingDetail, 'message' | 'fix' | 'values'> | undefined {
   const { ends } = result.connections;
   const intervals = ends.flatMap(({ pingIntervalMs }) => pingIntervalMs ?? []);
   const areSilent = ends.every(
@@ -109,7 +114,7 @@ export function idleTimeOut(
   return {
     message: `; nothing was sent on them, and the server pings only every ${interval} s: an idle time-out of ${age} s ends them before the first ping`,
     fix: `raise the idle time-out above the ping interval of ${interval} s (${where}), or set \`pingInterval\` of the server below ${age} s`,
-    values: valuesOf({ 'idle time-out': ageSeconds, 'ping interval': intervalMs / 1000 }, 's'),
+    values: findingValues({ 'idle time-out': ageSeconds, 'ping interval': intervalMs / 1000 }, 's'),
   };
 }
 

@@ -2,31 +2,36 @@
  * Detects server processes that are not connected by an adapter: a message reaches only the connections of the process
  * that sends it.
  */
-import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
-import { counted, decimals, integer } from '../../../../report/text/format.ts';
-import { type Group, interruptionOf, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
+import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
+import { countText, decimals, integer } from '../../../../report/text/format.ts';
+import {
+  audienceInterruption,
+  type ReceiverGroup,
+  sameAudience,
+  separateGroups,
+} from '../../../result/delivery/audience.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, checkUnless, type Measured } from '../../check.ts';
+import { defineCheckUnless, type FindingCheck, type RunFigures } from '../../check.ts';
 
-type Judged = Pick<Measured, 'delivery' | 'processes'>;
+type Judged = Pick<RunFigures, 'delivery' | 'processes'>;
 
-export const adapter: Check[] = [
-  checkUnless('abort', 'ADAPTER_MISSING', (result, measurements) => {
+export const adapterChecks: FindingCheck[] = [
+  defineCheckUnless('abort', 'ADAPTER_MISSING', (result, measurements) => {
     const servers = serverCount(result, measurements);
-    const reached = reachedText(result, measurements);
+    const reached = reachedConnectionsText(result, measurements);
     if (reached === undefined) return undefined;
     const subscribed = subscribedOf(result);
     return {
-      values: valuesOf({ ...audienceValues(result, measurements), processes: servers, ...subscribed }),
+      values: findingValues({ ...audienceValues(result, measurements), processes: servers, ...subscribed }),
       message: `each message reaches only the process of its sender: ${reached}${subscribedText(subscribed)}`,
       fix: `give the ${servers} processes an adapter, such as Redis or the cluster adapter; if each has one, let all use the same Redis, the same key or prefix, and the same channel; if the server sends to rooms, name these in \`delivery.audience\``,
       window: 'broadcasts',
     };
   }),
-  checkUnless('abort', 'ADAPTER_INTERRUPTED', (result, measurements) => {
-    const found = interruptionOf(measurements, result.delivery?.batches ?? []);
+  defineCheckUnless('abort', 'ADAPTER_INTERRUPTED', (result, measurements) => {
+    const found = audienceInterruption(measurements, result.delivery?.batches ?? []);
     const [first] = found?.same ?? [];
     const servers = serverCount(result, measurements);
     // A server with one process needs no adapter.
@@ -40,15 +45,15 @@ export const adapter: Check[] = [
       times.length > 0 && `from ${decimals(Math.min(...times), 1)} to ${decimals(Math.max(...times), 1)} s, `;
     return {
       values: [
-        ...valuesOf({
+        ...findingValues({
           ...{ 'broadcasts to the same connections': same.length, 'broadcasts meanwhile': during.length },
           ...{ 'connections reached': first.received, connections: first.expected },
           'complete broadcasts before or after': whole.length,
           ...(servers > 1 && { processes: servers }),
         }),
-        ...valuesOf({ 'first incomplete broadcast': times[0], 'last incomplete broadcast': times.at(-1) }, 's'),
+        ...findingValues({ 'first incomplete broadcast': times[0], 'last incomplete broadcast': times.at(-1) }, 's'),
       ],
-      message: `${when || ''}${integer(same.length)} of ${integer(during.length)} broadcasts reached only ${reached}; ${counted(whole.length, 'other broadcast')} reached all: for that time, nothing connected the processes`,
+      message: `${when || ''}${integer(same.length)} of ${integer(during.length)} broadcasts reached only ${reached}; ${countText(whole.length, 'other broadcast')} reached all: for that time, nothing connected the processes`,
       window: 'broadcasts',
     };
   }),
@@ -58,7 +63,7 @@ export const adapter: Check[] = [
  * Returns the numbers of subscriptions in Redis from its last sample. Empty without subscriptions, or if the run does
  * not read Redis.
  */
-function subscribedOf({ samples }: Measured): Record<string, number> {
+function subscribedOf({ samples }: RunFigures): Record<string, number> {
   const { channels = 0, patterns = 0 } = (samples.findLast(({ redisServer }) => redisServer)?.redisServer ??
     {}) as Record<string, number>;
   return channels + patterns > 0 ? { 'channels of Redis': channels, 'patterns of Redis': patterns } : {};
@@ -68,20 +73,20 @@ function subscribedText(subscribed: Record<string, number>): string {
   const [channels, patterns] = Object.values(subscribed);
   return channels === undefined || patterns === undefined
     ? ''
-    : `; Redis has ${counted(channels, 'channel')} and ${counted(patterns, 'pattern')} with subscribers, so they may have adapters that do not fit`;
+    : `; Redis has ${countText(channels, 'channel')} and ${countText(patterns, 'pattern')} with subscribers, so they may have adapters that do not fit`;
 }
 
 /**
  * Describes which connections the broadcasts reached, if each broadcast reached the connections of one process;
  * undefined if there may be another cause.
  */
-export function reachedText(result: Judged, measurements: Measurements): string | undefined {
+export function reachedConnectionsText(result: Judged, measurements: Measurements): string | undefined {
   const servers = serverCount(result, measurements);
   const batches = result.delivery?.batches ?? [];
   const groups = separateGroups(measurements, batches);
   if (groups.length >= 2)
     return groups.length <= servers
-      ? `the broadcasts reached ${groupsText(groups)}, and none reached connections of two groups`
+      ? `the broadcasts reached ${receiverGroupsText(groups)}, and none reached connections of two groups`
       : undefined;
   const same = sameAudience(measurements, batches);
   const [first] = same;
@@ -123,7 +128,11 @@ const TOLERANCE = 0.2;
  * Describes the process whose connections a broadcast reached. If the connections of each process are unknown, the
  * number must be about an equal share of all connections.
  */
-function processOf({ received, expected }: Batch, servers: number, { ownEvent }: Measurements): string | undefined {
+function processOf(
+  { received, expected }: BroadcastBatch,
+  servers: number,
+  { ownEvent }: Measurements,
+): string | undefined {
   const reached = `the same ${integer(received)} of ${integer(expected)} connections`;
   const { holdings, publishers = 0 } = ownEvent ?? {};
   if (!holdings)
@@ -140,18 +149,18 @@ const isWithin = (connections: number, least: number, more: number) =>
   connections >= least && connections <= least + more;
 
 /** Returns a text such as `2 separate groups of connections (31, 29)`. */
-export function groupsText(groups: Group[]): string {
+export function receiverGroupsText(groups: ReceiverGroup[]): string {
   return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integer(connections)).join(', ')})`;
 }
 
 /** Returns the number of server processes that may hold connections. Behind a proxy, all server processes may. */
-export function mostServers(result: Pick<Measured, 'processes'>, measurements: Measurements): number {
+export function maxServerCount(result: Pick<RunFigures, 'processes'>, measurements: Measurements): number {
   const measured = result.processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds !== false);
   return Math.max(serverCount(result, measurements), measured?.length ?? 0);
 }
 
 /** Returns the number of server processes that hold connections; 0 if unknown. */
-export function serverCount({ processes }: Pick<Measured, 'processes'>, measurements: Measurements): number {
+export function serverCount({ processes }: Pick<RunFigures, 'processes'>, measurements: Measurements): number {
   const { workersAtStart, ownEvent } = measurements;
   if (ownEvent?.holdings && ownEvent.holdings.length > 0) return ownEvent.holdings.length;
   const holders = processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds).length ?? 0;

@@ -1,14 +1,14 @@
 /** Checks that the broadcasts were sent on time and to all members. */
 
-import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
-import { isDuring } from '../../../run/fault/fault-times.ts';
+import { isDuringFault } from '../../../run/fault/fault-times.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless } from '../../check.ts';
+import { defineCheck, defineCheckUnless, type FindingCheck } from '../../check.ts';
 
 /** Minimum send delay in milliseconds, as for messages and event loops. A shorter delay hardly changes the figures. */
 const MIN_LATE_MS = 50;
@@ -23,35 +23,35 @@ const MIN_LATE_SHARE = 0.5;
  */
 const MAX_LATE_SHARE = 0.1;
 
-export const broadcasts: Check[] = [
-  check('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, unknown, fault, ownEvent }) => {
+export const broadcastsChecks: FindingCheck[] = [
+  defineCheck('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, unknown, fault, ownEvent }) => {
     // Late broadcasts during a planned fault are part of the result of the fault.
-    const unsent = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs ?? 0));
+    const unsent = all.filter(({ intendedAtUs }) => !isDuringFault(fault, intendedAtUs ?? 0));
     const [first] = unsent;
     if (!first) return undefined;
     const planned = sent.length + all.length + unknown.length;
     return {
       message: `${unsent.length} of ${planned} broadcasts were not sent; the first one: ${first.message}`,
-      values: valuesOf({ 'broadcasts not sent': unsent.length, 'planned broadcasts': planned }),
+      values: findingValues({ 'broadcasts not sent': unsent.length, 'planned broadcasts': planned }),
       ...(!ownEvent && { fix: 'see the worker logs' }),
       // Workers that refuse to publish are reported by a separate finding.
       ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
     };
   }),
   // A run that ended early has not waited for confirmations.
-  checkUnless('abort', 'BROADCASTS_UNCONFIRMED', (_, { sent, unsent, unknown: all, fault }) => {
-    const unknown = all.filter(({ intendedAtUs }) => !isDuring(fault, intendedAtUs));
+  defineCheckUnless('abort', 'BROADCASTS_UNCONFIRMED', (_, { sent, unsent, unknown: all, fault }) => {
+    const unknown = all.filter(({ intendedAtUs }) => !isDuringFault(fault, intendedAtUs));
     const [first] = unknown;
     if (!first) return undefined;
     const planned = sent.length + unsent.length + all.length;
     const which = `${unknown.length} of ${planned} broadcasts`;
     return {
       message: `${which} were not confirmed, and no copy of them came; the first one: ${first.message}`,
-      values: valuesOf({ 'unconfirmed broadcasts': unknown.length, 'planned broadcasts': planned }),
+      values: findingValues({ 'unconfirmed broadcasts': unknown.length, 'planned broadcasts': planned }),
       window: 'broadcasts',
     };
   }),
-  checkUnless('abort', 'DRAIN_TOO_SHORT', (_, { tailCut }) => {
+  defineCheckUnless('abort', 'DRAIN_TOO_SHORT', (_, { tailCut }) => {
     if (!tailCut) return undefined;
     const { copies, unconfirmed, seconds } = tailCut;
     const missing = [
@@ -62,26 +62,28 @@ export const broadcasts: Check[] = [
     return {
       message: `copies still came when the drain ended after ${withUnit('seconds', seconds)}${without}: latencies are lower bounds, and what counts as lost may only be late`,
       values: [
-        ...valuesOf({ drain: seconds }, 's'),
-        ...valuesOf({ 'missing copies': copies, 'missing confirmations': unconfirmed }),
+        ...findingValues({ drain: seconds }, 's'),
+        ...findingValues({ 'missing copies': copies, 'missing confirmations': unconfirmed }),
       ],
     };
   }),
   // If broadcasts have no send delay, the planned send times are unknown.
-  check('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
+  defineCheck('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
     const { sendDelayMs } = result.latency;
     const all = howMany(sent);
     if (!sendDelayMs || all < 2) return undefined;
     const intervalMs = spanUs(sent.map(({ intendedAtUs }) => intendedAtUs)) / 1000 / (all - 1);
     const limitMs = Math.max(MIN_LATE_MS, intervalMs * MIN_LATE_SHARE);
-    const late = sent.filter((one) => !one.unconfirmed && delayMs(one) > limitMs && !isDuring(fault, one.intendedAtUs));
+    const late = sent.filter(
+      (one) => !one.unconfirmed && delayMs(one) > limitMs && !isDuringFault(fault, one.intendedAtUs),
+    );
     if (howMany(late) <= Math.max(1, all * MAX_LATE_SHARE)) return undefined;
     const worstMs = late.reduce((most, one) => Math.max(most, delayMs(one)), 0);
     const which = `${howMany(late)} of ${all} broadcasts left more than ${withUnit('milliseconds', limitMs)} late`;
     const countedMs = workersAtStart.length > 1 && !ownEvent ? longestCountMs(late) : undefined;
     const values = [
-      ...valuesOf({ 'late broadcasts': howMany(late), broadcasts: all }),
-      ...valuesOf(
+      ...findingValues({ 'late broadcasts': howMany(late), broadcasts: all }),
+      ...findingValues(
         {
           'delay that is too long': limitMs,
           'longest delay': worstMs,
@@ -103,19 +105,19 @@ export const broadcasts: Check[] = [
       fix: `raise \`${ownEvent ? 'delivery.publish.every' : 'broadcasts.interval'}\`, or give workers and generator more CPU; latencies count from the planned times`,
     };
   }),
-  check('NO_MEMBERS', ({ delivery, connections: { held } }) => {
+  defineCheck('NO_MEMBERS', ({ delivery, connections: { held } }) => {
     const { batches = [], source } = delivery ?? {};
     // If all connections had closed, another finding reports that.
     if (batches.length === 0 || batches.some(({ expected }) => expected > 0) || held === 0) return undefined;
     return {
       message: `${batches.length} broadcasts had no member, by what the server acknowledged before they were sent`,
-      values: valuesOf({ 'broadcasts without members': batches.length }),
+      values: findingValues({ 'broadcasts without members': batches.length }),
       ...(source === 'own event' && {
         fix: 'let the flow emit the event that `delivery.join` names, and the server acknowledge it',
       }),
     };
   }),
-  check('MEMBERS_DISAGREE', ({ delivery, connections }, { workersAtStart }) => {
+  defineCheck('MEMBERS_DISAGREE', ({ delivery, connections }, { workersAtStart }) => {
     const { batches = [] } = delivery ?? {};
     const disagreeing = membersDisagree(batches, connections);
     const [first] = disagreeing;
@@ -125,7 +127,7 @@ export const broadcasts: Check[] = [
     const since = hasAgreed ? ', and as many before' : '';
     return {
       message: `in ${disagreeing.length} of ${batches.length} broadcasts the server counted ${more} members than the generator: ${first.serverMembers} and ${first.expected} in broadcast ${first.seq}${since}`,
-      values: valuesOf({
+      values: findingValues({
         'broadcasts with other members': disagreeing.length,
         broadcasts: batches.length,
         'members by the server': first.serverMembers,
@@ -180,7 +182,7 @@ function spanUs(timesUs: number[]): number {
  * Returns broadcasts for which the server counted a different number of members than expected, and connections that
  * opened or closed meanwhile do not explain the difference.
  */
-function membersDisagree(batches: Batch[], connections: Result['connections']): Batch[] {
+function membersDisagree(batches: BroadcastBatch[], connections: Result['connections']): BroadcastBatch[] {
   const ended = endedOf(connections);
   return batches.filter(
     (batch, index) =>
@@ -193,7 +195,7 @@ function membersDisagree(batches: Batch[], connections: Result['connections']): 
  * even if the run has not noticed the close; they may still get the copy late. A connection that joins or reconnects
  * between the count and the send gets a copy without being counted.
  */
-function isShort(batch: Batch): boolean {
+function isShort(batch: BroadcastBatch): boolean {
   const { serverMembers, expected, unexpected, resent, lostDisconnected, justJoined } = batch;
   const least = expected - unexpected - resent - lostDisconnected - (justJoined ?? 0);
   return serverMembers !== null && serverMembers < least;
@@ -203,15 +205,15 @@ function isShort(batch: Batch): boolean {
  * Returns the number of surplus members in the server's count. A join that is not yet acknowledged is already counted,
  * and its copy may be in `unexpected`. Connections that closed just before or after the count may be counted, too.
  */
-function excessOf({ justLeft, ...batch }: Batch): number {
+function excessOf({ justLeft, ...batch }: BroadcastBatch): number {
   return Math.max(0, surplusOf(batch) - (justLeft ?? 0));
 }
 
-function surplusOf({ serverMembers, expected, unexpected }: Omit<Batch, 'justLeft'>): number {
+function surplusOf({ serverMembers, expected, unexpected }: Omit<BroadcastBatch, 'justLeft'>): number {
   return serverMembers === null ? 0 : Math.max(0, serverMembers - expected - unexpected);
 }
 
-function exceeds(batch: Batch | undefined): boolean {
+function exceeds(batch: BroadcastBatch | undefined): boolean {
   return batch !== undefined && surplusOf(batch) > 0;
 }
 

@@ -1,11 +1,11 @@
 /** Checks the copies of broadcasts: none may be lost or duplicated, and some columns of the ledger must be empty. */
-import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { numberText } from '../../../../report/model/amount.ts';
-import { counted, decimals, integer, percentOf } from '../../../../report/text/format.ts';
+import { countText, decimals, integer, percentOf } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
-import { type Check, check, type Detail, type Found } from '../../check.ts';
+import { type CheckFinding, defineCheck, type FindingCheck, type FindingDetail } from '../../check.ts';
 import { serverCount } from './adapter-checks.ts';
 
 type Column = 'late' | 'notMember' | 'unknownBroadcast' | 'unreadable' | 'wrongSize' | 'wrongContent';
@@ -42,30 +42,30 @@ const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[]
   },
 ];
 
-export const copies: Check[] = [
-  check('COPIES_LOST', (result) => lost(result)),
-  check('COPIES_DUPLICATED', (result, measurements) => {
+export const copiesChecks: FindingCheck[] = [
+  defineCheck('COPIES_LOST', (result) => lost(result)),
+  defineCheck('COPIES_DUPLICATED', (result, measurements) => {
     const { delivery } = result;
     const { ownEvent } = measurements;
     if (!delivery || delivery.duplicates === 0) return undefined;
     const { duplicates, received, batches } = delivery;
     const all = sum(batches.map(({ broadcasts }) => broadcasts));
     const repeated = sum(batches.map((batch) => (batch.duplicates > 0 ? batch.broadcasts : 0)));
-    const values = valuesOf({ duplicates, received, broadcasts: all, 'repeated broadcasts': repeated });
+    const values = findingValues({ duplicates, received, broadcasts: all, 'repeated broadcasts': repeated });
     // Broadcasts with the same id are counted as copies of one broadcast.
     if (ownEvent && ownEvent.seen < ownEvent.published) return { message: repeatedText(delivery), values };
     const detail = duplicated(delivery, serverCount(result, measurements), ownEvent?.givesIds === true);
     return { ...detail, values: [...values, ...(detail.values ?? [])] };
   }),
   ...WRONG.map(({ columns, what, fix, isOthers }) =>
-    check('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
+    defineCheck('WRONG_COPIES', ({ delivery }, { ownEvent }) => {
       const count = delivery ? sum(columns.map((column) => delivery[column] ?? 0)) : 0;
       if (count === 0) return undefined;
       const isUnreadable = columns.includes('unreadable') && ownEvent;
       const example = isUnreadable
         ? `: nothing at ${ownEvent.idPath} in ${ownEvent.example ?? 'what is not JSON'}`
         : '';
-      const values = valuesOf({ [`copies that ${what}`]: count });
+      const values = findingValues({ [`copies that ${what}`]: count });
       return {
         message: `${count} copies ${what}${example}`,
         values,
@@ -77,7 +77,7 @@ export const copies: Check[] = [
 ];
 
 /** Returns the lost copies. Copies that a planned fault lost are a result of the fault and not a problem. */
-function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' | 'processes'>): Found {
+function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' | 'processes'>): CheckFinding {
   if (!delivery || delivery.coverage === null) return undefined;
   const { received, expected, broadcasts, lostConnected, lostDisconnected } = delivery;
   const missing = expected - received - (fault?.broadcasts?.lost ?? 0);
@@ -90,7 +90,7 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
     ...(fix !== undefined && { fix }),
     window: 'broadcasts',
     values: [
-      ...valuesOf({
+      ...findingValues({
         'lost copies': missing,
         'on connections that stayed open': lostConnected,
         'on lost connections': lostDisconnected,
@@ -98,8 +98,8 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
         'incomplete broadcasts': sum(incompleteOf(delivery).map((batch) => batch.broadcasts)),
         ...spreadOf(delivery.losses),
       }),
-      ...valuesOf({ 'first incomplete broadcast': period?.from, 'last incomplete broadcast': period?.to }, 's'),
-      ...valuesOf({ 'delivered copies': (100 * received) / expected, ...sharesOf(incompleteOf(delivery)) }, '%'),
+      ...findingValues({ 'first incomplete broadcast': period?.from, 'last incomplete broadcast': period?.to }, 's'),
+      ...findingValues({ 'delivered copies': (100 * received) / expected, ...sharesOf(incompleteOf(delivery)) }, '%'),
     ],
   };
 }
@@ -138,7 +138,7 @@ function spreadText(losses: Delivery['losses']): string {
 const incompleteOf = ({ batches }: Pick<Delivery, 'batches'>) => batches.filter((batch) => batch.lostConnected > 0);
 
 /** Returns the lowest and the highest share of received copies among the incomplete broadcasts, in percent. */
-function sharesOf(incomplete: Batch[]): Record<string, number> {
+function sharesOf(incomplete: BroadcastBatch[]): Record<string, number> {
   const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
   if (shares.length === 0) return {};
   return { 'smallest share of an incomplete broadcast': Math.min(...shares), 'largest share': Math.max(...shares) };
@@ -159,15 +159,15 @@ function patternOf({ batches, losses, received, lostConnected }: Delivery): stri
  * Returns the send times of the first and the last incomplete broadcast, if all broadcasts between them are incomplete
  * and at least one other broadcast is complete.
  */
-function periodOf(batches: Batch[]): { from: number; to: number } | undefined {
-  const isIncomplete = (batch: Batch) => batch.lostConnected > 0;
+function periodOf(batches: BroadcastBatch[]): { from: number; to: number } | undefined {
+  const isIncomplete = (batch: BroadcastBatch) => batch.lostConnected > 0;
   const during = batches.slice(batches.findIndex(isIncomplete), batches.findLastIndex(isIncomplete) + 1);
   const [from, to] = [during[0]?.t, during.at(-1)?.t];
   const isPeriod = during.length > 1 && during.length < batches.length && during.every(isIncomplete);
   return isPeriod && from != null && to != null ? { from, to } : undefined;
 }
 
-function periodText(batches: Batch[]): string {
+function periodText(batches: BroadcastBatch[]): string {
   const period = periodOf(batches);
   return period ? ` (all from ${decimals(period.from, 1)} to ${decimals(period.to, 1)} s)` : '';
 }
@@ -209,16 +209,16 @@ const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
  * @param processes number of server processes that hold connections; 0 if unknown
  * @param hasOwnIds whether the run chose the ids, so that no other publisher sends them
  */
-function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): Detail {
+function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): FindingDetail {
   const { unknownBroadcast, notMember, batches } = delivery;
   const repeated = batches.filter((batch) => batch.duplicates > 0);
   const [first] = repeated;
-  const copiesOf = (batch: Batch) => batch.received + batch.unexpected + batch.notMember;
+  const copiesOf = (batch: BroadcastBatch) => batch.received + batch.unexpected + batch.notMember;
   const more = first && copiesOf(first) > 0 ? first.duplicates / copiesOf(first) : 0;
-  const isWhole = (batch: Batch) => batch.duplicates === more * copiesOf(batch);
+  const isWhole = (batch: BroadcastBatch) => batch.duplicates === more * copiesOf(batch);
   if (!Number.isInteger(more) || more === 0 || (unknownBroadcast ?? 0) + notMember > 0 || !repeated.every(isWhole))
     return hasOwnIds ? repeatedToSome(delivery, processes) : { message: repeatedText(delivery) };
-  const values = valuesOf({ 'copies to each receiver': more + 1, ...(processes > 0 && { processes }) });
+  const values = findingValues({ 'copies to each receiver': more + 1, ...(processes > 0 && { processes }) });
   const times = TIMES[more + 1] ?? `${more + 1} times`;
   const all = sum(batches.map(({ broadcasts }) => broadcasts));
   const some = sum(repeated.map(({ broadcasts }) => broadcasts));
@@ -232,14 +232,14 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   const ofEach = processes === more + 1 ? `, or each of its ${processes} processes emits it` : '';
   return {
     values,
-    message: `every copy of ${counted(all, 'broadcast')} arrived ${times} at every connection: the server emits ${times}${ofEach}`,
+    message: `every copy of ${countText(all, 'broadcast')} arrived ${times} at every connection: the server emits ${times}${ofEach}`,
     fix: `emit each message once: look for a second \`emit\` in the handler, a handler that is registered twice, or an emit for each of several rooms that connections share${processes === more + 1 ? '; only one process may emit what an adapter gives to all' : ''}`,
     about: 'application',
   };
 }
 
 /** Describes duplicates with ids that the run chose. Only the server itself can have emitted them again. */
-function repeatedToSome(delivery: Delivery, processes: number): Detail {
+function repeatedToSome(delivery: Delivery, processes: number): FindingDetail {
   const { batches } = delivery;
   const [first] = batches;
   const isSame =
@@ -247,13 +247,13 @@ function repeatedToSome(delivery: Delivery, processes: number): Detail {
     batches.every(({ duplicates, received }) => duplicates === first?.duplicates && received === first?.received);
   const isOfSome = isSame && first && first.duplicates < first.received;
   const message = isOfSome
-    ? `${integer(first.duplicates)} of ${counted(first.received, 'client')} got every copy twice: the server emits twice to them`
+    ? `${integer(first.duplicates)} of ${countText(first.received, 'client')} got every copy twice: the server emits twice to them`
     : `${repeatedText(delivery)}, of the run's own ids: the server emits these again`;
   const adapter = processes === 1 ? '' : ', or several processes that emit the same';
   return {
     message,
     ...(isOfSome && {
-      values: valuesOf({ clients: first.received, 'clients with repeated copies': first.duplicates }),
+      values: findingValues({ clients: first.received, 'clients with repeated copies': first.duplicates }),
     }),
     fix: `emit each message once: look for a second \`emit\` to a room that only some clients are in${adapter}`,
     about: 'application',

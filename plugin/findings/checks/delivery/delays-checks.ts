@@ -2,19 +2,19 @@
  * Detects broadcasts that took far longer than most. Percentiles over all copies do not show how the delays are
  * distributed.
  */
-import { decodeHistogram, recordedUs } from '../../../../protocol/base/histogram.ts';
-import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { decodeHistogram, recordedValuesUs } from '../../../../protocol/base/histogram.ts';
+import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
+import { defineCheckUnless, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
-import { cpuIn } from '../server/saturation-checks.ts';
+import { workerCpuInStage } from '../server/saturation-checks.ts';
 import { stalledServer } from '../server/stalls-checks.ts';
-import { mostServers } from './adapter-checks.ts';
+import { maxServerCount } from './adapter-checks.ts';
 
 const MIN_BROADCASTS = 5;
 const MIN_DELAY_MS = 500;
@@ -25,15 +25,16 @@ const MAX_SHARE = 0.5;
 /** Maximum difference between the arrival times of copies that waited for the same moment. */
 const SAME_MOMENT_SECONDS = 0.1;
 
-interface Timed extends Batch {
+interface Timed extends BroadcastBatch {
   t: number;
   firstMs: number;
   lastMs: number;
 }
 
-export const delays: Check[] = [
-  checkUnless('abort', 'BROADCASTS_DELAYED', (result, measurements) => {
-    const isTimed = (one: Batch): one is Timed => one.t !== null && one.firstMs !== null && one.lastMs !== null;
+export const delaysChecks: FindingCheck[] = [
+  defineCheckUnless('abort', 'BROADCASTS_DELAYED', (result, measurements) => {
+    const isTimed = (one: BroadcastBatch): one is Timed =>
+      one.t !== null && one.firstMs !== null && one.lastMs !== null;
     const batches = result.delivery?.batches.filter(isTimed) ?? [];
     // A planned fault delays broadcasts, and another finding reports a standstill of the server.
     if (batches.length < MIN_BROADCASTS || result.fault || stalledServer(result)) return undefined;
@@ -65,7 +66,7 @@ interface Usual {
   leastMs: number;
 }
 
-function ofAll(late: Timed[], usual: Usual): Detail {
+function ofAll(late: Timed[], usual: Usual): FindingDetail {
   const range = rangeText(late.map(({ lastMs }) => lastMs));
   return {
     values: delayValues(late, usual),
@@ -74,21 +75,21 @@ function ofAll(late: Timed[], usual: Usual): Detail {
   };
 }
 
-function ofSome(late: Timed[], usual: Usual, result: Measured, measurements: Measurements): Detail {
+function ofSome(late: Timed[], usual: Usual, result: RunFigures, measurements: Measurements): FindingDetail {
   const ends = late.map(({ t, lastMs }) => t + lastMs / 1000);
   const isTogether = late.length > 1 && Math.max(...ends) - Math.min(...ends) <= SAME_MOMENT_SECONDS;
   const [slow, all] = receivers(late, usual.leastMs, measurements);
   const who = `${integer(slow)} of ${integer(all)} connections`;
   const others = othersText(usual);
   const longest = Math.max(...late.map(({ lastMs }) => lastMs));
-  const servers = mostServers(result, measurements);
+  const servers = maxServerCount(result, measurements);
   const hasRedis = result.processes?.measured.some(({ layer }) => layer === 'redis');
   const between = hasRedis ? 'Redis (`SLOWLOG GET`, `LATENCY LATEST`)' : 'the adapter and its Redis or broker';
   return {
     values: [
       ...delayValues(late, usual),
-      ...valuesOf({ 'delayed connections': slow, connections: all }),
-      ...(isTogether ? valuesOf({ 'end of the delay': Math.max(...ends) }, 's') : []),
+      ...findingValues({ 'delayed connections': slow, connections: all }),
+      ...(isTogether ? findingValues({ 'end of the delay': Math.max(...ends) }, 's') : []),
     ],
     message: isTogether
       ? `${who} got nothing for ${decimals(longest / 1000, 1)} s, then the copies of ${late.length} broadcasts all at once at ${decimals(Math.max(...ends), 1)} s, while the other connections got them in time${others}`
@@ -113,7 +114,7 @@ const MAX_CPU_SHARE = 0.5;
  * Detects that every broadcast waits for the same time, although it is much longer than a round trip and neither the
  * generator nor a CPU is busy.
  */
-function heldBack(batches: Timed[], result: Measured): Detail | undefined {
+function heldBack(batches: Timed[], result: RunFigures): FindingDetail | undefined {
   const { latency, connections, messages, generator } = result;
   const firsts = batches.map(({ firstMs }) => firstMs);
   const [least, most] = [Math.min(...firsts), Math.max(...firsts)];
@@ -124,7 +125,7 @@ function heldBack(batches: Timed[], result: Measured): Detail | undefined {
   const isEven = least >= MIN_EVEN_SHARE * most && (latency.sendDelayMs?.max ?? 0) < least / 2;
   const times = batches.map(({ t }) => t);
   const intervalMs = (1000 * (Math.max(...times) - Math.min(...times))) / (batches.length - 1);
-  const percent = cpuIn(result, 'broadcasts');
+  const percent = workerCpuInStage(result, 'broadcasts');
   const cpuMs = ((percent ?? 0) / 100) * intervalMs;
   const idle = percent === undefined ? '' : `, and the workers used ${decimals(percent, 0)} % of a core`;
   if (!isTimed || !isOnTime || !isEven || trips.length === 0 || least < MIN_TIMES * tripMs) return undefined;
@@ -133,9 +134,9 @@ function heldBack(batches: Timed[], result: Measured): Detail | undefined {
     message: `every copy of ${batches.length} broadcasts came at least ${decimals(least, 0)} ms after it was sent, where a round trip takes ${withUnit('milliseconds', tripMs)} (median)${idle}: the server or its adapter holds broadcasts back`,
     fix: 'see what every broadcast waits for before the server emits it: a timer, a batch, a slow query, or the adapter and its broker',
     values: [
-      ...valuesOf({ broadcasts: batches.length }),
-      ...valuesOf({ 'CPU of the workers': percent }, '%'),
-      ...valuesOf({ 'shortest time to a copy': least, 'round trip (median)': tripMs }, 'ms'),
+      ...findingValues({ broadcasts: batches.length }),
+      ...findingValues({ 'CPU of the workers': percent }, '%'),
+      ...findingValues({ 'shortest time to a copy': least, 'round trip (median)': tripMs }, 'ms'),
     ],
     window: 'broadcasts',
     about: 'deployment',
@@ -149,7 +150,7 @@ function othersText({ usualMs }: Usual): string {
 function delayValues(late: Timed[], { broadcasts, usualMs }: Usual) {
   const ms = late.map(({ lastMs }) => lastMs);
   const times = { 'shortest delay': Math.min(...ms), 'longest delay': Math.max(...ms), 'usual time (median)': usualMs };
-  return [...valuesOf({ 'delayed broadcasts': late.length, broadcasts }), ...valuesOf(times, 'ms')];
+  return [...findingValues({ 'delayed broadcasts': late.length, broadcasts }), ...findingValues(times, 'ms')];
 }
 
 /** Returns how many connections received the median delayed broadcast late, and how many received it in total. */
@@ -157,7 +158,7 @@ function receivers(late: Timed[], leastMs: number, { frozen }: Measurements): [s
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
   const counts = late.map(({ seq }) => {
     const all = (rows.get(seq) ?? []).flatMap(({ latencyUs }) => Object.values(latencyUs).map(decodeHistogram));
-    return sum(all.flatMap(recordedUs).map(({ valueUs, count }) => (valueUs >= 1000 * leastMs ? count : 0)));
+    return sum(all.flatMap(recordedValuesUs).map(({ valueUs, count }) => (valueUs >= 1000 * leastMs ? count : 0)));
   });
   const [slow = 1, all = 0] = [counts, late.map(({ received }) => received)].map(median);
   return [Math.max(1, slow), all];

@@ -1,11 +1,11 @@
 /** Checks whether the deployment kept up with the load. If not, its queue grows all the time. */
 
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { LEAST_BROADCASTS, LEAST_WINDOW_SECONDS } from '../../../../report/figures/least-window.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
-import { type Check, checkUnless, type Detail, type Measured } from '../../check.ts';
+import { defineCheckUnless, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 import { mayLackCpu } from '../server/saturation-checks.ts';
 
 /** Delay at one time of the measured window; `at` is the time in seconds. */
@@ -30,8 +30,8 @@ const GROWTH = 'growth of the delay';
 const WAITS_FIX =
   'send less, or find what the handlers wait for, such as a lock, a queue, a timer or a database: they did not use up the CPU';
 
-export const keepingUp: Check[] = [
-  checkUnless('abort', 'QUEUE_GROWS', (result) => {
+export const keepingUpChecks: FindingCheck[] = [
+  defineCheckUnless('abort', 'QUEUE_GROWS', (result) => {
     if (result.fault) return undefined;
     return [
       ...growth(copiesOf(result), 'broadcasts', 'copies fell behind', 'the last receivers were'),
@@ -41,7 +41,7 @@ export const keepingUp: Check[] = [
 ];
 
 /** Returns the growth of the delay in a finding `QUEUE_GROWS`, in seconds. */
-export function growthSeconds({ values = [] }: Pick<Detail, 'values'>): number {
+export function queueGrowthSeconds({ values = [] }: Pick<FindingDetail, 'values'>): number {
   return Math.max(0, ...values.filter(({ name }) => name === GROWTH).map(({ value }) => value));
 }
 
@@ -49,7 +49,7 @@ export function growthSeconds({ values = [] }: Pick<Detail, 'values'>): number {
  * Returns the delay of broadcasts over time. Broadcasts that the run's own clients publish are due at the configured
  * interval.
  */
-function copiesOf({ delivery, environment }: Measured): Point[] {
+function copiesOf({ delivery, environment }: RunFigures): Point[] {
   const { delivery: own } = environment.settings as { delivery?: { publish?: { every?: number } } };
   const every = own?.publish?.every;
   return (delivery?.batches ?? []).flatMap(({ seq, t, dueToLastMs, lastMs }): Point[] => {
@@ -72,7 +72,7 @@ function acknowledgementsOf({ messages }: Pick<Result, 'messages'>): Point[] {
   }));
 }
 
-function growth(points: Point[], window: string, what: string, who: string): (Detail & { window: string })[] {
+function growth(points: Point[], window: string, what: string, who: string): (FindingDetail & { window: string })[] {
   const times = points.map(({ at }) => at);
   const span = ((Math.max(...times) - Math.min(...times)) * points.length) / (points.length - 1);
   if (points.length < LEAST_BROADCASTS || span < SHORT.seconds * MIN_WINDOW_SHARE) return [];
@@ -92,7 +92,7 @@ function growth(points: Point[], window: string, what: string, who: string): (De
   return [
     {
       window,
-      values: valuesOf({ [GROWTH]: value, 'length of the growth': seconds }, 's'),
+      values: findingValues({ [GROWTH]: value, 'length of the growth': seconds }, 's'),
       message: `${what}: within ${withUnit('seconds', seconds)}, ${who} ${withUnit('seconds', value)} later`,
     },
   ];

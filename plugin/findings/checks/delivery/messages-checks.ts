@@ -1,45 +1,45 @@
 /** Checks the messages that connections send: the server must acknowledge each message once. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
-import { counted, integer, percentOf, total } from '../../../../report/text/format.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
+import { countText, integer, percentOf, totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, check, type Measured } from '../../check.ts';
+import { defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 
 /** Maximum share of the connections that is still an exception with its own cause. */
 const MAX_SOME_SHARE = 0.5;
 const OF_SOME_FIX =
   'find what the connections without an acknowledgement have in common, such as data for which the handler throws or returns early: see the log of the server';
 
-export const messages: Check[] = [
-  check('ACKS_CARRY_ERRORS', (result, measurements) => {
-    const { acks, errors } = acksOf(result, measurements);
-    const count = total(errors);
+export const messagesChecks: FindingCheck[] = [
+  defineCheck('ACKS_CARRY_ERRORS', (result, measurements) => {
+    const { acks, errors } = ackCounts(result, measurements);
+    const count = totalOfCounts(errors);
     if (count === 0) return undefined;
     const [words = '', most = 0] = Object.entries(errors).toSorted(([, a], [, b]) => b - a)[0] ?? [];
     const isEmpty = words === '{}';
     const example = most === count ? words : `most often ${words}, ${integer(most)} times`;
     return {
-      message: `${integer(count)} of ${counted(acks, 'acknowledgement')} carry an error: ${example}${isEmpty ? ', as which JSON sends an `Error`' : ''}`,
+      message: `${integer(count)} of ${countText(acks, 'acknowledgement')} carry an error: ${example}${isEmpty ? ', as which JSON sends an `Error`' : ''}`,
       ...(isEmpty && {
         fix: 'let the handler acknowledge with the text of the error: JSON leaves nothing of an `Error`',
       }),
-      values: valuesOf({
+      values: findingValues({
         'acknowledgements with an error': count,
         acknowledgements: acks,
         'with the most frequent error': most,
       }),
     };
   }),
-  check('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
+  defineCheck('MESSAGES_DISAGREE', ({ connections: { unknownAcks } }) =>
     unknownAcks
       ? {
           message: `${unknownAcks} acknowledgements match no message, or came twice`,
-          values: valuesOf({ 'unknown acknowledgements': unknownAcks }),
+          values: findingValues({ 'unknown acknowledgements': unknownAcks }),
         }
       : undefined,
   ),
-  check('MESSAGES_UNACKNOWLEDGED', ({ messages: found }, { usersLeave }) => {
+  defineCheck('MESSAGES_UNACKNOWLEDGED', ({ messages: found }, { usersLeave }) => {
     const asked = found ? found.sent - found.ackNotRequested : 0;
     if (!found || asked === 0 || found.acknowledged === asked) return undefined;
     const { acknowledged, unansweredConnected, unansweredDisconnected, skippedByServer, waitingConnections } = found;
@@ -49,7 +49,7 @@ export const messages: Check[] = [
     // `connections` counts a connection once for each of its steps.
     const senders = found.steps.length === 1 ? found.connections : undefined;
     const isOfSome = !!waitingConnections && waitingConnections < (senders ?? 0) * MAX_SOME_SHARE;
-    const never = total(skippedByServer);
+    const never = totalOfCounts(skippedByServer);
     const neverText =
       never === 0
         ? ''
@@ -59,8 +59,8 @@ export const messages: Check[] = [
       message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,
       window: 'messages',
       values: [
-        ...valuesOf({ 'acknowledged messages': (100 * acknowledged) / asked }, '%'),
-        ...valuesOf({
+        ...findingValues({ 'acknowledged messages': (100 * acknowledged) / asked }, '%'),
+        ...findingValues({
           'messages without an acknowledgement': asked - acknowledged,
           'on connections that stayed open': unansweredConnected,
           'connections with them': waitingConnections,
@@ -77,13 +77,13 @@ export const messages: Check[] = [
 function connectionsText(waiting: number | null, senders: number | undefined): string {
   if (!waiting) return 'connections';
   return senders === undefined
-    ? counted(waiting, 'connection')
-    : `${integer(waiting)} of ${counted(senders, 'connection')}`;
+    ? countText(waiting, 'connection')
+    : `${integer(waiting)} of ${countText(senders, 'connection')}`;
 }
 
 /** Returns the acknowledgements that virtual users and publishers received, and the errors in them by text. */
-export function acksOf(
-  { connections: { acks, ackErrors } }: Pick<Measured, 'connections'>,
+export function ackCounts(
+  { connections: { acks, ackErrors } }: Pick<RunFigures, 'connections'>,
   { ownEvent }: Measurements,
 ) {
   const { unacknowledged, ackErrors: published = {} } = ownEvent ?? {};

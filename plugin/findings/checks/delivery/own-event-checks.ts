@@ -1,35 +1,40 @@
 /** Checks events of the user's own server: whether they arrived, and whether their ids and times match the options. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
-import { counted, decimals, integer } from '../../../../report/text/format.ts';
-import { idsOfOneReceiver, reachesAll, sameAudience, separateGroups } from '../../../result/delivery/audience.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
+import { countText, decimals, integer } from '../../../../report/text/format.ts';
+import {
+  idsWithOneReceiver,
+  reachesAllMembers,
+  sameAudience,
+  separateGroups,
+} from '../../../result/delivery/audience.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { OwnEventMeasured } from '../../../run/measurements/own-event-measured.ts';
-import type { Acknowledged } from '../../../run/receivers/publishers.ts';
-import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { audienceValues, groupsText, reachedText, serverCount } from './adapter-checks.ts';
+import type { ReceivedAck } from '../../../run/receivers/publishers.ts';
+import { type CheckFinding, defineCheck, defineCheckUnless, type FindingCheck, type RunFigures } from '../../check.ts';
+import { audienceValues, reachedConnectionsText, receiverGroupsText, serverCount } from './adapter-checks.ts';
 
 type Find = (
   own: OwnEventMeasured,
-  delivery: NonNullable<Measured['delivery']>,
+  delivery: NonNullable<RunFigures['delivery']>,
   measurements: Measurements,
-  result: Measured,
-) => Found;
+  result: RunFigures,
+) => CheckFinding;
 
-export const ownEvent: Check[] = [
-  check('EVENT_COUNTS_DIFFER', ({ eventCounts }, { eventCounts: { counters = {} } = {} }) =>
+export const ownEventChecks: FindingCheck[] = [
+  defineCheck('EVENT_COUNTS_DIFFER', ({ eventCounts }, { eventCounts: { counters = {} } = {} }) =>
     eventCounts
       .filter(({ event, most, missingAtLeast }) => most === 0 || missingAtLeast > 0 || counters[event] === null)
       .map(({ event, receivers, sent, most, fewest, missingAtLeast }) => ({
         message:
           most === 0
-            ? `no copy of \`${event}\` came to any of ${counted(receivers, 'connection')}`
+            ? `no copy of \`${event}\` came to any of ${countText(receivers, 'connection')}`
             : counters[event] === null && missingAtLeast === 0
               ? `the copies of \`${event}\` have nothing to be compared with: no page of \`workers.prometheus\` or \`workers.json\` has its \`counter\``
-              : `${counted(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`${sent === null ? '' : `, of ${counted(sent, 'message')}`}: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
+              : `${countText(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`${sent === null ? '' : `, of ${countText(sent, 'message')}`}: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
         ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
-        values: valuesOf({
+        values: findingValues({
           ...{ 'connections counted': receivers, 'most copies': most },
           ...{ 'fewest copies': fewest, 'missing copies': missingAtLeast },
         }),
@@ -57,14 +62,17 @@ export const ownEvent: Check[] = [
     const members = Math.max(0, ...batches.map(({ expected }) => expected));
     if (answers === undefined && own.join !== undefined && members > 0)
       return {
-        message: `the server acknowledged \`${own.join}\` of ${counted(members, 'client')}, and ${missing}`,
-        values: valuesOf({ 'clients with an acknowledged join': members, 'copies of others': frames || undefined }),
+        message: `the server acknowledged \`${own.join}\` of ${countText(members, 'client')}, and ${missing}`,
+        values: findingValues({
+          'clients with an acknowledged join': members,
+          'copies of others': frames || undefined,
+        }),
         fix: `see whether the handler of \`${own.join}\` lets the client join (\`socket.join\`), before its acknowledgement and the same room to which the server sends \`${event}\``,
       };
     if (answers === undefined)
-      return { message: missing, ...(frames && { values: valuesOf({ 'copies of others': frames }) }) };
+      return { message: missing, ...(frames && { values: findingValues({ 'copies of others': frames }) }) };
     return {
-      values: valuesOf({ 'published messages': published }),
+      values: findingValues({ 'published messages': published }),
       message: `the server acknowledged ${answers}; ${missing}`,
       fix: 'if the acknowledgement is a refusal, give the publisher what the server asks for; if not, see to whom the server sends the event',
     };
@@ -75,24 +83,24 @@ export const ownEvent: Check[] = [
     // Most handlers take no callback, so missing acknowledgements are only a problem with `acknowledge: true`.
     if (missing === asked && !isExpected) return undefined;
     return {
-      message: `${integer(missing)} of ${counted(asked, 'published message')} were not acknowledged before the end of the drain`,
-      values: valuesOf({ 'unacknowledged messages': missing, 'published messages': asked }),
+      message: `${integer(missing)} of ${countText(asked, 'published message')} were not acknowledged before the end of the drain`,
+      values: findingValues({ 'unacknowledged messages': missing, 'published messages': asked }),
     };
   }),
   checkOwn('BROADCASTS_NOT_SENT', ({ published, seen, givesIds }, { received, unexpected }) => {
     if (received + unexpected === 0 || givesIds || seen >= published) return undefined;
     return {
       message: `${published - seen} of ${published} published messages never arrived anywhere, or share an id with another`,
-      values: valuesOf({ 'messages that did not arrive': published - seen, 'published messages': published }),
+      values: findingValues({ 'messages that did not arrive': published - seen, 'published messages': published }),
       fix: "see the server log; let the ids be the run's own: `$id` in `publish.emit`",
     };
   }),
   checkOwn('IDS_NOT_SHARED', ({ event, idPath }, { batches }, measurements) => {
-    const ids = idsOfOneReceiver(measurements, batches);
+    const ids = idsWithOneReceiver(measurements, batches);
     return (
       ids && {
         message: `${ids.single} of ${ids.of} ids at ${idPath} of \`${event}\` came to one connection only`,
-        values: valuesOf({ 'ids at one connection': ids.single, ids: ids.of }),
+        values: findingValues({ 'ids at one connection': ids.single, ids: ids.of }),
       }
     );
   }),
@@ -107,7 +115,7 @@ export const ownEvent: Check[] = [
       parts.length > 1 ? ` (${integer(duplicates)} + ${integer(outside)} = ${integer(lostConnected)})` : '';
     return {
       message: `the server changes ids: ${integer(lostConnected)} copies are missing, and ${parts.join(' and ')}${identity}`,
-      values: valuesOf({
+      values: findingValues({
         'missing copies': lostConnected,
         'copies with the id of another': duplicates,
         'copies with an unknown id': outside,
@@ -125,12 +133,12 @@ export const ownEvent: Check[] = [
     return {
       message: `${integer(connections)} of ${integer(losses.members)} connections got each broadcast from ${from === to ? to : `${from} to ${to}`} s after their join or connect on, and none before: their join is late${rest}`,
       values: [
-        ...valuesOf({
+        ...findingValues({
           'connections that joined late': connections,
           members: losses.members,
           ...(losses.receivedNone > 0 && { 'connections that received none': losses.receivedNone }),
         }),
-        ...valuesOf(
+        ...findingValues(
           { 'shortest time to the first copy': fromSeconds, 'longest time to the first copy': toSeconds },
           's',
         ),
@@ -140,14 +148,15 @@ export const ownEvent: Check[] = [
   }),
   checkOwn('AUDIENCE_DIFFERS', (_, delivery, measurements, result) => {
     const { batches } = delivery;
-    if (joinsAreLate(delivery) || reachesAll(batches) || reachedText(result, measurements)) return undefined;
+    if (joinsAreLate(delivery) || reachesAllMembers(batches) || reachedConnectionsText(result, measurements))
+      return undefined;
     // If each copy has a different id, the ids do not show which connections received a broadcast.
-    if (idsOfOneReceiver(measurements, batches)) return undefined;
+    if (idsWithOneReceiver(measurements, batches)) return undefined;
     const groups = separateGroups(measurements, batches);
     if (groups.length > 0)
       return {
-        values: valuesOf(audienceValues(result, measurements)),
-        message: `each broadcast reached one of ${groupsText(groups)}, and no others`,
+        values: findingValues(audienceValues(result, measurements)),
+        message: `each broadcast reached one of ${receiverGroupsText(groups)}, and no others`,
         fix: 'name the rooms that the server sends to in `delivery.audience`; if it has several processes, give them an adapter',
       };
     const broadcasts = sameAudience(measurements, batches);
@@ -155,7 +164,7 @@ export const ownEvent: Check[] = [
     if (!first) return undefined;
     const mayLackAdapter = serverCount(result, measurements) === 0;
     return {
-      values: valuesOf(audienceValues(result, measurements)),
+      values: findingValues(audienceValues(result, measurements)),
       message: `${broadcasts.length} of ${batches.length} broadcasts reached the same ${first.received} of ${first.expected} connections, and no others`,
       ...(mayLackAdapter && {
         fix: `${FINDINGS.AUDIENCE_DIFFERS.remedy}; if it has several processes, give them an adapter`,
@@ -166,7 +175,7 @@ export const ownEvent: Check[] = [
     if (sentAtUnusable === undefined) return undefined;
     const lost = untimed > 0 ? `, and ${untimed} broadcasts are in no latency` : '';
     return {
-      values: untimed > 0 ? valuesOf({ 'broadcasts without latency': untimed }) : [],
+      values: untimed > 0 ? findingValues({ 'broadcasts without latency': untimed }) : [],
       message: `the times at \`delivery.sentAt\` are not used${lost}: ${sentAtUnusable}`,
     };
   }),
@@ -174,12 +183,12 @@ export const ownEvent: Check[] = [
     if (skipped > 0)
       return {
         message: `${skipped} of ${seen} broadcasts came while the ledger was full; their copies are in \`outside\``,
-        values: valuesOf({ 'broadcasts not counted': skipped, broadcasts: seen }),
+        values: findingValues({ 'broadcasts not counted': skipped, broadcasts: seen }),
       };
     if (idsBeside === undefined || seen >= published) return undefined;
     return {
       message: `copies of \`${event}\` have more ids at ${idsBeside} than the one at ${idPath}; ${published - seen} of ${published} published messages were not found there`,
-      values: valuesOf({ 'messages not found': published - seen, 'published messages': published }),
+      values: findingValues({ 'messages not found': published - seen, 'published messages': published }),
       fix: `write \`id: ${idsBeside}\` in \`delivery\``,
     };
   }),
@@ -196,7 +205,7 @@ const MAX_SPREAD = 0.25;
 /**
  * Returns whether all connections with losses lost only the first broadcasts after their join, for about the same time.
  */
-function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): boolean {
+function joinsAreLate({ losses, batches }: NonNullable<RunFigures['delivery']>): boolean {
   if (!losses?.started) return false;
   const { connections, fromSeconds, toSeconds, unstartedSeconds } = losses.started;
   const times = batches.flatMap(({ t }) => t ?? []);
@@ -211,7 +220,7 @@ function joinsAreLate({ losses, batches }: NonNullable<Measured['delivery']>): b
 }
 
 /** Returns a text such as `each of 8 published messages with {"error":"…"}`; undefined without acknowledgements. */
-function answersText(acknowledged: readonly Acknowledged[], published: number): string | undefined {
+function answersText(acknowledged: readonly ReceivedAck[], published: number): string | undefined {
   const [first, ...others] = acknowledged;
   if (!first) return undefined;
   if (first.count === published) return `each of ${published} published messages with ${first.text}`;
@@ -220,8 +229,8 @@ function answersText(acknowledged: readonly Acknowledged[], published: number): 
 }
 
 /** Returns a check for runs that counted an event of the user's own server and did not end early. */
-function checkOwn(code: Check['code'], find: Find): Check {
-  return checkUnless('abort', code, (result, measurements) =>
+function checkOwn(code: FindingCheck['code'], find: Find): FindingCheck {
+  return defineCheckUnless('abort', code, (result, measurements) =>
     measurements.ownEvent && result.delivery
       ? find(measurements.ownEvent, result.delivery, measurements, result)
       : undefined,

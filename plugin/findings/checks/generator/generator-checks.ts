@@ -2,16 +2,16 @@
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
-import { explainedBy, standstill } from '../../../../report/figures/stalls.ts';
+import { figureExplainedByStall, standstillValue } from '../../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../../report/figures/usable-resources.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { breakdown, integer, total } from '../../../../report/text/format.ts';
+import { countsBreakdown, integer, totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless, type Found, type Measured } from '../../check.ts';
-import { byFrequency, ofGenerator } from '../connections/failure-causes.ts';
-import { saturationIn } from './machine-checks.ts';
+import { type CheckFinding, defineCheck, defineCheckUnless, type FindingCheck, type RunFigures } from '../../check.ts';
+import { byFrequency, generatorFailures } from '../connections/failure-causes.ts';
+import { machineSaturation } from './machine-checks.ts';
 
 type Loop = Result['generator'][number];
 
@@ -24,88 +24,92 @@ const MAX_BEHIND_SHARE = 0.25;
 /** Minimum length of a standstill that can cause the lag, as a share of the lag. */
 const MIN_STALL_SHARE = 0.5;
 
-export const generator: Check[] = [
+export const generatorChecks: FindingCheck[] = [
   // If a user stops the run, all processes of the generator receive the signal.
-  checkUnless('stop', 'FLEET_PROCESS_DIED', (_, measurements) =>
+  defineCheckUnless('stop', 'FLEET_PROCESS_DIED', (_, measurements) =>
     processes('died', measurements, ({ alive }) => !alive),
   ),
-  checkUnless('stop', 'GENERATOR_SILENT', (_, measurements) =>
+  defineCheckUnless('stop', 'GENERATOR_SILENT', (_, measurements) =>
     processes('did not answer', measurements, ({ alive, answers }) => alive && !answers),
   ),
-  check('GENERATOR_FAILED', ({ connections: { failures, failureExamples, lost, ends } }, { stoppedByUser }) => {
-    const own = ofGenerator(sumCounts([failures, lost]), stoppedByUser);
+  defineCheck('GENERATOR_FAILED', ({ connections: { failures, failureExamples, lost, ends } }, { stoppedByUser }) => {
+    const own = generatorFailures(sumCounts([failures, lost]), stoppedByUser);
     const [[most] = ['']] = byFrequency(own);
     const fault = generatorFaultOf(most);
     if (!fault) return undefined;
-    const message = `${total(own)} connections failed or were lost because of the generator: ${breakdown(own)}`;
+    const message = `${totalOfCounts(own)} connections failed or were lost because of the generator: ${countsBreakdown(own)}`;
     const { words = '' } = ends.find(({ reason, words }) => reason === most && words !== '') ?? {};
     return {
       message: `${message}; ${most}: ${words || failureExamples[most] || fault.meaning}`,
-      values: valuesOf({ 'connections of the generator': total(own), ...own }),
+      values: findingValues({ 'connections of the generator': totalOfCounts(own), ...own }),
       fix: fault.remedy,
     };
   }),
-  check('GENERATOR_LATE', (result) =>
+  defineCheck('GENERATOR_LATE', (result) =>
     (['ramp', 'messages', 'broadcasts'] as const).flatMap((window) => {
       const queued = window === 'broadcasts' ? queue(result) : undefined;
       return queued ?? lateLoop(result, window) ?? stallIn(result, window) ?? [];
     }),
   ),
-  check('GENERATOR_LATE', ({ messages }) =>
+  defineCheck('GENERATOR_LATE', ({ messages }) =>
     messages && messages.notSent.missed > 0
       ? {
           message: `${messages.notSent.missed} of ${messages.due} messages were not sent in their period`,
-          values: valuesOf({ 'messages not sent': messages.notSent.missed, 'due messages': messages.due }),
+          values: findingValues({ 'messages not sent': messages.notSent.missed, 'due messages': messages.due }),
         }
       : undefined,
   ),
-  check('GENERATOR_LATE', ({ messages }) => {
+  defineCheck('GENERATOR_LATE', ({ messages }) => {
     const lateMs = messages?.sendDelayMs?.p99 ?? 0;
     if (lateMs <= MAX_DELAY_P99_MS) return undefined;
     return {
       message: `1 % of the messages left over ${integer(lateMs)} ms late`,
-      values: valuesOf({ 'p99 of the send delay': lateMs }, 'ms'),
+      values: findingValues({ 'p99 of the send delay': lateMs }, 'ms'),
     };
   }),
 ];
 
 type FleetProcess = Measurements['snapshots'][number]['processes'][number];
 
-function processes(what: string, { snapshots }: Measurements, isMeant: (process: FleetProcess) => boolean): Found {
+function processes(
+  what: string,
+  { snapshots }: Measurements,
+  isMeant: (process: FleetProcess) => boolean,
+): CheckFinding {
   const pids = snapshots.flatMap(({ processes }) => processes.filter(isMeant).map(({ pid }) => pid));
   if (pids.length === 0) return undefined;
   return {
     message: `${pids.length} fleet process${pids.length > 1 ? 'es' : ''} ${what} (pid ${pids.join(', ')})`,
-    values: valuesOf({ 'fleet processes': pids.length }),
+    values: findingValues({ 'fleet processes': pids.length }),
   };
 }
 
-function lateLoop({ generator }: Measured, window: Loop['window']): Found {
+function lateLoop({ generator }: RunFigures, window: Loop['window']): CheckFinding {
   const [worst] = generator
     .filter((loop) => loop.window === window && loop.delayP99Ms > MAX_DELAY_P99_MS)
     .toSorted((a, b) => b.delayP99Ms - a.delayP99Ms);
   if (!worst) return undefined;
   const where = worst.host === undefined ? '' : ` on ${worst.host}`;
   return {
-    values: valuesOf({ 'p99 of the delay of an event loop': worst.delayP99Ms }, 'ms'),
+    values: findingValues({ 'p99 of the delay of an event loop': worst.delayP99Ms }, 'ms'),
     message: `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`,
   };
 }
 
 /** Returns the fleet process with the longest standstill. Only fleet processes receive copies and take times. */
-function longestStall({ generator }: Measured, window: Loop['window']): Loop | undefined {
+function longestStall({ generator }: RunFigures, window: Loop['window']): Loop | undefined {
   const own = generator.filter((loop) => loop.window === window && loop.part === 'fleet');
   return own.toSorted((a, b) => b.delayMaxMs - a.delayMaxMs)[0];
 }
 
-function stallIn(result: Measured, window: Loop['window']): Found {
+function stallIn(result: RunFigures, window: Loop['window']): CheckFinding {
   const loop = longestStall(result, window);
-  const explained = loop && explainedBy(result, window, loop.delayMaxMs);
+  const explained = loop && figureExplainedByStall(result, window, loop.delayMaxMs);
   if (!explained) return undefined;
   const where = loop.host === undefined ? '' : ` on ${loop.host}`;
   return {
     message: `fleet process ${loop.index}${where} stood still for ${withUnit('milliseconds', loop.delayMaxMs)} during the ${window}, which can explain ${explained.text}`,
-    values: [...standstill(loop.delayMaxMs / 1000), ...explained.values],
+    values: [...standstillValue(loop.delayMaxMs / 1000), ...explained.values],
     fix: 'measure again; find what stopped the generator: another process on its cores, or a pause of its container or virtual machine',
   };
 }
@@ -114,7 +118,7 @@ function stallIn(result: Measured, window: Loop['window']): Found {
  * Compares the receivers with the reference receiver, to which its worker sends last. If receivers are later, the
  * generator may have delayed them; this counts only if a figure of the generator shows why.
  */
-function queue(result: Measured): Found {
+function queue(result: RunFigures): CheckFinding {
   const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return undefined;
   // Uses the maximum in place of p99 if there are fewer than 100 broadcasts.
@@ -125,7 +129,7 @@ function queue(result: Measured): Found {
   const { text, delayMs } = cause;
   return {
     message: `copies queued in the generator: receivers were up to ${withUnit('milliseconds', behindMs)} (99 %) behind the reference receiver, whose median is ${withUnit('milliseconds', sentinelMs.p50)}, while ${text}`,
-    values: valuesOf(
+    values: findingValues(
       {
         'behind the reference receiver': behindMs,
         'median of the reference receiver': sentinelMs.p50,
@@ -137,12 +141,12 @@ function queue(result: Measured): Found {
   };
 }
 
-function whyBehind(result: Measured, behindMs: number): { text: string; delayMs?: number } | undefined {
+function whyBehind(result: RunFigures, behindMs: number): { text: string; delayMs?: number } | undefined {
   const stalled = longestStall(result, 'broadcasts');
   if (stalled && stalled.delayMaxMs >= behindMs * MIN_STALL_SHARE) {
     const text = `the event loop of fleet process ${stalled.index} was up to ${withUnit('milliseconds', stalled.delayMaxMs)} late`;
     return { text, delayMs: stalled.delayMaxMs };
   }
   if (isThrottled(result.machine?.throttled, 'broadcasts')) return { text: 'its container had used up its CPU quota' };
-  return saturationIn(result, 'broadcasts') && { text: 'its machine had no CPU left' };
+  return machineSaturation(result, 'broadcasts') && { text: 'its machine had no CPU left' };
 }

@@ -1,14 +1,19 @@
 /** Detects effects of the generator's machine on the measurement: no free CPU, swapping, missing samples. */
 
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
-import { type Contention, contentionOf, disturbanceOf, longestWait } from '../../../../report/figures/contention.ts';
-import { isThrottled, type Throttled, throttledShare } from '../../../../report/figures/usable-resources.ts';
+import {
+  type CpuContention,
+  cpuContention,
+  distortingContention,
+  longestPressureWait,
+} from '../../../../report/figures/contention.ts';
+import { isThrottled, type ThrottledByWindow, throttledShare } from '../../../../report/figures/usable-resources.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
 import { violationsOf } from '../../../result/invariants/invariants.ts';
-import { type Check, check, type Detail, type Found, type Measured } from '../../check.ts';
+import { type CheckFinding, defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
 /**
  * Minimum idle CPU in percent. On two cores with 90 % CPU use, a thread waits about four times as long as it runs
@@ -34,26 +39,26 @@ const MAX_SWAPPED_BYTES = 1024 ** 2;
 const MAX_MISSED_SHARE = 0.05;
 const MAX_GAP_INTERVALS = 5;
 
-export const machine: Check[] = [
-  check('MACHINE_SATURATED', saturation),
-  check('MACHINE_SATURATED', ({ machine }) => {
+export const machineChecks: FindingCheck[] = [
+  defineCheck('MACHINE_SATURATED', saturation),
+  defineCheck('MACHINE_SATURATED', ({ machine }) => {
     const found = worst(machine?.throttled ?? null);
     return found === undefined
       ? undefined
       : { ...found, fix: 'raise the CPU limit of the container, or lower the load' };
   }),
-  check('WORKERS_THROTTLED', ({ workers }) =>
+  defineCheck('WORKERS_THROTTLED', ({ workers }) =>
     workers.flatMap(({ worker, throttled }) => {
       const found = worst(throttled);
       return found === undefined ? [] : { ...found, message: `${worker}: ${found.message}` };
     }),
   ),
-  check('SWAPPING', swapping),
-  check('READINGS_MISSING', samplerGaps),
-  check('READINGS_IMPOSSIBLE', (_, measurements) =>
+  defineCheck('SWAPPING', swapping),
+  defineCheck('READINGS_MISSING', samplerGaps),
+  defineCheck('READINGS_IMPOSSIBLE', (_, measurements) =>
     violationsOf(measurements).map(({ figures, message, values, ...detail }) => ({
       ...detail,
-      values: [...values, ...valuesOf({ 'figures left out': figures.length })],
+      values: [...values, ...findingValues({ 'figures left out': figures.length })],
       message: `${message}, which is impossible: ${figures.join(', ')} left out`,
     })),
   ),
@@ -69,7 +74,7 @@ interface Saturation {
 }
 
 /** Returns how busy the CPU was in a window; undefined if CPU was free, or if no thread waited for a CPU. */
-export function saturationIn({ machine, generator }: Measured, window: Window): Saturation | undefined {
+export function machineSaturation({ machine, generator }: RunFigures, window: Window): Saturation | undefined {
   const idlePercent = machine?.cpuIdlePercent[window] ?? null;
   if (idlePercent === null || idlePercent >= MIN_IDLE_PERCENT) return undefined;
   const waits = generator.flatMap((loop) => (loop.window === window ? (loop.cpuWaitShare ?? []) : []));
@@ -77,12 +82,12 @@ export function saturationIn({ machine, generator }: Measured, window: Window): 
 }
 
 /** Reports the saturated window with the least idle CPU. */
-function saturation(result: Measured): Found {
+function saturation(result: RunFigures): CheckFinding {
   const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
-    (window) => saturationIn(result, window) ?? [],
+    (window) => machineSaturation(result, window) ?? [],
   );
   const [worst] = saturated.toSorted((a, b) => a.idlePercent - b.idlePercent);
-  const taken = contentionOf(result);
+  const taken = cpuContention(result);
   if (!worst) return taken && taken.share >= MAX_OTHERS_SHARE ? byOthers(taken) : undefined;
   const waitPercent = worst.waits.length > 0 ? 100 * Math.max(...worst.waits) : undefined;
   const waiting =
@@ -95,13 +100,13 @@ function saturation(result: Measured): Found {
   const idle = `only ${withUnit('percent', worst.idlePercent)} of ${where} was idle during the ${worst.window}${waiting}`;
   const windows = [...new Set([...saturated.map(({ window }) => window), ...(taken?.windows ?? [])])];
   const window = windows.length === 1 ? { window: worst.window } : {};
-  const values = valuesOf({ 'idle CPU': worst.idlePercent, 'waiting for a CPU': waitPercent }, '%');
+  const values = findingValues({ 'idle CPU': worst.idlePercent, 'waiting for a CPU': waitPercent }, '%');
   if (!taken) return { message: idle, values, ...window };
   const others = byOthers(taken);
   return { ...others, message: `${taken.text}; ${idle}`, values: [...values, ...(others.values ?? [])], ...window };
 }
 
-function byOthers({ text, values, programs, windows: [window, ...more] }: Contention): Detail {
+function byOthers({ text, values, programs, windows: [window, ...more] }: CpuContention): FindingDetail {
   const fix =
     programs.length > 0
       ? `stop ${programs.join(' and ')}, or measure while it is idle`
@@ -117,31 +122,31 @@ const LATE: FindingCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_L
  * it yet.
  */
 export function causeOfLateness(
-  result: Measured,
+  result: RunFigures,
   found: readonly { code: FindingCode }[],
-): (Detail & { code: FindingCode })[] {
+): (FindingDetail & { code: FindingCode })[] {
   const codes = found.map(({ code }) => code);
-  const taken = disturbanceOf(result);
+  const taken = distortingContention(result);
   if (!taken || codes.includes('MACHINE_SATURATED') || !codes.some((code) => LATE.includes(code))) return [];
   return [{ code: 'MACHINE_SATURATED', ...byOthers(taken) }];
 }
 
-function swapping(result: Measured): Found {
+function swapping(result: RunFigures): CheckFinding {
   const { swappedInBytes: read, swappedOutBytes: written } = result.machine ?? {};
-  const waited = longestWait(result, 'memory');
+  const waited = longestPressureWait(result, 'memory');
   if (waited && waited.share > MAX_MEMORY_WAIT_SHARE)
     return {
       message: `programs waited for memory for ${withUnit('percent', 100 * waited.share)} of the time ${waited.during}`,
-      values: valuesOf({ 'waiting for memory': 100 * waited.share }, '%'),
+      values: findingValues({ 'waiting for memory': 100 * waited.share }, '%'),
     };
   if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return undefined;
   return {
     message: `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB`,
-    values: valuesOf({ 'swapped out': written, 'swapped in': read }, 'bytes'),
+    values: findingValues({ 'swapped out': written, 'swapped in': read }, 'bytes'),
   };
 }
 
-function samplerGaps({ sampling, fault }: Measured): Found {
+function samplerGaps({ sampling, fault }: RunFigures): CheckFinding {
   if (!sampling) return undefined;
   const { intervalMs, taken, missed, longestGapMs, failures } = sampling;
   const due = taken + missed;
@@ -160,8 +165,8 @@ function samplerGaps({ sampling, fault }: Measured): Found {
     ? `check that ${sources} still answers in time: a slow source delays all samples`
     : 'give the generator more CPU';
   const values = [
-    ...valuesOf({ 'missing samples': missed, 'due samples': due, ...failuresOf(failing) }),
-    ...valuesOf({ 'longest gap': longestGapMs }, 'ms'),
+    ...findingValues({ 'missing samples': missed, 'due samples': due, ...failuresOf(failing) }),
+    ...findingValues({ 'longest gap': longestGapMs }, 'ms'),
   ];
   return { message: `${seen.join(', ')}: peaks may have been missed`, values, fix };
 }
@@ -174,7 +179,7 @@ function failuresOf(failing: [source: string, count: number][]): Record<string, 
  * Returns a text such as `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined
  * if throttling is rare.
  */
-function worst(windows: Throttled): Detail | undefined {
+function worst(windows: ThrottledByWindow): FindingDetail | undefined {
   const [window] = (['ramp', 'messages', 'broadcasts'] as const).toSorted(
     (a, b) => throttledShare(windows, b) - throttledShare(windows, a),
   );
@@ -186,9 +191,9 @@ function worst(windows: Throttled): Detail | undefined {
   return {
     message: `${stopped}, for ${withUnit('seconds', throttledMs / 1000)} in all: this container may use ${share}`,
     values: [
-      ...valuesOf({ 'throttled periods': throttledPeriods, periods }),
-      ...valuesOf({ throttled: throttledMs }, 'ms'),
-      ...valuesOf({ 'allowed cores': cores }),
+      ...findingValues({ 'throttled periods': throttledPeriods, periods }),
+      ...findingValues({ throttled: throttledMs }, 'ms'),
+      ...findingValues({ 'allowed cores': cores }),
     ],
   };
 }

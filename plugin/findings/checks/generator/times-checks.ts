@@ -4,23 +4,23 @@
  */
 
 import { SAME_CLOCK_US } from '../../../../protocol/base/clock/clock-line.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { leastKnownWorker } from '../../../result/delivery/assemble-latency.ts';
-import { type Check, check, type Measured } from '../../check.ts';
+import { leastAccurateClock } from '../../../result/delivery/assemble-latency.ts';
+import { defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 
 /** Maximum error of latencies between two hosts: a fixed time, or a share of the median latency if that is more. */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
-export const times: Check[] = [
+export const timesChecks: FindingCheck[] = [
   // A worker that confirms a different broadcast may not have sent the requested broadcast.
-  check('IMPOSSIBLE_REPORT', (_, { sent }) => {
+  defineCheck('IMPOSSIBLE_REPORT', (_, { sent }) => {
     const wrong = sent.filter(({ confirmedAs }) => confirmedAs !== undefined);
     const [first] = wrong;
     if (!first) return undefined;
     return {
       message: `workers confirmed ${wrong.length} of ${sent.length} broadcasts as another one: ${first.worker} confirmed broadcast ${first.seq} as ${first.confirmedAs}`,
-      values: valuesOf({
+      values: findingValues({
         'wrong confirmations': wrong.length,
         broadcasts: sent.length,
         'confirmed as': first.confirmedAs,
@@ -28,7 +28,7 @@ export const times: Check[] = [
     };
   }),
   // Sum of the errors of the publisher's and the receiver's clocks.
-  check('IMPOSSIBLE_REPORT', ({ delivery, latency, generators }, { sent }) => {
+  defineCheck('IMPOSSIBLE_REPORT', ({ delivery, latency, generators }, { sent }) => {
     const { batches = [] } = delivery ?? {};
     const hostBoundUs = clockBoundUs(leastKnownClock(generators));
     const impossible = batches.filter(({ seq, earlyByMs }) => {
@@ -42,17 +42,17 @@ export const times: Check[] = [
     if (!worst) return undefined;
     return {
       values: [
-        ...valuesOf({
+        ...findingValues({
           'broadcasts before their send': impossible.length,
           broadcasts: batches.length,
           'copies before their send': worst.early,
         }),
-        ...valuesOf({ 'longest before the send': worst.earlyByMs }, 'ms'),
+        ...findingValues({ 'longest before the send': worst.earlyByMs }, 'ms'),
       ],
       message: `${impossible.length} of ${batches.length} broadcasts arrived before they were sent: ${worst.early} copies of broadcast ${worst.seq} by up to ${withUnit('milliseconds', worst.earlyByMs ?? 0)}`,
     };
   }),
-  check('IMPOSSIBLE_REPORT', ({ latency: { clocks } }, { sent }) => {
+  defineCheck('IMPOSSIBLE_REPORT', ({ latency: { clocks } }, { sent }) => {
     const early = sent.flatMap(({ seq, via, sentAtUs, orderedAtUs = sentAtUs, unconfirmed }) => {
       if (unconfirmed) return [];
       const us = orderedAtUs - sentAtUs;
@@ -62,21 +62,21 @@ export const times: Check[] = [
     if (!worst) return undefined;
     return {
       values: [
-        ...valuesOf({ 'broadcasts before their order': early.length, broadcasts: sent.length }),
-        ...valuesOf({ 'longest before the order': worst.us / 1000 }, 'ms'),
+        ...findingValues({ 'broadcasts before their order': early.length, broadcasts: sent.length }),
+        ...findingValues({ 'longest before the order': worst.us / 1000 }, 'ms'),
       ],
       message: `workers say that they sent ${early.length} of ${sent.length} broadcasts before the run had ordered them: broadcast ${worst.seq} by ${ms(worst.us)}`,
     };
   }),
-  check('IMPOSSIBLE_REPORT', (_, { impossibleRoundTrips, roundTripsUs }) => {
+  defineCheck('IMPOSSIBLE_REPORT', (_, { impossibleRoundTrips, roundTripsUs }) => {
     const [first] = impossibleRoundTrips;
     if (!first) return undefined;
     const all = impossibleRoundTrips.length + roundTripsUs.single.length + roundTripsUs.underLoad.length;
     const reported = Number.isFinite(first.roundTripUs) ? ms(first.roundTripUs) : 'no number';
     return {
       values: [
-        ...valuesOf({ 'wrong round trips': impossibleRoundTrips.length, 'round trips': all }),
-        ...valuesOf(
+        ...findingValues({ 'wrong round trips': impossibleRoundTrips.length, 'round trips': all }),
+        ...findingValues(
           {
             'reported round trip': Number.isFinite(first.roundTripUs) ? first.roundTripUs / 1000 : undefined,
             'shortest possible': first.leastUs / 1000,
@@ -88,17 +88,17 @@ export const times: Check[] = [
       message: `the server reported ${impossibleRoundTrips.length} of ${all} round trips wrong: that of broadcast ${first.echo.seq} as ${reported}, where the probe measured ${ms(first.leastUs)} to ${ms(first.mostUs)}`,
     };
   }),
-  check('PROBE_INCOMPLETE', (_, { jumpedRoundTrips }) => {
+  defineCheck('PROBE_INCOMPLETE', (_, { jumpedRoundTrips }) => {
     if (jumpedRoundTrips === 0) return undefined;
     return {
       message: `${jumpedRoundTrips} round trips are not used: a worker's clock jumped during them`,
-      values: valuesOf({ 'unused round trips': jumpedRoundTrips }),
+      values: findingValues({ 'unused round trips': jumpedRoundTrips }),
       fix: 'was its machine suspended, or moved to another host?',
     };
   }),
-  check('CLOCK_UNCERTAIN', ({ latency, generators }) => {
+  defineCheck('CLOCK_UNCERTAIN', ({ latency, generators }) => {
     const { oneWayMs } = latency;
-    const worker = leastKnownWorker(latency);
+    const worker = leastAccurateClock(latency);
     const host = leastKnownClock(generators);
     const errorUs = (worker?.uncertaintyUs ?? 0) + clockBoundUs(host);
     const allowedUs = Math.max(MAX_CLOCK_ERROR.us, (oneWayMs?.p50 ?? 0) * 1000 * MAX_CLOCK_ERROR.share);
@@ -109,7 +109,7 @@ export const times: Check[] = [
       ...(host ? [`the clock of generator host ${host.host} is known to ± ${ms(clockBoundUs(host))}`] : []),
     ];
     return {
-      values: valuesOf(
+      values: findingValues(
         {
           'error of the clocks': errorUs / 1000,
           'median latency': oneWayMs.p50,
@@ -129,10 +129,10 @@ function ms(us: number): string {
 }
 
 /** Returns the host with the least accurate clock; undefined if there is one host. */
-function leastKnownClock(generators: Measured['generators']): Measured['generators'][number] | undefined {
+function leastKnownClock(generators: RunFigures['generators']): RunFigures['generators'][number] | undefined {
   return generators.toSorted((a, b) => clockBoundUs(b) - clockBoundUs(a))[0];
 }
 
-function clockBoundUs(host: Measured['generators'][number] | undefined): number {
+function clockBoundUs(host: RunFigures['generators'][number] | undefined): number {
   return (host?.clock?.boundMs ?? 0) * 1000;
 }

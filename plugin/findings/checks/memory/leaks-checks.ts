@@ -1,12 +1,12 @@
 /** Detects memory leaks in each layer, in runs whose connections open and close. */
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
-import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
-import type { Drift, OverTimeResult } from '../../../../protocol/result/memory-schema.ts';
+import { type FindingValue, findingValues } from '../../../../protocol/result/findings.ts';
+import type { MemoryDrift, OverTimeResult } from '../../../../protocol/result/memory-schema.ts';
 import { driftText } from '../../../../report/answer/over-time-line.ts';
-import { familyOf, layerTitle } from '../../../../report/figures/layers.ts';
-import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../../report/figures/left-behind.ts';
+import { layerFamily, layerTitle } from '../../../../report/figures/layers.ts';
+import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../../report/figures/memory-leaks.ts';
 import { decimals, integer } from '../../../../report/text/format.ts';
-import { type Check, check, type Detail, type Measured } from '../../check.ts';
+import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 
@@ -21,12 +21,12 @@ const CODES: Record<string, LeakCode> = {
   system: 'MACHINE_LEAK',
 };
 
-const codeOf = (layer: string): LeakCode => CODES[familyOf(layer)] ?? 'PROXY_LEAK';
+const codeOf = (layer: string): LeakCode => CODES[layerFamily(layer)] ?? 'PROXY_LEAK';
 
-export const leaks: Check[] = (
+export const leaksChecks: FindingCheck[] = (
   ['STILL_COUNTED', 'WORKERS_LEAK', 'REDIS_LEAK', 'PROXY_LEAK', 'MACHINE_LEAK'] as const
 ).map((code) =>
-  check(code, (result) => [
+  defineCheck(code, (result) => [
     ...keptOf(code, result),
     ...(result.absent.memory === undefined ? leaksOf(code, result) : []),
   ]),
@@ -36,7 +36,7 @@ export const leaks: Check[] = (
  * Returns object counts that grew. Counts of the workers have a separate finding code; other counts are reported with
  * the memory of their layer.
  */
-function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
+function keptOf(code: LeakCode, { memory }: RunFigures): FindingDetail[] {
   const kept = memory.overTime?.counts.filter(({ isKept }) => isKept) ?? [];
   return kept.flatMap(({ id, title, first, last, perConnection: value, low95, high95 }) => {
     const own = codeOf(id) === 'WORKERS_LEAK' ? 'STILL_COUNTED' : codeOf(id);
@@ -45,13 +45,13 @@ function keptOf(code: LeakCode, { memory }: Measured): Detail[] {
     const message = `${title} grew from ${integer(first)} to ${integer(last)} after all connections had closed: ${decimals(value, 2)} for each connection`;
     const values = [
       { name, value, unit: '', low95, high95 },
-      ...valuesOf({ [`${title} at first`]: first, [`${title} at last`]: last }),
+      ...findingValues({ [`${title} at first`]: first, [`${title} at last`]: last }),
     ];
     return [{ subject: title, values, message }];
   });
 }
 
-function leaksOf(code: LeakCode, result: Measured): Detail[] {
+function leaksOf(code: LeakCode, result: RunFigures): FindingDetail[] {
   const { overTime: found } = result.memory;
   if (!found) return [];
   return leakingLayers(result)
@@ -59,7 +59,7 @@ function leaksOf(code: LeakCode, result: Measured): Detail[] {
     .map((one) => detailOf(result, found, one));
 }
 
-function detailOf(result: Measured, found: OverTimeResult, { layer, drift }: LayerDrift): Detail {
+function detailOf(result: RunFigures, found: OverTimeResult, { layer, drift }: LayerDrift): FindingDetail {
   const title = layerTitle(result, layer);
   const { perConnection, inTime } = confirmedCauses(layer, found);
   const values = [...(perConnection || !inTime ? [ofConnection(drift)] : []), ...(inTime ? ofTime(drift) : [])];
@@ -73,7 +73,7 @@ const OF_CONNECTIONS = ['engine.io', 'socket.io', 'ws'];
 const WHOLE_CONNECTIONS = 0.25;
 
 /** Returns the suggested fix if a heap profile shows the code that keeps memory after each wave. */
-function keeperOf({ memory: { places } }: Measured): Pick<Detail, 'fix'> | undefined {
+function keeperOf({ memory: { places } }: RunFigures): Pick<FindingDetail, 'fix'> | undefined {
   if (!places?.leftBehind) return undefined;
   const found = places.functions.find((one) => one.package === 'application' && one.bytes > one.halfWidth95);
   const where = found && `${found.place} (${decimals(found.bytes / 1024, 1)} KB of each)`;
@@ -88,11 +88,11 @@ function keeperOf({ memory: { places } }: Measured): Pick<Detail, 'fix'> | undef
   return where ? { fix: `see what keeps what ${where} allocates` } : undefined;
 }
 
-function ofConnection({ bytesPerConnection: value, low95, high95 }: Drift): FindingValue {
+function ofConnection({ bytesPerConnection: value, low95, high95 }: MemoryDrift): FindingValue {
   return { name: 'left behind by each connection', value, unit: 'bytes', low95, high95 };
 }
 
-function ofTime({ perSecond }: Drift): FindingValue[] {
+function ofTime({ perSecond }: MemoryDrift): FindingValue[] {
   if (!perSecond) return [];
   const { bytes: value, low95, high95 } = perSecond;
   return [{ name: 'added regardless of connections', value, unit: 'bytes/s', low95, high95 }];

@@ -3,46 +3,50 @@
  * memory per connection.
  */
 
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { inServicePoints } from '../../../../report/figures/in-service.ts';
-import { familyOf, mainWorkerLayer, PAGE_NOISE_BYTES } from '../../../../report/figures/layers.ts';
+import { layerFamily, mainWorkerLayer, PAGE_NOISE_BYTES } from '../../../../report/figures/layers.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { fitLine, type Point } from '../../../../report/statistics/statistics.ts';
-import { bendOf } from '../../../../report/statistics/straightness.ts';
-import { decimals, integer, isRelative, kilobytes } from '../../../../report/text/format.ts';
+import { type FitPoint, fitLine } from '../../../../report/statistics/statistics.ts';
+import { fitBend } from '../../../../report/statistics/straightness.ts';
+import { decimals, integer, isShownInPercent, kilobytes } from '../../../../report/text/format.ts';
 import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
-import { type Check, check, checkUnless, type Found } from '../../check.ts';
+import { type CheckFinding, defineCheck, defineCheckUnless, type FindingCheck } from '../../check.ts';
 
 /** Minimum number of plateaus to detect a curve. Two points are always on a line. */
 const MIN_PLATEAUS = 3;
 
 /** A slope with a wide interval is left out. Other slopes stay valid. */
-export const memory: Check[] = [
-  check('MEMORY_GROWS', ({ memory: { perConnectionBytes } }) => {
+export const memoryChecks: FindingCheck[] = [
+  defineCheck('MEMORY_GROWS', ({ memory: { perConnectionBytes } }) => {
     const layer = mainWorkerLayer(perConnectionBytes);
     return perConnectionBytes[layer]?.doubt === 'grows'
       ? `${layer} grew while the number of connections did not; the interval allows for that growth`
       : undefined;
   }),
-  check('MEMORY_NOT_LINEAR', ({ memory }) => bend(memory)),
-  checkUnless('abort', 'READINGS_MISSING', ({ memory }, measured) => missing(memory, measured)),
-  checkUnless('abort', 'PLATEAUS_UNUSABLE', ({ connections: { failed } }, { plateaus, memory, overTime, fault }) => {
-    // Runs with waves, churn or a fault measure no memory per connection.
-    if (overTime || fault || !memory) return undefined;
-    const different = new Set(plateaus.map(({ connections }) => connections));
-    if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
-    const counts = [...different].map(integer).join(' and ');
-    return {
-      message: `memory was read ${counts === '0' ? 'only while no connection was open' : `at ${counts} connections`}`,
-      values: valuesOf(
-        Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
-      ),
-      // If enough pauses were planned, failed connections can be why the plateaus have equal sizes.
-      ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
-    };
-  }),
+  defineCheck('MEMORY_NOT_LINEAR', ({ memory }) => bend(memory)),
+  defineCheckUnless('abort', 'READINGS_MISSING', ({ memory }, measured) => missing(memory, measured)),
+  defineCheckUnless(
+    'abort',
+    'PLATEAUS_UNUSABLE',
+    ({ connections: { failed } }, { plateaus, memory, overTime, fault }) => {
+      // Runs with waves, churn or a fault measure no memory per connection.
+      if (overTime || fault || !memory) return undefined;
+      const different = new Set(plateaus.map(({ connections }) => connections));
+      if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
+      const counts = [...different].map(integer).join(' and ');
+      return {
+        message: `memory was read ${counts === '0' ? 'only while no connection was open' : `at ${counts} connections`}`,
+        values: findingValues(
+          Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
+        ),
+        // If enough pauses were planned, failed connections can be why the plateaus have equal sizes.
+        ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
+      };
+    },
+  ),
 ];
 
 /** Minimum share of the memory per connection. Smaller figures do not change the headline. */
@@ -55,7 +59,7 @@ const PAGES_BYTES = 1024 ** 2;
 /** Noise of the exact heap figure in bytes: V8 keeps code that it compiles during the run. */
 const KEPT_NOISE_BYTES = PAGES_BYTES / 2;
 
-function bend(memory: Result['memory']): Found {
+function bend(memory: Result['memory']): CheckFinding {
   const bent = bentLayers(memory);
   const [worst] = bent.toSorted((a, b) => Math.abs(b.share) - Math.abs(a.share));
   if (worst) return notLinear(`${bent.map(({ layer }) => layer).join(', ')} at rest`, worst.points);
@@ -73,37 +77,37 @@ function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspe
   return layers.flatMap(({ id: layer, belongsTo }) => {
     const { doubt, slope } = perConnectionBytes[layer] ?? {};
     // Memory pages of JVM and Go contain garbage, so they do not grow linearly with the connections.
-    const isUnclean = inspector !== undefined && inspector.runtime !== 'v8' && familyOf(layer) === 'worker';
+    const isUnclean = inspector !== undefined && inspector.runtime !== 'v8' && layerFamily(layer) === 'worker';
     const isCounted = parts.some((part) => part.layer === layer);
     const isOfDeployment = isCounted || (belongsTo === 'deployment' && !isUnclean);
     if (doubt !== 'curved' || slope === undefined || !isOfDeployment) return [];
     const points = withoutBaseline(plateaus).flatMap(({ connections, [layer]: y }) =>
       y === undefined ? [] : [{ x: connections, y }],
     );
-    const { share = 0, offBytes = 0 } = bendOf(points) ?? {};
+    const { share = 0, offBytes = 0 } = fitBend(points) ?? {};
     const bytes = Math.abs(share * slope);
-    const noiseBytes = quoted === 'workerKept' && familyOf(layer) === 'worker' ? PAGE_NOISE_BYTES : PAGES_BYTES;
+    const noiseBytes = quoted === 'workerKept' && layerFamily(layer) === 'worker' ? PAGE_NOISE_BYTES : PAGES_BYTES;
     const matters = layer === quoted ? offBytes > KEPT_NOISE_BYTES : bytes > MIN_SHARE * whole && offBytes > noiseBytes;
     return matters ? [{ layer, share, points }] : [];
   });
 }
 
-function shareOf(points: Point[]): number {
-  return bendOf(points)?.share ?? 0;
+function shareOf(points: FitPoint[]): number {
+  return fitBend(points)?.share ?? 0;
 }
 
-function notLinear(what: string, points: Point[]): Found {
+function notLinear(what: string, points: FitPoint[]): CheckFinding {
   const share = shareOf(points);
   const each = fitLine(points)?.slope ?? 0;
   const bytes = Math.abs(share * each);
-  const size = isRelative(each, bytes)
+  const size = isShownInPercent(each, bytes)
     ? `${decimals(100 * Math.abs(share), 0)} % of the average`
     : withUnit('kilobytes', bytes);
   return {
     message: `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${size}`,
     values: [
-      ...valuesOf({ 'change of the cost': share * each }, 'bytes'),
-      ...valuesOf({ 'change of the cost, of the average': 100 * share }, '%'),
+      ...findingValues({ 'change of the cost': share * each }, 'bytes'),
+      ...findingValues({ 'change of the cost, of the average': 100 * share }, '%'),
     ],
   };
 }
@@ -112,14 +116,17 @@ function notLinear(what: string, points: Point[]): Found {
  * Finds figures that are missing at some plateaus. They have no line, so the report would lack them without an
  * explanation.
  */
-function missing({ plateaus, inService, absent, layers }: Result['memory'], { uncollected }: Measurements): Found {
+function missing(
+  { plateaus, inService, absent, layers }: Result['memory'],
+  { uncollected }: Measurements,
+): CheckFinding {
   const all = [lackingIn(plateaus, uncollected), lackingIn(inService?.plateaus ?? [], uncollected)];
   const lacking = [...new Set(all.flatMap(({ ids }) => ids))];
   if (lacking.length === 0) return undefined;
   const times = Math.max(...all.map((one) => one.times));
   const why = lacking.map((id) => absent[id]).find((reason) => reason !== undefined);
   return {
-    values: valuesOf({ 'plateaus without a reading': times, plateaus: plateaus.length }),
+    values: findingValues({ 'plateaus without a reading': times, plateaus: plateaus.length }),
     message: `${lacking.map((id) => layers.find((layer) => layer.id === id)?.title ?? id).join(' and ')} could not be read at ${times} of ${plateaus.length} plateaus${why ? `: ${why}` : ''}`,
     fix: 'name the processes that are there during the whole run, and run as root or as their user',
   };
@@ -147,8 +154,8 @@ function lackingIn(readings: Record<string, number>[], known: string[]): { ids: 
 /** Reports memory of the machine that grew with the connections but that no measured process holds. */
 type Balance = NonNullable<Result['memory']['balance']>;
 
-export const unexplained: Check[] = [
-  check('MEMORY_UNEXPLAINED', ({ memory: { balance } }) => (balance ? unexplainedMemory(balance) : undefined)),
+export const unexplainedMemoryChecks: FindingCheck[] = [
+  defineCheck('MEMORY_UNEXPLAINED', ({ memory: { balance } }) => (balance ? unexplainedMemory(balance) : undefined)),
 ];
 
 const PLACES: Record<Balance['parts'][number]['part'], string> = {
@@ -157,7 +164,7 @@ const PLACES: Record<Balance['parts'][number]['part'], string> = {
   kernel: 'the kernel',
 };
 
-function unexplainedMemory({ parts, holders }: Balance): Found {
+function unexplainedMemory({ parts, holders }: Balance): CheckFinding {
   const significant = parts.filter(({ isSignificant }) => isSignificant);
   const certain = holders.filter(({ isSignificant }) => isSignificant);
   if (significant.length + certain.length === 0) return undefined;

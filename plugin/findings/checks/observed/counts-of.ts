@@ -1,46 +1,46 @@
 /** Describes connection counts of workers, kernel and metrics pages that differ from the generator's count. */
-import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
-import { counted } from '../../../../report/text/format.ts';
-import type { Moment, Observed } from '../../../run/measurements/observations.ts';
-import type { CodedDetail } from '../../check.ts';
+import { type FindingValue, findingValues } from '../../../../protocol/result/findings.ts';
+import { countText } from '../../../../report/text/format.ts';
+import type { CheckMoment, ObservedFacts } from '../../../run/measurements/observations.ts';
+import type { CodedFindingDetail } from '../../check.ts';
 
 const WRONG_COUNT = 'find what the server counts as a connection: the count itself is wrong';
 const OTHER_USERS = 'measure a server that has no other users';
 
-export const OF_COUNTS = {
-  connectionsBefore: ({ others }: Observed['connectionsBefore']): CodedDetail => ({
+export const COUNT_FINDINGS = {
+  connectionsBefore: ({ others }: ObservedFacts['connectionsBefore']): CodedFindingDetail => ({
     code: 'SERVER_NOT_IDLE',
     message: `connections that existed before the run, and are in the baseline: ${others}`,
     fix: OTHER_USERS,
   }),
-  countsDiffer: (fact: Observed['countsDiffer']): CodedDetail => ({
+  countsDiffer: (fact: ObservedFacts['countsDiffer']): CodedFindingDetail => ({
     code: 'WORKERS_DISAGREE',
     ...(fact.counted > fact.held ? tooMany(fact) : tooFew(fact)),
   }),
-  othersAccepted: ({ when, connections }: Observed['othersAccepted']): CodedDetail => ({
+  othersAccepted: ({ when, connections }: ObservedFacts['othersAccepted']): CodedFindingDetail => ({
     code: 'WORKERS_DISAGREE',
     message: `${momentText(when)}, the workers had accepted ${connections} connections that the generator did not make`,
     fix: OTHER_USERS,
   }),
-  socketsMissing: ({ when, sockets, held }: Observed['socketsMissing']): CodedDetail => ({
+  socketsMissing: ({ when, sockets, held }: ObservedFacts['socketsMissing']): CodedFindingDetail => ({
     code: 'WORKERS_DISAGREE',
     message: `${momentText(when)}, the processes of the server have ${sockets} sockets and files more than before the load, and the generator holds ${held} connections: other processes hold the rest`,
     fix: 'name all processes of the server: those of every worker, or the one that starts them',
   }),
-  othersAtPort: ({ when, others, held }: Observed['othersAtPort']): CodedDetail => ({
+  othersAtPort: ({ when, others, held }: ObservedFacts['othersAtPort']): CodedFindingDetail => ({
     code: 'WORKERS_DISAGREE',
     message: `${momentText(when)}, the target had ${others} connections beside the ${held} of the generator`,
     fix: OTHER_USERS,
   }),
-  cpuStill: ({ when, connections }: Observed['cpuStill']): CodedDetail => ({
+  cpuStill: ({ when, connections }: ObservedFacts['cpuStill']): CodedFindingDetail => ({
     code: 'WORKERS_DISAGREE',
     message: `${momentText(when)}, the workers had used no CPU time since ${connections} connections: other processes hold the connections`,
     fix: 'name the processes of the server: ss -tlnp names those of its port',
   }),
-  joinsMisnamed: ({ workers }: Observed['joinsMisnamed']): CodedDetail => ({
+  joinsMisnamed: ({ workers }: ObservedFacts['joinsMisnamed']): CodedFindingDetail => ({
     code: 'WORKERS_DISAGREE',
     values: workers.flatMap(({ worker, connections, named }) =>
-      valuesOf({ [`connections of ${worker}`]: connections, [`joins with ${worker}`]: named }),
+      findingValues({ [`connections of ${worker}`]: connections, [`joins with ${worker}`]: named }),
     ),
     message: `after the broadcasts, ${workers
       .map(
@@ -49,34 +49,34 @@ export const OF_COUNTS = {
       .join('; ')}`,
     fix: 'let the server acknowledge `join_room` with the worker that holds the connection, named as in `instrument(io)`',
   }),
-  endsUnnoticed: ({ when, connections }: Observed['endsUnnoticed']): CodedDetail => ({
+  endsUnnoticed: ({ when, connections }: ObservedFacts['endsUnnoticed']): CodedFindingDetail => ({
     code: 'PLATEAUS_UNUSABLE',
     message: `${momentText(when)}, the workers still count ${connections} closed connections`,
     fix: 'find what drops packets silently: a firewall, NAT or connection tracking that forgets idle connections; a server notices by `pingInterval` and `pingTimeout`',
   }),
-  statisticsRepeated: ({ when, workers }: Observed['statisticsRepeated']): CodedDetail => ({
+  statisticsRepeated: ({ when, workers }: ObservedFacts['statisticsRepeated']): CodedFindingDetail => ({
     code: 'WORKER_URLS_WRONG',
     message: `${momentText(when)}, ${workers.join(', ')} sent the same statistics as before`,
     fix: 'let control reach the server itself: a cache or a gateway in between repeats old statistics',
   }),
-  pagesRepeated: ({ when, what, urls, connections }: Observed['pagesRepeated']): CodedDetail => ({
+  pagesRepeated: ({ when, what, urls, connections }: ObservedFacts['pagesRepeated']): CodedFindingDetail => ({
     code: 'WORKER_URLS_WRONG',
     message: `${momentText(when)}, ${urls.join(' and ')} had the same ${what} as at ${connections}`,
     fix: 'read the metrics of the server itself: a cache or a gateway in between repeats old ones',
   }),
-  pagesShared: ({ pairs }: Observed['pagesShared']): CodedDetail => ({
+  pagesShared: ({ pairs }: ObservedFacts['pagesShared']): CodedFindingDetail => ({
     code: 'WORKER_URLS_WRONG',
     message: `two pages of metrics showed the same process whenever memory was read: ${pairs.map((pair) => pair.join(' and ')).join('; ')}`,
     fix: 'name the page of each process once in `workers.prometheus`',
   }),
-  pagesAlternate: ({ when, urls }: Observed['pagesAlternate']): CodedDetail => ({
+  pagesAlternate: ({ when, urls }: ObservedFacts['pagesAlternate']): CodedFindingDetail => ({
     code: 'WORKER_URLS_WRONG',
     message: `${momentText(when)}, several processes had answered in turn at ${urls.join(' and ')}`,
     fix: 'give each process a port of its own for its metrics, and list them all in `prometheus`',
   }),
 };
 
-function tooMany(fact: Observed['countsDiffer']) {
+function tooMany(fact: ObservedFacts['countsDiffer']) {
   const { ended, acceptedOthers } = fact;
   if (acceptedOthers) return { message: countsText(fact), fix: OTHER_USERS };
   const ends = ended > 0 ? `only ${ended}` : 'none';
@@ -86,7 +86,7 @@ function tooMany(fact: Observed['countsDiffer']) {
   };
 }
 
-function tooFew(fact: Observed['countsDiffer']) {
+function tooFew(fact: ObservedFacts['countsDiffer']) {
   const { servers, controlled, acceptedAll } = fact;
   if (acceptedAll) return { message: `${countsText(fact)}; they accepted all that the run made`, fix: WRONG_COUNT };
   if (servers !== undefined && servers <= controlled)
@@ -103,7 +103,7 @@ function tooFew(fact: Observed['countsDiffer']) {
 /**
  * Describes how many connections the workers count. Without a number if they count fewer than the run's own clients.
  */
-function countsText({ when, counted, held, all, own, before }: Observed['countsDiffer']): string {
+function countsText({ when, counted, held, all, own, before }: ObservedFacts['countsDiffer']): string {
   const others = before > 0 ? ` and ${before} from before it` : '';
   const connections =
     counted < 0
@@ -113,9 +113,9 @@ function countsText({ when, counted, held, all, own, before }: Observed['countsD
 }
 
 /** Time of an observation, as text and as the measurement window of a finding. */
-const TEXTS: Record<Moment['at'], (count: number) => string> = {
+const TEXTS: Record<CheckMoment['at'], (count: number) => string> = {
   begin: () => 'before the load',
-  plateau: (count) => (count === 0 ? 'while no connection was open' : `at ${counted(count, 'connection')}`),
+  plateau: (count) => (count === 0 ? 'while no connection was open' : `at ${countText(count, 'connection')}`),
   wave: (count) => `after wave ${count}`,
   reading: (count) => `after ${count} s`,
   'before fault': () => 'just before the planned fault',
@@ -125,13 +125,13 @@ const TEXTS: Record<Moment['at'], (count: number) => string> = {
   stop: () => 'when the run stopped',
 };
 
-export function momentText({ at, count = 0 }: Moment): string {
+export function momentText({ at, count = 0 }: CheckMoment): string {
   return TEXTS[at](count);
 }
 
 /** Returns the first number in the text. */
-export function momentValues({ at, count = 0 }: Moment): FindingValue[] {
-  if (at === 'plateau') return valuesOf({ 'connections of the plateau': count });
-  if (at === 'wave') return valuesOf({ wave: count });
-  return at === 'reading' ? valuesOf({ 'time of the reading': count }, 's') : [];
+export function momentValues({ at, count = 0 }: CheckMoment): FindingValue[] {
+  if (at === 'plateau') return findingValues({ 'connections of the plateau': count });
+  if (at === 'wave') return findingValues({ wave: count });
+  return at === 'reading' ? findingValues({ 'time of the reading': count }, 's') : [];
 }

@@ -2,15 +2,15 @@
  * Finds processes of the deployment that ended or were halted during the run, which usually explains lost connections
  * and copies.
  */
-import { PROXIES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
-import { type FindingValue, valuesOf } from '../../../../protocol/result/findings.ts';
-import { standstill } from '../../../../report/figures/stalls.ts';
-import { decimals, integer, total } from '../../../../report/text/format.ts';
+import { PROXY_LAYER_NAMES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
+import { type FindingValue, findingValues } from '../../../../protocol/result/findings.ts';
+import { standstillValue } from '../../../../report/figures/stalls.ts';
+import { decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { EndedProcess, HaltedProcess } from '../../../samplers/index.ts';
-import { check, checkUnless, type Detail, type Found, type Measured } from '../../check.ts';
-import { ofDeployment, only } from '../connections/failure-causes.ts';
-import { filesBeside } from '../connections/limits-checks.ts';
+import { type CheckFinding, defineCheck, defineCheckUnless, type FindingDetail, type RunFigures } from '../../check.ts';
+import { deploymentFailures, filterCounts } from '../connections/failure-causes.ts';
+import { filesBesideConnections } from '../connections/limits-checks.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
 
 /** Minimum share of the limit of open files for the limit to be reported. */
@@ -22,11 +22,11 @@ const MAX_LISTED = 3;
 const CUT_OFF = /^(disconnected_)?(transport[ _](close|error))$/;
 
 // Ctrl-C in a shared terminal stops both the server and the run.
-export const endedProcesses = [
-  checkUnless('stop', 'PROCESS_ENDED', (result, measurements) => ended(result, measurements)),
-  check('PROCESS_ENDED', (_, measurements) => restarted(measurements)),
-  check('PROCESS_ENDED', (result, measurements) => gone(result, measurements)),
-  checkUnless('stop', 'PROCESS_HALTED', (_, measurements) =>
+export const endedProcessesChecks = [
+  defineCheckUnless('stop', 'PROCESS_ENDED', (result, measurements) => ended(result, measurements)),
+  defineCheck('PROCESS_ENDED', (_, measurements) => restarted(measurements)),
+  defineCheck('PROCESS_ENDED', (result, measurements) => gone(result, measurements)),
+  defineCheckUnless('stop', 'PROCESS_HALTED', (_, measurements) =>
     measurements.haltedProcesses().map((one) => haltOf(one, measurements)),
   ),
 ];
@@ -43,9 +43,9 @@ const HALTS: Record<HaltedProcess['state'], { what: string; fix: string }> = {
   },
 };
 
-function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
+function haltOf(one: HaltedProcess, measurements: Measurements): FindingDetail {
   const { state, sinceUs, untilUs, pid } = one;
-  const since = secondsOf({ atUs: sinceUs }, measurements);
+  const since = endedAtSeconds({ atUs: sinceUs }, measurements);
   const length = untilUs === undefined ? undefined : (untilUs - sinceUs) / 1e6;
   const lasting = length === undefined ? ', and did not go on' : `, for ${decimals(length, 1)} s`;
   const { what, fix } = HALTS[state];
@@ -55,8 +55,8 @@ function haltOf(one: HaltedProcess, measurements: Measurements): Detail {
     subject: `process ${pid}`,
     ...inWindow(windowAt(since, measurements)),
     values: [
-      ...valuesOf({ 'start of the standstill': laterThanStart(since) }, 's'),
-      ...(length === undefined ? [] : standstill(length)),
+      ...findingValues({ 'start of the standstill': laterThanStart(since) }, 's'),
+      ...(length === undefined ? [] : standstillValue(length)),
     ],
   };
 }
@@ -77,10 +77,10 @@ function workerOf(pid: number, { workersAtStart }: Measurements): string | undef
 
 /** Returns whether the process holds connections of clients, which close when it ends. */
 export function holdsConnections({ layer }: Pick<EndedProcess, 'layer'>): boolean {
-  return layer === 'worker' || (PROXIES as string[]).includes(layer);
+  return layer === 'worker' || (PROXY_LAYER_NAMES as string[]).includes(layer);
 }
 
-function restarted(measurements: Measurements): Found {
+function restarted(measurements: Measurements): CheckFinding {
   const workers = restartedWorkers(measurements);
   const [first] = workers;
   if (!first) return undefined;
@@ -94,12 +94,12 @@ function restarted(measurements: Measurements): Found {
     ...inWindow(windowAt(first.t, measurements)),
     values: [
       ...connectionsOf(workers),
-      ...workers.flatMap(({ worker, t }) => valuesOf({ [`restart of ${worker}`]: t }, 's')),
+      ...workers.flatMap(({ worker, t }) => findingValues({ [`restart of ${worker}`]: t }, 's')),
     ],
   };
 }
 
-function gone(result: Measured, measurements: Measurements): Found {
+function gone(result: RunFigures, measurements: Measurements): CheckFinding {
   const { ended: workers } = silentWorkers(result, measurements);
   const [first] = workers;
   if (!first) return undefined;
@@ -115,21 +115,21 @@ function gone(result: Measured, measurements: Measurements): Found {
 
 /** Returns the number of connections of the ended workers at the last check. */
 function connectionsOf(workers: { connections?: number }[]): FindingValue[] {
-  return workers.flatMap(({ connections }) => (connections === undefined ? [] : valuesOf({ connections })));
+  return workers.flatMap(({ connections }) => (connections === undefined ? [] : findingValues({ connections })));
 }
 
-function ended(result: Measured, measurements: Measurements): Found {
+function ended(result: RunFigures, measurements: Measurements): CheckFinding {
   const all = measurements.endedProcesses();
   const [first, ...others] = all;
   if (!first) return undefined;
-  const cut = total(only(ofDeployment(result.connections.lost), (cause) => CUT_OFF.test(cause)));
+  const cut = totalOfCounts(filterCounts(deploymentFailures(result.connections.lost), (cause) => CUT_OFF.test(cause)));
   const lost = all.some(holdsConnections) ? cut : 0;
-  const isBefore = (secondsOf(first, measurements) ?? -1) < 0;
+  const isBefore = (endedAtSeconds(first, measurements) ?? -1) < 0;
   const [warmUp] = isBefore ? measurements.observations.of('warmUpFailed') : [];
   const during = warmUp
     ? `, when the run had opened up to ${integer(warmUp.connections)} short connections, beside its own clients`
     : '';
-  const times = (one: EndedProcess) => atText(secondsOf(one, measurements));
+  const times = (one: EndedProcess) => atText(endedAtSeconds(one, measurements));
   const named = ({ pid, layer }: EndedProcess) =>
     workerOf(pid, measurements) ?? `${layer === 'worker' ? 'process' : titleOfLayer(layer)} ${pid}`;
   const further = others.slice(0, MAX_LISTED).map((one) => `${named(one)}${times(one)}`);
@@ -139,7 +139,7 @@ function ended(result: Measured, measurements: Measurements): Found {
   const full = all.find(({ openFiles = 0, limit }) => limit !== undefined && openFiles >= NEARLY_FULL * limit);
   const { openFiles, limit } = full ?? first;
   const mostHeld = Math.max(result.connections.peak, warmUp?.connections ?? 0);
-  const beside = full && filesBeside(full.command, full.openFiles ?? 0, mostHeld);
+  const beside = full && filesBesideConnections(full.command, full.openFiles ?? 0, mostHeld);
   const besideText = beside === undefined ? '' : `, at least ${integer(beside)} of which were no connections`;
   const isNear = !full && warmUp && first.limit !== undefined && mayFill(first, warmUp.connections);
   const near = isNear
@@ -148,7 +148,7 @@ function ended(result: Measured, measurements: Measurements): Found {
   const files = full
     ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files${besideText}`
     : near;
-  const window = windowAt(secondsOf(first, measurements), measurements);
+  const window = windowAt(endedAtSeconds(first, measurements), measurements);
   const how = lost > 0 && wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
   return {
     message: `${nameOf(first, measurements)} ended${times(first)}${during}${after}${connections}${how?.text ?? ''}${files}`,
@@ -160,7 +160,7 @@ function ended(result: Measured, measurements: Measurements): Found {
       measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
     ...(how && { fix: how.fix }),
     values: [
-      ...valuesOf({
+      ...findingValues({
         ...(lost > 0 && { connections: lost }),
         'short connections before the load': warmUp?.connections,
         ...((full || isNear) && { 'open files': openFiles, 'limit of open files': limit }),
@@ -168,8 +168,10 @@ function ended(result: Measured, measurements: Measurements): Found {
       }),
       ...all
         .slice(0, 1 + MAX_LISTED)
-        .flatMap((one) => valuesOf({ [`end of ${named(one)}`]: laterThanStart(secondsOf(one, measurements)) }, 's')),
-      ...valuesOf({ 'limit of the heap': how?.bytes }, 'bytes'),
+        .flatMap((one) =>
+          findingValues({ [`end of ${named(one)}`]: laterThanStart(endedAtSeconds(one, measurements)) }, 's'),
+        ),
+      ...findingValues({ 'limit of the heap': how?.bytes }, 'bytes'),
     ],
     ...(full && { fix: beside === undefined ? FULL_FIX : LEAKED_FIX }),
     ...(isNear && { fix: NEAR_FIX }),
@@ -194,7 +196,7 @@ const ORDERLY: { text: string; fix: string; bytes?: number } = {
 };
 
 /** Returns whether all lost connections closed with a close frame. A process that crashes sends no close frames. */
-function wasOrderly(ends: Measured['connections']['ends']): boolean {
+function wasOrderly(ends: RunFigures['connections']['ends']): boolean {
   return ends.length > 0 && ends.every(({ cause }) => /^closed_(1000|1001|1005|1012)$/.test(cause));
 }
 
@@ -211,7 +213,7 @@ function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
 }
 
 /** Returns the time in seconds on the time axis of the samples; undefined before the first sample. */
-export function secondsOf(
+export function endedAtSeconds(
   { atUs }: Pick<EndedProcess, 'atUs'>,
   { samplesBeganAtUs }: Measurements,
 ): number | undefined {

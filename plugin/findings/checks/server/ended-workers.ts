@@ -2,11 +2,11 @@
  * Finds workers that ended or restarted, from their statistics and control ports. For workers on other hosts, there is
  * no other source.
  */
-import { total } from '../../../../report/text/format.ts';
+import { totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { changesBetween, type Restart, type SilentWorker } from '../../../run/measurements/worker-identity.ts';
-import type { Measured } from '../../check.ts';
-import { isCutOff, ofDeployment, only } from '../connections/failure-causes.ts';
+import type { RunFigures } from '../../check.ts';
+import { deploymentFailures, filterCounts, isCutOffCause } from '../connections/failure-causes.ts';
 
 /**
  * Compares workers in the order of the control URLs, because several workers can have the same name.
@@ -37,10 +37,10 @@ export function restartedWorkers(measurements: Measurements): ({ worker: string 
  * @returns workers whose process ended, and workers for which this is unknown
  */
 export function silentWorkers(
-  { connections: { lost, failures } }: Measured,
+  { connections: { lost, failures } }: RunFigures,
   measurements: Measurements,
 ): Record<'ended' | 'unknown', SilentWorker[]> {
-  const areCutOff = total(only(ofDeployment({ ...failures, ...lost }), isCutOff)) > 0;
+  const areCutOff = totalOfCounts(filterCounts(deploymentFailures({ ...failures, ...lost }), isCutOffCause)) > 0;
   const silent = measurements.silentWorkers.filter(({ worker }) => !isSeenToEnd(worker, measurements));
   const isEnded = ({ isRefused }: SilentWorker) => isRefused && areCutOff;
   return { ended: silent.filter(isEnded), unknown: silent.filter((one) => !isEnded(one)) };

@@ -1,6 +1,6 @@
 /** Checks the server's processes and workers: none may be idle, replaced or unreadable. */
 
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import type { MeasuredProcesses } from '../../../../protocol/result/server-schema.ts';
 import { stalledWorkers } from '../../../../report/figures/stalls.ts';
@@ -8,7 +8,7 @@ import { megabytes } from '../../../../report/text/format.ts';
 import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts';
-import { type Check, check, type Found } from '../../check.ts';
+import { type CheckFinding, defineCheck, type FindingCheck } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
 /** Noise of an idle process's memory in bytes. */
@@ -16,8 +16,8 @@ const NOISE_BYTES = 1024 ** 2;
 /** Minimum growth of a worker's memory, as a share of the growth of all workers. */
 const MIN_SHARE = 0.1;
 
-export const processes: Check[] = [
-  check('PROCESS_WITHOUT_CONNECTIONS', ({ processes: found, workersOverTime }, measurements) =>
+export const processesChecks: FindingCheck[] = [
+  defineCheck('PROCESS_WITHOUT_CONNECTIONS', ({ processes: found, workersOverTime }, measurements) =>
     found ? apart(found, workersOverTime, measurements) : undefined,
   ),
 ];
@@ -26,7 +26,7 @@ function apart(
   { measured, port }: MeasuredProcesses,
   overTime: Result['workersOverTime'],
   { workersAtStart }: Pick<Measurements, 'workersAtStart'>,
-): Found {
+): CheckFinding {
   const workers = measured
     .filter(({ layer }) => layer === 'worker')
     .map((one) => {
@@ -44,35 +44,35 @@ function apart(
     return `process ${pid} (${command}${where}) grew by ${megabytes(grewBytes)} MB`;
   });
   return {
-    values: wrong.flatMap(({ pid, grewBytes }) => valuesOf({ [`growth of process ${pid}`]: grewBytes }, 'bytes')),
+    values: wrong.flatMap(({ pid, grewBytes }) => findingValues({ [`growth of process ${pid}`]: grewBytes }, 'bytes')),
     message: `${named.join(' and ')} and held no connection, while other measured processes held them`,
     fix: `name the processes of the server alone: ss -tlnp 'sport = :${port}' names those that listen on the target's port`,
   };
 }
 
 /** Reports sources of figures that could not be read when the run needed them. */
-export const sources: Check[] = [
-  check('SOURCE_UNREADABLE', (_, { absentSources, samplesBeganAtUs }) =>
+export const sourcesChecks: FindingCheck[] = [
+  defineCheck('SOURCE_UNREADABLE', (_, { absentSources, samplesBeganAtUs }) =>
     [...absentSources].map(([source, absence]) => ({
       message: describeAbsence(source, absence, samplesBeganAtUs),
       subject: source,
-      values: valuesOf({ 'start of the absence': absentSinceSeconds(absence, samplesBeganAtUs) }, 's'),
+      values: findingValues({ 'start of the absence': absentSinceSeconds(absence, samplesBeganAtUs) }, 's'),
       fix: absence.fix,
     })),
   ),
 ];
 
 /** Checks that all workers are known, and that they are the same as at the start. */
-export const workers: Check[] = [
-  check('WORKER_URLS_WRONG', (_, measurements) => {
+export const workersChecks: FindingCheck[] = [
+  defineCheck('WORKER_URLS_WRONG', (_, measurements) => {
     const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);
     if (unknown.length === 0) return undefined;
     return {
       message: `connections are on workers that are not in \`control.urls\`: ${unknown.join(', ')}`,
-      values: valuesOf(unknownWorkers(measurements)),
+      values: findingValues(unknownWorkers(measurements)),
     };
   }),
-  check('WORKER_URLS_WRONG', (_, measurements) => {
+  defineCheck('WORKER_URLS_WRONG', (_, measurements) => {
     const { elsewhere } = changedWorkers(measurements);
     if (elsewhere.length === 0) return undefined;
     return {
@@ -80,8 +80,8 @@ export const workers: Check[] = [
       fix: 'give the control URL of every worker itself; one of a load balancer leads to another worker after each reconnection',
     };
   }),
-  check('WORKER_STALLED', stalledWorkers),
-  check('DEPLOYMENT_CHANGED', (result, measurements) => {
+  defineCheck('WORKER_STALLED', stalledWorkers),
+  defineCheck('DEPLOYMENT_CHANGED', (result, measurements) => {
     const { unknown } = silentWorkers(result, measurements);
     const refused = unknown.filter(({ isRefused }) => isRefused);
     const answers = [

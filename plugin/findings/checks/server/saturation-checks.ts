@@ -1,11 +1,11 @@
 /** Detects exhausted resources of the deployment: CPU of its workers, memory, output buffers of Redis. */
 
-import { valuesOf } from '../../../../protocol/result/findings.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { sharesMachine } from '../../../../report/figures/places.ts';
 import { mean } from '../../../../report/statistics/statistics.ts';
 import { decimals, megabytes } from '../../../../report/text/format.ts';
-import { type Check, check, type Detail, type Measured } from '../../check.ts';
+import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
 /** CPU use from which an event loop has work waiting, in percent of one core. */
 const BUSY_PERCENT = 90;
@@ -25,9 +25,9 @@ const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
 /** Measurement window of the finding, by stage of the run. */
 const WINDOWS: Record<string, string> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 
-export const saturation: Check[] = [
-  check('WORKERS_SATURATED', (result) => fullWorkers(result) ?? broadcastCpu(result)),
-  check('MEMORY_FULL', (result) => {
+export const saturationChecks: FindingCheck[] = [
+  defineCheck('WORKERS_SATURATED', (result) => saturatedWorkers(result) ?? broadcastCpu(result)),
+  defineCheck('MEMORY_FULL', (result) => {
     const { memory, environment } = result;
     const { systemUsed = 0, containerUsed = 0 } = memory.peakBytes;
     const { containerMemoryBytes = Number.POSITIVE_INFINITY } = environment.limits;
@@ -37,22 +37,22 @@ export const saturation: Check[] = [
     ].filter(({ used, bytes }) => sharesMachine(result) && used >= bytes * FULL_SHARE);
     return full.map(({ whose, used, bytes }) => ({
       message: `${megabytes(used)} of ${megabytes(bytes)} MB of the ${whose}’s memory were in use`,
-      values: valuesOf({ [`used memory of the ${whose}`]: used, [`memory of the ${whose}`]: bytes }, 'bytes'),
+      values: findingValues({ [`used memory of the ${whose}`]: used, [`memory of the ${whose}`]: bytes }, 'bytes'),
     }));
   }),
-  check('REDIS_BEHIND', ({ samples }) => {
+  defineCheck('REDIS_BEHIND', ({ samples }) => {
     const most = samples.reduce((most, sample) => Math.max(most, redisOutput(sample)), 0);
     if (most < REDIS_OUTPUT_BYTES) return undefined;
     return {
       message: `${megabytes(most)} MB of Redis’s output waited for the workers`,
-      values: valuesOf({ 'waiting output': most }, 'bytes'),
+      values: findingValues({ 'waiting output': most }, 'bytes'),
     };
   }),
 ];
 
 type Figures = Record<string, unknown>;
 
-function redisOutput({ redisServer }: Measured['samples'][number]): number {
+function redisOutput({ redisServer }: RunFigures['samples'][number]): number {
   return Number((redisServer as Figures | undefined)?.outputBufferBytes ?? 0);
 }
 
@@ -60,12 +60,12 @@ function redisOutput({ redisServer }: Measured['samples'][number]): number {
  * Returns the time since which Redis's output buffers were over the limit, in seconds on the time axis of the samples;
  * Infinity if they never were.
  */
-export function redisWaitedSince({ samples }: Pick<Measured, 'samples'>): number {
+export function redisWaitedSince({ samples }: Pick<RunFigures, 'samples'>): number {
   return samples.find((sample) => redisOutput(sample) >= REDIS_OUTPUT_BYTES)?.t ?? Number.POSITIVE_INFINITY;
 }
 
 /** Returns the mean CPU use of a layer in each stage of load, in percent of one core. */
-function cpuByStage({ stages, samples, messages }: Measured, layer: string): { stage: string; percent: number }[] {
+function cpuByStage({ stages, samples, messages }: RunFigures, layer: string): { stage: string; percent: number }[] {
   return stages.flatMap(({ name: stage, t }, index) => {
     // Without messages, the hold is not a stage of load.
     if (WINDOWS[stage] === undefined || (stage === 'hold' && !messages)) return [];
@@ -83,7 +83,7 @@ function cpuByStage({ stages, samples, messages }: Measured, layer: string): { s
  * Returns whether a layer of the deployment may have lacked CPU in the window: its CPU use, plus a wait as long as the
  * wait of the generator's threads, fills a core. Also returns true if either is unknown.
  */
-export function mayLackCpu(result: Measured, window: string): boolean {
+export function mayLackCpu(result: RunFigures, window: string): boolean {
   const waits = result.generator.flatMap((loop) => (loop.window === window ? (loop.cpuWaitShare ?? []) : []));
   const percents = result.memory.layers.flatMap(({ id, belongsTo }) =>
     cpuByStage(result, belongsTo === 'deployment' ? id : '').flatMap(({ stage, percent }) =>
@@ -95,12 +95,12 @@ export function mayLackCpu(result: Measured, window: string): boolean {
 }
 
 /** Returns the mean CPU use of all workers in a stage of load, in percent of one core. */
-export function cpuIn(result: Measured, stage: string): number | undefined {
+export function workerCpuInStage(result: RunFigures, stage: string): number | undefined {
   return cpuByStage(result, 'worker').find((one) => one.stage === stage)?.percent;
 }
 
 /** Returns the busiest stage of load in which a worker's event loop used a whole core. */
-export function fullWorkers(result: Measured): Detail | undefined {
+export function saturatedWorkers(result: RunFigures): FindingDetail | undefined {
   const workers = workerCount(result);
   const means = cpuByStage(result, 'worker').map(({ stage, percent }) => ({ stage, percent: percent / workers }));
   const [busiest] = means.toSorted((a, b) => b.percent - a.percent);
@@ -108,13 +108,13 @@ export function fullWorkers(result: Measured): Detail | undefined {
   const cores = workers === 1 ? 'its core' : `a core in each of ${workers} workers`;
   return {
     window: WINDOWS[busiest.stage],
-    values: [...valuesOf({ 'CPU of each worker': busiest.percent }, '%'), ...valuesOf({ workers })],
+    values: [...findingValues({ 'CPU of each worker': busiest.percent }, '%'), ...findingValues({ workers })],
     message: `worker CPU was at ${decimals(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`,
   };
 }
 
 /** Detects workers that are at their CPU limit during each broadcast, but idle on average. */
-function broadcastCpu(result: Measured): Detail | undefined {
+function broadcastCpu(result: RunFigures): FindingDetail | undefined {
   const microseconds = result.cpu.worker?.broadcastMicrosecondsPerMessage;
   const { delivery, latency } = result;
   const p50 = latency.completionMs?.p50 ?? 0;
@@ -126,8 +126,11 @@ function broadcastCpu(result: Measured): Detail | undefined {
   return {
     window: 'broadcasts',
     values: [
-      ...valuesOf({ 'CPU of a broadcast in each worker': eachMs, 'time to the last receiver (median)': p50 }, 'ms'),
-      ...valuesOf({ workers }),
+      ...findingValues(
+        { 'CPU of a broadcast in each worker': eachMs, 'time to the last receiver (median)': p50 },
+        'ms',
+      ),
+      ...findingValues({ workers }),
     ],
     message: `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(p50, 0)} ms until its last copy arrives`,
   };

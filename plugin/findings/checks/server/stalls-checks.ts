@@ -3,15 +3,15 @@
  * moment.
  */
 
-import type { Batch } from '../../../../protocol/result/delivery-schema.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
-import { stalledWorkers, standstill } from '../../../../report/figures/stalls.ts';
+import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
+import { stalledWorkers, standstillValue } from '../../../../report/figures/stalls.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { decimals, integer, total } from '../../../../report/text/format.ts';
-import { type Check, checkUnless, type Found, type Measured } from '../../check.ts';
+import { decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { type CheckFinding, defineCheckUnless, type FindingCheck, type RunFigures } from '../../check.ts';
 import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
-import { type Gap, gapOf, waitedFor } from '../connections/connect-waits.ts';
-import { busiest } from '../connections/pings.ts';
+import { awaitedServerAnswer, type ConnectGap, longestConnectGap } from '../connections/connect-waits.ts';
+import { busiestProcessPercent } from '../connections/pings.ts';
 
 /**
  * Maximum difference between first copies that arrived at the same moment, as a share of the time between two
@@ -34,9 +34,9 @@ const BLOCKED_FIX =
 const WAITING_FIX =
   'find what it waited for: a synchronous call (`execSync`, `Atomics.wait`, files on a network), a stop of its process, or what is between the clients and it';
 
-export const stalls: Check[] = [
-  checkUnless('abort', 'WORKER_STALLED', (result) => stalledRamp(result)),
-  checkUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result)),
+export const stallsChecks: FindingCheck[] = [
+  defineCheckUnless('abort', 'WORKER_STALLED', (result) => stalledRamp(result)),
+  defineCheckUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result)),
 ];
 
 /** Minimum number of connections that a ramp must request during a gap. With fewer, the gap may be chance. */
@@ -45,7 +45,7 @@ const MIN_ASKED = 5;
 const USUAL_SHARE = 0.75;
 
 /** Returns whether connects are always as slow as in the gap, or too few to show that several waited. */
-function isUsual({ connections: { connectMs, configuredRatePerSec } }: Measured, { waitedMs }: Gap): boolean {
+function isUsual({ connections: { connectMs, configuredRatePerSec } }: RunFigures, { waitedMs }: ConnectGap): boolean {
   const asked = ((configuredRatePerSec ?? 0) * waitedMs) / 1000;
   return asked < MIN_ASKED || (connectMs?.p50 ?? 0) > USUAL_SHARE * waitedMs;
 }
@@ -54,31 +54,31 @@ function isUsual({ connections: { connectMs, configuredRatePerSec } }: Measured,
  * Finds a period in which the server accepted no connection and then all waiting connections at once, although no
  * connection had closed.
  */
-function stalledRamp(result: Measured): Found {
+function stalledRamp(result: RunFigures): CheckFinding {
   const { connections } = result;
-  const gap = gapOf(result);
+  const gap = longestConnectGap(result);
   const { held, closed, lost, failed, retries } = connections;
   // If a connection closed or an attempt failed, the gap may come from a limit or a refusal.
-  const isStall = held !== null && total(lost) === 0 && !closed && !failed && !retries;
+  const isStall = held !== null && totalOfCounts(lost) === 0 && !closed && !failed && !retries;
   // The event loops of the workers report this pause, too, in their own finding.
   if (!gap || !isStall || isUsual(result, gap) || stalledWorkers(result).some(({ window }) => window === 'ramp'))
     return undefined;
   const seconds = gap.waitedMs / 1000;
   const [from, to] = gap.untilT;
-  const percent = busiest(result, from - seconds, from);
-  const answer = waitedFor(result);
+  const percent = busiestProcessPercent(result, from - seconds, from);
+  const answer = awaitedServerAnswer(result);
   const cpu = percent === undefined ? '' : `; its processes used up to ${decimals(percent, 0)} % of a core meanwhile`;
   const delayMs = longestDelayMs(result);
   return {
     message: `the server accepted no connection for at least ${withUnit('seconds', seconds)}, until ${decimals(from, 1)} to ${decimals(to, 1)} s: ${integer(gap.opened)} of ${integer(connections.opened)} connections opened then, after ${withUnit('seconds', gap.meanMs / 1000)} on average${answer ? `, and waited for ${answer}` : ''}${cpu}; the generator was at most ${withUnit('milliseconds', delayMs)} late`,
     window: 'ramp',
     values: [
-      ...standstill(seconds),
-      ...valuesOf({ 'mean connect time then': gap.meanMs }, 'ms'),
-      ...valuesOf({ 'begin of the interval in which it ended': from, 'end of that interval': to }, 's'),
-      ...valuesOf({ 'connections that opened then': gap.opened, connections: connections.opened }),
-      ...valuesOf({ 'highest CPU of a server process': percent }, '%'),
-      ...valuesOf({ 'longest delay of the generator': delayMs }, 'ms'),
+      ...standstillValue(seconds),
+      ...findingValues({ 'mean connect time then': gap.meanMs }, 'ms'),
+      ...findingValues({ 'begin of the interval in which it ended': from, 'end of that interval': to }, 's'),
+      ...findingValues({ 'connections that opened then': gap.opened, connections: connections.opened }),
+      ...findingValues({ 'highest CPU of a server process': percent }, '%'),
+      ...findingValues({ 'longest delay of the generator': delayMs }, 'ms'),
     ],
     fix: percent !== undefined && percent < WAITING_PERCENT ? WAITING_FIX : BLOCKED_FIX,
   };
@@ -95,7 +95,7 @@ interface Stall {
 }
 
 /** Reports standstills of the server during the broadcasts, as its clients saw them. */
-export function stalledServer(result: Measured): Found {
+export function stalledServer(result: RunFigures): CheckFinding {
   const least = Math.max(MIN_STALL_MS, MAX_GROWTH * longestDelayMs(result));
   const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
   if (found.length === 0) return undefined;
@@ -110,9 +110,9 @@ export function stalledServer(result: Measured): Found {
     message: `the server stood still ${times} at least ${decimals(longest, 1)} s${every}: copies of up to ${most} consecutive broadcasts arrived together`,
     window: 'broadcasts',
     values: [
-      ...standstill(longest),
-      ...valuesOf({ standstills: found.length, 'broadcasts that arrived together': most }),
-      ...valuesOf({ 'time between standstills': period ? Math.min(...apart) : undefined }, 's'),
+      ...standstillValue(longest),
+      ...findingValues({ standstills: found.length, 'broadcasts that arrived together': most }),
+      ...findingValues({ 'time between standstills': period ? Math.min(...apart) : undefined }, 's'),
     ],
     fix: BLOCKED_FIX,
   };
@@ -122,7 +122,7 @@ export function stalledServer(result: Measured): Found {
  * Returns groups of consecutive broadcasts whose first copies arrived at the same moment, and whose other copies
  * arrived directly afterwards.
  */
-function stallsAmong(batches: Batch[]): Stall[] {
+function stallsAmong(batches: BroadcastBatch[]): Stall[] {
   const all: Stall[] = [];
   let open: Stall | undefined;
   let before: number | undefined;

@@ -27,7 +27,7 @@ export interface DeflateGrant {
  * @param header `Sec-WebSocket-Extensions` of the response
  * @throws ProtocolError if the header is not a valid answer to `DEFLATE_OFFER`
  */
-export function readGrant(header: string): DeflateGrant {
+export function readDeflateGrant(header: string): DeflateGrant {
   const [extension, ...parameters] = header.split(';').map((part) => part.trim());
   if (extension !== EXTENSION) throw webSocketError(`an extension that was not requested: ${extension}`);
   const given = new Map<string, string | undefined>();
@@ -52,7 +52,7 @@ function isValid(name: string, value: string | undefined): boolean {
 }
 
 /** Smallest message in bytes that is compressed; the default of socket.io-client. */
-export const THRESHOLD_BYTES = 1024;
+export const COMPRESSION_THRESHOLD_BYTES = 1024;
 
 /** Last bytes of every compressed message. They are not transmitted. */
 const TAIL = Uint8Array.of(0, 0, 0xff, 0xff);

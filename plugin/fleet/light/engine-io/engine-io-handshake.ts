@@ -1,13 +1,13 @@
 /** Engine.IO 4's handshake, request target, and message packets with their WebSocket frames. */
 import { isUtf8 } from 'node:buffer';
-import type { Announced } from '../../../../protocol/link/ends.ts';
-import { announcedIn } from '../../client/announced.ts';
+import type { HandshakeSettings } from '../../../../protocol/link/close-kinds.ts';
 import type { ClientOptions } from '../../client/client.ts';
-import { ENGINE_IO_3 } from '../../client/failure.ts';
+import { ENGINE_IO_3_HANDSHAKE } from '../../client/failure.ts';
+import { handshakeSettingsOf } from '../../client/handshake-settings.ts';
 import type { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { engineIoError, socketIo2Error } from '../protocol-error.ts';
-import { encodeMessage, OPCODE } from '../websocket/frames.ts';
+import { encodeMessage, WEBSOCKET_OPCODE } from '../websocket/frames.ts';
 
 /** Largest length of a session id. It is limited, because every connection stores its session id. */
 const MAX_SESSION_ID_LENGTH = 1000;
@@ -20,12 +20,12 @@ interface Handshake {
   pingEveryMs: number;
   /** Whether the server offers to upgrade a polling session to WebSocket. */
   offersWebSocket: boolean;
-  announced: Announced;
+  announced: HandshakeSettings;
 }
 
 /** @throws ProtocolError */
 export function readHandshake(bytes: Buffer, start: number, end: number): Handshake {
-  if (ENGINE_IO_3.test(bytes.toString('utf8', start, Math.min(end, start + 40)))) throw socketIo2Error();
+  if (ENGINE_IO_3_HANDSHAKE.test(bytes.toString('utf8', start, Math.min(end, start + 40)))) throw socketIo2Error();
   const text = start < end && bytes[start] === OPEN ? decodeText(bytes, start + 1, end) : '';
   let open: Record<'sid' | 'pingInterval' | 'pingTimeout' | 'upgrades' | 'maxPayload', unknown> | null = null;
   try {
@@ -43,7 +43,7 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
     sessionId: sid,
     pingEveryMs: Math.min(Math.ceil(pingEveryMs), MAX_PING_INTERVAL_MS),
     offersWebSocket: Array.isArray(open?.upgrades) && open.upgrades.includes('websocket'),
-    announced: announcedIn(open ?? {}),
+    announced: handshakeSettingsOf(open ?? {}),
   };
 }
 
@@ -51,7 +51,7 @@ export function readHandshake(bytes: Buffer, start: number, end: number): Handsh
  * Returns path and query of a request, as socket.io-client builds them.
  * @param options.path path with a slash at each end
  */
-export function targetOf(
+export function engineIoRequestTarget(
   { path, query }: Pick<ClientOptions, 'path' | 'query'>,
   transport: ClientOptions['transports'][number],
 ): string {
@@ -70,16 +70,16 @@ export function decodeText(bytes: Buffer, start: number, end: number): string {
   return text;
 }
 
-export function packetOf(message: EngineIoPacket): EngineIoPacket {
+export function engineIoPacketOf(message: EngineIoPacket): EngineIoPacket {
   return typeof message === 'string' ? `4${message}` : message;
 }
 
-export function frameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | undefined): Buffer {
-  return encodeMessage(typeof packet === 'string' ? OPCODE.text : OPCODE.binary, packet, deflate);
+export function webSocketFrameOf(packet: EngineIoPacket, deflate: PerMessageDeflate | undefined): Buffer {
+  return encodeMessage(typeof packet === 'string' ? WEBSOCKET_OPCODE.text : WEBSOCKET_OPCODE.binary, packet, deflate);
 }
 
 /** Returns the WebSocket frames of the messages in one buffer: text frames for strings, binary frames for bytes. */
 export function encodeMessages(messages: readonly EngineIoPacket[], deflate?: PerMessageDeflate): Buffer {
-  const frames = messages.map((message) => frameOf(packetOf(message), deflate));
+  const frames = messages.map((message) => webSocketFrameOf(engineIoPacketOf(message), deflate));
   return frames.length === 1 ? (frames[0] as Buffer) : Buffer.concat(frames);
 }

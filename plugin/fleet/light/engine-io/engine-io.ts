@@ -3,23 +3,29 @@
  * HTTP long-polling, which it can upgrade to WebSocket as socket.io-client does.
  */
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
-import { type ClientOptions, Traffic, type TransportState } from '../../client/client.ts';
-import { type Failure, NO_UPGRADE } from '../../client/failure.ts';
-import { Attempt } from '../connect-attempt.ts';
-import { BINARY, decodeBinary, type EngineIoPacket } from '../polling/payload.ts';
-import { PONG, Polling, type PollingListener } from '../polling/polling.ts';
+import { type ClientOptions, ClientTraffic, type TransportState } from '../../client/client.ts';
+import { type ConnectionFailure, NO_UPGRADE_FAILURE } from '../../client/failure.ts';
+import { ConnectAttempt } from '../connect-attempt.ts';
+import { BASE64_PACKET_TYPE, decodeBinary, type EngineIoPacket } from '../polling/payload.ts';
+import { PONG_PACKET, Polling, type PollingListener } from '../polling/polling.ts';
 import { type PollingPlan, planPolling } from '../polling/polling-plan.ts';
-import type { Probe } from '../polling/upgrade-probe.ts';
+import type { UpgradeProbe } from '../polling/upgrade-probe.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
-import { encodeFrame, largestPayload, OPCODE } from '../websocket/frames.ts';
+import { encodeFrame, largestPayload, WEBSOCKET_OPCODE } from '../websocket/frames.ts';
 import { CLOSE_TIMEOUT_MS, WebSocketConnection } from '../websocket/websocket.ts';
 import { planUpgrade, type UpgradePlan } from '../websocket/websocket-handshake.ts';
-import { encodeMessages, frameOf, packetOf, readHandshake, targetOf } from './engine-io-handshake.ts';
+import {
+  encodeMessages,
+  engineIoPacketOf,
+  engineIoRequestTarget,
+  readHandshake,
+  webSocketFrameOf,
+} from './engine-io-handshake.ts';
 
 const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34, upgrade: 0x35, noop: 0x36 } as const;
-const PONG_FRAME = encodeFrame(OPCODE.text, PONG);
-const UPGRADE = encodeFrame(OPCODE.text, '5');
+const PONG_FRAME = encodeFrame(WEBSOCKET_OPCODE.text, PONG_PACKET);
+const UPGRADE = encodeFrame(WEBSOCKET_OPCODE.text, '5');
 
 /** Request plans by options. All connections with the same options share them. */
 const upgradePlans = new WeakMap<ClientOptions, UpgradePlan>();
@@ -29,7 +35,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   extends WebSocketConnection<Common>
   implements PollingListener
 {
-  readonly traffic = new Traffic();
+  readonly traffic = new ClientTraffic();
   /** Session id from the handshake; empty before. */
   protected sessionId = '';
   /** Longest time between two pings of the server, in milliseconds. */
@@ -51,7 +57,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   /** Called when the transport has changed from polling to WebSocket. @param tookUs time since the handshake */
   protected abstract onTransportChanged(tookUs: number): void;
   /** Called when the transport stays on polling although the options include WebSocket. */
-  protected abstract onTransportKept(failure: Failure): void;
+  protected abstract onTransportKept(failure: ConnectionFailure): void;
 
   /** Returns the messages that `close()` sends before it closes the connection. */
   protected abstract lastMessages(): EngineIoPacket[];
@@ -72,7 +78,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
 
   protected override plan(): UpgradePlan {
     const { options } = this;
-    return getOrAdd(upgradePlans, options, () => planUpgrade(options, targetOf(options, 'websocket')));
+    return getOrAdd(upgradePlans, options, () => planUpgrade(options, engineIoRequestTarget(options, 'websocket')));
   }
 
   override dial(): void {
@@ -83,7 +89,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     this.state = 'connecting';
     const { options } = this;
     this.setDeadline(options.connectTimeoutMs);
-    this.attempt = new Attempt(undefined, this.shared.buffers);
+    this.attempt = new ConnectAttempt(undefined, this.shared.buffers);
     try {
       const plan = getOrAdd(pollingPlans, options, () => planPolling(options));
       this.#polling = new Polling(this, this.shared, plan, options);
@@ -104,7 +110,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     if (polling === undefined) {
       const { deflate } = this;
       this.write(deflate === undefined && frames !== undefined ? frames : encodeMessages(messages, deflate));
-    } else for (const message of messages) polling.send(packetOf(message));
+    } else for (const message of messages) polling.send(engineIoPacketOf(message));
   }
 
   override close(): void {
@@ -136,7 +142,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
   #leavePolling(polling: Polling, messages: readonly EngineIoPacket[]): void {
     this.pingDeadlineMs = 0;
     this.setDeadline(CLOSE_TIMEOUT_MS);
-    for (const message of messages) polling.send(packetOf(message));
+    for (const message of messages) polling.send(engineIoPacketOf(message));
     polling.close();
   }
 
@@ -154,11 +160,11 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     else if (type === PACKET.ping) {
       this.pingDeadlineMs = this.shared.nowMs() + this.#pingEveryMs;
       if (this.#polling === undefined) this.write(PONG_FRAME);
-      else this.#polling.send(PONG);
+      else this.#polling.send(PONG_PACKET);
     } else if (type === PACKET.close) {
       // A close packet is ignored on WebSocket: engine.io-client waits for the close frame.
       if (this.#polling !== undefined) this.#onPollingClosed();
-    } else if (type === BINARY) {
+    } else if (type === BASE64_PACKET_TYPE) {
       const attachment = decodeBinary(bytes, start, end);
       this.onBinary(attachment, 0, attachment.length);
     } else if (type === PACKET.open) {
@@ -195,7 +201,7 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     this.onSession();
     if (this.#polling === undefined || !this.options.transports.includes('websocket')) return;
     if (offersWebSocket) this.#polling.upgrade();
-    else this.onTransportKept(NO_UPGRADE);
+    else this.onTransportKept(NO_UPGRADE_FAILURE);
   }
 
   override onTcpOpen(): void {
@@ -220,24 +226,24 @@ export abstract class EngineIoConnection<Common extends ConnectionPool>
     return this.isReading;
   }
 
-  onPollingFailed(failure: Failure): void {
+  onPollingFailed(failure: ConnectionFailure): void {
     const wasOpen = this.state === 'open';
     this.fail(failure);
     this.destroy();
     if (wasOpen) this.onClosed('transport error', failure);
   }
 
-  onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void {
+  onWebSocket(probe: UpgradeProbe, unsent: EngineIoPacket[], tookUs: number): void {
     const { closesLater } = this.#polling ?? {};
     this.#polling = undefined;
     this.adopt(probe);
     this.write(UPGRADE);
-    for (const packet of unsent) this.write(frameOf(packet, this.deflate));
+    for (const packet of unsent) this.write(webSocketFrameOf(packet, this.deflate));
     this.onTransportChanged(tookUs);
     if (closesLater) this.close();
   }
 
-  onProbeFailed(failure: Failure): void {
+  onProbeFailed(failure: ConnectionFailure): void {
     this.onTransportKept(failure);
     if (this.#polling?.closesLater) this.close();
   }

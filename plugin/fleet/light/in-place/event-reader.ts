@@ -3,10 +3,10 @@
  * example with escapes in a key.
  */
 import { crc32 } from 'node:zlib';
-import { EACH } from '../../../../protocol/base/json-path.ts';
-import type { ClientSink, Copy } from '../../client/client.ts';
-import { type EventPlan, idIn, otherIds } from '../../client/counted-event.ts';
-import { headOf, isSame, matches, mayHaveHead, namespaceOf } from '../socket-io/packet-head.ts';
+import { PATH_WILDCARD } from '../../../../protocol/base/json-path.ts';
+import type { ClientSink, EventCopy } from '../../client/client.ts';
+import { countedId, type EventPlan, findOtherIds } from '../../client/counted-event.ts';
+import { eventHead, isSameBytes, matchesBytes, mayBeginWithHead, namespaceOfPacket } from '../socket-io/packet-head.ts';
 import { JsonLocator } from './json-locator.ts';
 
 const QUOTE = 0x22;
@@ -21,10 +21,10 @@ interface LastId {
 }
 
 /**
- * Reads copies for all connections of a process. It is reused for every copy, so as a `Copy` it is valid only during
+ * Reads copies for all connections of a process. It is reused for every copy, so as a `EventCopy` it is valid only during
  * the report.
  */
-export class EventReader implements Copy {
+export class EventReader implements EventCopy {
   readonly #plan: EventPlan;
   /** Start of the event's JSON. */
   readonly #head: Buffer;
@@ -44,8 +44,8 @@ export class EventReader implements Copy {
   constructor(plan: EventPlan) {
     const { event, id, room, sentAt, payload } = plan;
     this.#plan = plan;
-    this.#isDecoded = [id, room, sentAt].some((path) => path?.includes(EACH));
-    this.#head = headOf(event);
+    this.#isDecoded = [id, room, sentAt].some((path) => path?.includes(PATH_WILDCARD));
+    this.#head = eventHead(event);
     this.#id = new JsonLocator(inPacket(id));
     this.#room = room && new JsonLocator(inPacket(room));
     this.#sentAt = sentAt && new JsonLocator(inPacket(sentAt));
@@ -57,7 +57,7 @@ export class EventReader implements Copy {
    * compared.
    */
   mayCount(bytes: Buffer, json: number, end: number): boolean {
-    return mayHaveHead(this.#head, bytes, json, end);
+    return mayBeginWithHead(this.#head, bytes, json, end);
   }
 
   /**
@@ -67,13 +67,14 @@ export class EventReader implements Copy {
    * @returns false if it is a different event, or must be decoded
    */
   report(sink: ClientSink, bytes: Buffer, start: number, json: number, end: number, receivedAtUs: number): boolean {
-    if (this.#isDecoded || bytes[end - 1] !== CLOSE_BRACKET || !matches(bytes, json, end, this.#head)) return false;
+    if (this.#isDecoded || bytes[end - 1] !== CLOSE_BRACKET || !matchesBytes(bytes, json, end, this.#head))
+      return false;
     this.#bytes = bytes;
     this.#start = json;
     this.#end = end;
     const failed = this.#find(this.#id) ? (this.#find(this.#room) ? undefined : this.#room) : this.#id;
     if (failed ? !failed.isMissing : !this.#find(this.#payload)) return false;
-    const id = failed ? undefined : this.#idIn(namespaceOf(bytes, start, end));
+    const id = failed ? undefined : this.#idIn(namespaceOfPacket(bytes, start, end));
     if (id === undefined) sink.onUnreadable(this.#json);
     else sink.onCopy(id, receivedAtUs, this);
     return true;
@@ -84,10 +85,11 @@ export class EventReader implements Copy {
     const { start, end } = this.#id;
     const room = this.#room ?? { start: end, end };
     const last = this.#last;
-    const isSameId = isSame(this.#bytes, start, end, last.id) && isSame(this.#bytes, room.start, room.end, last.room);
+    const isSameId =
+      isSameBytes(this.#bytes, start, end, last.id) && isSameBytes(this.#bytes, room.start, room.end, last.room);
     if (isSameId && last.namespace === namespace) return last.value;
     const found = { namespace, id: this.#valueAt(this.#id), room: this.#valueAt(this.#room) };
-    const value = idIn(this.#plan, found);
+    const value = countedId(this.#plan, found);
     this.#last = { id: this.#copyOf(start, end), room: this.#copyOf(room.start, room.end), namespace, value };
     return value;
   }
@@ -117,7 +119,7 @@ export class EventReader implements Copy {
 
   otherIds(): [path: string, id: string][] {
     const packet = parsed(this.#bytes, this.#start, this.#end);
-    return Array.isArray(packet) ? otherIds(this.#plan, packet.slice(1)) : [];
+    return Array.isArray(packet) ? findOtherIds(this.#plan, packet.slice(1)) : [];
   }
 
   /** Payload of the current copy; undefined if it is not text. */

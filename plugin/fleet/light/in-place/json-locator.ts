@@ -3,7 +3,7 @@
  * allocates nothing and stops at the value.
  */
 import type { JsonPath } from '../../../../protocol/base/json-path.ts';
-import { isSame } from '../socket-io/packet-head.ts';
+import { isSameBytes } from '../socket-io/packet-head.ts';
 
 const QUOTE = 0x22;
 const COMMA = 0x2c;
@@ -70,7 +70,7 @@ function member(bytes: Buffer, open: number, end: number, key: Uint8Array): numb
   while (at < end && bytes[at] === QUOTE) {
     const keyEnd = skipString(bytes, at, end);
     if (keyEnd < 0) return -1;
-    const isMatch = isSame(bytes, at + 1, keyEnd - 1, key);
+    const isMatch = isSameBytes(bytes, at + 1, keyEnd - 1, key);
     for (let letter = at; letter < keyEnd && !isMatch; letter++) if (bytes[letter] === BACKSLASH) hasEscapes = true;
     at = skipSpace(bytes, keyEnd, end);
     if (at >= end || bytes[at] !== COLON) return -1;

@@ -3,11 +3,11 @@
  * reported without reading them.
  */
 import { isDeepStrictEqual } from 'node:util';
-import { valueAt } from '../../../../protocol/base/json-path.ts';
+import { valueAtPath } from '../../../../protocol/base/json-path.ts';
 import type { ClientSink } from '../../client/client.ts';
-import { DecodedCopy, type EventPlan, idsIn, jsonOf } from '../../client/counted-event.ts';
+import { countedIds, DecodedCopy, type EventPlan, eventJson } from '../../client/counted-event.ts';
 import type { SeenEvent } from '../../client/seen-events.ts';
-import { offsetOf } from '../socket-io/packet-head.ts';
+import { recoveryOffsetOf } from '../socket-io/packet-head.ts';
 
 const PLACEHOLDER = { _placeholder: true, num: 0 };
 
@@ -33,7 +33,7 @@ export class KnownEvent {
   constructor(name: unknown, args: unknown[], sizeBytes: number, seen: SeenEvent, counted: EventPlan | undefined) {
     this.name = String(name);
     this.seen = seen;
-    this.offset = offsetOf([name, ...args]);
+    this.offset = recoveryOffsetOf([name, ...args]);
     this.#plan = counted?.event === this.name ? counted : undefined;
     this.#args = this.#plan ? args : [];
     this.#sizeBytes = sizeBytes;
@@ -66,16 +66,16 @@ export class KnownEvent {
   /** Whether the payload is a binary attachment. */
   get isAttached(): boolean {
     const { payload } = this.#plan ?? {};
-    return payload !== undefined && isDeepStrictEqual(valueAt(this.#args, payload), PLACEHOLDER);
+    return payload !== undefined && isDeepStrictEqual(valueAtPath(this.#args, payload), PLACEHOLDER);
   }
 
   #identify(namespace: string): void {
     const plan = this.#plan;
     if (plan === undefined) return;
     const copyAt = (index: number) => new DecodedCopy(plan, this.#args, index, this.#sizeBytes);
-    this.#copies = idsIn(plan, namespace, this.#args).map((id, index) => [id, copyAt(index)]);
+    this.#copies = countedIds(plan, namespace, this.#args).map((id, index) => [id, copyAt(index)]);
     this.#namespace = namespace;
   }
 
-  readonly #json = () => jsonOf({ event: this.name }, this.#args);
+  readonly #json = () => eventJson({ event: this.name }, this.#args);
 }

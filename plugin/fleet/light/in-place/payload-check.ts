@@ -101,7 +101,7 @@ export class PayloadCheck<Reading extends object> {
 }
 
 /** Returns whether the value is allowed as the name of an event. */
-export function isName(name: unknown): boolean {
+export function isEventName(name: unknown): boolean {
   return typeof name === 'number' || (typeof name === 'string' && !RESERVED.includes(name));
 }
 

@@ -3,30 +3,36 @@
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { MAX_PAYLOAD_BYTES } from '../../../../protocol/wire/connection.ts';
 import type { ClientOptions } from '../../client/client.ts';
-import { type Failure, networkFailure } from '../../client/failure.ts';
-import { type Answer, type AnswerHead, AnswerReader, type Expected, parseHead } from '../http/http-answer.ts';
+import { type ConnectionFailure, networkFailure } from '../../client/failure.ts';
+import {
+  type ExpectedResponse,
+  type HttpResponse,
+  type HttpResponseHead,
+  HttpResponseReader,
+  parseResponseHead,
+} from '../http/http-response.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { httpError } from '../protocol-error.ts';
 import type { Wire, WireListener } from '../sockets/wire.ts';
-import type { Destination } from '../websocket/websocket-handshake.ts';
+import type { ServerDestination } from '../websocket/websocket-handshake.ts';
 
-export const POLLING_ANSWER: Expected = { status: 200, error: httpError, readHead };
+export const POLLING_RESPONSE: ExpectedResponse = { status: 200, error: httpError, readHead };
 
 /** Failure if the connection ends before the response is complete. */
-const UNANSWERED: Failure = {
+const UNANSWERED: ConnectionFailure = {
   cause: 'closed',
   message: 'the server closed the connection without a complete answer',
 };
 
-export type Purpose = 'poll' | 'post';
+export type PollingRequestKind = 'poll' | 'post';
 
 /** Receives the TCP and TLS events of all HTTP connections of the session. */
 export type WireWatcher = Pick<WireListener, 'onTcpOpen' | 'onWireOpen'>;
 
 export interface HttpListener {
   /** Called with a response; its body is valid only during the call. */
-  onAnswer(purpose: Purpose, answer: Answer): void;
-  onRequestFailed(failure: Failure): void;
+  onAnswer(purpose: PollingRequestKind, answer: HttpResponse): void;
+  onRequestFailed(failure: ConnectionFailure): void;
   /** Called with an error thrown while reading or handling a response. */
   onReadError(error: unknown): void;
   /** Called when the connection's send buffer is over its limit. */
@@ -39,12 +45,12 @@ export class HttpConnection implements WireListener {
   readonly #listener: HttpListener;
   readonly #watcher: WireWatcher;
   readonly #shared: ConnectionPool;
-  readonly #destination: Destination;
+  readonly #destination: ServerDestination;
   readonly #options: ClientOptions;
-  readonly #answer: AnswerReader;
+  readonly #answer: HttpResponseReader;
   #wire: Wire | undefined = undefined;
   #isConnected = false;
-  #request: { purpose: Purpose; bytes: Buffer } | undefined = undefined;
+  #request: { purpose: PollingRequestKind; bytes: Buffer } | undefined = undefined;
   /** Number of responses received on the current TCP connection. */
   #answered = 0;
   #error: NodeJS.ErrnoException | undefined = undefined;
@@ -53,7 +59,7 @@ export class HttpConnection implements WireListener {
     listener: HttpListener,
     watcher: WireWatcher,
     shared: ConnectionPool,
-    destination: Destination,
+    destination: ServerDestination,
     options: ClientOptions,
   ) {
     this.#listener = listener;
@@ -61,7 +67,7 @@ export class HttpConnection implements WireListener {
     this.#shared = shared;
     this.#destination = destination;
     this.#options = options;
-    this.#answer = new AnswerReader(POLLING_ANSWER, shared.buffers);
+    this.#answer = new HttpResponseReader(POLLING_RESPONSE, shared.buffers);
     this.#dial();
   }
 
@@ -70,7 +76,7 @@ export class HttpConnection implements WireListener {
   }
 
   /** Sends a request. Must be called only while `isIdle`. */
-  send(purpose: Purpose, bytes: Buffer): void {
+  send(purpose: PollingRequestKind, bytes: Buffer): void {
     this.#request = { purpose, bytes };
     if (this.#isConnected) this.#write(bytes);
   }
@@ -160,7 +166,7 @@ export class HttpConnection implements WireListener {
     if (wire.writableLength > 0 && !this.#shared.buffers.countUnsent(wire)) this.#listener.onOverflow('buffers full');
   }
 
-  #deliver(answer: Answer): void {
+  #deliver(answer: HttpResponse): void {
     const purpose = this.#request?.purpose;
     this.#request = undefined;
     this.#answered++;
@@ -169,8 +175,8 @@ export class HttpConnection implements WireListener {
   }
 }
 
-function readHead(text: string): AnswerHead {
-  const head = parseHead(text, httpError);
+function readHead(text: string): HttpResponseHead {
+  const head = parseResponseHead(text, httpError);
   const coding = head.headers.get('content-encoding')?.join() ?? 'identity';
   if (coding !== 'identity') throw httpError(`a response with content-encoding ${coding}, which was not requested`);
   if (head.status === 101) throw httpError('an upgrade that was not requested');

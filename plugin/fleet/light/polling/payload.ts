@@ -12,7 +12,7 @@ export interface PacketHandler {
 
 const SEPARATOR = '\x1e';
 const SEPARATOR_BYTE = 0x1e;
-export const BINARY = 0x62;
+export const BASE64_PACKET_TYPE = 0x62;
 
 export function encodePayload(packets: readonly EngineIoPacket[]): string {
   return packets.map(encodePacket).join(SEPARATOR);
@@ -35,7 +35,7 @@ export function decodePayload(bytes: Buffer, start: number, end: number, handler
     const packetEnd = separator < 0 ? end : start + separator;
     if (packetEnd === at) throw engineIoError('an empty packet in a polling answer');
     const continues =
-      bytes[at] === BINARY
+      bytes[at] === BASE64_PACKET_TYPE
         ? handler.onBinaryPacket(decodeBinary(bytes, at, packetEnd))
         : handler.onPacket(bytes, at, packetEnd);
     if (!continues) return;
@@ -55,7 +55,7 @@ export function decodeBinary(bytes: Buffer, start: number, end: number): Buffer 
  * Returns how many packets fit into a request; at least 1 if there are any. Estimates base64 as engine.io-client does.
  * @param maxBytes limit from the server's handshake; 0 for no limit
  */
-export function countFitting(packets: readonly EngineIoPacket[], maxBytes: number): number {
+export function countFittingPackets(packets: readonly EngineIoPacket[], maxBytes: number): number {
   if (maxBytes === 0 || packets.length < 2) return packets.length;
   let sizeBytes = 1;
   for (const [index, packet] of packets.entries()) {

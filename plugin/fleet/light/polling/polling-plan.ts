@@ -1,16 +1,16 @@
 /** Builds the requests of a polling session. */
 import type { ClientOptions } from '../../client/client.ts';
-import { targetOf } from '../engine-io/engine-io-handshake.ts';
+import { engineIoRequestTarget } from '../engine-io/engine-io-handshake.ts';
 import {
-  type Destination,
-  destinationOf,
   headerLines,
+  type ServerDestination,
+  serverDestinationOf,
   type UpgradePlan,
   upgradeHead,
 } from '../websocket/websocket-handshake.ts';
 
 /** Parts of the requests that are the same for all connections with the same options. Callers should cache them. */
-export interface PollingPlan extends Destination {
+export interface PollingPlan extends ServerDestination {
   /** Path and query, percent-encoded. */
   pollTarget: string;
   upgradeTarget: string;
@@ -34,9 +34,9 @@ const RADIX = 36;
 export function planPolling(options: ClientOptions): PollingPlan {
   const cookie = Object.entries(options.headers).find(([name]) => name.toLowerCase() === 'cookie')?.[1] ?? '';
   return {
-    ...destinationOf(options),
-    pollTarget: targetOf(options, 'polling'),
-    upgradeTarget: targetOf(options, 'websocket'),
+    ...serverDestinationOf(options),
+    pollTarget: engineIoRequestTarget(options, 'polling'),
+    upgradeTarget: engineIoRequestTarget(options, 'websocket'),
     headers: headerLines(options, REQUEST_HEADERS),
     cookie,
     compression: options.compression ?? false,
@@ -63,7 +63,7 @@ export function encodeRequest(plan: PollingPlan, sessionId: string, cookieLine: 
 }
 
 /** Plans the upgrade of a polling session to WebSocket. */
-export function planProbe(plan: PollingPlan, sessionId: string, cookieLine: string): UpgradePlan {
+export function planUpgradeProbe(plan: PollingPlan, sessionId: string, cookieLine: string): UpgradePlan {
   const { endpoint, areAddresses, headers, compression } = plan;
   const requestHead = upgradeHead(plan.upgradeTarget + sidOf(sessionId), headers + cookieLine, compression);
   return { endpoint, areAddresses, requestHead, compression };

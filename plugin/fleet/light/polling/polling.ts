@@ -3,18 +3,24 @@
  * POST sends them. Requests, bodies and the upgrade to WebSocket are the same as in socket.io-client 4.8.
  */
 import type { ClientOptions } from '../../client/client.ts';
-import type { Failure } from '../../client/failure.ts';
-import { type Answer, refusalOf } from '../http/http-answer.ts';
+import type { ConnectionFailure } from '../../client/failure.ts';
+import { failureOfResponse, type HttpResponse } from '../http/http-response.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { MAX_UNSENT_BYTES } from '../sockets/wire.ts';
 import { CookieJar } from './cookies.ts';
-import { HttpConnection, type HttpListener, type Purpose, type WireWatcher } from './http-connection.ts';
-import { countFitting, decodePayload, type EngineIoPacket, encodePayload, type PacketHandler } from './payload.ts';
-import { encodeRequest, type PollingPlan, planProbe } from './polling-plan.ts';
-import { Probe, type ProbeListener } from './upgrade-probe.ts';
+import { HttpConnection, type HttpListener, type PollingRequestKind, type WireWatcher } from './http-connection.ts';
+import {
+  countFittingPackets,
+  decodePayload,
+  type EngineIoPacket,
+  encodePayload,
+  type PacketHandler,
+} from './payload.ts';
+import { encodeRequest, type PollingPlan, planUpgradeProbe } from './polling-plan.ts';
+import { UpgradeProbe, type UpgradeProbeListener } from './upgrade-probe.ts';
 
 export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpListener, 'onReadError' | 'onOverflow'> {
-  onPollingFailed(failure: Failure): void;
+  onPollingFailed(failure: ConnectionFailure): void;
   /** Called when the server has received the close packet, or cannot receive it. */
   onWireClosed(): void;
   /**
@@ -22,17 +28,17 @@ export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpLi
    * @param unsent packets that must still be sent
    * @param tookUs microseconds since the handshake
    */
-  onWebSocket(probe: Probe, unsent: EngineIoPacket[], tookUs: number): void;
+  onWebSocket(probe: UpgradeProbe, unsent: EngineIoPacket[], tookUs: number): void;
   /** Called when the upgrade failed and the session stays on polling. */
-  onProbeFailed(failure: Failure): void;
+  onProbeFailed(failure: ConnectionFailure): void;
 }
 
 const CLOSE = '1';
-export const PONG = '3';
+export const PONG_PACKET = '3';
 /** Estimated memory of a queued packet in bytes, in addition to its characters. */
 const PACKET_BYTES = 64;
 
-export class Polling implements HttpListener, ProbeListener {
+export class Polling implements HttpListener, UpgradeProbeListener {
   /** Whether the session must be closed as soon as the upgrade has succeeded or failed. */
   closesLater = false;
   readonly #cookies: CookieJar;
@@ -41,7 +47,7 @@ export class Polling implements HttpListener, ProbeListener {
   readonly #options: ClientOptions;
   readonly #listener: PollingListener;
   #sessionId = '';
-  #probe: Probe | undefined = undefined;
+  #probe: UpgradeProbe | undefined = undefined;
   /** HTTP connections of the session: at most one for the poll and one for POST requests. */
   #connections: HttpConnection[] = [];
   /**
@@ -98,8 +104,8 @@ export class Polling implements HttpListener, ProbeListener {
   }
 
   upgrade(): void {
-    const plan = planProbe(this.#plan, this.#sessionId, this.#cookies.line);
-    this.#probe = new Probe(this, this.#shared, plan, this.#options);
+    const plan = planUpgradeProbe(this.#plan, this.#sessionId, this.#cookies.line);
+    this.#probe = new UpgradeProbe(this, this.#shared, plan, this.#options);
     this.#probe.dial();
   }
 
@@ -109,7 +115,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#handOver();
   }
 
-  onProbeFailed(failure: Failure): void {
+  onProbeFailed(failure: ConnectionFailure): void {
     const wasChanging = this.isChanging;
     this.#probe = undefined;
     if (wasChanging) {
@@ -151,16 +157,16 @@ export class Polling implements HttpListener, ProbeListener {
     else if (this.#state !== 'closed') this.#listener.onReadError(error);
   }
 
-  onRequestFailed(failure: Failure): void {
+  onRequestFailed(failure: ConnectionFailure): void {
     if (this.#state === 'closing') this.#listener.onWireClosed();
     else if (this.#state !== 'closed') this.#listener.onPollingFailed(failure);
   }
 
-  onAnswer(purpose: Purpose, answer: Answer): void {
+  onAnswer(purpose: PollingRequestKind, answer: HttpResponse): void {
     if (this.#state === 'closed') return;
     const { status, headers } = answer.head;
     if (status !== 200) {
-      this.onRequestFailed(refusalOf(answer));
+      this.onRequestFailed(failureOfResponse(answer));
       return;
     }
     this.#cookies.keep(headers.get('set-cookie') ?? []);
@@ -174,7 +180,7 @@ export class Polling implements HttpListener, ProbeListener {
     this.#handOver();
   }
 
-  #onPolled({ body, start, end }: Answer): void {
+  #onPolled({ body, start, end }: HttpResponse): void {
     this.#isPolling = false;
     decodePayload(body, start, end, this.#listener);
     // Polling continues until the close packet is sent, because the server may still answer earlier packets.
@@ -201,7 +207,7 @@ export class Polling implements HttpListener, ProbeListener {
   #next(): EngineIoPacket[] {
     const unsent = this.#unsent;
     const isClosing = unsent.at(-1) === CLOSE && unsent.length > 1;
-    const count = countFitting(isClosing ? unsent.slice(0, -1) : unsent, this.#maxPayloadBytes);
+    const count = countFittingPackets(isClosing ? unsent.slice(0, -1) : unsent, this.#maxPayloadBytes);
     return this.#take(count);
   }
 
@@ -226,7 +232,7 @@ export class Polling implements HttpListener, ProbeListener {
     return taken;
   }
 
-  #send(purpose: Purpose, body: string | undefined): void {
+  #send(purpose: PollingRequestKind, body: string | undefined): void {
     this.#idleConnection().send(purpose, encodeRequest(this.#plan, this.#sessionId, this.#cookies.line, body));
   }
 

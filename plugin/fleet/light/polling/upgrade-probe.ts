@@ -3,27 +3,27 @@
  * uses it.
  */
 import type { ClientOptions } from '../../client/client.ts';
-import type { Failure } from '../../client/failure.ts';
+import type { ConnectionFailure } from '../../client/failure.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { engineIoError } from '../protocol-error.ts';
-import { encodeFrame, OPCODE } from '../websocket/frames.ts';
+import { encodeFrame, WEBSOCKET_OPCODE } from '../websocket/frames.ts';
 import { WebSocketConnection } from '../websocket/websocket.ts';
 import type { UpgradePlan } from '../websocket/websocket-handshake.ts';
 
-export interface ProbeListener {
+export interface UpgradeProbeListener {
   /** Called when the server has answered the probe's ping. */
   onProbed(): void;
-  onProbeFailed(failure: Failure): void;
+  onProbeFailed(failure: ConnectionFailure): void;
 }
 
-const PING = encodeFrame(OPCODE.text, '2probe');
+const PING = encodeFrame(WEBSOCKET_OPCODE.text, '2probe');
 const PONG = Buffer.from('3probe');
 
-export class Probe extends WebSocketConnection {
-  readonly #listener: ProbeListener;
+export class UpgradeProbe extends WebSocketConnection {
+  readonly #listener: UpgradeProbeListener;
   readonly #plan: UpgradePlan;
 
-  constructor(listener: ProbeListener, shared: ConnectionPool, plan: UpgradePlan, options: ClientOptions) {
+  constructor(listener: UpgradeProbeListener, shared: ConnectionPool, plan: UpgradePlan, options: ClientOptions) {
     super(options, shared);
     this.#listener = listener;
     this.#plan = plan;
@@ -51,7 +51,7 @@ export class Probe extends WebSocketConnection {
     throw engineIoError('a binary answer to the probe');
   }
 
-  protected override onFailed(failure: Failure): void {
+  protected override onFailed(failure: ConnectionFailure): void {
     this.#listener.onProbeFailed(failure);
   }
 

@@ -13,7 +13,7 @@ const BRACKET = 0x5b;
 /**
  * Returns the first bytes of the JSON of an event with this name. An event whose name has escapes begins differently.
  */
-export function headOf(event: string): Buffer {
+export function eventHead(event: string): Buffer {
   return Buffer.from(`[${JSON.stringify(event)}`);
 }
 
@@ -21,8 +21,8 @@ export function headOf(event: string): Buffer {
  * Returns whether an event may have this head. Also true for a name with escapes, which must be decoded to be compared.
  * @param json start of the event's JSON
  */
-export function mayHaveHead(head: Uint8Array, bytes: Uint8Array, json: number, end: number): boolean {
-  if (matches(bytes, json, end, head)) return true;
+export function mayBeginWithHead(head: Uint8Array, bytes: Uint8Array, json: number, end: number): boolean {
+  if (matchesBytes(bytes, json, end, head)) return true;
   for (let at = json + 2; at < end && bytes[at] !== QUOTE; at++) if (bytes[at] === BACKSLASH) return true;
   return false;
 }
@@ -32,7 +32,7 @@ export function mayHaveHead(head: Uint8Array, bytes: Uint8Array, json: number, e
  * @param start start of the packet after its type: namespace, acknowledgement id or JSON
  */
 export function eventName(bytes: Uint8Array, start: number, end: number): string | undefined {
-  const json = skipHead(bytes, start, end);
+  const json = jsonStart(bytes, start, end);
   if (json + 2 >= end || bytes[json] !== BRACKET || bytes[json + 1] !== QUOTE) return undefined;
   let at = json + 2;
   while (at < end && bytes[at] !== QUOTE) {
@@ -47,7 +47,7 @@ export function eventName(bytes: Uint8Array, start: number, end: number): string
  * @param start start of the packet after its type
  */
 export function ackRequest(bytes: Buffer, start: number, end: number): { namespace: string; id: number } | undefined {
-  const json = skipHead(bytes, start, end);
+  const json = jsonStart(bytes, start, end);
   const last = bytes[json - 1] as number;
   if (json === start || last < ZERO || last > NINE) return undefined;
   const head = bytes.toString('utf8', start, json);
@@ -59,7 +59,7 @@ export function ackRequest(bytes: Buffer, start: number, end: number): { namespa
  * Returns the namespace of a packet.
  * @param start start of the packet after its type
  */
-export function namespaceOf(bytes: Buffer, start: number, end: number): string {
+export function namespaceOfPacket(bytes: Buffer, start: number, end: number): string {
   if (bytes[start] !== SLASH) return '/';
   const comma = bytes.indexOf(COMMA, start);
   return bytes.toString('utf8', start, comma < 0 ? end : Math.min(comma, end));
@@ -69,7 +69,7 @@ export function namespaceOf(bytes: Buffer, start: number, end: number): string {
  * Returns the start of the JSON, after the namespace and the acknowledgement id. Never reads beyond `end`, where bytes
  * of older messages follow.
  */
-export function skipHead(bytes: Uint8Array, start: number, end: number): number {
+export function jsonStart(bytes: Uint8Array, start: number, end: number): number {
   let at = start;
   if (at < end && bytes[at] === SLASH) {
     while (at < end && bytes[at] !== COMMA) at++;
@@ -83,26 +83,26 @@ export function skipHead(bytes: Uint8Array, start: number, end: number): number 
  * Returns the offset for connection state recovery of an event.
  * @param json start of the event's JSON
  */
-export function offsetIn(bytes: Buffer, json: number, end: number): string | undefined {
+export function recoveryOffsetIn(bytes: Buffer, json: number, end: number): string | undefined {
   try {
-    return offsetOf(JSON.parse(bytes.toString('utf8', json, end)));
+    return recoveryOffsetOf(JSON.parse(bytes.toString('utf8', json, end)));
   } catch {
     return undefined; // Invalid JSON: the event is still counted and acknowledged.
   }
 }
 
 /** Returns the last element of the packet if it is text: the offset, by the rule of socket.io-client. */
-export function offsetOf(packet: unknown[]): string | undefined {
+export function recoveryOffsetOf(packet: unknown[]): string | undefined {
   const last = packet.at(-1);
   return typeof last === 'string' ? last : undefined;
 }
 
-export function matches(bytes: Uint8Array, at: number, end: number, pattern: Uint8Array): boolean {
+export function matchesBytes(bytes: Uint8Array, at: number, end: number, pattern: Uint8Array): boolean {
   if (end - at < pattern.length) return false;
   for (let i = 0; i < pattern.length; i++) if (bytes[at + i] !== pattern[i]) return false;
   return true;
 }
 
-export function isSame(bytes: Uint8Array, start: number, end: number, other: Uint8Array): boolean {
-  return end - start === other.length && matches(bytes, start, end, other);
+export function isSameBytes(bytes: Uint8Array, start: number, end: number, other: Uint8Array): boolean {
+  return end - start === other.length && matchesBytes(bytes, start, end, other);
 }

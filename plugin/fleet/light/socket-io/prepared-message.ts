@@ -54,7 +54,7 @@ function ackIdOffset(packets: EngineIoPacket[], frames: Buffer, namespace: strin
 /** Encoded messages. One entry per message is enough: all connections of a process use the same parser. */
 const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
 
-export function preparedOf(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {
+export function preparedMessage(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {
   let found = prepared.get(message);
   if (found === undefined) {
     found = new PreparedMessage(codec, message);

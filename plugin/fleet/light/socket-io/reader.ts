@@ -23,7 +23,7 @@ import type { PayloadCheck } from '../in-place/payload-check.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { socketIoError } from '../protocol-error.ts';
 import { type Packet, type PacketCodec, type PacketDecoder, PacketType } from './codec.ts';
-import { ackRequest, eventName, matches, namespaceOf, offsetIn, skipHead } from './packet-head.ts';
+import { ackRequest, eventName, jsonStart, matchesBytes, namespaceOfPacket, recoveryOffsetIn } from './packet-head.ts';
 
 export interface SocketIoShared extends ConnectionPool {
   /** The event that the ledger counts; undefined without a ledger. */
@@ -94,12 +94,12 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
   }
 
   #onPlainEvent(bytes: Buffer, start: number, end: number): void {
-    const json = skipHead(bytes, start + 1, end);
+    const json = jsonStart(bytes, start + 1, end);
     const event = this.shared.checks.events.check(bytes, json, end);
     if (event === 'invalid') this.#decodeInvalid(bytes, start, json, end);
     else if (event === 'unread') this.#onUnread(bytes, start, json, end);
     else {
-      if (event.isCounted) event.report(this.sink, namespaceOf(bytes, start + 1, end), this.shared.receivedAtUs);
+      if (event.isCounted) event.report(this.sink, namespaceOfPacket(bytes, start + 1, end), this.shared.receivedAtUs);
       this.traffic.receives(event.seen);
       event.remember(bytes, json, end);
       const isWanted = this.interest?.has(event.name) === true && this.isReading;
@@ -140,8 +140,8 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     const request = json === start ? undefined : ackRequest(bytes, start, end);
     if (request !== undefined) this.acknowledge(request);
     else if (this.sessions.length > 0) {
-      const session = this.sessionOf(this.sessions.length === 1 ? undefined : namespaceOf(bytes, start, end));
-      if (session) session.offset = (event ? event.offset : offsetIn(bytes, json, end)) ?? session.offset;
+      const session = this.sessionOf(this.sessions.length === 1 ? undefined : namespaceOfPacket(bytes, start, end));
+      if (session) session.offset = (event ? event.offset : recoveryOffsetIn(bytes, json, end)) ?? session.offset;
     }
   }
 
@@ -163,7 +163,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     if (!this.shared.codec.hasPlainEvents) return false;
     const answered = ackRequest(bytes, start + 1, end);
     if (answered === undefined || answered.id < FIRST_REPEATED_ACK_ID) return false;
-    const json = skipHead(bytes, start + 1, end);
+    const json = jsonStart(bytes, start + 1, end);
     if (json >= end || this.shared.checks.acknowledgements.check(bytes, json, end) === 'invalid') return false;
     if (mayCarryError(bytes, json, end)) return false;
     this.sink.onAck(answered.namespace, answered.id, NO_ARGUMENTS);
@@ -176,12 +176,13 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
    */
   #awaitsAttachment(bytes: Buffer, start: number, end: number): boolean {
     const { codec, counted, checks } = this.shared;
-    if (counted === undefined || !matches(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents) return false;
+    if (counted === undefined || !matchesBytes(bytes, start, end, ONE_ATTACHMENT) || !codec.hasPlainEvents)
+      return false;
     if (this.#unfinished !== undefined || this.sessions.length > 0 || this.interest?.has(counted.event)) return false;
     const head = start + ONE_ATTACHMENT.length;
     // An event that requests an acknowledgement is decoded, because only the decoder detects the end of the packet.
     if (ackRequest(bytes, head, end) !== undefined) return false;
-    const event = checks.events.check(bytes, skipHead(bytes, head, end), end);
+    const event = checks.events.check(bytes, jsonStart(bytes, head, end), end);
     this.#awaited = typeof event !== 'string' && event.isAttached ? event : undefined;
     return this.#awaited !== undefined;
   }

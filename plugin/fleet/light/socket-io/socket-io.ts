@@ -2,13 +2,13 @@
 
 import type { ConnectTimings, RepeatedMessage } from '../../client/client.ts';
 import { reportCopy } from '../../client/counted-event.ts';
-import type { Failure } from '../../client/failure.ts';
+import type { ConnectionFailure } from '../../client/failure.ts';
 import { nestsDeeper } from '../../client/parser.ts';
-import type { Attempt } from '../connect-attempt.ts';
+import type { ConnectAttempt } from '../connect-attempt.ts';
 import type { EngineIoPacket } from '../polling/payload.ts';
 import { socketIo2Error, socketIoError } from '../protocol-error.ts';
 import { type Packet, PacketType } from './codec.ts';
-import { preparedOf } from './prepared-message.ts';
+import { preparedMessage } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
 
 /** Largest length of a refusal's message. It is limited, because each connection sends the message to the engine. */
@@ -42,7 +42,7 @@ export class SocketIoConnection extends SocketIoReader {
   repeat(message: RepeatedMessage, ackId?: number): boolean {
     if (this.state !== 'open' || !this.namespaces.includes(message.namespace)) return false;
     this.traffic.emits(message.event);
-    const prepared = preparedOf(this.shared.codec, message);
+    const prepared = preparedMessage(this.shared.codec, message);
     // Prepared frames are sent only without compression, because compressed bytes differ between connections.
     if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
     else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
@@ -57,7 +57,7 @@ export class SocketIoConnection extends SocketIoReader {
     this.sink.onUpgraded(tookUs);
   }
 
-  protected override onTransportKept(failure: Failure): void {
+  protected override onTransportKept(failure: ConnectionFailure): void {
     this.sink.onUpgradeFailed(failure);
   }
 
@@ -66,11 +66,11 @@ export class SocketIoConnection extends SocketIoReader {
     for (const namespace of this.#pending) this.#request(namespace);
   }
 
-  protected override onFailed(failure: Failure): void {
+  protected override onFailed(failure: ConnectionFailure): void {
     this.sink.onFailed(failure);
   }
 
-  protected override onClosed(reason: string, why?: Failure): void {
+  protected override onClosed(reason: string, why?: ConnectionFailure): void {
     this.sink.onClosed(reason, undefined, why);
   }
 
@@ -200,7 +200,7 @@ export class SocketIoConnection extends SocketIoReader {
   }
 }
 
-function timingsOf(attempt: Attempt): ConnectTimings {
+function timingsOf(attempt: ConnectAttempt): ConnectTimings {
   const { tcp, tls, upgrade, open } = attempt.endsUs;
   const ends = { tcpUs: tcp, tlsUs: tls, upgradeUs: upgrade, openUs: open, namespaceUs: attempt.elapsedUs() };
   return { ...ends, tlsResumed: attempt.tlsResumed };

@@ -9,18 +9,18 @@ import type { Wire, WireListener } from './wire.ts';
 /** Error number of libuv: negative for an error, 0 for success. */
 export type ErrorNumber = number;
 
-export interface Request {
-  oncomplete: (this: Request, status: ErrorNumber) => void;
+export interface TcpRequest {
+  oncomplete: (this: TcpRequest, status: ErrorNumber) => void;
 }
 
-interface ConnectRequest extends Request {
+interface ConnectRequest extends TcpRequest {
   wire: TcpHandle;
   destination: Destination;
   /** Number of source ports that were tried and in use. */
   tries: number;
 }
 
-interface WriteRequest extends Request {
+interface WriteRequest extends TcpRequest {
   wire: TcpHandle | undefined;
   /** Reference that keeps the bytes in memory until they are sent. */
   bytes: Uint8Array | undefined;
@@ -31,13 +31,13 @@ interface Handle {
   onread: (this: Handle) => void;
   bind(address: string, port: number, flags: number): ErrorNumber;
   bind6(address: string, port: number, flags: number): ErrorNumber;
-  connect(request: Request, address: string, port: number): ErrorNumber;
-  connect6(request: Request, address: string, port: number): ErrorNumber;
+  connect(request: TcpRequest, address: string, port: number): ErrorNumber;
+  connect6(request: TcpRequest, address: string, port: number): ErrorNumber;
   setNoDelay(on: boolean): ErrorNumber;
   useUserBuffer(buffer: Uint8Array): void;
   readStart(): ErrorNumber;
-  writeBuffer(request: Request, bytes: Uint8Array): ErrorNumber;
-  shutdown(request: Request): ErrorNumber;
+  writeBuffer(request: TcpRequest, bytes: Uint8Array): ErrorNumber;
+  shutdown(request: TcpRequest): ErrorNumber;
   close(): void;
 }
 
@@ -45,7 +45,7 @@ interface Bindings {
   TCP: new (type: number) => Handle;
   TCPConnectWrap: new () => ConnectRequest;
   WriteWrap: new () => WriteRequest;
-  ShutdownWrap: new () => Request;
+  ShutdownWrap: new () => TcpRequest;
   /** Results of the current call or callback, written by Node. */
   streamBaseState: Int32Array;
   kReadBytesOrError: number;
@@ -59,11 +59,11 @@ const PORT_TAKEN = new Set(['EADDRINUSE', 'EADDRNOTAVAIL']);
 const MAX_PORT_TRIES = 100;
 /** Memory of a pending write in bytes, in addition to its data. 566 bytes were measured with 200,000 pongs. */
 const WAITING_WRITE_BYTES = 570;
-export const bindings = load();
-const internals = bindings as Bindings;
+export const tcpBindings = load();
+const internals = tcpBindings as Bindings;
 
 /** Whether this version of Node has the internal TCP handle. */
-export const hasTcpHandles = bindings !== undefined;
+export const hasTcpHandles = tcpBindings !== undefined;
 
 function load(): Bindings | undefined {
   const { binding } = process as unknown as { binding?: (name: string) => Record<string, unknown> };
@@ -224,7 +224,7 @@ export class TcpHandle implements Wire {
   }
 }
 
-function onConnected(this: Request, status: ErrorNumber): void {
+function onConnected(this: TcpRequest, status: ErrorNumber): void {
   const request = this as ConnectRequest;
   request.wire.connected(status, request);
 }
@@ -233,7 +233,7 @@ function onRead(this: Handle): void {
   this.wire.read(internals.streamBaseState[internals.kReadBytesOrError] ?? 0);
 }
 
-function onWritten(this: Request, status: ErrorNumber): void {
+function onWritten(this: TcpRequest, status: ErrorNumber): void {
   const { wire, bytes } = this as WriteRequest;
   if (wire && bytes) wire.writableLength -= bytes.length + WAITING_WRITE_BYTES;
   if (status !== 0) wire?.fail(status, 'write');

@@ -1,9 +1,9 @@
 /** Parts of Node's internal TLS handle that this client uses, and its callbacks. They are not public API. */
 import type { EphemeralKeyInfo, PeerCertificate, SecureContext } from 'node:tls';
-import { bindings, type ErrorNumber, type Request } from './tcp-handle.ts';
+import { type ErrorNumber, type TcpRequest, tcpBindings } from './tcp-handle.ts';
 
 /** Encrypted side of a TLS stream. It exchanges encrypted bytes between TLS and the TCP socket. */
-export interface Below {
+export interface EncryptedSide {
   readBuffer(bytes: Uint8Array): void;
   finishWrite(request: unknown, status: ErrorNumber): void;
   finishShutdown(request: unknown, status: ErrorNumber): void;
@@ -23,21 +23,21 @@ export interface TlsStream {
   getPeerCertificate(withIssuers: boolean): PeerCertificate;
   /** Returns the key exchange of the connection. Its type and size depend on the key exchange group. */
   getEphemeralKeyInfo(): Partial<EphemeralKeyInfo> | null;
-  writeBuffer(request: Request, bytes: Uint8Array): ErrorNumber;
-  shutdown(request: Request): ErrorNumber;
+  writeBuffer(request: TcpRequest, bytes: Uint8Array): ErrorNumber;
+  shutdown(request: TcpRequest): ErrorNumber;
   destroySSL(): void;
 }
 
 interface TlsBindings {
-  JSStream: new () => Below;
-  wrap(below: Below, context: unknown, isServer: boolean, hasActiveWrite: boolean): TlsStream;
+  JSStream: new () => EncryptedSide;
+  wrap(below: EncryptedSide, context: unknown, isServer: boolean, hasActiveWrite: boolean): TlsStream;
 }
 
 /** Internals of TLS; undefined if this version of Node does not have them. */
 export const tlsBindings = load();
 
 function load(): TlsBindings | undefined {
-  if (!bindings) return undefined;
+  if (!tcpBindings) return undefined;
   const { binding } = process as unknown as { binding: (name: string) => Record<string, unknown> };
   try {
     const { JSStream } = binding('js_stream');
@@ -66,7 +66,7 @@ export interface TlsOwner {
 type Owned<T> = T & { wire: TlsOwner };
 
 /** Requires `tlsBindings`. */
-export function openTls(wire: TlsOwner, { context }: SecureContext): { below: Below; stream: TlsStream } {
+export function openTlsStream(wire: TlsOwner, { context }: SecureContext): { below: EncryptedSide; stream: TlsStream } {
   const { JSStream, wrap } = tlsBindings as TlsBindings;
   const below = Object.assign(new JSStream(), BELOW, { wire });
   const stream = Object.assign(wrap(below, context, false, false), EVENTS, { wire });
@@ -77,12 +77,12 @@ const BELOW = {
   isClosing: () => false,
   onreadstart: () => 0,
   onreadstop: () => 0,
-  onwrite(this: Owned<Below>, request: unknown, chunks: Uint8Array[]): ErrorNumber {
+  onwrite(this: Owned<EncryptedSide>, request: unknown, chunks: Uint8Array[]): ErrorNumber {
     this.wire.send(chunks);
     process.nextTick(finishWrite, this, request);
     return 0;
   },
-  onshutdown(this: Owned<Below>, request: unknown): ErrorNumber {
+  onshutdown(this: Owned<EncryptedSide>, request: unknown): ErrorNumber {
     this.wire.sendEnd();
     process.nextTick(finishShutdown, this, request);
     return 0;
@@ -91,7 +91,7 @@ const BELOW = {
 
 const EVENTS = {
   onread(this: Owned<TlsStream>): void {
-    if (bindings) this.wire.read(bindings.streamBaseState[bindings.kReadBytesOrError] ?? 0);
+    if (tcpBindings) this.wire.read(tcpBindings.streamBaseState[tcpBindings.kReadBytesOrError] ?? 0);
   },
   onhandshakestart() {},
   onnewsession(this: Owned<TlsStream>, _sessionId: Buffer, session: Buffer): void {
@@ -105,15 +105,15 @@ const EVENTS = {
   },
 };
 
-function finishWrite(below: Below, request: unknown): void {
+function finishWrite(below: EncryptedSide, request: unknown): void {
   below.finishWrite(request, 0);
 }
 
-function finishShutdown(below: Below, request: unknown): void {
+function finishShutdown(below: EncryptedSide, request: unknown): void {
   below.finishShutdown(request, 0);
 }
 
 /** Called when a write to the TLS stream has completed. */
-export function onWritten(this: Request, status: ErrorNumber): void {
-  (this as Owned<Request>).wire.written(status);
+export function onTlsWritten(this: TcpRequest, status: ErrorNumber): void {
+  (this as Owned<TcpRequest>).wire.written(status);
 }

@@ -3,8 +3,15 @@
  * connection, whose cost is in docs/benchmarks.md. Here all connections share a buffer. The handle is not public API.
  */
 import { checkServerIdentity } from 'node:tls';
-import { bindings, type ErrorNumber, systemError } from './tcp-handle.ts';
-import { type Below, onWritten, openTls, type TlsOwner, type TlsStream, tlsBindings } from './tls-bindings.ts';
+import { type ErrorNumber, systemError, tcpBindings } from './tcp-handle.ts';
+import {
+  type EncryptedSide,
+  onTlsWritten,
+  openTlsStream,
+  type TlsOwner,
+  type TlsStream,
+  tlsBindings,
+} from './tls-bindings.ts';
 import type { TlsContext } from './tls-context.ts';
 import type { Wire, WireListener } from './wire.ts';
 
@@ -44,7 +51,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   readonly #servername: string | undefined;
   readonly #context: TlsContext;
   #carrier: Wire | undefined = undefined;
-  #below: Below | undefined = undefined;
+  #below: EncryptedSide | undefined = undefined;
   #stream: TlsStream | undefined = undefined;
   #isSecure = false;
   #isEnding = false;
@@ -72,7 +79,7 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
     this.listener?.onTcpOpen();
     if (this.listener === undefined) return;
     const { secureContext, rejectUnauthorized, sessions } = this.#context;
-    const { below, stream } = openTls(this, secureContext);
+    const { below, stream } = openTlsStream(this, secureContext);
     this.#below = below;
     this.#stream = stream;
     stream.setVerifyMode(true, rejectUnauthorized);
@@ -142,9 +149,9 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   }
 
   #encrypt(bytes: Uint8Array): void {
-    if (bindings === undefined || this.#stream === undefined) return;
+    if (tcpBindings === undefined || this.#stream === undefined) return;
     this.#isWriting = true;
-    const request = Object.assign(new bindings.WriteWrap(), { oncomplete: onWritten, wire: this });
+    const request = Object.assign(new tcpBindings.WriteWrap(), { oncomplete: onTlsWritten, wire: this });
     const status = this.#stream.writeBuffer(request, bytes);
     // The error is reported asynchronously, because the caller has not returned yet.
     if (status !== 0) process.nextTick(() => this.endWith(systemError(status, 'write')));
@@ -177,8 +184,8 @@ class TlsHandle implements Wire, WireListener, TlsOwner {
   }
 
   #shutDown(): void {
-    if (bindings === undefined) return;
-    const request = new bindings.ShutdownWrap();
+    if (tcpBindings === undefined) return;
+    const request = new tcpBindings.ShutdownWrap();
     request.oncomplete = () => {};
     this.#stream?.shutdown(request);
   }

@@ -1,10 +1,10 @@
 /** WebSocket frames (RFC 6455): decodes the server's frames in place, and encodes masked frames. */
 import type { BufferBudget } from '../buffer-budget.ts';
 import { ByteQueue } from '../byte-queue.ts';
-import { type PerMessageDeflate, THRESHOLD_BYTES } from '../deflate/per-message-deflate.ts';
+import { COMPRESSION_THRESHOLD_BYTES, type PerMessageDeflate } from '../deflate/per-message-deflate.ts';
 import { messageTooLarge, webSocketError } from '../protocol-error.ts';
 
-export const OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
+export const WEBSOCKET_OPCODE = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const;
 
 /** Bit RSV1 in a frame's first byte: the message is compressed. The other reserved bits are unused. */
 const COMPRESSED = 0x40;
@@ -98,11 +98,11 @@ export class FrameDecoder {
     const first = byteAt(bytes, start);
     const payloadStart = start + headerSize(byteAt(bytes, start + 1));
     const opcode = first & 0x0f;
-    if (opcode >= OPCODE.close) return handler.onFrame(opcode, bytes, payloadStart, end);
+    if (opcode >= WEBSOCKET_OPCODE.close) return handler.onFrame(opcode, bytes, payloadStart, end);
 
     const isFinal = (first & 0x80) !== 0;
     const message = this.#message;
-    if (opcode === OPCODE.continuation) {
+    if (opcode === WEBSOCKET_OPCODE.continuation) {
       if (message === undefined) throw webSocketError('a continuation frame without a message to continue');
       const size = message.length + end - payloadStart;
       if (size > maxBytes) throw messageTooLarge(maxBytes, size);
@@ -160,10 +160,10 @@ function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: numb
   const opcode = first & 0x0f;
   if ((first & RESERVED) !== 0) checkReserved(first, mayCompress);
   if ((second & 0x80) !== 0) throw webSocketError('a masked frame from the server');
-  if (opcode > OPCODE.pong || (opcode > OPCODE.binary && opcode < OPCODE.close)) {
+  if (opcode > WEBSOCKET_OPCODE.pong || (opcode > WEBSOCKET_OPCODE.binary && opcode < WEBSOCKET_OPCODE.close)) {
     throw webSocketError(`unknown opcode ${opcode}`);
   }
-  if (opcode >= OPCODE.close && ((first & 0x80) === 0 || second > 125)) {
+  if (opcode >= WEBSOCKET_OPCODE.close && ((first & 0x80) === 0 || second > 125)) {
     throw webSocketError('a control frame that is fragmented or longer than 125 bytes');
   }
   const payloadStart = headerSize(second);
@@ -173,7 +173,7 @@ function frameSize(bytes: Uint8Array, start: number, end: number, maxBytes: numb
     size = 0;
     for (let at = start + 2; at < start + payloadStart; at++) size = size * 256 + byteAt(bytes, at);
   }
-  if (size > maxBytes && opcode < OPCODE.close) throw messageTooLarge(maxBytes, size);
+  if (size > maxBytes && opcode < WEBSOCKET_OPCODE.close) throw messageTooLarge(maxBytes, size);
   return payloadStart + size;
 }
 
@@ -187,7 +187,7 @@ function checkReserved(first: number, mayCompress: boolean): void {
     throw webSocketError('reserved bits are set, but no extension was agreed on');
   }
   const opcode = first & 0x0f;
-  if (opcode !== OPCODE.text && opcode !== OPCODE.binary) {
+  if (opcode !== WEBSOCKET_OPCODE.text && opcode !== WEBSOCKET_OPCODE.binary) {
     throw webSocketError('RSV1 is set on a frame that does not begin a message');
   }
 }
@@ -252,7 +252,7 @@ export function encodeMessage(
   message: string | Uint8Array,
   deflate: PerMessageDeflate | undefined,
 ): Buffer {
-  if (deflate === undefined || sizeOf(message) < THRESHOLD_BYTES) return encodeFrame(opcode, message);
+  if (deflate === undefined || sizeOf(message) < COMPRESSION_THRESHOLD_BYTES) return encodeFrame(opcode, message);
   const bytes = typeof message === 'string' ? Buffer.from(message) : message;
   return encodeFrame(COMPRESSED | opcode, deflate.deflate(bytes));
 }
@@ -262,7 +262,7 @@ export function encodeMessage(
  * @param code close code; undefined to send none, as socket.io-client does
  */
 export function encodeClose(code?: number): Buffer {
-  return encodeFrame(OPCODE.close, code === undefined ? '' : Uint8Array.of(code >> 8, code & 0xff));
+  return encodeFrame(WEBSOCKET_OPCODE.close, code === undefined ? '' : Uint8Array.of(code >> 8, code & 0xff));
 }
 
 /** Returns the close code of a close frame; 1005 if it has none. */

@@ -3,8 +3,8 @@ import { hash, randomBytes } from 'node:crypto';
 import { validateHeaderName, validateHeaderValue } from 'node:http';
 import { isIP } from 'node:net';
 import type { ClientOptions } from '../../client/client.ts';
-import { DEFLATE_OFFER, type DeflateGrant, readGrant } from '../deflate/per-message-deflate.ts';
-import { type AnswerHead, type Expected, parseHead } from '../http/http-answer.ts';
+import { DEFLATE_OFFER, type DeflateGrant, readDeflateGrant } from '../deflate/per-message-deflate.ts';
+import { type ExpectedResponse, type HttpResponseHead, parseResponseHead } from '../http/http-response.ts';
 import { webSocketError } from '../protocol-error.ts';
 
 const WEBSOCKET_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -30,7 +30,7 @@ interface Endpoint {
  * Parses a server's URL.
  * @throws TypeError with Node's code if the URL is invalid or has another scheme
  */
-export function endpointOf(url: string): Endpoint {
+export function parseEndpoint(url: string): Endpoint {
   const { protocol, hostname, port } = new URL(url);
   const secure = protocol === 'https:' || protocol === 'wss:';
   if (!secure && protocol !== 'http:' && protocol !== 'ws:') {
@@ -66,7 +66,7 @@ export function newChallenge(): Challenge {
   return challenges.pop() as Challenge;
 }
 
-export interface Destination {
+export interface ServerDestination {
   endpoint: Endpoint;
   /** Whether both the server and the source are IP addresses, not names. */
   areAddresses: boolean;
@@ -75,7 +75,7 @@ export interface Destination {
 /**
  * Parts of the upgrade request that are the same for all connections with the same options. Callers should cache them.
  */
-export interface UpgradePlan extends Destination {
+export interface UpgradePlan extends ServerDestination {
   /** Upgrade request up to the value of its key. */
   requestHead: string;
   /** Whether the request offers compression to the server. */
@@ -90,7 +90,7 @@ export interface UpgradePlan extends Destination {
 export function planUpgrade(options: ClientOptions, target: string): UpgradePlan {
   const compression = options.compression ?? false;
   return {
-    ...destinationOf(options),
+    ...serverDestinationOf(options),
     requestHead: upgradeHead(target, headerLines(options), compression),
     compression,
   };
@@ -100,8 +100,8 @@ export function planUpgrade(options: ClientOptions, target: string): UpgradePlan
  * Returns the server of a connection, and whether addresses are known without DNS.
  * @throws TypeError for an invalid URL
  */
-export function destinationOf({ url, localAddress }: ClientOptions): Destination {
-  const endpoint = endpointOf(url);
+export function serverDestinationOf({ url, localAddress }: ClientOptions): ServerDestination {
+  const endpoint = parseEndpoint(url);
   // An address in 127.0.0.0/8 can reach localhost only by IPv4.
   if (endpoint.host === 'localhost' && localAddress?.startsWith('127.')) endpoint.host = '127.0.0.1';
   return { endpoint, areAddresses: isIP(endpoint.host) !== 0 && isIP(localAddress ?? endpoint.host) !== 0 };
@@ -147,17 +147,17 @@ export function headerLines({ headers, url }: ClientOptions, except: string[] = 
  * Last valid response head, with its text before and after the accept key. Nearly all response heads differ only in
  * that key.
  */
-let lastValid: { before: string; after: string; head: AnswerHead } | undefined;
+let lastValid: { before: string; after: string; head: HttpResponseHead } | undefined;
 
-export function upgradeExpected({ accept }: Challenge): Expected {
+export function expectedUpgradeResponse({ accept }: Challenge): ExpectedResponse {
   return { status: 101, error: webSocketError, readHead: (text) => readHead(text, accept) };
 }
 
-function readHead(text: string, accept: string): AnswerHead {
+function readHead(text: string, accept: string): HttpResponseHead {
   const [before = '', after = '', ...others] = text.split(accept);
   if (lastValid && before === lastValid.before && after === lastValid.after && others.length === 0)
     return lastValid.head;
-  const head = parseHead(text, webSocketError);
+  const head = parseResponseHead(text, webSocketError);
   if (head.status !== 101) return head;
   const [upgrade] = head.headers.get('upgrade') ?? [];
   if (upgrade?.toLowerCase() !== 'websocket') throw webSocketError('no Upgrade: websocket');
@@ -167,9 +167,9 @@ function readHead(text: string, accept: string): AnswerHead {
 }
 
 /** Returns the compression that the server has granted; undefined for none. @throws ProtocolError */
-export function grantIn({ headers }: AnswerHead, offersCompression: boolean): DeflateGrant | undefined {
+export function deflateGrantIn({ headers }: HttpResponseHead, offersCompression: boolean): DeflateGrant | undefined {
   const extensions = headers.get('sec-websocket-extensions')?.filter(Boolean).join(', ') ?? '';
   if (extensions === '') return undefined;
   if (!offersCompression) throw webSocketError('an extension that was not requested');
-  return readGrant(extensions);
+  return readDeflateGrant(extensions);
 }

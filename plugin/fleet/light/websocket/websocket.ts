@@ -5,17 +5,17 @@
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
-import { MAX_PAYLOAD_BYTES, OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
+import { CLIENT_DISCONNECT_REASON, MAX_PAYLOAD_BYTES } from '../../../../protocol/wire/connection.ts';
 import type { ClientOptions } from '../../client/client.ts';
-import { type Failure, networkFailure } from '../../client/failure.ts';
-import { Attempt } from '../connect-attempt.ts';
+import { type ConnectionFailure, networkFailure } from '../../client/failure.ts';
+import { ConnectAttempt } from '../connect-attempt.ts';
 import { PerMessageDeflate } from '../deflate/per-message-deflate.ts';
-import { refusalOf } from '../http/http-answer.ts';
-import type { ConnectionPool, Watched } from '../pool.ts';
+import { failureOfResponse } from '../http/http-response.ts';
+import type { ConnectionPool, PooledConnection } from '../pool.ts';
 import { ProtocolError, protocolError } from '../protocol-error.ts';
 import { MAX_UNSENT_BYTES, type Wire, type WireListener } from '../sockets/wire.ts';
-import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, OPCODE } from './frames.ts';
-import { grantIn, type UpgradePlan } from './websocket-handshake.ts';
+import { closeCode, encodeClose, encodeFrame, FrameDecoder, type FrameHandler, WEBSOCKET_OPCODE } from './frames.ts';
+import { deflateGrantIn, type UpgradePlan } from './websocket-handshake.ts';
 
 /** Milliseconds that the server has to answer a close frame before the client closes the TCP connection. */
 export const CLOSE_TIMEOUT_MS = 5000;
@@ -24,7 +24,7 @@ export const CLOSE_TIMEOUT_MS = 5000;
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
 
 export abstract class WebSocketConnection<Common extends ConnectionPool = ConnectionPool>
-  implements FrameHandler, WireListener, Watched
+  implements FrameHandler, WireListener, PooledConnection
 {
   deadlineMs = 0;
   pingDeadlineMs = 0;
@@ -32,7 +32,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   protected readonly shared: Common;
   protected state: State = 'idle';
   /** State of the connection attempt; undefined unless the connection is being opened. */
-  protected attempt: Attempt | undefined = undefined;
+  protected attempt: ConnectAttempt | undefined = undefined;
   #wire: Wire | undefined = undefined;
   #frames: FrameDecoder;
 
@@ -54,12 +54,12 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   protected abstract onText(bytes: Buffer, start: number, end: number): void;
   protected abstract onBinary(bytes: Buffer, start: number, end: number): void;
   /** Called when the connection attempt fails. */
-  protected abstract onFailed(failure: Failure): void;
+  protected abstract onFailed(failure: ConnectionFailure): void;
   /**
    * Called when an open connection ends. `reason` is `transport close`, `transport error`, …, or `io client disconnect`
    * after `close()`.
    */
-  protected abstract onClosed(reason: string, why?: Failure): void;
+  protected abstract onClosed(reason: string, why?: ConnectionFailure): void;
 
   /** Called when the server has accepted the upgrade. */
   protected onUpgraded(): void {}
@@ -77,7 +77,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.setDeadline(this.options.connectTimeoutMs);
     try {
       const plan = this.plan();
-      this.attempt = new Attempt(plan, this.shared.buffers);
+      this.attempt = new ConnectAttempt(plan, this.shared.buffers);
       this.#wire = this.shared.dial(this, plan, this.options);
     } catch (error) {
       // The error is reported asynchronously, because the caller has not returned yet.
@@ -142,7 +142,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     }
     this.destroy();
     if (state === 'open') this.onClosed('transport close', { cause: 'closed_1006', message: '' });
-    else if (state === 'closing') this.onClosed(OWN_DISCONNECT);
+    else if (state === 'closing') this.onClosed(CLIENT_DISCONNECT_REASON);
   }
 
   onDeadline(): void {
@@ -171,12 +171,12 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     }
   }
 
-  #readAnswer({ answer: reader, offersCompression }: Attempt, bytes: Buffer, start: number, end: number): void {
+  #readAnswer({ answer: reader, offersCompression }: ConnectAttempt, bytes: Buffer, start: number, end: number): void {
     // A refusal can be reported as soon as its head has arrived.
     const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
     if (answer === undefined) return;
-    if (answer.head.status !== 101) throw new ProtocolError(refusalOf(answer), 'transport error');
-    const grant = grantIn(answer.head, offersCompression);
+    if (answer.head.status !== 101) throw new ProtocolError(failureOfResponse(answer), 'transport error');
+    const grant = deflateGrantIn(answer.head, offersCompression);
     if (grant !== undefined) this.#frames.deflate = new PerMessageDeflate(grant);
     this.attempt?.beginStage('open');
     this.onUpgraded();
@@ -217,11 +217,12 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   onFrame(opcode: number, bytes: Buffer, start: number, end: number): boolean {
-    if (opcode === OPCODE.close) this.#onCloseFrame(bytes, start, end);
+    if (opcode === WEBSOCKET_OPCODE.close) this.#onCloseFrame(bytes, start, end);
     else if (this.state === 'closing') return true;
-    else if (opcode === OPCODE.text) this.onText(bytes, start, end);
-    else if (opcode === OPCODE.ping) this.write(encodeFrame(OPCODE.pong, bytes.subarray(start, end)));
-    else if (opcode === OPCODE.binary) this.onBinary(bytes, start, end);
+    else if (opcode === WEBSOCKET_OPCODE.text) this.onText(bytes, start, end);
+    else if (opcode === WEBSOCKET_OPCODE.ping)
+      this.write(encodeFrame(WEBSOCKET_OPCODE.pong, bytes.subarray(start, end)));
+    else if (opcode === WEBSOCKET_OPCODE.binary) this.onBinary(bytes, start, end);
     return this.isReading;
   }
 
@@ -261,11 +262,11 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     // The error is reported asynchronously, because the caller has not returned yet.
     process.nextTick(() => {
       if (state === 'connecting') this.onFailed({ cause: 'buffers_full', message: reason });
-      else this.onClosed(state === 'open' ? reason : OWN_DISCONNECT);
+      else this.onClosed(state === 'open' ? reason : CLIENT_DISCONNECT_REASON);
     });
   }
 
-  protected fail(failure: Failure): void {
+  protected fail(failure: ConnectionFailure): void {
     if (this.state !== 'connecting') return;
     this.destroy();
     this.onFailed(failure);
@@ -275,7 +276,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
    * Ends an open connection because of the server.
    * @param code code of the close frame; undefined to send none
    */
-  protected leave(reason: string, code?: number, why?: Failure): void {
+  protected leave(reason: string, code?: number, why?: ConnectionFailure): void {
     this.depart(code);
     this.onClosed(reason, why);
   }

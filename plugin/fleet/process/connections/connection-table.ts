@@ -1,15 +1,15 @@
 /** Connections of a fleet process by number. Passes each command to its connection. */
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { ConnectionCommand } from '../../fleet-messages.ts';
-import type { Parts } from '../process-parts.ts';
+import type { FleetProcessParts } from '../process-parts.ts';
 import { Connection } from './connection.ts';
-import { failEmit, NOT_CONNECTED } from './pending-namespace.ts';
+import { failEmit, NOT_CONNECTED_FAILURE } from './pending-namespace.ts';
 
 export class ConnectionTable {
-  readonly #parts: Parts;
+  readonly #parts: FleetProcessParts;
   readonly #byId = new Map<number, Connection>();
 
-  constructor(parts: Parts) {
+  constructor(parts: FleetProcessParts) {
     this.#parts = parts;
   }
 
@@ -29,7 +29,7 @@ export class ConnectionTable {
     const connection = isNew ? getOrAdd(this.#byId, id, () => new Connection(id, this.#parts)) : this.#byId.get(id);
     // The connection may have ended before the command arrived.
     if (connection) connection.run(command);
-    else if (op === 'emit') failEmit(command, NOT_CONNECTED, answer);
+    else if (op === 'emit') failEmit(command, NOT_CONNECTED_FAILURE, answer);
   }
 
   delete(id: number): void {

@@ -3,38 +3,44 @@
  * reports. Each reconnect creates a new client.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
-import { mapTexts, withoutValues } from '../../../../protocol/base/secrets/known-secrets.ts';
-import { allSecretsIn } from '../../../../protocol/base/secrets/masked-values.ts';
-import { addOwn } from '../../../../protocol/base/sum-counts.ts';
-import { EVENTS } from '../../../../protocol/wire/events.ts';
+import { mapTexts, removeValues } from '../../../../protocol/base/secrets/known-secrets.ts';
+import { collectConnectionSecrets } from '../../../../protocol/base/secrets/masked-values.ts';
+import { addToOwnCounter } from '../../../../protocol/base/sum-counts.ts';
+import { CONTRACT_EVENTS } from '../../../../protocol/wire/events.ts';
 import {
   type Client,
   type ClientOptions,
   type ClientSink,
   type ClientState,
   type ConnectTimings,
-  type Copy,
+  type EventCopy,
   FIRST_REPEATED_ACK_ID,
   NO_SESSIONS,
   type TransportState,
 } from '../../client/client.ts';
-import type { Failure } from '../../client/failure.ts';
+import type { ConnectionFailure } from '../../client/failure.ts';
 import type { ConnectionCommand, EmitCommand } from '../../fleet-messages.ts';
-import type { Member } from '../acknowledgements.ts';
-import { endOf } from '../counts/end-counts.ts';
+import type { AckConnection } from '../acknowledgements.ts';
+import { closeKindOf } from '../counts/close-counts.ts';
 import { EventCounter } from '../counts/event-counts.ts';
-import { FINALIZED } from '../ledger/process-sightings.ts';
+import { FINALIZED_ID } from '../ledger/process-sightings.ts';
 import { NO_SENDERS, type SendingConnection } from '../messages/sender.ts';
-import type { Parts } from '../process-parts.ts';
-import { Listening } from './listening.ts';
-import { failEmit, failPending, NONE_PENDING, NOT_CONNECTED, type PendingNamespace } from './pending-namespace.ts';
-import { type Absence, NO_JOINS, type ReturningConnection } from './returns.ts';
+import type { FleetProcessParts } from '../process-parts.ts';
+import { EventListening } from './listening.ts';
+import {
+  failEmit,
+  failPendingNamespace,
+  NO_PENDING_NAMESPACES,
+  NOT_CONNECTED_FAILURE,
+  type PendingNamespace,
+} from './pending-namespace.ts';
+import { type DroppedConnectionState, NO_JOINS, type ReturningConnection } from './reconnects.ts';
 
 type Command<Op extends ConnectionCommand['op']> = Extract<ConnectionCommand, { op: Op }>;
 
 const NO_EMITS: readonly EmitCommand[] = [];
 
-export class Connection implements ClientSink, Member, ReturningConnection, SendingConnection {
+export class Connection implements ClientSink, AckConnection, ReturningConnection, SendingConnection {
   readonly id: number;
   client: Client | undefined = undefined;
   slot = -1;
@@ -44,16 +50,16 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   transport: TransportState | undefined = undefined;
   isUpgrading = false;
   isCompressed = false;
-  awaited: Member['awaited'] = undefined;
+  awaited: AckConnection['awaited'] = undefined;
   isMember = false;
   rooms: readonly string[] | undefined = undefined;
   senders: SendingConnection['senders'] = NO_SENDERS;
   unanswered: SendingConnection['unanswered'] = undefined;
   joins: ReturningConnection['joins'] = NO_JOINS;
-  away: Absence | undefined = undefined;
+  away: DroppedConnectionState | undefined = undefined;
   eventCounter: EventCounter | undefined = undefined;
-  readonly #parts: Parts;
-  #pending = NONE_PENDING;
+  readonly #parts: FleetProcessParts;
+  #pending = NO_PENDING_NAMESPACES;
   /** Time of the last opening, in whole milliseconds of `performance.now()`. */
   #openedAtMs = 0;
   /** Start of the first attempt to connect since the connection was last open; 0 while it is open. */
@@ -62,9 +68,9 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   #closeRequestId: number | undefined = undefined;
   #overrides: Partial<ClientOptions> | undefined = undefined;
   /** Events that the engine has asked for; undefined if there are none. */
-  #listening: Listening | undefined = undefined;
+  #listening: EventListening | undefined = undefined;
 
-  constructor(id: number, parts: Parts) {
+  constructor(id: number, parts: FleetProcessParts) {
     this.id = id;
     this.#parts = parts;
   }
@@ -129,7 +135,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     const { joinEvent, settings } = this.#parts;
     const { namespace, event, args } = command;
     if (!this.client) {
-      failEmit(command, NOT_CONNECTED, this.#parts.answer);
+      failEmit(command, NOT_CONNECTED_FAILURE, this.#parts.answer);
       return;
     }
     const pending = this.#findPending(namespace);
@@ -144,7 +150,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   send(command: EmitCommand): void {
     const { rooms, acknowledgements } = this.#parts;
     const { namespace, event } = command;
-    const sent = rooms && event === EVENTS.joinRoom ? rooms.joinsOf(command) : [command];
+    const sent = rooms && event === CONTRACT_EVENTS.joinRoom ? rooms.joinsOf(command) : [command];
     for (const one of sent) this.client?.emit(namespace, event, one.args, acknowledgements.request(this, one));
   }
 
@@ -154,7 +160,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   }
 
   #listen({ id, namespace, event, mode }: Command<'listen'>): void {
-    this.#listening ??= new Listening();
+    this.#listening ??= new EventListening();
     const { events, displaced } = this.#listening.set(namespace, event, mode);
     if (this.client) this.client.interest = this.#listening.names;
     const atUs = monotonicUs();
@@ -216,8 +222,8 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     this.#changeTransport();
   }
 
-  onUpgradeFailed({ cause }: Failure): void {
-    addOwn(this.#parts.counts.upgradeFailures, cause, 1);
+  onUpgradeFailed({ cause }: ConnectionFailure): void {
+    addToOwnCounter(this.#parts.counts.upgradeFailures, cause, 1);
     this.#changeTransport();
   }
 
@@ -233,20 +239,20 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
       return;
     }
     const pending = this.#takePending(namespace);
-    if (pending) failPending(pending, failure, this.#parts.answer);
+    if (pending) failPendingNamespace(pending, failure, this.#parts.answer);
     this.#parts.returns.settled(this, namespace, 'refused', failure.message);
   }
 
-  onFailed(failure: Failure): void {
+  onFailed(failure: ConnectionFailure): void {
     this.#endAttempt(this.#withoutSecrets(failure));
   }
 
-  onCopy(id: string | number, receivedAtUs: number, copy: Copy): void {
+  onCopy(id: string | number, receivedAtUs: number, copy: EventCopy): void {
     const { ledger, sightings } = this.#parts;
     if (typeof id === 'number') ledger.receive(this.slot, id, receivedAtUs, copy);
     else {
       const number = sightings.numberOf(id, receivedAtUs, copy);
-      if (number === FINALIZED) ledger.receiveLate();
+      if (number === FINALIZED_ID) ledger.receiveLate();
       else ledger.receive(this.slot, number, receivedAtUs, copy);
     }
   }
@@ -275,12 +281,12 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     this.#parts.counts.unknownAcks++;
   }
 
-  onClosed(reason: string, namespace: string | undefined, why?: Failure): void {
+  onClosed(reason: string, namespace: string | undefined, why?: ConnectionFailure): void {
     const { id, client } = this;
     if (!client) return;
     const { answer, connecting, ends, faultAccount, returns } = this.#parts;
     const { heartbeat } = client;
-    const find = () => endOf(client, reason, performance.now() - this.#openedAtMs, why, this.secrets());
+    const find = () => closeKindOf(client, reason, performance.now() - this.#openedAtMs, why, this.secrets());
     if (namespace !== undefined) {
       answer({ op: 'closed', id, reason, namespace, ...(heartbeat && { end: { found: find(), heartbeat } }) });
       return;
@@ -300,7 +306,7 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
     answer({ ...closed, ...(heartbeat && { end: { found, heartbeat } }) });
   }
 
-  #endAttempt(failure: Failure): void {
+  #endAttempt(failure: ConnectionFailure): void {
     const { connecting, faultAccount, returns } = this.#parts;
     this.#failAll(failure);
     connecting.failed();
@@ -348,27 +354,27 @@ export class Connection implements ClientSink, Member, ReturningConnection, Send
   #takePending(namespace: string): PendingNamespace | undefined {
     const taken = this.#findPending(namespace);
     const others = this.#pending.filter((one) => one !== taken);
-    this.#pending = others.length === 0 ? NONE_PENDING : others;
+    this.#pending = others.length === 0 ? NO_PENDING_NAMESPACES : others;
     return taken;
   }
 
-  #failAll(failure: Failure): void {
+  #failAll(failure: ConnectionFailure): void {
     const all = this.#pending;
-    this.#pending = NONE_PENDING;
-    for (const pending of all) failPending(pending, failure, this.#parts.answer);
+    this.#pending = NO_PENDING_NAMESPACES;
+    for (const pending of all) failPendingNamespace(pending, failure, this.#parts.answer);
   }
 
   /**
    * Masks this connection's secrets in a failure, because some servers repeat a refused token. The engine masks the
    * secrets of all connections when it stores the text.
    */
-  #withoutSecrets(failure: Failure): Failure {
+  #withoutSecrets(failure: ConnectionFailure): ConnectionFailure {
     const secrets = this.secrets();
-    return secrets ? mapTexts(failure, (text) => withoutValues(text, secrets)) : failure;
+    return secrets ? mapTexts(failure, (text) => removeValues(text, secrets)) : failure;
   }
 
   secrets(): string[] | undefined {
-    return this.#overrides && allSecretsIn(this.#overrides);
+    return this.#overrides && collectConnectionSecrets(this.#overrides);
   }
 }
 

@@ -4,7 +4,7 @@ import type { Client, ClientOptions, ClientSink, CreateClient, RecoverableSessio
 import type { FleetSettings } from '../../fleet-messages.ts';
 
 /** Part of the run's connections: every `of`-th connection, starting at `index`. */
-export interface Share {
+export interface ConnectionShare {
   index: number;
   of: number;
 }
@@ -19,7 +19,7 @@ export class Dialer {
    * Prepares the options for each source address.
    * @param share share of this process among all processes that use the same source addresses
    */
-  constructor({ defaults, localAddresses, reconnection }: FleetSettings, share: Share, create: CreateClient) {
+  constructor({ defaults, localAddresses, reconnection }: FleetSettings, share: ConnectionShare, create: CreateClient) {
     const options = { ...defaults, keepsSessions: reconnection !== undefined };
     const perAddress = (localAddress: string) => ({ ...options, localAddress, localPort: sourcePorts(share) });
     this.#create = create;
@@ -42,7 +42,7 @@ export class Dialer {
  * which takes milliseconds per connection if some thousand are open.
  * @param share share of this process: processes with the same source address use different ports
  */
-function sourcePorts({ index, of }: Share): () => number {
+function sourcePorts({ index, of }: ConnectionShare): () => number {
   const { first, last } = SOURCE_PORTS;
   const ports = Math.floor((last - first + 1) / of);
   let next = Math.floor(Math.random() * ports);

@@ -5,10 +5,10 @@
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
-import { addOwn } from '../../../../protocol/base/sum-counts.ts';
+import { addToOwnCounter } from '../../../../protocol/base/sum-counts.ts';
 import type { FaultCounts } from '../../../../protocol/link/fault-messages.ts';
-import { OWN_DISCONNECT } from '../../../../protocol/wire/connection.ts';
-import { Series } from '../counts/count-series.ts';
+import { CLIENT_DISCONNECT_REASON } from '../../../../protocol/wire/connection.ts';
+import { CountSeries } from '../counts/count-series.ts';
 
 /** Fields of a connection that the fault account reads. */
 interface AffectedConnection {
@@ -39,9 +39,9 @@ export class FaultAccount {
   readonly #atUs: number;
   readonly #open: ReadonlySet<number>;
   readonly #fates = new Map<number, Fate>();
-  readonly #drops: Series;
-  readonly #attempts: Series;
-  readonly #returns: Series;
+  readonly #drops: CountSeries;
+  readonly #attempts: CountSeries;
+  readonly #returns: CountSeries;
   readonly #failedAttempts: Record<string, number> = {};
   readonly #process: Process;
   readonly #recoveredBefore: number;
@@ -57,7 +57,11 @@ export class FaultAccount {
     this.#open = new Set(Array.from(open, ({ id }) => id));
     this.#process = process;
     this.#recoveredBefore = process.returns.counts.recovered;
-    [this.#drops, this.#attempts, this.#returns] = [new Series(atUs), new Series(atUs), new Series(atUs)];
+    [this.#drops, this.#attempts, this.#returns] = [
+      new CountSeries(atUs),
+      new CountSeries(atUs),
+      new CountSeries(atUs),
+    ];
   }
 
   dropped(id: number, reason: string, returns: boolean): void {
@@ -72,7 +76,7 @@ export class FaultAccount {
 
   failed(id: number, cause: string): void {
     if (this.#final || !this.#fates.has(id)) return;
-    addOwn(this.#failedAttempts, cause, 1);
+    addToOwnCounter(this.#failedAttempts, cause, 1);
   }
 
   returned(id: number): void {
@@ -103,7 +107,7 @@ export class FaultAccount {
       else if (fate && fate.backAtUs > 0 && connection?.open) {
         counts.back++;
         recordUs(backUs, fate.backAtUs - this.#atUs);
-      } else addOwn(notBack, whyNotBack(fate, connection), 1);
+      } else addToOwnCounter(notBack, whyNotBack(fate, connection), 1);
     }
     return {
       connections: this.#open.size,
@@ -121,7 +125,7 @@ export class FaultAccount {
 }
 
 function whyNotBack(fate: Fate | undefined, connection: AffectedConnection | undefined): string {
-  if (!fate?.returns) return fate?.reason ?? OWN_DISCONNECT;
+  if (!fate?.returns) return fate?.reason ?? CLIENT_DISCONNECT_REASON;
   if (connection?.away) return 'still away';
-  return connection ? 'gave up' : OWN_DISCONNECT;
+  return connection ? 'gave up' : CLIENT_DISCONNECT_REASON;
 }

@@ -1,5 +1,5 @@
 /** Events of a connection that the engine has asked for. Holds received events until the engine takes them. */
-import { ANY, type ListenMode } from '../../fleet-messages.ts';
+import { ANY_EVENT, type ListenMode } from '../../fleet-messages.ts';
 
 /**
  * Largest number of held events of one name. Newer events replace older events, so that held events cannot fill the
@@ -14,7 +14,7 @@ interface Box {
 
 const NOTHING: Readonly<Box> = { events: [], displaced: 0 };
 
-export class Listening {
+export class EventListening {
   /** Held events by namespace and event name, or the mode for events that are passed on. */
   readonly #boxes = new Map<string, Box | 'take' | 'each'>();
 
@@ -36,7 +36,7 @@ export class Listening {
    * @returns its mode; with `hold`, the event has been stored
    */
   put(namespace: string, event: string, args: unknown[]): ListenMode {
-    if (this.#boxes.has(`${namespace} ${ANY}`)) return 'take';
+    if (this.#boxes.has(`${namespace} ${ANY_EVENT}`)) return 'take';
     const key = `${namespace} ${event}`;
     const box = this.#boxes.get(key);
     if (typeof box !== 'object') return box ?? 'drop';

@@ -1,5 +1,5 @@
 /** A namespace that the server has not answered yet, with messages to send once it is open. */
-import type { Failure } from '../../client/failure.ts';
+import type { ConnectionFailure } from '../../client/failure.ts';
 import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
 
 export interface PendingNamespace {
@@ -12,20 +12,24 @@ export interface PendingNamespace {
 }
 
 // Shared empty list. Lists are always replaced, because extending one makes V8 allocate room for 16.
-export const NONE_PENDING: readonly PendingNamespace[] = [];
+export const NO_PENDING_NAMESPACES: readonly PendingNamespace[] = [];
 
 /** Failure of an event on a connection that is not open. */
-export const NOT_CONNECTED: Failure = { cause: 'closed', message: 'the connection has ended' };
+export const NOT_CONNECTED_FAILURE: ConnectionFailure = { cause: 'closed', message: 'the connection has ended' };
 
 type Answer = (answer: FleetAnswer) => void;
 
 /** Reports that the `open` command and its waiting messages have failed. */
-export function failPending({ requestId, emits }: PendingNamespace, failure: Failure, answer: Answer): void {
+export function failPendingNamespace(
+  { requestId, emits }: PendingNamespace,
+  failure: ConnectionFailure,
+  answer: Answer,
+): void {
   answer({ op: 'failed', requestId, ...failure });
   for (const emit of emits) failEmit(emit, failure, answer);
 }
 
 /** Reports that an event has failed, if the engine waits for its acknowledgement. */
-export function failEmit({ requestId }: EmitCommand, { cause, message }: Failure, answer: Answer): void {
+export function failEmit({ requestId }: EmitCommand, { cause, message }: ConnectionFailure, answer: Answer): void {
   if (requestId !== undefined) answer({ op: 'failed', requestId, cause, message });
 }

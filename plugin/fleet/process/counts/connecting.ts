@@ -4,26 +4,26 @@ import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../.
 import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
 import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/wire/connection.ts';
 import type { ConnectTimings } from '../../client/client.ts';
-import { Series } from './count-series.ts';
+import { CountSeries } from './count-series.ts';
 
 /** Rows of a result: at most 200. In a long run, a row covers several seconds. */
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
 
-export class Connecting {
+export class ConnectingCounts {
   /** Number of times that connections have opened, including reconnects. */
   openings = 0;
   failedAttempts = 0;
   #tlsResumed = 0;
   readonly #histograms = ofEachStage(() => createHistogram());
-  readonly #openings: Series;
+  readonly #openings: CountSeries;
   /**
    * Time series by kind. `failed` counts attempts. `ended` does not count connections that their virtual users closed.
    */
-  readonly overTime: Record<keyof FleetSnapshot['connecting'], Series>;
+  readonly overTime: Record<keyof FleetSnapshot['connecting'], CountSeries>;
 
   constructor(startedAtUs: number) {
-    const rows = (combine?: { combine: typeof Math.max }) => new Series(startedAtUs, { ...ROWS, ...combine });
-    this.#openings = new Series(startedAtUs);
+    const rows = (combine?: { combine: typeof Math.max }) => new CountSeries(startedAtUs, { ...ROWS, ...combine });
+    this.#openings = new CountSeries(startedAtUs);
     this.overTime = {
       ...{ opened: rows(), connectUs: rows(), slowestUs: rows({ combine: Math.max }) },
       ...{ failed: rows(), ended: rows() },

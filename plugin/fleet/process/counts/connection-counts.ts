@@ -1,5 +1,5 @@
 /** Counts of a fleet process's connections since the last reset. */
-import { addOwn } from '../../../../protocol/base/sum-counts.ts';
+import { addToOwnCounter } from '../../../../protocol/base/sum-counts.ts';
 import { countAckError, type KeepsSecrets } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
 
@@ -19,7 +19,7 @@ export interface CountedConnection {
   isCompressed: boolean;
 }
 
-export class Counts {
+export class ConnectionCounts {
   /** Number of connections that are connecting now. */
   connecting = 0;
   /** Number of connections that are open now. */
@@ -105,6 +105,6 @@ export class Counts {
   }
 
   #countWorker({ worker, namedByJoin }: CountedConnection, change: number): void {
-    if (worker !== '') addOwn(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
+    if (worker !== '') addToOwnCounter(namedByJoin ? this.perWorker : this.perSessionPrefix, worker, change);
   }
 }

@@ -14,7 +14,7 @@ interface SeriesOptions {
 /** Default of a series: intervals of 10 ms. 65,536 intervals cover 11 minutes; then the intervals become longer. */
 const COUNTS: SeriesOptions = { intervalUs: 10_000, maxIntervals: 2 ** 16, combine: (a, b) => a + b };
 
-export class Series {
+export class CountSeries {
   readonly startedAtUs: number;
   readonly #options: SeriesOptions;
   #intervalUs: number;

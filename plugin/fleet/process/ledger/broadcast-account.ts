@@ -1,7 +1,7 @@
 /** Final account of one broadcast. Every expected receiver and every copy is counted in exactly one column. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
-import type { FreezeOrder, FrozenBroadcast } from '../../../../protocol/link/ledger-messages.ts';
-import type { Absence, Losses, Members } from './members.ts';
+import type { FreezeRequest, FrozenBroadcast } from '../../../../protocol/link/ledger-messages.ts';
+import type { MemberLosses, MembershipGap, RoomMembers } from './members.ts';
 
 export interface BroadcastRow {
   firstAtUs: number;
@@ -33,12 +33,12 @@ const NOTHING = new Uint32Array(0);
  * @param highestSeq highest received sequence number by slot
  * @param losses losses of all broadcasts, to which the losses of this broadcast are added
  */
-export function accountOf(
-  order: FreezeOrder,
+export function finalBroadcastAccount(
+  order: FreezeRequest,
   row: BroadcastRow | undefined,
-  members: Members,
+  members: RoomMembers,
   highestSeq: Uint32Array,
-  losses: Losses,
+  losses: MemberLosses,
 ): Omit<FrozenBroadcast, 'process'> {
   const strays = straysOf(order, row, members);
   const { receipts, notMember, early, earlyByUs, lastAtUs } = strays;
@@ -62,7 +62,7 @@ export function accountOf(
  * Returns the number of receipts, of receipts by connections outside the room, and of receipts before the send, with
  * the time of the last receipt.
  */
-function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined, members: Members) {
+function straysOf({ room, sentAtUs }: FreezeRequest, row: BroadcastRow | undefined, members: RoomMembers) {
   const joined = members.of(room);
   const aheadUs = sentAtUs - (row?.firstAtUs ?? NEVER);
   const strays = { receipts: 0, notMember: 0, early: 0, earlyByUs: 0, lastAtUs: 0 };
@@ -86,11 +86,11 @@ function straysOf({ room, sentAtUs }: FreezeOrder, row: BroadcastRow | undefined
  * @param arrivedByUs time by which every copy that was not lost had arrived
  */
 function audienceOf(
-  order: FreezeOrder,
+  order: FreezeRequest,
   row: BroadcastRow | undefined,
-  members: Members,
+  members: RoomMembers,
   highestSeq: Uint32Array,
-  losses: Losses,
+  losses: MemberLosses,
   arrivedByUs: number,
 ) {
   const isTimed = order.latencyFromAtUs !== null;
@@ -183,12 +183,12 @@ function audienceOf(
  * absence and never arrived.
  * @param receivedAtUs receive time; undefined if it never arrived
  */
-function keptAway(absences: readonly Absence[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
+function keptAway(absences: readonly MembershipGap[], sentAtUs: number, receivedAtUs: number | undefined): boolean {
   const atUs = receivedAtUs ?? sentAtUs;
   return absences.some(({ fromUs, untilUs }) => fromUs <= atUs && atUs <= untilUs);
 }
 
-function wasAway(absences: readonly Absence[] | undefined, fromUs: number, untilUs: number): boolean {
+function wasAway(absences: readonly MembershipGap[] | undefined, fromUs: number, untilUs: number): boolean {
   return absences?.some((absence) => absence.fromUs < untilUs && fromUs <= absence.untilUs) ?? false;
 }
 

@@ -6,11 +6,11 @@
  * for no receipt. Recording a receipt writes a single number, and percentiles are exact. The send time arrives later,
  * with the command to finalize the row, already converted to the local clock.
  */
-import type { FreezeOrder, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger-messages.ts';
-import type { Copy } from '../../client/client.ts';
+import type { FreezeRequest, FrozenBroadcast, ReceiptTotals } from '../../../../protocol/link/ledger-messages.ts';
+import type { EventCopy } from '../../client/client.ts';
 import type { BroadcastPlan } from '../../fleet-messages.ts';
-import { accountOf, type BroadcastRow } from './broadcast-account.ts';
-import { grown, Losses, Members } from './members.ts';
+import { type BroadcastRow, finalBroadcastAccount } from './broadcast-account.ts';
+import { growArray, MemberLosses, RoomMembers } from './members.ts';
 
 /** Default plan. It limits broadcast numbers, because each number may take the memory of a row. */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
@@ -22,7 +22,7 @@ export const CONTENT_CHECK_EVERY = 64;
 const NO_CHECKSUM = -1;
 
 export class Ledger {
-  readonly members = new Members();
+  readonly members = new RoomMembers();
   /** Number of received copies of any kind. */
   received = 0;
   /** Number of first copies: each counts one connection that received one broadcast. */
@@ -32,7 +32,7 @@ export class Ledger {
   #unknownBroadcast = 0;
   #unreadable = 0;
   readonly #plan: BroadcastPlan;
-  readonly #losses = new Losses();
+  readonly #losses = new MemberLosses();
   readonly #rows = new Map<number, BroadcastRow>();
   readonly #frozen = new Set<number>();
   /** Highest received sequence number by slot, the connection's index in the ledger. */
@@ -89,7 +89,7 @@ export class Ledger {
    * Counts a copy of a broadcast in exactly one column.
    * @param copy the copy, if its payload must be checked
    */
-  receive(slot: number, seq: number, receivedAtUs: number, copy?: Copy): void {
+  receive(slot: number, seq: number, receivedAtUs: number, copy?: EventCopy): void {
     this.received++;
     let row = this.#lastRow;
     if (seq !== this.#lastSeq || row === undefined) {
@@ -105,20 +105,20 @@ export class Ledger {
     }
     row.copies++;
     if (copy !== undefined && !this.#isWhole(copy, row)) return;
-    if (slot >= row.sinceFirstUs.length) row.sinceFirstUs = grown(row.sinceFirstUs, slot + 1);
+    if (slot >= row.sinceFirstUs.length) row.sinceFirstUs = growArray(row.sinceFirstUs, slot + 1);
     if (row.sinceFirstUs[slot] !== 0) {
       row.duplicates++;
       this.#duplicates++;
       return;
     }
     this.reached++;
-    if (slot >= this.#highestSeq.length) this.#highestSeq = grown(this.#highestSeq, slot + 1);
+    if (slot >= this.#highestSeq.length) this.#highestSeq = growArray(this.#highestSeq, slot + 1);
     if (seq < (this.#highestSeq[slot] as number)) row.reordered++;
     else this.#highestSeq[slot] = seq;
     row.sinceFirstUs[slot] = Math.max(0, receivedAtUs - row.firstAtUs) + 1;
   }
 
-  #isWhole(copy: Copy, row: BroadcastRow): boolean {
+  #isWhole(copy: EventCopy, row: BroadcastRow): boolean {
     const { bytes, contentVaries } = this.#plan;
     if (bytes !== undefined && !copy.hasSize(bytes)) {
       row.wrongSize++;
@@ -134,14 +134,14 @@ export class Ledger {
   }
 
   /** Finalizes a broadcast and returns its account. Later receipts count as late. */
-  freeze(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
+  freeze(order: FreezeRequest): Omit<FrozenBroadcast, 'process'> {
     this.#frozen.add(order.seq);
     return this.finalize(order);
   }
 
   /** Finalizes a broadcast and forgets its number. The caller must report later receipts with `receiveLate`. */
-  finalize(order: FreezeOrder): Omit<FrozenBroadcast, 'process'> {
-    return accountOf(order, this.#take(order.seq), this.members, this.#highestSeq, this.#losses);
+  finalize(order: FreezeRequest): Omit<FrozenBroadcast, 'process'> {
+    return finalBroadcastAccount(order, this.#take(order.seq), this.members, this.#highestSeq, this.#losses);
   }
 
   /** Discards a broadcast that is not part of the run. Its copies count as never requested. */

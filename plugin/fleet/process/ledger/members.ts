@@ -4,21 +4,21 @@ import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { LossTotals } from '../../../../protocol/link/ledger-messages.ts';
 
-export interface Absence {
+export interface MembershipGap {
   fromUs: number;
   untilUs: number;
   /** Worker that held the connection before the absence. */
   worker: string;
 }
 
-export class Members {
+export class RoomMembers {
   /** Time of the join's acknowledgement by room and slot. A slot is a connection's index in the ledger. */
   readonly #joinedAtUs = new Map<string, Map<number, number>>();
   readonly #leftAtUs = new Map<number, number>();
   /** Slots of connections that their virtual users closed. */
   readonly #closedByUser = new Set<number>();
   /** Absences by slot, for connections whose session the server restored. */
-  readonly #absences = new Map<number, Absence[]>();
+  readonly #absences = new Map<number, MembershipGap[]>();
   /** Current or last worker by slot. Set once the connection has joined a room; '' if unknown. */
   readonly #workers = new Map<number, string>();
   /** Number of joins by slot that the server has not acknowledged. */
@@ -53,7 +53,7 @@ export class Members {
     return this.#leftAtUs.get(slot);
   }
 
-  absences(slot: number): readonly Absence[] | undefined {
+  absences(slot: number): readonly MembershipGap[] | undefined {
     return this.#absences.get(slot);
   }
 
@@ -69,7 +69,7 @@ export class Members {
 
   /** Records a sent join. `answered` must follow when the server has acknowledged it. */
   joining(slot: number): void {
-    if (slot >= this.#joining.length) this.#joining = grown(this.#joining, slot + 1);
+    if (slot >= this.#joining.length) this.#joining = growArray(this.#joining, slot + 1);
     this.#joining[slot] = (this.#joining[slot] ?? 0) + 1;
   }
 
@@ -125,7 +125,7 @@ export class Members {
 }
 
 /** Returns a larger copy of the array: at least `slots` values, and at least twice the size. */
-export function grown<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {
+export function growArray<A extends Uint32Array | Uint8Array>(values: A, slots: number): A {
   const larger = new (values.constructor as new (length: number) => A)(Math.max(slots, values.length * 2));
   larger.set(values);
   return larger;
@@ -136,7 +136,7 @@ const NOTHING = 0;
 const ALL_SINCE_FIRST = 1;
 const SOME = 2;
 
-export class Losses {
+export class MemberLosses {
   /** Number of expected broadcasts by slot. */
   #expected: Uint32Array = new Uint32Array(64);
   /** Number of broadcasts by slot that were lost while the connection was open. */
@@ -153,10 +153,10 @@ export class Losses {
    */
   add(slot: number, isLost: boolean, sinceJoinUs: number): void {
     if (slot >= this.#expected.length) {
-      this.#expected = grown(this.#expected, slot + 1);
-      this.#lost = grown(this.#lost, slot + 1);
-      this.#pattern = grown(this.#pattern, slot + 1);
-      this.#sinceJoinMs = grown(this.#sinceJoinMs, slot + 1);
+      this.#expected = growArray(this.#expected, slot + 1);
+      this.#lost = growArray(this.#lost, slot + 1);
+      this.#pattern = growArray(this.#pattern, slot + 1);
+      this.#sinceJoinMs = growArray(this.#sinceJoinMs, slot + 1);
     }
     this.#expected[slot] = (this.#expected[slot] as number) + 1;
     if (this.#pattern[slot] === NOTHING) {

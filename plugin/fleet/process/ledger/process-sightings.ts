@@ -3,13 +3,13 @@
  * its copies. Later the run decides, from the ids of all processes, which ids count. After the decision only the id is
  * kept.
  */
-import type { Sightings as Report, Sighting } from '../../../../protocol/link/ledger-messages.ts';
-import type { Copy } from '../../client/client.ts';
-import { exampleOf } from '../../client/counted-event.ts';
+import type { OwnEventSighting, OwnEventSightings as Report } from '../../../../protocol/link/ledger-messages.ts';
+import type { EventCopy } from '../../client/client.ts';
+import { eventExample } from '../../client/counted-event.ts';
 import type { Ledger } from './ledger.ts';
 
 /** Marks an id whose broadcast is final. Further copies are late. */
-export const FINALIZED = -1;
+export const FINALIZED_ID = -1;
 /** Marks an id whose broadcast is not counted. */
 const NOT_COUNTED = 0;
 /** Number of ids to remember from before the measurement. Their last copies may arrive during the measurement. */
@@ -30,14 +30,14 @@ const MAX_ROOMS = 1000;
 
 type Rows = Pick<Ledger, 'members' | 'reachedBy'>;
 
-interface Seen extends Pick<Sighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes'> {
+interface Seen extends Pick<OwnEventSighting, 'id' | 'firstAtUs' | 'sentAt' | 'bytes'> {
   number: number;
 }
 
-export class Sightings {
+export class ProcessSightings {
   readonly #seen = new Map<string, Seen>();
   /** Ids that the run has decided on, oldest first, with the mark for further copies. */
-  readonly #decided = new Map<string, typeof FINALIZED | typeof NOT_COUNTED>();
+  readonly #decided = new Map<string, typeof FINALIZED_ID | typeof NOT_COUNTED>();
   readonly #ledger: Rows;
   readonly #maxRowBytes: number;
   readonly #firstReceipts = new FirstReceipts(MAX_IDS);
@@ -74,8 +74,8 @@ export class Sightings {
     return { ...report, others: this.#others, rooms };
   }
 
-  /** Returns the broadcast's number in the ledger; 0 if it is not counted, `FINALIZED` if it is final. */
-  numberOf(id: string, receivedAtUs: number, copy: Copy): number {
+  /** Returns the broadcast's number in the ledger; 0 if it is not counted, `FINALIZED_ID` if it is final. */
+  numberOf(id: string, receivedAtUs: number, copy: EventCopy): number {
     let seen = this.#last;
     if (seen?.id !== id) {
       const decided = this.#decided.get(id);
@@ -90,7 +90,7 @@ export class Sightings {
    * @param json returns the received JSON
    */
   unmatched(json: (() => string) | undefined): void {
-    if (this.#example === undefined && json !== undefined) this.#example = exampleOf(json());
+    if (this.#example === undefined && json !== undefined) this.#example = eventExample(json());
   }
 
   /**
@@ -99,7 +99,7 @@ export class Sightings {
    * @returns the broadcast's number in the ledger
    */
   finalize(id: string, sentAtUs: number): number {
-    const number = this.#take(id, FINALIZED);
+    const number = this.#take(id, FINALIZED_ID);
     // This process received no copy before the run asked for ids, so the number is chosen by the send time.
     return number === NOT_COUNTED ? this.#firstReceipts.before(sentAtUs) + 0.5 : number;
   }
@@ -112,7 +112,7 @@ export class Sightings {
     return this.#take(id, NOT_COUNTED);
   }
 
-  #take(id: string, becomes: typeof FINALIZED | typeof NOT_COUNTED): number {
+  #take(id: string, becomes: typeof FINALIZED_ID | typeof NOT_COUNTED): number {
     const number = this.#seen.get(id)?.number ?? NOT_COUNTED;
     if (number !== NOT_COUNTED) this.#rows--;
     this.#seen.delete(id);
@@ -122,7 +122,7 @@ export class Sightings {
     return number;
   }
 
-  #seenAt(id: string, receivedAtUs: number, copy: Copy): Seen {
+  #seenAt(id: string, receivedAtUs: number, copy: EventCopy): Seen {
     const known = this.#seen.get(id);
     if (known) return known;
     const number = this.#nextNumber(receivedAtUs);
@@ -154,7 +154,7 @@ export class Sightings {
   }
 }
 
-function sentAtOf(copy: Copy): string | number | undefined {
+function sentAtOf(copy: EventCopy): string | number | undefined {
   const value = copy.sentAt();
   if (typeof value === 'number') return value;
   return typeof value === 'string' && value.length <= MAX_SENT_AT_LENGTH ? value : undefined;

@@ -2,8 +2,8 @@
  * Spreads connections over the rooms of the run: each join of the planned room is replaced by joins of the connection's
  * own rooms.
  */
-import type { JoinRoom } from '../../../../protocol/wire/events.ts';
-import { type RoomPlan, roomName, roomsOf } from '../../../../protocol/wire/rooms.ts';
+import type { JoinRoomMessage } from '../../../../protocol/wire/events.ts';
+import { type RoomPlan, roomName, roomsOfConnection } from '../../../../protocol/wire/rooms.ts';
 import type { EmitCommand } from '../../fleet-messages.ts';
 
 export class RoomShare {
@@ -28,11 +28,11 @@ export class RoomShare {
    * @returns the joins to send; only the first one answers the engine's request
    */
   joinsOf(join: EmitCommand): EmitCommand[] {
-    const [payload, ...others] = join.args as [JoinRoom | undefined];
+    const [payload, ...others] = join.args as [JoinRoomMessage | undefined];
     const asked = typeof payload === 'string' ? payload : payload?.clientKey;
     if (asked !== this.#plan.name) return [join];
     const connection = (join.id - this.#firstId) * this.#fleet.of + this.#fleet.index;
-    return roomsOf(this.#plan, connection).map((index, nth) => {
+    return roomsOfConnection(this.#plan, connection).map((index, nth) => {
       const room = roomName(this.#plan, index);
       const renamed = typeof payload === 'string' ? room : { ...payload, clientKey: room };
       const { requestId, ...command } = join;

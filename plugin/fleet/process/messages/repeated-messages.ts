@@ -4,11 +4,11 @@
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
-import { addOwn } from '../../../../protocol/base/sum-counts.ts';
+import { addToOwnCounter } from '../../../../protocol/base/sum-counts.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/client.ts';
 import { SendWheel } from './send-wheel.ts';
-import { AckOrder, MessageWindow, type Sender, type SendingConnection } from './sender.ts';
+import { MessageWindow, PendingAcks, type Sender, type SendingConnection } from './sender.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
@@ -72,7 +72,7 @@ export class RepeatedMessages {
     const { wheel, senders } = this.#seriesOf(repeated);
     const sinceUs = this.#sendDue();
     const index = this.#connections++ * this.#share.of + this.#share.index;
-    const order = new AckOrder(repeated.event);
+    const order = new PendingAcks(repeated.event);
     const sender: Sender = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs, order };
     connection.senders = [...connection.senders, sender];
     senders.add(sender);
@@ -206,10 +206,11 @@ export class RepeatedMessages {
     return true;
   }
 
-  #change(order: AckOrder, change: () => void): void {
+  #change(order: PendingAcks, change: () => void): void {
     const before = order.skippedByServer;
     change();
-    if (order.skippedByServer !== before) addOwn(this.#skippedByServer, order.event, order.skippedByServer - before);
+    if (order.skippedByServer !== before)
+      addToOwnCounter(this.#skippedByServer, order.event, order.skippedByServer - before);
   }
 
   #schedule(): void {

@@ -13,11 +13,11 @@ const MIN_SLOT_US = 1000;
  */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
-export interface Turn {
+export interface SendTurn {
   readonly slot: number;
 }
 
-export class SendWheel<T extends Turn> {
+export class SendWheel<T extends SendTurn> {
   readonly #periodUs: number;
   readonly #slotUs: number;
   readonly #slots: T[][];
@@ -80,7 +80,7 @@ export class SendWheel<T extends Turn> {
   }
 
   /** Returns how often an entry is due after `fromUs`, up to and including `toUs`. */
-  dueBetween({ slot }: Turn, fromUs: number, toUs: number): number {
+  dueBetween({ slot }: SendTurn, fromUs: number, toUs: number): number {
     const laps = (untilUs: number) => Math.floor((untilUs - slot * this.#slotUs) / this.#periodUs);
     return laps(toUs) - laps(fromUs);
   }

@@ -2,7 +2,7 @@
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 import type { Client, RepeatedMessage } from '../../client/client.ts';
-import type { Turn } from './send-wheel.ts';
+import type { SendTurn } from './send-wheel.ts';
 
 /** Fields of a connection that are needed to send repeated messages. */
 export interface SendingConnection {
@@ -14,11 +14,11 @@ export interface SendingConnection {
 }
 
 /** A connection's schedule entry for a repeated message. */
-export interface Sender extends Turn {
+export interface Sender extends SendTurn {
   readonly message: RepeatedMessage;
   readonly connection: SendingConnection;
   readonly sinceUs: number;
-  readonly order: AckOrder;
+  readonly order: PendingAcks;
 }
 
 export const NO_SENDERS: readonly Sender[] = [];
@@ -55,7 +55,7 @@ interface Awaited<Window> {
   readonly dueAtUs: number;
   readonly window: Window;
   /** Acknowledgement order of the sender's messages. */
-  readonly order: AckOrder;
+  readonly order: PendingAcks;
   isOvertaken: boolean;
   next: Awaited<unknown> | undefined;
 }
@@ -64,7 +64,7 @@ interface Awaited<Window> {
  * Unacknowledged messages of one sender, in the order of sending. The server has passed over a message if it has
  * acknowledged a newer message, or has never acknowledged any message of the sender.
  */
-export class AckOrder {
+export class PendingAcks {
   #oldest: Awaited<unknown> | undefined;
   #newest: Awaited<unknown> | undefined;
   /** Number of unacknowledged messages without an acknowledged newer message. */

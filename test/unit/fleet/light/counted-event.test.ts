@@ -5,25 +5,25 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { crc32 } from 'node:zlib';
-import type { ClientOptions, Copy } from '../../../../plugin/fleet/client/client.ts';
-import { type EventPlan, idOf } from '../../../../plugin/fleet/client/counted-event.ts';
+import type { ClientOptions, EventCopy } from '../../../../plugin/fleet/client/client.ts';
+import { type EventPlan, parseEventId } from '../../../../plugin/fleet/client/counted-event.ts';
 import { JsonLocator } from '../../../../plugin/fleet/light/in-place/json-locator.ts';
 import { ackRequest, eventName } from '../../../../plugin/fleet/light/socket-io/packet-head.ts';
-import { parseArgumentPath, valueAt } from '../../../../protocol/base/json-path.ts';
-import { countedAs } from '../../../../protocol/wire/rooms.ts';
+import { parseArgumentPath, valueAtPath } from '../../../../protocol/base/json-path.ts';
+import { ownBroadcastKey } from '../../../../protocol/wire/rooms.ts';
 import { assertEach, column } from '../../../helpers/columns.ts';
 import { BINARY, openConnection, serverFrame, text } from '../../../helpers/fake-wire.ts';
 
 const CHAT: EventPlan = { event: 'chat', id: ['0', 'id'], sentAt: ['0', 'at'] };
 /** Returns the counted id of a broadcast to a whole namespace. */
-const idIn = (namespace: string, id: string) => countedAs({ namespace, room: '', id });
+const idIn = (namespace: string, id: string) => ownBroadcastKey({ namespace, room: '', id });
 const FAR = 'x'.repeat(300);
 
 /** Returns a client that records copies: id, time, whether the payload has four characters, and its checksum. */
 function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
   const fake = openConnection(options, plan);
   const copies: unknown[][] = [];
-  fake.sink.onCopy = (id: string | number, _atUs: number, copy: Copy) =>
+  fake.sink.onCopy = (id: string | number, _atUs: number, copy: EventCopy) =>
     void copies.push([id, copy.sentAt(), copy.hasSize(4), copy.checksum()]);
   const send = (...packets: string[]) => {
     for (const packet of packets) fake.feed(text(`4${packet}`));
@@ -67,7 +67,7 @@ test('the JSON locator finds the same value as a parser, anywhere in the message
   };
   for (const value of values) {
     for (const path of paths.map((one) => parseArgumentPath(one) as string[])) {
-      const expected = valueAt(value.slice(1), path);
+      const expected = valueAtPath(value.slice(1), path);
       assert.deepEqual([locate(value, path), locate(value, path, 1)], [expected, expected], `${value} ${path}`);
     }
   }
@@ -83,10 +83,13 @@ test('the JSON locator reads nothing beyond the end of a truncated message', () 
 });
 
 test('the id of a broadcast is a string, or a number that JavaScript represents exactly', () => {
-  assert.deepEqual([idOf('a'), idOf(7), idOf(-1.5), idOf(2 ** 53 - 1)], ['a', '7', '-1.5', '9007199254740991']);
+  assert.deepEqual(
+    [parseEventId('a'), parseEventId(7), parseEventId(-1.5), parseEventId(2 ** 53 - 1)],
+    ['a', '7', '-1.5', '9007199254740991'],
+  );
   // JavaScript reads both numbers as 9007199254741228.
   const none = [JSON.parse('9007199254741228'), JSON.parse('9007199254741229'), true, null, {}, 'x'.repeat(201)];
-  for (const value of none) assert.equal(idOf(value), undefined);
+  for (const value of none) assert.equal(parseEventId(value), undefined);
 });
 
 testBoth('finds several values in a copy of a broadcast, as the decoder does', (noting) => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { targetOf } from '../../../../plugin/fleet/light/engine-io/engine-io-handshake.ts';
+import { engineIoRequestTarget } from '../../../../plugin/fleet/light/engine-io/engine-io-handshake.ts';
 import {
-  endpointOf,
+  parseEndpoint,
   planUpgrade,
   upgradeRequest,
 } from '../../../../plugin/fleet/light/websocket/websocket-handshake.ts';
@@ -11,15 +11,20 @@ import { clientOptions } from '../../../helpers/recording-sink.ts';
 
 function request(overrides: Parameters<typeof clientOptions>[0]): string {
   const options = clientOptions(overrides);
-  return upgradeRequest(planUpgrade(options, targetOf(options, 'websocket')), 'KEY').toString('latin1');
+  return upgradeRequest(planUpgrade(options, engineIoRequestTarget(options, 'websocket')), 'KEY').toString('latin1');
 }
 
 test('parses the endpoint of a WebSocket URL', () => {
   const [host, servername] = ['a.example', 'a.example'];
-  assert.deepEqual(endpointOf('http://a.example'), { secure: false, host, port: 80, servername });
-  assert.deepEqual(endpointOf('wss://[::1]:8443/x'), { secure: true, host: '::1', port: 8443, servername: undefined });
-  assert.throws(() => endpointOf('ftp://a.example'), { code: 'ERR_INVALID_PROTOCOL' });
-  assert.throws(() => endpointOf('nonsense'), { code: 'ERR_INVALID_URL' });
+  assert.deepEqual(parseEndpoint('http://a.example'), { secure: false, host, port: 80, servername });
+  assert.deepEqual(parseEndpoint('wss://[::1]:8443/x'), {
+    secure: true,
+    host: '::1',
+    port: 8443,
+    servername: undefined,
+  });
+  assert.throws(() => parseEndpoint('ftp://a.example'), { code: 'ERR_INVALID_PROTOCOL' });
+  assert.throws(() => parseEndpoint('nonsense'), { code: 'ERR_INVALID_URL' });
 });
 
 test('the handshake request carries path, query and headers', () => {

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { BufferBudget } from '../../../../plugin/fleet/light/buffer-budget.ts';
-import { AnswerReader, refusalOf } from '../../../../plugin/fleet/light/http/http-answer.ts';
-import { POLLING_ANSWER } from '../../../../plugin/fleet/light/polling/http-connection.ts';
+import { failureOfResponse, HttpResponseReader } from '../../../../plugin/fleet/light/http/http-response.ts';
+import { POLLING_RESPONSE } from '../../../../plugin/fleet/light/polling/http-connection.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 
 const MAX_BYTES = 1000;
@@ -11,12 +11,12 @@ const LENGTH = `HTTP/1.1 200 OK\r\nContent-Length: ${Buffer.byteLength(BODY)}\r\
 const CHUNKED = `HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\n40{\r\nB;x=y\r\n"sid":"ü"}\r\n0\r\nTrailer: 1\r\n\r\n`;
 const UNTIL_CLOSE = `HTTP/1.0 200 OK\r\n\r\n${BODY}`;
 
-const newReader = () => new AnswerReader(POLLING_ANSWER, new BufferBudget());
+const newReader = () => new HttpResponseReader(POLLING_RESPONSE, new BufferBudget());
 
 /** @returns status, body and whether the connection is kept, for chunks of this size */
-function read(reader: AnswerReader, answer: string, pieceBytes = 1e6) {
+function read(reader: HttpResponseReader, answer: string, pieceBytes = 1e6) {
   const bytes = Buffer.from(answer);
-  const summaryOf = (read: ReturnType<AnswerReader['read']>) =>
+  const summaryOf = (read: ReturnType<HttpResponseReader['read']>) =>
     read && [read.head.status, read.body.toString('utf8', read.start, read.end), read.head.keepsAlive];
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     const piece = bytes.subarray(at, at + pieceBytes);
@@ -87,7 +87,7 @@ for (const [head, body, quoted] of [
   test(`quotes the first part of an HTTP refusal: ${JSON.stringify(head + body)}`, () => {
     const all = Buffer.from(head + body);
     const whole = newReader().read(all, 0, all.length, MAX_BYTES);
-    assert.ok(whole && refusalOf(whole).message.endsWith(quoted));
+    assert.ok(whole && failureOfResponse(whole).message.endsWith(quoted));
     if (quoted === '') return;
     const slow = newReader();
     assert.equal(slow.read(all, 0, head.length, MAX_BYTES), undefined);
@@ -98,5 +98,5 @@ for (const [head, body, quoted] of [
 test('reads an HTTP refusal with an empty chunked body to its end, and keeps the connection', () => {
   const refusal = 'HTTP/1.1 413 Payload Too Large\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n';
   const answer = newReader().read(Buffer.from(refusal), 0, refusal.length, MAX_BYTES);
-  assert.equal(answer && refusalOf(answer).cause, 'http_413');
+  assert.equal(answer && failureOfResponse(answer).cause, 'http_413');
 });

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { isName, PayloadCheck } from '../../../../plugin/fleet/light/in-place/payload-check.ts';
+import { isEventName, PayloadCheck } from '../../../../plugin/fleet/light/in-place/payload-check.ts';
 
 test('parses different payloads up to a rate, and beyond it checks only their ends', (t) => {
   t.mock.method(performance, 'now', () => 5000);
-  const check = new PayloadCheck((payload) => (isName(payload[0]) ? payload : undefined));
+  const check = new PayloadCheck((payload) => (isEventName(payload[0]) ? payload : undefined));
   const passes = (json: string) => {
     const bytes = Buffer.from(json);
     return check.check(bytes, 0, bytes.length) !== 'invalid';

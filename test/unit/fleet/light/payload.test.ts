@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { CookieJar } from '../../../../plugin/fleet/light/polling/cookies.ts';
 import {
-  countFitting,
+  countFittingPackets,
   decodePayload,
   type EngineIoPacket,
   encodePayload,
@@ -32,11 +32,11 @@ test('a polling payload contains text packets as text, and binary packets in bas
 
 test('a polling request holds as many packets as the server allows, and at least one', () => {
   const four = ['4aaaa', '4aaaa', Buffer.alloc(3), '4a'];
-  assert.equal(countFitting(four, 0), 4);
-  assert.equal(countFitting(four, 1), 1);
+  assert.equal(countFittingPackets(four, 0), 4);
+  assert.equal(countFittingPackets(four, 1), 1);
   // The first packet needs 1 + 4 bytes, each further packet 2 + 4. Three bytes count as 3.99, rounded up.
-  assertEach([10, 11, 16, 17, 19, 20], (max) => countFitting(four, max), [1, 2, 2, 3, 3, 4]);
-  assert.equal(countFitting([], 5), 0);
+  assertEach([10, 11, 16, 17, 19, 20], (max) => countFittingPackets(four, max), [1, 2, 2, 3, 3, 4]);
+  assert.equal(countFittingPackets([], 5), 0);
 });
 
 test('cookies of the server are sent together with the user’s own cookies, until they expire', () => {

@@ -7,7 +7,7 @@ import { constants, deflateRawSync, inflateRawSync } from 'node:zlib';
 import {
   type DeflateGrant,
   PerMessageDeflate,
-  readGrant,
+  readDeflateGrant,
 } from '../../../../plugin/fleet/light/deflate/per-message-deflate.ts';
 import { ProtocolError } from '../../../../plugin/fleet/light/protocol-error.ts';
 import { encodeMessage } from '../../../../plugin/fleet/light/websocket/frames.ts';
@@ -198,7 +198,7 @@ test('keeps no more than the compression window of a large message, in either di
 });
 
 test('accepts valid compression grants of a server, and refuses invalid ones', () => {
-  const grant = (header: string) => readGrant(header);
+  const grant = (header: string) => readDeflateGrant(header);
   assert.deepEqual(grant('permessage-deflate'), NOTHING);
   assert.deepEqual(
     grant(

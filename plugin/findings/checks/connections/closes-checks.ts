@@ -3,21 +3,21 @@
  * code.
  */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
-import { valuesOf } from '../../../../protocol/result/findings.ts';
-import { decimals, integer, total } from '../../../../report/text/format.ts';
+import { findingValues } from '../../../../protocol/result/findings.ts';
+import { decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
-import type { EndRow } from '../../../run/measurements/end-rows.ts';
 import {
-  BY_SERVER,
-  codeText,
+  closeCodeText,
   httpStatus,
   isTooLarge,
   lastEventText,
-  sizesOf,
-} from '../../../run/measurements/end-words.ts';
-import { type Check, check, type Detail, type Measured } from '../../check.ts';
+  SERVER_DISCONNECT_REASON,
+  tooLargeSizes,
+} from '../../../run/measurements/close-descriptions.ts';
+import type { CloseRow } from '../../../run/measurements/close-rows.ts';
+import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
-type Range = EndRow['sent'];
+type Range = CloseRow['sent'];
 
 /** Minimum number of closed connections. With fewer, equal ages or message counts may be chance. */
 const MIN_ENDED = 5;
@@ -26,29 +26,29 @@ const MAX_SPREAD = { share: 0.05, seconds: 0.1 };
 /** Share of the closed connections that must have the same age. The others may have closed for rare reasons. */
 const NEARLY_ALL = 0.9;
 
-export const ends: Check[] = [
-  check('MESSAGES_TOO_LARGE', ({ connections }) => {
-    const found = tooLarge(connections.ends);
+export const closesChecks: FindingCheck[] = [
+  defineCheck('MESSAGES_TOO_LARGE', ({ connections }) => {
+    const found = closedByTooLargeMessage(connections.ends);
     const [first] = found;
     if (!first) return undefined;
     const { largestSentBytes: sent, maxPayloadBytes: taken } = first;
     const codes = [...new Set(found.map(({ cause }) => closeCodeOf(cause)?.code ?? httpStatus(cause)))].filter(Boolean);
     const how = codes.length > 0 ? `closed with ${codes.join(' and ')}` : 'closed after a message that is too large';
     const count = countOf(found);
-    const { text, fix } = sizesOf(first);
+    const { text, fix } = tooLargeSizes(first);
     return {
       message: `${count} of ${connections.opened} were ${how}: ${text}`,
       fix,
       values: [
-        ...valuesOf({ 'closed connections': count }),
-        ...valuesOf({ 'largest message': sent.high, maxPayload: taken }, 'bytes'),
+        ...findingValues({ 'closed connections': count }),
+        ...findingValues({ 'largest message': sent.high, maxPayload: taken }, 'bytes'),
       ],
     };
   }),
 ];
 
 /** Returns the connections that closed because of a message that the client sent. */
-export function tooLarge(all: readonly EndRow[]): EndRow[] {
+export function closedByTooLargeMessage(all: readonly CloseRow[]): CloseRow[] {
   return all.filter(isTooLarge);
 }
 
@@ -61,10 +61,10 @@ const AT_ONE_MOMENT =
  * Describes the connections that the application closed, with their common age or message count.
  * @param of total number of connections
  */
-export function closedByApplication({ connections }: Measured, count: number, of: number): Detail {
-  const rows = connections.ends.filter(({ reason }) => reason === BY_SERVER);
+export function closedByApplication({ connections }: RunFigures, count: number, of: number): FindingDetail {
+  const rows = connections.ends.filter(({ reason }) => reason === SERVER_DISCONNECT_REASON);
   const said = rows[0] ? lastEventText(rows[0]) : '';
-  const values = [...valuesOf({ 'connections closed by the application': count }), ...commonValues(rows)];
+  const values = [...findingValues({ 'connections closed by the application': count }), ...commonValues(rows)];
   const message = `the application itself closed ${count} of ${of} connections`;
   const moment = sameMoment(connections);
   if (moment)
@@ -72,11 +72,11 @@ export function closedByApplication({ connections }: Measured, count: number, of
       ...{ about: 'application', fix: AT_ONE_MOMENT },
       values: [
         ...values,
-        ...valuesOf({ 'time of the first close': moment.low, 'time of the last close': moment.high }, 's'),
+        ...findingValues({ 'time of the first close': moment.low, 'time of the last close': moment.high }, 's'),
       ],
-      message: `${message}, all of them from ${secondsText(moment)} of the run, ${secondsText(ageOf(rows))} after they had connected${said}`,
+      message: `${message}, all of them from ${ageRangeText(moment)} of the run, ${ageRangeText(ageOf(rows))} after they had connected${said}`,
     };
-  if ((sameCount(rows) ?? 0) >= MIN_COUNTED && !sameAge(rows))
+  if ((sameCount(rows) ?? 0) >= MIN_COUNTED && !commonCloseAge(rows))
     return { about: 'application', values, message: `${message}${commonTo(rows)}${said}`, fix: FEWER_MESSAGES };
   return {
     ...{ about: 'application', values },
@@ -89,16 +89,16 @@ export function closedByApplication({ connections }: Measured, count: number, of
  * Returns a text such as `, after 2.9 to 3.0 s` or `, after 21 messages each`, if all connections have the age or the
  * message count in common.
  */
-function commonTo(rows: readonly EndRow[]): string {
+function commonTo(rows: readonly CloseRow[]): string {
   if (countOf(rows) < MIN_ENDED) return '';
-  const age = sameAge(rows);
+  const age = commonCloseAge(rows);
   const sent = sameCount(rows);
   const received = spanOf(rows.map((row) => row.received));
   const isReceived = sent === undefined && received.low === received.high && received.high > 2;
   const texts = [
     ...(sent === undefined ? [] : [messagesEach(sent)]),
     ...(isReceived && !age ? [`${integer(received.high)} events each`] : []),
-    ...(age || !(sent !== undefined || isReceived) ? [secondsText(age ?? ageOf(rows))] : []),
+    ...(age || !(sent !== undefined || isReceived) ? [ageRangeText(age ?? ageOf(rows))] : []),
   ];
   return `, after ${texts.join(' and ')}`;
 }
@@ -109,7 +109,7 @@ const messagesEach = (count: number) => `${integer(count)} messages each`;
  * Returns the number of messages that each of the connections had sent; undefined if the numbers differ, or for few
  * connections.
  */
-function sameCount(rows: readonly EndRow[]): number | undefined {
+function sameCount(rows: readonly CloseRow[]): number | undefined {
   const { low, high } = spanOf(rows.map(({ sent }) => sent));
   return countOf(rows) >= MIN_ENDED && low === high && high > 1 ? high : undefined;
 }
@@ -118,13 +118,13 @@ function sameCount(rows: readonly EndRow[]): number | undefined {
  * Returns the period in which all lost connections closed, if it is short and the connections' ages differed; otherwise
  * undefined.
  */
-function sameMoment({ overTime, ends, lost }: Measured['connections']): Range | undefined {
+function sameMoment({ overTime, ends, lost }: RunFigures['connections']): Range | undefined {
   if (!overTime || countOf(ends) < MIN_ENDED) return undefined;
   const { ended, t, intervalSeconds } = overTime;
   const first = ended.findIndex((count) => count > 0);
   const last = ended.findLastIndex((count) => count > 0);
   const ages = ageOf(ends);
-  const isShort = first >= 0 && last - first <= 1 && sum(ended) >= total(lost);
+  const isShort = first >= 0 && last - first <= 1 && sum(ended) >= totalOfCounts(lost);
   const moment = { low: t[first] ?? 0, high: (t[last] ?? 0) + intervalSeconds };
   return isShort && ages.high - ages.low > 2 * (moment.high - moment.low) ? moment : undefined;
 }
@@ -139,30 +139,32 @@ const MIN_COUNTED = 5;
  * Returns a text such as `, after 16 messages each`, and a fix, if the application closed connections after a fixed
  * number of messages.
  */
-export function countedEnds({ connections }: Measured): Pick<Detail, 'message' | 'values' | 'fix'> | undefined {
-  const rows = connections.ends.filter(({ reason }) => reason !== BY_SERVER);
+export function closedAfterCount({
+  connections,
+}: RunFigures): Pick<FindingDetail, 'message' | 'values' | 'fix'> | undefined {
+  const rows = connections.ends.filter(({ reason }) => reason !== SERVER_DISCONNECT_REASON);
   const sent = sameCount(rows) ?? 0;
   const isMeant = rows.every(({ cause }) => isOfApplication(closeCodeOf(cause)?.code ?? 0)) && !sameMoment(connections);
   if (sent < MIN_COUNTED || !isMeant) return undefined;
   return {
     message: `, after ${messagesEach(sent)}`,
-    values: valuesOf({ 'messages before': sent }),
+    values: findingValues({ 'messages before': sent }),
     fix: FEWER_MESSAGES,
   };
 }
 
 /** Returns the ranges of the connections' ages and message counts. */
-function commonValues(rows: readonly EndRow[]): Detail['values'] & object {
+function commonValues(rows: readonly CloseRow[]): FindingDetail['values'] & object {
   if (rows.length === 0) return [];
   const [age, sent] = [ageOf(rows), spanOf(rows.map((row) => row.sent))];
   return [
-    ...valuesOf({ 'shortest connection': age.low, 'longest connection': age.high }, 's'),
-    ...valuesOf({ 'fewest sent messages': sent.low, 'most sent messages': sent.high }),
+    ...findingValues({ 'shortest connection': age.low, 'longest connection': age.high }, 's'),
+    ...findingValues({ 'fewest sent messages': sent.low, 'most sent messages': sent.high }),
   ];
 }
 
 /** Returns the common age of nearly all closed connections; undefined if ages differ, or for few connections. */
-export function sameAge(rows: readonly EndRow[]): Range | undefined {
+export function commonCloseAge(rows: readonly CloseRow[]): Range | undefined {
   const all = countOf(rows);
   const usual = rows
     .toSorted((a, b) => b.count - a.count)
@@ -172,11 +174,11 @@ export function sameAge(rows: readonly EndRow[]): Range | undefined {
   return age.high - age.low <= Math.max(MAX_SPREAD.share * age.high, MAX_SPREAD.seconds) ? age : undefined;
 }
 
-const countOf = (rows: readonly EndRow[]) => sum(rows.map(({ count }) => count));
-const ageOf = (rows: readonly EndRow[]) => spanOf(rows.map(({ ageSeconds }) => ageSeconds));
+const countOf = (rows: readonly CloseRow[]) => sum(rows.map(({ count }) => count));
+const ageOf = (rows: readonly CloseRow[]) => spanOf(rows.map(({ ageSeconds }) => ageSeconds));
 
 /** Returns a text such as `3.0 s` or `2.9 to 3.0 s`. */
-export function secondsText({ low, high }: Range): string {
+export function ageRangeText({ low, high }: Range): string {
   const digits = high < 1 ? 2 : 1;
   const [from, to] = [low, high].map((one) => decimals(one, digits));
   return from === to ? `${to} s` : `${from} to ${to} s`;
@@ -187,12 +189,12 @@ function spanOf(ranges: Range[]): Range {
 }
 
 /** Counts closed connections by close code or HTTP status, such as `1012 (the server restarts: "deploy")`. */
-export function endsByCode(all: readonly EndRow[]): [code: string, count: number][] {
-  const rows = all.filter(({ reason }) => reason !== BY_SERVER);
+export function closesByCode(all: readonly CloseRow[]): [code: string, count: number][] {
+  const rows = all.filter(({ reason }) => reason !== SERVER_DISCONNECT_REASON);
   const byCause = [...Map.groupBy(rows, ({ cause }) => cause)];
   return byCause.flatMap(([cause, ended]): [string, number][] => {
     const words = ended.map((one) => one.words).find((one) => one !== '') ?? '';
-    const code = codeText({ cause, words });
+    const code = closeCodeText({ cause, words });
     return code === undefined ? [] : [[code, countOf(ended)]];
   });
 }
@@ -204,8 +206,8 @@ const SILENT_CODES = [1000, 1005, 1006];
  * Returns the suggested fix for the most frequent close code.
  * @param hasAge whether the connections have a common age, which explains more than some codes
  */
-export function codesFix(all: readonly EndRow[], hasAge: boolean): string | undefined {
-  const [first] = all.filter(({ reason }) => reason !== BY_SERVER);
+export function closeCodeFix(all: readonly CloseRow[], hasAge: boolean): string | undefined {
+  const [first] = all.filter(({ reason }) => reason !== SERVER_DISCONNECT_REASON);
   const known = first && closeCodeOf(first.cause);
   return known && !(hasAge && SILENT_CODES.includes(known.code)) ? known.remedy : undefined;
 }

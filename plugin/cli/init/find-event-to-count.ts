@@ -1,15 +1,21 @@
 /** Examines a server for `init`: the events that it sends to connections that run the new scenario's flow. */
 
-import { attempt } from '../../../protocol/base/attempt.ts';
 import { formatJsonPath } from '../../../protocol/base/json-path.ts';
-import { printable } from '../../../protocol/base/printable.ts';
-import { findId, findPaths, type Heard, type Message, type Paths } from '../../run/broadcasts/find-paths.ts';
-import { roomIntoEvent } from '../../run/broadcasts/own-event.ts';
+import { printableLine } from '../../../protocol/base/printable.ts';
+import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
+import {
+  type EventPaths,
+  findEventPaths,
+  findIdPath,
+  type ReceivedByTwo,
+  type ReceivedMessage,
+} from '../../run/broadcasts/find-paths.ts';
+import { addRoomToEventFix } from '../../run/broadcasts/own-event.ts';
 import type { ReceivedByPublisher } from '../../run/receivers/publishers.ts';
 import { isTemplate } from '../../script/is-template.ts';
-import { eventOf, listen, said } from './listen.ts';
-import { drawnIn, ownRoom } from './own-room.ts';
-import type { Starter } from './starter-scenario.ts';
+import { findClientRoom, stepWithRoomVariable } from './client-room.ts';
+import { emittedEventOf, recordTwoClients, valuesText } from './listen.ts';
+import type { StarterOptions } from './starter-scenario.ts';
 
 /** Matches a template with a random value. */
 const DRAWS = /\{\{\s*\$random/;
@@ -21,20 +27,20 @@ const MAX_FINDING_LENGTH = 1000;
  * @returns the event to count, if any, and a description of the received events
  * @throws CapacityError TARGET_UNREACHABLE
  */
-export async function lookAt(starter: Starter, seconds: number) {
+export async function findEventToCount(starter: StarterOptions, seconds: number) {
   const { flow } = starter;
-  const { heard, acknowledged, published, publisher, toPublisher, told } = await listen(starter, seconds);
+  const { heard, acknowledged, published, publisher, toPublisher, told } = await recordTwoClients(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
   // If the event goes to a client's room, the second client does not receive it.
   const ids = new Set(published?.keys());
-  const shared = findPaths([usable, told ? usable : others], published && ids);
+  const shared = findEventPaths([usable, told ? usable : others], published && ids);
   const partly = shared || told ? undefined : partlyReached([usable, others], toPublisher, ids);
   const found = shared ?? partly?.paths;
   const counted = usable.filter(({ event }) => event === found?.event);
-  const own = told && ownRoom(counted, published ?? new Map(), told);
+  const own = told && findClientRoom(counted, published ?? new Map(), told);
   const delivery = isTemplate([found?.event, found?.id, found?.sentAt]) || (told && !own) ? undefined : found;
   const answers = [
-    ...acknowledged.map(({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${said(args)}. `),
+    ...acknowledged.map(({ event, args }) => `It acknowledged ${JSON.stringify(event)} with ${valuesText(args)}. `),
     ...publisher.map(({ text }) => `It acknowledged ${JSON.stringify(starter.publish?.event)} with ${text}. `),
   ];
   const ownAnswers = toPublisher.filter(({ event }) => !heard.flat().some((one) => one.event === event));
@@ -42,13 +48,13 @@ export async function lookAt(starter: Starter, seconds: number) {
     ...ownAnswers.map(({ event, text }) => `It answered the publisher with ${JSON.stringify(event)} ${text}. `),
   );
   const repeated = delivery || published || told ? [] : repeatedIn([usable, others]);
-  const roomless = usable.find(({ args }) => findId(args, ids) !== undefined);
+  const roomless = usable.find(({ args }) => findIdPath(args, ids) !== undefined);
   const isFound = delivery !== undefined && partly === undefined;
   const missing = isFound
     ? ''
     : told
       ? roomless
-        ? `Its ${JSON.stringify(roomless.event)} carried the published id, but no room: ${roomIntoEvent(roomless.event)}; or, if every connection receives it, leave \`$room\` out of --publish.`
+        ? `Its ${JSON.stringify(roomless.event)} carried the published id, but no room: ${addRoomToEventFix(roomless.event)}; or, if every connection receives it, leave \`$room\` out of --publish.`
         : 'No event carried an id back to its room: an event of --emit must name the room, not as a template, or the login or the server must tell each client its own.'
       : partly
         ? partly.text
@@ -70,8 +76,8 @@ export async function lookAt(starter: Starter, seconds: number) {
   const answering = new Set(acknowledged.map(({ event }) => event));
   const { place, step: learning } = own ?? {};
   const asking = flow.map((step) => ({
-    ...(place ? drawnIn(step, place) : step),
-    ...(step.acknowledge === undefined && answering.has(eventOf(step) ?? '') && { acknowledge: true }),
+    ...(place ? stepWithRoomVariable(step, place) : step),
+    ...(step.acknowledge === undefined && answering.has(emittedEventOf(step) ?? '') && { acknowledge: true }),
   }));
   return {
     flow: [...asking, ...(learning ? [learning] : [])],
@@ -79,7 +85,7 @@ export async function lookAt(starter: Starter, seconds: number) {
     rooms: own?.delivery,
     room: place?.value,
     withoutId: repeated.map(({ event }) => event),
-    finding: printable(finding + apart + why, MAX_FINDING_LENGTH),
+    finding: printableLine(finding + apart + why, MAX_FINDING_LENGTH),
   };
 }
 
@@ -89,8 +95,8 @@ interface Repeated {
 }
 
 /** Returns the events that each connection received at least twice. */
-function repeatedIn([first, second]: Heard): Repeated[] {
-  const countOf = (messages: Message[], name: string) => messages.filter(({ event }) => event === name).length;
+function repeatedIn([first, second]: ReceivedByTwo): Repeated[] {
+  const countOf = (messages: ReceivedMessage[], name: string) => messages.filter(({ event }) => event === name).length;
   return [...new Set(first.map(({ event }) => event))]
     .map((event) => ({ event, count: countOf(first, event) }))
     .filter(({ event, count }) => count > 1 && countOf(second, event) > 1)
@@ -106,11 +112,16 @@ function withoutIdText({ event, count }: Repeated): string {
  * Returns a description of the received events.
  * @param isAnswered whether the server sent events to the publishing client only
  */
-function findingOf(messages: Message[], delivery: Paths | undefined, missing: string, isAnswered: boolean): string {
+function findingOf(
+  messages: ReceivedMessage[],
+  delivery: EventPaths | undefined,
+  missing: string,
+  isAnswered: boolean,
+): string {
   const counts = Map.groupBy(messages, ({ event }) => event);
   const events = [...counts].slice(0, 10).map(([event, [first, ...others]]) => {
     // An event that was received only once may be the answer to a login, so its arguments are shown.
-    const once = others.length === 0 && first ? ` ${said(first.args)}` : '';
+    const once = others.length === 0 && first ? ` ${valuesText(first.args)}` : '';
     return `${JSON.stringify(event)} (${others.length + 1})${once}`;
   });
   const got =
@@ -133,7 +144,7 @@ function findingOf(messages: Message[], delivery: Paths | undefined, missing: st
  * copies.
  */
 interface PartlyReached {
-  paths: Paths;
+  paths: EventPaths;
   /** Text for the user: which connections received the event, likely causes, and fixes. */
   text: string;
 }
@@ -147,11 +158,11 @@ const CAUSES =
  * @returns the event that reached one client, each client with different ids, or only the publishing client
  */
 function partlyReached(
-  [first, second]: Heard,
+  [first, second]: ReceivedByTwo,
   toPublisher: readonly ReceivedByPublisher[],
   ids: ReadonlySet<string>,
 ): PartlyReached | undefined {
-  const pathsOf = (messages: Message[]) => findPaths([messages, messages], ids);
+  const pathsOf = (messages: ReceivedMessage[]) => findEventPaths([messages, messages], ids);
   const [one, other] = [pathsOf(first), pathsOf(second)];
   const paths = one ?? other ?? pathsOf(toPublisher.flatMap(messageOf));
   if (!paths) return undefined;
@@ -165,7 +176,7 @@ function partlyReached(
 }
 
 /** Returns the event as a message. Returns an empty list if its text was truncated. */
-function messageOf({ event, text }: ReceivedByPublisher): Message[] {
-  const args: unknown[] | undefined = attempt(() => JSON.parse(`[${text}]`));
+function messageOf({ event, text }: ReceivedByPublisher): ReceivedMessage[] {
+  const args: unknown[] | undefined = tryOrUndefined(() => JSON.parse(`[${text}]`));
   return args ? [{ event, args, receivedAtUs: 0 }] : [];
 }

@@ -5,16 +5,16 @@
  */
 import { addAbortListener } from 'node:events';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
-import { EVENTS, isBroadcast } from '../../../protocol/wire/events.ts';
+import { CONTRACT_EVENTS, isBroadcastMessage } from '../../../protocol/wire/events.ts';
 import { Fleet } from '../../fleet/fleet.ts';
-import type { Ending } from '../measurements/end-words.ts';
+import type { CloseDescription } from '../measurements/close-descriptions.ts';
 import { connectClient, RUN_CLIENT_FLEET } from './connect-client.ts';
 import { joinRoom } from './join-room.ts';
 import type { RunClient } from './run-clients.ts';
 import type { RunSocket } from './run-connection.ts';
 
 /** Broadcasts that the reference receiver received. The list grows as broadcasts arrive. */
-export interface SentinelReceipts {
+export interface ReferenceReceipts {
   worker: string;
   joinedAtUs: number;
   /** When the reference receiver's connection closed or its process exited. Not set if `close()` was called first. */
@@ -23,18 +23,19 @@ export interface SentinelReceipts {
   receivedAtUs: Map<number, number>;
 }
 
-export class Sentinel {
+export class ReferenceReceiver {
   readonly #fleet: Fleet;
   readonly #socket: RunSocket;
   readonly #receivedAtUs = new Map<number, number>();
-  #receipts: SentinelReceipts | undefined;
+  #receipts: ReferenceReceipts | undefined;
   #isClosing = false;
 
   private constructor(fleet: Fleet, socket: RunSocket) {
     this.#fleet = fleet;
     this.#socket = socket;
-    socket.on(EVENTS.broadcast, ([message], { atUs }) => {
-      if (isBroadcast(message) && !this.#receivedAtUs.has(message.seq)) this.#receivedAtUs.set(message.seq, atUs);
+    socket.on(CONTRACT_EVENTS.broadcast, ([message], { atUs }) => {
+      if (isBroadcastMessage(message) && !this.#receivedAtUs.has(message.seq))
+        this.#receivedAtUs.set(message.seq, atUs);
     });
     void socket.ended.then(() => {
       if (this.#receipts && !this.#isClosing) this.#receipts.leftAtUs ??= monotonicUs();
@@ -45,11 +46,11 @@ export class Sentinel {
    * Starts the process, which connects with the same options as the load.
    * @throws CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
-  static async start(client: RunClient, signal: AbortSignal): Promise<Sentinel> {
+  static async start(client: RunClient, signal: AbortSignal): Promise<ReferenceReceiver> {
     const fleet = await Fleet.start(RUN_CLIENT_FLEET, 1);
     try {
       const { socket } = await connectClient(client, signal, {}, fleet);
-      return new Sentinel(fleet, socket);
+      return new ReferenceReceiver(fleet, socket);
     } catch (error) {
       await fleet.close();
       throw error;
@@ -57,7 +58,7 @@ export class Sentinel {
   }
 
   /** Why the connection closed; undefined while it is open, or if the run closed it. */
-  get ending(): Ending | undefined {
+  get ending(): CloseDescription | undefined {
     return this.#socket.ending;
   }
   get connected(): boolean {
@@ -69,7 +70,7 @@ export class Sentinel {
    * @returns the received broadcasts; later broadcasts are added
    * @throws CapacityError JOIN_REFUSED or TARGET_UNREACHABLE, or the signal's reason
    */
-  async join(room: string, signal: AbortSignal): Promise<SentinelReceipts> {
+  async join(room: string, signal: AbortSignal): Promise<ReferenceReceipts> {
     const stopped = Promise.withResolvers<never>();
     const aborted = addAbortListener(signal, () => stopped.reject(signal.reason));
     try {
@@ -95,7 +96,7 @@ export class Sentinel {
 }
 
 /** Returns whether the reference receiver was a member of its room at that time. */
-export function isMember(sentinel: SentinelReceipts | undefined, sentAtUs: number): boolean {
+export function wasReferenceMember(sentinel: ReferenceReceipts | undefined, sentAtUs: number): boolean {
   if (!sentinel || sentinel.joinedAtUs >= sentAtUs) return false;
   return sentinel.leftAtUs === undefined || sentinel.leftAtUs >= sentAtUs;
 }

@@ -3,7 +3,7 @@
  * place; the pieces of any other are collected. For an error response, the start of the body is enough to find the
  * reason.
  */
-import { type Failure, httpFailure } from '../../client/failure.ts';
+import { type ConnectionFailure, httpFailure } from '../../client/failure.ts';
 import type { BufferBudget } from '../buffer-budget.ts';
 import { ByteQueue } from '../byte-queue.ts';
 import { messageTooLarge, type ProtocolError } from '../protocol-error.ts';
@@ -26,7 +26,7 @@ const CHUNKED = -1;
 const UNTIL_CLOSE = -2;
 const UNKNOWN = -3;
 
-export interface AnswerHead {
+export interface HttpResponseHead {
   status: number;
   reason: string;
   /** Header values by lower-case name. */
@@ -37,8 +37,8 @@ export interface AnswerHead {
   bodySize: number;
 }
 
-export interface Answer {
-  head: AnswerHead;
+export interface HttpResponse {
+  head: HttpResponseHead;
   /**
    * Buffer with the body in `body[start, end)`; valid until further bytes are read. For status 101, the bytes after the
    * head.
@@ -49,16 +49,16 @@ export interface Answer {
 }
 
 /** Expected status of the response, and the error if it differs. */
-export interface Expected {
+export interface ExpectedResponse {
   status: 101 | 200;
   error: (message: string) => ProtocolError;
-  readHead: (text: string) => AnswerHead;
+  readHead: (text: string) => HttpResponseHead;
 }
 
-export class AnswerReader {
+export class HttpResponseReader {
   /** Whether the start of the response has arrived. */
   hasBegun = false;
-  #head: AnswerHead | undefined = undefined;
+  #head: HttpResponseHead | undefined = undefined;
   /** Received bytes of a head or body that is still incomplete. */
   #queue: ByteQueue | undefined = undefined;
   /** Bytes of the current chunk that are still missing. 0 while a chunk header or a line end is read. */
@@ -67,14 +67,14 @@ export class AnswerReader {
   #afterLastChunk = false;
   /** Start of the body of an error response. */
   #refusalBody = NO_BODY;
-  readonly #expected: Expected;
+  readonly #expected: ExpectedResponse;
   readonly #budget: BufferBudget;
 
   /**
    * Creates a reader of responses.
    * @param budget limit of buffered bytes
    */
-  constructor(expected: Expected, budget: BufferBudget) {
+  constructor(expected: ExpectedResponse, budget: BufferBudget) {
     this.#expected = expected;
     this.#budget = budget;
   }
@@ -84,7 +84,7 @@ export class AnswerReader {
    * @returns the response when it is complete, or when enough of an error response has arrived; undefined until then
    * @throws ProtocolError; then only `discard` may be called
    */
-  read(bytes: Buffer, start: number, end: number, maxBytes: number): Answer | undefined {
+  read(bytes: Buffer, start: number, end: number, maxBytes: number): HttpResponse | undefined {
     this.hasBegun = true;
     let [from, at, to] = [bytes, start, end];
     if (this.#head === undefined) {
@@ -94,7 +94,7 @@ export class AnswerReader {
       at = this.#readHead(from, at, to);
       if (at < 0) return undefined;
     }
-    const { status, bodySize } = this.#head as unknown as AnswerHead;
+    const { status, bodySize } = this.#head as unknown as HttpResponseHead;
     if (status !== this.#expected.status) return this.#readRefusal(from, at, to);
     if (status === 101) return this.#finish(from, at, to);
     if (bodySize === UNKNOWN) throw this.#expected.error('a body whose length is not valid');
@@ -114,12 +114,12 @@ export class AnswerReader {
    * Handles the end of the TCP connection.
    * @returns the response if it ends with the connection
    */
-  ended(): Answer | undefined {
+  ended(): HttpResponse | undefined {
     return this.refusal ?? (this.#head?.bodySize === UNTIL_CLOSE ? this.#finishCollected() : undefined);
   }
 
   /** Received part of an error response; undefined if the response is not an error. */
-  get refusal(): Answer | undefined {
+  get refusal(): HttpResponse | undefined {
     const head = this.#head;
     if (head === undefined || head.status === this.#expected.status) return undefined;
     return { head, body: this.#refusalBody, start: 0, end: this.#refusalBody.length };
@@ -131,13 +131,13 @@ export class AnswerReader {
     this.#queue = undefined;
   }
 
-  #finishCollected(): Answer {
+  #finishCollected(): HttpResponse {
     return this.#finish(this.#queue?.bytes ?? NO_BODY, 0, this.#collected);
   }
 
   /** Returns the response, and prepares to read the next response. */
-  #finish(body: Buffer, start: number, end: number): Answer {
-    const head = this.#head as AnswerHead;
+  #finish(body: Buffer, start: number, end: number): HttpResponse {
+    const head = this.#head as HttpResponseHead;
     this.#head = undefined;
     this.hasBegun = false;
     this.#afterLastChunk = false;
@@ -174,10 +174,10 @@ export class AnswerReader {
     return -1;
   }
 
-  #readRefusal(bytes: Buffer, start: number, end: number): Answer | undefined {
+  #readRefusal(bytes: Buffer, start: number, end: number): HttpResponse | undefined {
     const refusalEnd = Math.min(end, start + MAX_REFUSAL_BYTES - this.#refusalBody.length);
     if (refusalEnd > start) this.#refusalBody = Buffer.concat([this.#refusalBody, bytes.subarray(start, refusalEnd)]);
-    const answer = this.refusal as Answer;
+    const answer = this.refusal as HttpResponse;
     const { bodySize } = answer.head;
     const isEmpty = bodySize === 0 || (bodySize === CHUNKED && NO_CHUNKS.test(this.#refusalBody.toString('latin1')));
     const isComplete =
@@ -186,7 +186,7 @@ export class AnswerReader {
     return isComplete || refusalText(answer) !== '' ? answer : undefined;
   }
 
-  #readChunks(bytes: Buffer, start: number, end: number, maxBytes: number): Answer | undefined {
+  #readChunks(bytes: Buffer, start: number, end: number, maxBytes: number): HttpResponse | undefined {
     const { error } = this.#expected;
     let at = start;
     while (at < end) {
@@ -237,7 +237,7 @@ export class AnswerReader {
  * @param error creates the error for an invalid head
  * @throws ProtocolError
  */
-export function parseHead(text: string, error: Expected['error']): AnswerHead {
+export function parseResponseHead(text: string, error: ExpectedResponse['error']): HttpResponseHead {
   const [first = '', ...lines] = text.split('\r\n');
   const [, version, digits] = /^HTTP\/1\.(\d) (\d{3})/.exec(first) ?? [];
   if (digits === undefined) throw error('the answer is not HTTP');
@@ -267,12 +267,12 @@ function bodySizeOf(status: number, headers: ReadonlyMap<string, readonly string
 }
 
 /** Returns the failure that an error response describes. */
-export function refusalOf(answer: Answer): Failure {
+export function failureOfResponse(answer: HttpResponse): ConnectionFailure {
   const { status, reason, headers } = answer.head;
   return httpFailure({ status, reason, header: (name) => headers.get(name)?.[0], body: refusalText(answer) });
 }
 
-function refusalText({ head, body, start, end }: Answer): string {
+function refusalText({ head, body, start, end }: HttpResponse): string {
   if (head.bodySize !== CHUNKED) return body.toString('utf8', start, end).trim();
   // A chunked body begins with the size of its first chunk.
   const [line, size] = CHUNK_HEAD.exec(body.toString('latin1', start, end)) ?? [];

@@ -1,20 +1,20 @@
 /** Records how connections closed. Connections that their virtual users closed are not recorded. */
 
-import { printable } from '../../../../protocol/base/printable.ts';
-import { addEnd, type EndKind } from '../../../../protocol/link/ends.ts';
+import { printableLine } from '../../../../protocol/base/printable.ts';
+import { addCloseKind, type CloseKind } from '../../../../protocol/link/close-kinds.ts';
 import type { Client } from '../../client/client.ts';
-import type { Failure } from '../../client/failure.ts';
+import type { ConnectionFailure } from '../../client/failure.ts';
 
 const MAX_TEXT_LENGTH = 120;
 
-export class Ends {
-  readonly #kinds: EndKind[] = [];
+export class CloseCounts {
+  readonly #kinds: CloseKind[] = [];
 
-  record(end: EndKind): void {
-    addEnd(this.#kinds, end);
+  record(end: CloseKind): void {
+    addCloseKind(this.#kinds, end);
   }
 
-  snapshot(): EndKind[] {
+  snapshot(): CloseKind[] {
     return structuredClone(this.#kinds);
   }
 }
@@ -25,19 +25,19 @@ export class Ends {
  * @param why further details of the transport
  * @param secrets secrets of the connection, which are masked in texts
  */
-export function endOf(
+export function closeKindOf(
   { traffic }: Client,
   reason: string,
   ageMs: number,
-  why: Failure | undefined,
+  why: ConnectionFailure | undefined,
   secrets?: string[],
-): EndKind {
+): CloseKind {
   const { sent, received, largestSentBytes, announced, lastEvent } = traffic;
   return {
     ...{ reason, cause: why?.cause ?? '', count: 1, announced },
-    event: lastEvent ? printable(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
-    words: why ? printable(why.message, MAX_TEXT_LENGTH, secrets) : '',
-    text: lastEvent ? printable(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',
+    event: lastEvent ? printableLine(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
+    words: why ? printableLine(why.message, MAX_TEXT_LENGTH, secrets) : '',
+    text: lastEvent ? printableLine(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',
     samples: [[Math.max(0, Math.round(ageMs)), sent, received, largestSentBytes]],
   };
 }

@@ -1,16 +1,25 @@
 /** Builds the result's rows of closed connections, by reason. */
-import type { EndKind } from '../../../protocol/link/ends.ts';
+import type { CloseKind } from '../../../protocol/link/close-kinds.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 
-export type EndRow = Result['connections']['ends'][number];
+export type CloseRow = Result['connections']['ends'][number];
 
 /** Returns the rows, the most frequent reason first. */
-export function endRows(kinds: readonly EndKind[]): EndRow[] {
-  return kinds.toSorted((a, b) => b.count - a.count).map(rowOf);
+export function closeRows(kinds: readonly CloseKind[]): CloseRow[] {
+  return kinds.toSorted((a, b) => b.count - a.count).map(closeRowOf);
 }
 
 /** Returns the row of one reason, with the ranges of its figures. */
-export function rowOf({ reason, cause, words, event, text: eventText, count, announced, samples }: EndKind): EndRow {
+export function closeRowOf({
+  reason,
+  cause,
+  words,
+  event,
+  text: eventText,
+  count,
+  announced,
+  samples,
+}: CloseKind): CloseRow {
   const [ages = [], sent = [], received = [], sizes = []] = [0, 1, 2, 3].map((at) =>
     samples.map((sample) => sample[at] ?? 0),
   );

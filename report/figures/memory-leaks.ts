@@ -1,6 +1,6 @@
 /** Finds layers whose memory remains after connections close, and the causes. Shared by findings, answer and report. */
-import type { Drift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
-import { type Described, familyOf, inOrder } from './layers.ts';
+import type { MemoryDrift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
+import { type DescribedLayers, layerFamily, layersInTableOrder } from './layers.ts';
 
 /** Memory of a worker without free pages of its allocators, then the parts of this memory. */
 const WITHOUT_PAGES = 'workerKept';
@@ -13,18 +13,18 @@ const OF_WORKERS = /^worker(?!Children)/;
 
 export interface LayerDrift {
   layer: string;
-  drift: Drift;
+  drift: MemoryDrift;
 }
 
 /** Whether memory rises per connection or over time. Both are false if the readings cannot distinguish the causes. */
-export interface Causes {
+export interface LeakCauses {
   perConnection: boolean;
   inTime: boolean;
   /** Set if RSS rises, but heap and external memory do not. The rise can then be free pages. */
   onlyPages?: { excluded: true } | { cannotTellBelow: number; connections: number };
 }
 
-function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
+function causes({ leaks, low95, perSecond }: MemoryDrift): Omit<LeakCauses, 'onlyPages'> {
   const isCertain = leaks === true && perSecond !== null;
   return { perConnection: isCertain && (low95 ?? 0) > 0, inTime: isCertain && perSecond.low95 > 0 };
 }
@@ -33,8 +33,8 @@ function causes({ leaks, low95, perSecond }: Drift): Omit<Causes, 'onlyPages'> {
  * Returns the causes of a rise. RSS also rises when V8 compiles code or an allocator keeps free pages, so a cause is
  * confirmed only if heap or external memory rises as well.
  */
-export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
-  const drift = found.drift[layer] as Drift;
+export function confirmedCauses(layer: string, found: OverTimeResult): LeakCauses {
+  const drift = found.drift[layer] as MemoryDrift;
   const own = causes(drift);
   const kept = OF_WORKERS.test(layer) && !KEPT.includes(layer) ? KEPT.flatMap((id) => found.drift[id] ?? []) : [];
   if (kept.length === 0) return own;
@@ -49,18 +49,22 @@ export function confirmedCauses(layer: string, found: OverTimeResult): Causes {
  * Returns whether heap and external memory exclude a rise as large as the lower end of RSS. If they do not, returns the
  * size of waves that would decide.
  */
-function pagesEvidence(kept: Drift[], { low95 }: Drift, found: OverTimeResult): NonNullable<Causes['onlyPages']> {
+function pagesEvidence(
+  kept: MemoryDrift[],
+  { low95 }: MemoryDrift,
+  found: OverTimeResult,
+): NonNullable<LeakCauses['onlyPages']> {
   const bound = Math.max(...kept.map(({ noLeakAbove }) => noLeakAbove ?? 0));
   const least = low95 ?? 0;
   if (least <= 0 || bound < least) return { excluded: true };
   const used = found.readings.slice(found.warmUpReadings);
   const gone = (used.at(-1)?.gone ?? 0) - (used[0]?.gone ?? 0);
   const perStep = found.kind === 'waves' ? gone / Math.max(1, used.length - 1) : gone;
-  return { cannotTellBelow: bound, connections: roundedUp((perStep * bound) / least) };
+  return { cannotTellBelow: bound, connections: roundUpTwoDigits((perStep * bound) / least) };
 }
 
 /** Rounds up to two significant digits. */
-export function roundedUp(count: number): number {
+export function roundUpTwoDigits(count: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
   return Math.ceil(count / unit - 1e-9) * unit;
 }
@@ -85,7 +89,7 @@ export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
 }
 
 /** Returns whether the 95 % interval per connection is narrower than the other interval and overlaps it. */
-function isMoreAccurate(one: Drift, other: Drift): boolean {
+function isMoreAccurate(one: MemoryDrift, other: MemoryDrift): boolean {
   const [low, high] = [other.low95 ?? Number.NEGATIVE_INFINITY, other.high95 ?? Number.POSITIVE_INFINITY];
   if (one.low95 === null || one.high95 === null) return false;
   return one.high95 - one.low95 <= high - low && one.high95 >= low && one.low95 <= high;
@@ -95,10 +99,10 @@ function isMoreAccurate(one: Drift, other: Drift): boolean {
 const OF_MACHINE = ['kernelSlab', 'kernelTcp', 'systemShared'];
 
 /** Returns layers with a leak per connection or over time. The whole interval of a leak is above 0. */
-export function leakingLayers(result: Described): LayerDrift[] {
+export function leakingLayers(result: DescribedLayers): LayerDrift[] {
   const { overTime: found } = result.memory;
   if (!found) return [];
-  return [workersDrift(found) ?? [], otherDrifts(result)]
+  return [workersDrift(found) ?? [], driftsBesideWorkers(result)]
     .flat()
     .filter(({ layer, drift }) => drift.leaks && confirmedCauses(layer, found).onlyPages === undefined);
 }
@@ -107,7 +111,7 @@ export function leakingLayers(result: Described): LayerDrift[] {
  * Returns the number of layers and counts that leak. Null if none leaks and the readings of the workers are
  * inconclusive.
  */
-export function provenLeaks(result: Described): number | null {
+export function countProvenLeaks(result: DescribedLayers): number | null {
   const { overTime: found } = result.memory;
   if (!found) return null;
   const proven = leakingLayers(result).length + found.counts.filter(({ isKept }) => isKept).length;
@@ -115,16 +119,16 @@ export function provenLeaks(result: Described): number | null {
 }
 
 /** Returns one figure for each layer besides the workers, in the order of tables. */
-export function otherDrifts(result: Described): LayerDrift[] {
+export function driftsBesideWorkers(result: DescribedLayers): LayerDrift[] {
   const { layers, overTime } = result.memory;
   const isOfOthers = (id: string) =>
     OF_MACHINE.includes(id) ||
     (layers.find((one) => one.id === id)?.belongsTo === 'deployment' && !OF_WORKERS.test(id));
-  const ids = inOrder(result, Object.keys(overTime?.drift ?? {})).filter(isOfOthers);
-  const groups = Map.groupBy(ids, (id) => (OF_MACHINE.includes(id) ? id : familyOf(id)));
+  const ids = layersInTableOrder(result, Object.keys(overTime?.drift ?? {})).filter(isOfOthers);
+  const groups = Map.groupBy(ids, (id) => (OF_MACHINE.includes(id) ? id : layerFamily(id)));
   const isMain = ({ layer }: LayerDrift) => layers.find(({ id }) => id === layer)?.main;
   return [...groups.values()].map((group) => {
-    const drifts = group.map((layer) => ({ layer, drift: overTime?.drift[layer] as Drift }));
+    const drifts = group.map((layer) => ({ layer, drift: overTime?.drift[layer] as MemoryDrift }));
     const main = drifts.find(isMain);
     if (main && main.drift.leaks !== null) return main;
     return drifts.find(({ drift }) => drift.leaks) ?? main ?? (drifts[0] as LayerDrift);

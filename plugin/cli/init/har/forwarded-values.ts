@@ -2,13 +2,13 @@
  * Finds values that a client sent and the server forwarded, such as chat messages. If a run sends an id in place of the
  * value, it can count the copies of the event.
  */
-import { type JsonPath, valueAt } from '../../../../protocol/base/json-path.ts';
-import { leavesOf } from '../../../run/broadcasts/find-paths.ts';
+import { type JsonPath, valueAtPath } from '../../../../protocol/base/json-path.ts';
+import { leafPaths } from '../../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../../script/is-template.ts';
 import type { RecordedPacket } from './recorded-connections.ts';
-import { isOpaque } from './recorded-values.ts';
+import { isOpaqueValue } from './recorded-values.ts';
 
-export interface Echo {
+export interface ForwardedValue {
   /** Event that the client sent. */
   sent: string;
   /** First packet with which the client sent the event. */
@@ -33,10 +33,10 @@ const ID = /id$|uuid|nonce/i;
 const TRUSTED = 3;
 
 /** Returns the forwarded values; the most likely message is first. */
-export function echoesIn(packets: RecordedPacket[]): Echo[] {
+export function findForwardedValues(packets: RecordedPacket[]): ForwardedValue[] {
   const events = packets.filter(({ kind, data }) => kind === 'event' && Array.isArray(data)).slice(0, MAX_COMPARED);
   const received = events.filter(({ isSent }) => !isSent).map((packet) => ({ packet, texts: textsIn(packet) }));
-  const found = new Map<string, Echo & { count: number; score: number }>();
+  const found = new Map<string, ForwardedValue & { count: number; score: number }>();
   const earlier = new Set<string>();
   for (const packet of events.filter(({ isSent }) => isSent)) {
     const [sent, ...args] = packet.data as [string, ...unknown[]];
@@ -61,7 +61,7 @@ export function echoesIn(packets: RecordedPacket[]): Echo[] {
         args: [sent, ...(withId(args, path) as unknown[])],
       };
       echo.count++;
-      const isId = ID.test(path.at(-1) ?? '') || isOpaque(text);
+      const isId = ID.test(path.at(-1) ?? '') || isOpaqueValue(text);
       const isMessage = echo.count >= TRUSTED || !NO_MESSAGE.test(sent);
       echo.score = (isMessage ? 100 : 0) + (isId ? 20 : 0) + Math.min(10, echo.count);
       found.set(key, echo);
@@ -76,8 +76,8 @@ export function echoesIn(packets: RecordedPacket[]): Echo[] {
 
 function textsIn({ data }: RecordedPacket): [JsonPath, string][] {
   const [, ...args] = data as unknown[];
-  return leavesOf(args).flatMap((path): [JsonPath, string][] => {
-    const value = valueAt(args, path);
+  return leafPaths(args).flatMap((path): [JsonPath, string][] => {
+    const value = valueAtPath(args, path);
     return typeof value === 'string' ? [[path, value]] : [];
   });
 }

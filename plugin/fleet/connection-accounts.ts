@@ -3,11 +3,11 @@
  * fleet process has died with its counts: asked = pending + failed + opened, and opened = alive + ended.
  */
 
-import { addOwn } from '../../protocol/base/sum-counts.ts';
+import { addToOwnCounter } from '../../protocol/base/sum-counts.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 
 /** State of a connection. A reconnect changes it from `ended` to `alive`. */
-export interface Account {
+export interface ConnectionAccount {
   state: 'idle' | 'pending' | 'alive' | 'failed' | 'ended';
   /** Reason why the connection failed or ended. */
   cause: string;
@@ -15,7 +15,7 @@ export interface Account {
 
 export type AccountCounts = Pick<FleetSnapshot, 'accounts' | 'disconnects'>;
 
-export class Accounts {
+export class ConnectionAccounts {
   readonly #counts: AccountCounts['accounts'] = {
     ...{ asked: 0, pending: 0, alive: 0, peak: 0, returned: 0 },
     ...{ failed: {}, ended: {} },
@@ -26,7 +26,7 @@ export class Accounts {
   changes = 0;
 
   /** Records the start of a connection attempt: the first attempt or a retry. */
-  begin(account: Account): void {
+  begin(account: ConnectionAccount): void {
     if (account.state === 'idle') this.#counts.asked++;
     if (account.state === 'idle' || account.state === 'failed') this.#move(account, 'pending', '');
   }
@@ -34,19 +34,19 @@ export class Accounts {
   /**
    * Records that a namespace opened. For a disconnected connection, this can be the first sign that it has reconnected.
    */
-  opened(account: Account): void {
+  opened(account: ConnectionAccount): void {
     if (account.state === 'ended') this.returned(account);
     else if (account.state !== 'alive') this.#move(account, 'alive', '');
   }
 
   /** Records that a disconnected connection has reconnected. */
-  returned(account: Account): void {
+  returned(account: ConnectionAccount): void {
     if (account.state !== 'ended') return;
     this.#counts.returned++;
     this.#move(account, 'alive', '');
   }
 
-  failed(account: Account, cause: string): void {
+  failed(account: ConnectionAccount, cause: string): void {
     if (account.state === 'pending') this.#move(account, 'failed', cause);
   }
 
@@ -54,9 +54,9 @@ export class Accounts {
    * Records that the client or the server closed the connection. Ignores a connection that is still connecting:
    * `opened` or `failed` follows for it.
    */
-  ended(account: Account, reason: string): void {
+  ended(account: ConnectionAccount, reason: string): void {
     if (account.state !== 'alive') return;
-    addOwn(this.#disconnects, reason, 1);
+    addToOwnCounter(this.#disconnects, reason, 1);
     this.#move(account, 'ended', reason);
   }
 
@@ -66,7 +66,7 @@ export class Accounts {
     return { accounts, disconnects: { ...this.#disconnects } };
   }
 
-  #move(account: Account, state: Account['state'], cause: string): void {
+  #move(account: ConnectionAccount, state: ConnectionAccount['state'], cause: string): void {
     this.#count(account, -1);
     if (state === 'alive' || state === 'ended') this.changes++;
     account.state = state;
@@ -75,8 +75,8 @@ export class Accounts {
     this.#counts.peak = Math.max(this.#counts.peak, this.#counts.alive);
   }
 
-  #count({ state, cause }: Account, change: number): void {
+  #count({ state, cause }: ConnectionAccount, change: number): void {
     if (state === 'pending' || state === 'alive') this.#counts[state] += change;
-    else if (state !== 'idle') addOwn(this.#counts[state], cause, change);
+    else if (state !== 'idle') addToOwnCounter(this.#counts[state], cause, change);
   }
 }

@@ -3,9 +3,9 @@
  * consecutive broadcasts. Sums, histograms and completion times stay exact.
  */
 import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../../../protocol/base/histogram.ts';
-import { emptyRow, type FreezeOrder, type FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
+import { emptyLedgerRow, type FreezeRequest, type FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import { RECEIPT_COUNTS } from '../../../protocol/result/delivery-schema.ts';
-import { AUDIENCE } from '../../../protocol/wire/rooms.ts';
+import { ALL_RECEIVERS_ROOM } from '../../../protocol/wire/rooms.ts';
 import type { HostedRow } from '../link.ts';
 import type { SentBroadcast } from './publish.ts';
 
@@ -17,7 +17,7 @@ interface Row {
   frozen: FrozenBroadcast;
 }
 
-export class Rows {
+export class LedgerRows {
   /** Send and completion times of each broadcast, even if a row sums up several broadcasts. */
   readonly each = { completionUs: createHistogram(), sendDelayUs: createHistogram() };
   readonly #maxRows: number;
@@ -39,14 +39,14 @@ export class Rows {
     return this.#rows.map(({ frozen }) => frozen);
   }
 
-  add(orders: FreezeOrder[], pages: HostedRow[]): void {
+  add(orders: FreezeRequest[], pages: HostedRow[]): void {
     const bySeq = Map.groupBy(pages, ({ seq }) => seq);
     for (const order of orders.toSorted((a, b) => a.seq - b.seq)) {
-      const [first = emptyRow(order.seq), ...others] = (bySeq.get(order.seq) ?? []).map(withoutHost);
+      const [first = emptyLedgerRow(order.seq), ...others] = (bySeq.get(order.seq) ?? []).map(withoutHost);
       recordUs(this.each.sendDelayUs, order.sentAtUs - order.intendedAtUs);
       const frozen = others.map(withProcessChecksum).reduce(mergeRows, { ...first, process: 0 });
       if (frozen.received > 0 && !frozen.untimed) recordUs(this.each.completionUs, frozen.lastUs);
-      this.#add({ sent: asSent(order), frozen });
+      this.#add({ sent: sentOwnEventRow(order), frozen });
     }
   }
 
@@ -78,7 +78,7 @@ function withProcessChecksum(page: FrozenBroadcast, index: number): FrozenBroadc
 
 function mergeConsecutive(a: Row, b: Row): Row {
   const broadcasts = (a.sent.broadcasts ?? 1) + (b.sent.broadcasts ?? 1);
-  const room = a.sent.room === b.sent.room ? a.sent.room : AUDIENCE;
+  const room = a.sent.room === b.sent.room ? a.sent.room : ALL_RECEIVERS_ROOM;
   return { sent: { ...a.sent, room, broadcasts }, frozen: mergeRows(a.frozen, b.frozen) };
 }
 
@@ -110,13 +110,13 @@ function addHistograms(a: string, b: string): string {
 }
 
 /** Returns the row of a broadcast of the server's own event. No worker reports its send time or counts its members. */
-export function asSent({
+export function sentOwnEventRow({
   seq,
   room,
   sentAtUs,
   intendedAtUs,
   latencyFromAtUs,
-}: Pick<FreezeOrder, 'seq' | 'room' | 'sentAtUs' | 'intendedAtUs' | 'latencyFromAtUs'>): SentBroadcast {
+}: Pick<FreezeRequest, 'seq' | 'room' | 'sentAtUs' | 'intendedAtUs' | 'latencyFromAtUs'>): SentBroadcast {
   const timed = latencyFromAtUs === undefined ? {} : { latencyFromAtUs };
   const times = { sentAtUs, intendedAtUs, stampedAtUs: sentAtUs, ...timed };
   return { seq, room, ...times, worker: '', via: 0, expected: null };

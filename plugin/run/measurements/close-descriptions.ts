@@ -2,21 +2,24 @@
 import { closeCodeOf } from '../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES } from '../../../protocol/codes/failure-codes.ts';
 import { FINDINGS } from '../../../protocol/codes/finding-codes.ts';
-import type { EndKind } from '../../../protocol/link/ends.ts';
-import { type EndRow, rowOf } from './end-rows.ts';
+import type { CloseKind } from '../../../protocol/link/close-kinds.ts';
+import { type CloseRow, closeRowOf } from './close-rows.ts';
 
 /** Socket.IO's disconnect reason after the server called `disconnect()`. */
-export const BY_SERVER = 'io server disconnect';
+export const SERVER_DISCONNECT_REASON = 'io server disconnect';
 const MAX_EXAMPLE_LENGTH = 160;
 
 /** Returns whether the connection closed because a message of the client exceeded the size limit. */
-export function isTooLarge({ cause, reason, largestSentBytes, maxPayloadBytes }: EndRow): boolean {
+export function isTooLarge({ cause, reason, largestSentBytes, maxPayloadBytes }: CloseRow): boolean {
   if (cause === 'closed_1009' || cause === 'http_413') return true;
   return maxPayloadBytes !== null && largestSentBytes.low > maxPayloadBytes && /^transport /.test(reason);
 }
 
 /** Returns the size and the limit of a message that was too large, and the suggested fix. */
-export function sizesOf({ cause, largestSentBytes, maxPayloadBytes: taken }: EndRow): { text: string; fix: string } {
+export function tooLargeSizes({ cause, largestSentBytes, maxPayloadBytes: taken }: CloseRow): {
+  text: string;
+  fix: string;
+} {
   const sent = `the flow sends ${bytesText(largestSentBytes.high)} bytes`;
   if (taken !== null && largestSentBytes.high > taken) {
     const text = `${sent}, the server takes ${bytesText(taken)} (\`maxHttpBufferSize\`)`;
@@ -40,7 +43,7 @@ function bytesText(bytes: number): string {
  * Returns a text such as `1009 (a message too large: "words")` for a close code or an HTTP status; undefined without
  * either.
  */
-export function codeText({ cause, words }: Pick<EndRow, 'cause' | 'words'>): string | undefined {
+export function closeCodeText({ cause, words }: Pick<CloseRow, 'cause' | 'words'>): string | undefined {
   const known = closeCodeOf(cause);
   const label = known?.code ?? httpStatus(cause);
   if (label === undefined) return undefined;
@@ -54,14 +57,14 @@ export function httpStatus(cause: string): string | undefined {
 }
 
 /** Returns a text such as `; the last event before: kick "Last heartbeat …"`; empty if the server sent no event. */
-export function lastEventText({ event, eventText }: EndRow): string {
+export function lastEventText({ event, eventText }: CloseRow): string {
   if (event === '') return '';
   const text = `${event} ${eventText}`.trim();
   return `; the last event before: ${text.length <= MAX_EXAMPLE_LENGTH ? text : `${text.slice(0, MAX_EXAMPLE_LENGTH - 1)}…`}`;
 }
 
 /** Describes why a connection closed. */
-export interface Ending {
+export interface CloseDescription {
   /** Text such as `the server closed it with 4000 (…)`. */
   text: string;
   fix?: string | undefined;
@@ -71,8 +74,8 @@ export interface Ending {
   isOwn?: boolean;
 }
 
-export function endingOf(kind: EndKind): Ending {
-  const row = rowOf(kind);
+export function describeClose(kind: CloseKind): CloseDescription {
+  const row = closeRowOf(kind);
   const { reason, cause, words } = row;
   if (cause === 'message_too_large')
     return {
@@ -81,14 +84,14 @@ export function endingOf(kind: EndKind): Ending {
       isExplained: true,
       isOwn: true,
     };
-  const code = codeText(row);
+  const code = closeCodeText(row);
   const closed = code === undefined ? undefined : `the server closed it with ${code}`;
   if (isTooLarge(row)) {
-    const { text, fix } = sizesOf(row);
+    const { text, fix } = tooLargeSizes(row);
     return { text: `${closed ?? `it was closed (${reason})`}: ${text}`, fix, isExplained: true };
   }
   const lastEvent = lastEventText(row);
-  if (reason === BY_SERVER) {
+  if (reason === SERVER_DISCONNECT_REASON) {
     const fix =
       'see why the application calls `disconnect()`; if it lets each user connect once, give every client a user of its own (`payload`, or `{{ $uuid }}`)';
     return { text: `the server itself disconnected it (${reason})${lastEvent}`, fix, isExplained: lastEvent !== '' };

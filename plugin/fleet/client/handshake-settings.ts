@@ -1,17 +1,21 @@
 /** Values that a server announces in its Engine.IO handshake. */
-import { type Announced, NOTHING_ANNOUNCED } from '../../../protocol/link/ends.ts';
+import { type HandshakeSettings, NO_HANDSHAKE_SETTINGS } from '../../../protocol/link/close-kinds.ts';
 
 /**
  * Most recently announced values. All connections share this object, because a server announces the same values to each
  * connection.
  */
-let last = NOTHING_ANNOUNCED;
+let last = NO_HANDSHAKE_SETTINGS;
 
 /**
  * Returns the values that a server announces.
  * @param open Engine.IO open packet as the server sent it; its values can have any type
  */
-export function announcedIn({ maxPayload, pingInterval, pingTimeout }: Record<string, unknown>): Announced {
+export function handshakeSettingsOf({
+  maxPayload,
+  pingInterval,
+  pingTimeout,
+}: Record<string, unknown>): HandshakeSettings {
   const [maxPayloadBytes, pingIntervalMs, pingTimeoutMs] = [maxPayload, pingInterval, pingTimeout].map(countOf) as [
     number,
     number,

@@ -6,7 +6,7 @@ import { once } from 'node:events';
  * has already ended.
  * @returns when the process has ended
  */
-export async function endChild(child: ChildProcess, ask: () => void, graceMs: number): Promise<void> {
+export async function stopChildProcess(child: ChildProcess, ask: () => void, graceMs: number): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const exited = once(child, 'exit');
   ask();

@@ -1,32 +1,36 @@
 /** Connections that closed although their virtual user had not closed them, grouped by the kind of close. */
 import { z } from 'zod';
-import { count, list, name, sentence } from './bounded-schemas.ts';
+import { boundedCount, boundedList, boundedName, boundedText } from './bounded-schemas.ts';
 
 /** Values that the server announced in the Engine.IO handshake; 0 if missing. */
-const announcedSchema = z.object({ maxPayloadBytes: count, pingIntervalMs: count, pingTimeoutMs: count });
-export type Announced = z.infer<typeof announcedSchema>;
+const announcedSchema = z.object({
+  maxPayloadBytes: boundedCount,
+  pingIntervalMs: boundedCount,
+  pingTimeoutMs: boundedCount,
+});
+export type HandshakeSettings = z.infer<typeof announcedSchema>;
 
-export const NOTHING_ANNOUNCED: Announced = { maxPayloadBytes: 0, pingIntervalMs: 0, pingTimeoutMs: 0 };
+export const NO_HANDSHAKE_SETTINGS: HandshakeSettings = { maxPayloadBytes: 0, pingIntervalMs: 0, pingTimeoutMs: 0 };
 
-export const endKindSchema = z.object({
+export const closeKindSchema = z.object({
   /** Socket.IO's reason. */
-  reason: name,
+  reason: boundedName,
   /** More specific failure code, such as `closed_1009`; empty if unknown. */
-  cause: name,
+  cause: boundedName,
   /** Name of the last event that the connection received; empty if there was none. */
-  event: name,
+  event: boundedName,
   /** Examples, made printable: the text of the close frame or of the HTTP response, and the arguments of the event. */
-  words: sentence,
-  text: sentence,
-  count,
+  words: boundedText,
+  text: boundedText,
+  count: boundedCount,
   announced: announcedSchema,
   /**
    * Samples of these connections: age in ms, number of messages sent, number received, bytes of the largest message
    * sent.
    */
-  samples: list(z.tuple([count, count, count, count])),
+  samples: boundedList(z.tuple([boundedCount, boundedCount, boundedCount, boundedCount])),
 });
-export type EndKind = z.infer<typeof endKindSchema>;
+export type CloseKind = z.infer<typeof closeKindSchema>;
 
 /** Maximum number of kinds. Further kinds are counted as `other`. */
 const MAX_KINDS = 50;
@@ -34,22 +38,23 @@ const MAX_SAMPLES = 200;
 const OTHERS = { reason: 'other', cause: '', event: '', words: '', text: '' };
 
 /** Adds the close of a connection to the list of kinds. */
-export function addEnd(kinds: EndKind[], end: EndKind): void {
-  const isSame = (kind: EndKind) => kind.reason === end.reason && kind.cause === end.cause && kind.event === end.event;
+export function addCloseKind(kinds: CloseKind[], end: CloseKind): void {
+  const isSame = (kind: CloseKind) =>
+    kind.reason === end.reason && kind.cause === end.cause && kind.event === end.event;
   const known = kinds.find(isSame);
   if (known) join(known, end);
   else if (kinds.length < MAX_KINDS || end.reason === OTHERS.reason) kinds.push({ ...end, samples: [...end.samples] });
-  else addEnd(kinds, { ...end, ...OTHERS });
+  else addCloseKind(kinds, { ...end, ...OTHERS });
 }
 
 /** Merges the kinds of several processes or hosts. */
-export function addEnds(all: EndKind[][]): EndKind[] {
-  const kinds: EndKind[] = [];
-  for (const end of all.flat()) addEnd(kinds, end);
+export function mergeCloseKinds(all: CloseKind[][]): CloseKind[] {
+  const kinds: CloseKind[] = [];
+  for (const end of all.flat()) addCloseKind(kinds, end);
   return kinds;
 }
 
-function join(kind: EndKind, end: EndKind): void {
+function join(kind: CloseKind, end: CloseKind): void {
   // Keeps the first samples. After that, every second close replaces a sample, so that both early and late samples
   // remain.
   for (const sample of end.samples) {

@@ -1,6 +1,6 @@
 /** Runs the fleet's commands on its connections: in a fleet process, or in the process of the run. */
 import type { CreateClient } from '../client/client.ts';
-import { BROADCAST } from '../client/counted-event.ts';
+import { BROADCAST_EVENT_PLAN } from '../client/counted-event.ts';
 import { loadParser } from '../client/parser.ts';
 import type { FleetAnswer, FleetCommand, FleetSettings, FleetStart } from '../fleet-messages.ts';
 import { ProcessState } from './process-state.ts';
@@ -10,7 +10,7 @@ interface Clients {
   close(): void;
 }
 
-export class Holder {
+export class ConnectionHolder {
   state: ProcessState;
   readonly #start: FleetStart;
   readonly #clients: Clients;
@@ -23,8 +23,8 @@ export class Holder {
     this.state = this.#newState(0);
   }
 
-  static async create(start: FleetStart, answer: (answer: FleetAnswer) => void): Promise<Holder> {
-    return new Holder(start, await loadClients(start.settings), answer);
+  static async create(start: FleetStart, answer: (answer: FleetAnswer) => void): Promise<ConnectionHolder> {
+    return new ConnectionHolder(start, await loadClients(start.settings), answer);
   }
 
   /** Runs a command. A command that throws is reported as failed, and does not affect the other connections. */
@@ -73,7 +73,7 @@ async function loadClients({
   countedEvents = [],
   defaults: { parser },
 }: FleetSettings): Promise<Clients> {
-  const counted = ledger ? (ownEvent ?? BROADCAST) : undefined;
+  const counted = ledger ? (ownEvent ?? BROADCAST_EVENT_PLAN) : undefined;
   if (client === 'official') {
     const { OfficialClient } = await import('../official/official-client.ts');
     const create: CreateClient = (options, sink, sessions) => new OfficialClient(options, sink, counted, sessions);

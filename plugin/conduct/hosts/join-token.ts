@@ -6,10 +6,10 @@
 import { randomBytes, X509Certificate } from 'node:crypto';
 import { networkInterfaces } from 'node:os';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { selfSigned } from '../../../server/stack/certificate.ts';
+import { createSelfSigned } from '../../../server/stack/certificate.ts';
 
 /** Address of the conductor, with the secrets by which conductor and hosts authenticate each other. */
-export interface Join {
+export interface JoinAddress {
   host: string;
   port: number;
   token: string;
@@ -17,7 +17,7 @@ export interface Join {
   fingerprint: string;
 }
 
-export interface Secret {
+export interface ConductorSecret {
   token: string;
   /** Certificate in PEM form. */
   certificate: string;
@@ -25,14 +25,14 @@ export interface Secret {
 }
 
 /** Pattern of the token. It contains no dot, because a dot separates token and hash. */
-export const TOKEN = /^[\w-]{16,}$/;
+export const JOIN_TOKEN_PATTERN = /^[\w-]{16,}$/;
 const JOIN_TOKEN = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
 
-export function formatJoinToken({ host, port, token, fingerprint }: Join): string {
-  return `https://${inUrl(host)}:${port}#${token}.${fingerprint}`;
+export function formatJoinToken({ host, port, token, fingerprint }: JoinAddress): string {
+  return `https://${hostInUrl(host)}:${port}#${token}.${fingerprint}`;
 }
 
-export function parseJoinToken(text: string): Join | undefined {
+export function parseJoinToken(text: string): JoinAddress | undefined {
   const [, host, port, token, fingerprint] = JOIN_TOKEN.exec(text.trim()) ?? [];
   if (!host || !port || !token || !fingerprint) return undefined;
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port), token, fingerprint };
@@ -42,7 +42,7 @@ export function parseJoinToken(text: string): Join | undefined {
  * Parses a join token.
  * @throws CapacityError CONFIG_INVALID
  */
-export function readJoinToken(text: string): Join {
+export function readJoinToken(text: string): JoinAddress {
   const join = parseJoinToken(text);
   if (join) return join;
   throw new CapacityError(
@@ -53,7 +53,7 @@ export function readJoinToken(text: string): Join {
 }
 
 /** Returns the host in URL notation: an IPv6 address in brackets. */
-export function inUrl(host: string): string {
+export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
@@ -75,6 +75,9 @@ export function ownAddress(interfaces = networkInterfaces()): string {
   return (reachable.find(({ family }) => family === 'IPv4') ?? reachable[0])?.address ?? '127.0.0.1';
 }
 
-export async function newSecret(): Promise<Secret> {
-  return { token: randomBytes(24).toString('base64url'), ...(await selfSigned('socketio-capacity conductor', [])) };
+export async function createConductorSecret(): Promise<ConductorSecret> {
+  return {
+    token: randomBytes(24).toString('base64url'),
+    ...(await createSelfSigned('socketio-capacity conductor', [])),
+  };
 }

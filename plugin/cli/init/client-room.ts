@@ -2,12 +2,18 @@
  * Finds where a client's room comes from: the event with which it joins, the acknowledgement of the join, a variable of
  * its login, or an event for this client only. Each candidate is tested by publishing to it.
  */
-import { formatJsonPath, type JsonPath, valueAt } from '../../../protocol/base/json-path.ts';
-import { findId, type Heard, idAt, leavesOf, type Message } from '../../run/broadcasts/find-paths.ts';
+import { formatJsonPath, type JsonPath, valueAtPath } from '../../../protocol/base/json-path.ts';
+import {
+  findIdPath,
+  idAtPath,
+  leafPaths,
+  type ReceivedByTwo,
+  type ReceivedMessage,
+} from '../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
 /** A candidate for a client's room, with its entries in the scenario. */
-export interface Told {
+export interface RoomCandidate {
   room: string;
   /** Value for `delivery.audience.client` in the scenario. */
   client: string;
@@ -29,7 +35,7 @@ interface Place {
 }
 
 /** An event that a client emitted, with its acknowledgement. */
-export interface Emitted {
+export interface EmittedEvent {
   event: string;
   args: unknown[];
   /** Arguments of the acknowledgement; undefined if there was none. */
@@ -37,7 +43,7 @@ export interface Emitted {
 }
 
 /** Entries of the scenario that describe a client's room. */
-export interface OwnRoom extends Pick<Told, 'step' | 'place'> {
+export interface ClientRoom extends Pick<RoomCandidate, 'step' | 'place'> {
   delivery: { join?: string; audience: { event: string; client: string } };
 }
 
@@ -53,12 +59,12 @@ const PLAIN_KEY = /^[\w-]+$/;
  * Returns candidates for the first client's room.
  * @param learned variables that the flow has set for each of the two clients
  */
-export function toldTo(
-  heard: Heard,
-  emitted: Emitted[],
+export function roomCandidates(
+  heard: ReceivedByTwo,
+  emitted: EmittedEvent[],
   learned: readonly [Variables, Variables],
   namespace?: string,
-): Told[] {
+): RoomCandidate[] {
   const all = [...emitted.flatMap(joinedBy), ...inVariables(learned), ...toldAlone(heard, namespace)];
   return all
     .filter(({ room }, index) => room !== '' && all.findIndex((one) => one.room === room) === index)
@@ -66,42 +72,44 @@ export function toldTo(
 }
 
 /** Returns the values in a join, or in its acknowledgement, that may be the room. */
-function joinedBy({ event: join, args, answer }: Emitted): Told[] {
+function joinedBy({ event: join, args, answer }: EmittedEvent): RoomCandidate[] {
   if (!answer) return unanswered(join, args);
-  const places = [...leavesOf(args), ...leavesOf(answer)].map((path) => ({
+  const places = [...leafPaths(args), ...leafPaths(answer)].map((path) => ({
     path,
-    room: idAt(args, path) ?? idAt(answer, path),
+    room: idAtPath(args, path) ?? idAtPath(answer, path),
   }));
   return places.flatMap(({ path, room }) =>
     room === undefined || isTemplate([join, room, path]) ? [] : [{ room, join, client: formatJsonPath(path) }],
   );
 }
 
-function unanswered(event: string, args: unknown[]): Told[] {
-  return leavesOf(args).flatMap((path) => {
-    const [room, value] = [idAt(args, path), valueAt(args, path)];
+function unanswered(event: string, args: unknown[]): RoomCandidate[] {
+  return leafPaths(args).flatMap((path) => {
+    const [room, value] = [idAtPath(args, path), valueAtPath(args, path)];
     return room === undefined || isTemplate(room)
       ? []
       : [{ room, client: ROOM_VARIABLE, place: { event, path, value } }];
   });
 }
 
-function inVariables([one, other]: readonly [Variables, Variables]): Told[] {
+function inVariables([one, other]: readonly [Variables, Variables]): RoomCandidate[] {
   return Object.keys(one).flatMap((client) => {
-    const room = idAt(one, [client]);
-    return room === undefined || room === idAt(other, [client]) || !PLAIN_KEY.test(client) ? [] : [{ room, client }];
+    const room = idAtPath(one, [client]);
+    return room === undefined || room === idAtPath(other, [client]) || !PLAIN_KEY.test(client)
+      ? []
+      : [{ room, client }];
   });
 }
 
 /** Returns values in events of the first client that the second client did not receive. */
-function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
+function toldAlone([one, other]: ReceivedByTwo, namespace: string | undefined): RoomCandidate[] {
   const others = firsts(other);
   return [...firsts(one).values()].flatMap(({ event, args }) => {
     // Values in a list that is the only argument cannot be captured: `$.0` would select the list's first entry.
     if (isTemplate(event) || (args.length === 1 && Array.isArray(args[0]))) return [];
-    return leavesOf(args).flatMap((path) => {
-      const room = idAt(args, path);
-      const isShared = idAt(others.get(event)?.args, path) === room;
+    return leafPaths(args).flatMap((path) => {
+      const room = idAtPath(args, path);
+      const isShared = idAtPath(others.get(event)?.args, path) === room;
       if (room === undefined || isShared || !path.every((key) => PLAIN_KEY.test(key))) return [];
       const capture = { json: formatJsonPath(path), as: ROOM_VARIABLE };
       const step = { waitFor: { event, ...(namespace !== undefined && { namespace }), capture } };
@@ -115,15 +123,15 @@ function toldAlone([one, other]: Heard, namespace: string | undefined): Told[] {
  * @param messages messages of the event to count that the first client received
  * @param published room to which each id was sent
  */
-export function ownRoom(
-  messages: Pick<Message, 'args'>[],
+export function findClientRoom(
+  messages: Pick<ReceivedMessage, 'args'>[],
   published: ReadonlyMap<string, string>,
-  told: Told[],
-): OwnRoom | undefined {
+  told: RoomCandidate[],
+): ClientRoom | undefined {
   for (const { args } of messages) {
-    const id = findId(args, new Set(published.keys()));
-    const sentTo = id && published.get(idAt(args, id) ?? '');
-    const place = sentTo ? findId(args, new Set([sentTo])) : undefined;
+    const id = findIdPath(args, new Set(published.keys()));
+    const sentTo = id && published.get(idAtPath(args, id) ?? '');
+    const place = sentTo ? findIdPath(args, new Set([sentTo])) : undefined;
     const { room, client, join, step, place: drawn } = told.find((one) => one.room === sentTo) ?? {};
     if (!place || room === undefined || client === undefined || isTemplate(place)) continue;
     const audience = { event: formatJsonPath(place), client };
@@ -137,14 +145,14 @@ export function ownRoom(
 }
 
 /** Returns the first message of each event name. */
-function firsts(messages: Message[]): Map<string, Message> {
-  const first = new Map<string, Message>();
+function firsts(messages: ReceivedMessage[]): Map<string, ReceivedMessage> {
+  const first = new Map<string, ReceivedMessage>();
   for (const message of messages) if (!first.has(message.event)) first.set(message.event, message);
   return first;
 }
 
 /** Returns the step with a variable in place of the room. */
-export function drawnIn(step: Record<string, unknown>, { event, path }: Place): Record<string, unknown> {
+export function stepWithRoomVariable(step: Record<string, unknown>, { event, path }: Place): Record<string, unknown> {
   const { emit } = step;
   if (!Array.isArray(emit) || String(emit[0]) !== event) return step;
   return { ...step, emit: [emit[0], ...(replaced(emit.slice(1), path) as unknown[])] };

@@ -6,10 +6,10 @@ import { get } from 'node:https';
 import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import { inUrl, type Join } from './join-line.ts';
-import { CONNECT_TIMEOUT_MS, PinnedAgent, untilAnswered } from './pinned-connection.ts';
+import { hostInUrl, type JoinAddress } from './join-token.ts';
+import { askUntilAnswered, CONNECT_TIMEOUT_MS, PinnedAgent } from './pinned-connection.ts';
 
-export const ORDER_PATH = '/order/';
+export const ASSIGNMENT_PATH = '/order/';
 
 const orderSchema = z.object({
   /** Arguments of `artillery run`. */
@@ -17,9 +17,9 @@ const orderSchema = z.object({
   /** Environment variables that are added to the variables of the host. */
   env: z.record(z.string(), z.string()),
 });
-export type Order = z.infer<typeof orderSchema>;
+export type HostAssignment = z.infer<typeof orderSchema>;
 
-export interface OrderInputs {
+export interface AssignmentInputs {
   /** Path of the scenario, which is the same on all hosts. */
   path: string;
   environment?: string | undefined;
@@ -34,12 +34,15 @@ export interface OrderInputs {
  * Returns a function that numbers the hosts of a run in the order of their requests. A host that requests again keeps
  * its number. If there are too many hosts, the function returns undefined.
  */
-export function orders({ path, environment, overrides, variables = [], hosts }: OrderInputs, env: NodeJS.ProcessEnv) {
+export function createAssigner(
+  { path, environment, overrides, variables = [], hosts }: AssignmentInputs,
+  env: NodeJS.ProcessEnv,
+) {
   const args = ['--quiet', ...(environment ? ['--environment', environment] : [])];
   if (overrides) args.push('--overrides', overrides);
   const values = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
   const known: string[] = [];
-  return (host: string): Order | undefined => {
+  return (host: string): HostAssignment | undefined => {
     if (!known.includes(host) && known.length < hosts) known.push(host);
     const index = known.indexOf(host);
     if (index < 0) return undefined;
@@ -55,13 +58,13 @@ export function orders({ path, environment, overrides, variables = [], hosts }: 
  * @param host random id of this process
  * @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN; the signal's reason
  */
-export function fetchOrder(join: Join, host: string, signal: AbortSignal): Promise<Order> {
-  return untilAnswered(join, signal, () => ask(join, host));
+export function fetchAssignment(join: JoinAddress, host: string, signal: AbortSignal): Promise<HostAssignment> {
+  return askUntilAnswered(join, signal, () => ask(join, host));
 }
 
-async function ask(join: Join, host: string): Promise<Order | undefined> {
-  const { promise, resolve, reject } = Promise.withResolvers<Order | undefined>();
-  const request = get(`https://${inUrl(join.host)}:${join.port}${ORDER_PATH}${host}`, {
+async function ask(join: JoinAddress, host: string): Promise<HostAssignment | undefined> {
+  const { promise, resolve, reject } = Promise.withResolvers<HostAssignment | undefined>();
+  const request = get(`https://${hostInUrl(join.host)}:${join.port}${ASSIGNMENT_PATH}${host}`, {
     agent: new PinnedAgent(join),
     headers: { authorization: `Bearer ${join.token}` },
     timeout: CONNECT_TIMEOUT_MS,

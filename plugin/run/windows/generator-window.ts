@@ -5,13 +5,13 @@ import type { RunContext } from '../context.ts';
 import type { EngineSnapshot } from '../link.ts';
 import type { GeneratorLoop, GeneratorWindow } from '../measurements/generator-measured.ts';
 
-export async function resetGenerator({ link, ledger, resources }: RunContext): Promise<void> {
+export async function beginGeneratorWindow({ link, ledger, resources }: RunContext): Promise<void> {
   await resources.begin();
   if (ledger) await link.snapshots();
 }
 
 /** Ends the window of the idle hold. Only the machine's CPU is recorded, not the event loops. */
-export async function noteIdleHold({ measurements, resources }: RunContext): Promise<void> {
+export async function endIdleHoldWindow({ measurements, resources }: RunContext): Promise<void> {
   await resources.end('idle', measurements);
 }
 
@@ -19,7 +19,7 @@ export async function noteIdleHold({ measurements, resources }: RunContext): Pro
  * Ends a window. If it has several parts, keeps the worst values of each event loop.
  * @returns the engines' counts
  */
-export async function noteGenerator(
+export async function endGeneratorWindow(
   { link, ledger, measurements, resources }: RunContext,
   window: GeneratorWindow,
 ): Promise<EngineSnapshot[]> {

@@ -1,8 +1,8 @@
 /** Chooses the next step of a search. It depends only on the runs so far, so a search can be resumed. */
 import type { SearchEnd, SearchPlan, SearchRun } from '../../protocol/documents/search-schema.ts';
-import { bracket, fadedLevels, type Tried } from './bracket.ts';
+import { fadedLevels, findBracket, type TriedRun } from './bracket.ts';
 
-export type Step = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };
+export type SearchStep = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };
 
 /** Rounds a level down to the nearest possible level; the lowest possible level if none is below. */
 type Snap = (level: number) => number;
@@ -33,7 +33,13 @@ const RECOVERED_SHARE = 0.9;
  * @param fresh number of runs since the search was last started or resumed; reasons that ended it before are ignored
  * @param ceiling highest level that the doctor allows
  */
-export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap, ceiling: number = NO_CEILING): Step {
+export function nextSearchStep(
+  runs: TriedRun[],
+  fresh: number,
+  rules: Rules,
+  snap: Snap,
+  ceiling: number = NO_CEILING,
+): SearchStep {
   const last = fresh > 0 ? runs.at(-1) : undefined;
   if (last?.outcome === 'error') return { end: 'error' };
   if (last?.outcome === 'cannotTell') {
@@ -47,7 +53,7 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
   if (fadedLevels(runs).filter((level) => made.includes(level)).length > MAX_FADED) return { end: 'recovery' };
   const asked = rules.to ?? NO_CEILING;
   const top = Math.min(asked, ceiling);
-  const { held: best, broke: worst, open } = bracket(runs);
+  const { held: best, broke: worst, open } = findBracket(runs);
   const [held, broke] = [best?.level, worst?.level];
   const capped = (level: number) => snap(Math.min(level, top));
   if (held === undefined) {
@@ -83,7 +89,7 @@ export function nextStep(runs: Tried[], fresh: number, rules: Rules, snap: Snap,
  * Returns the rest before the next run in seconds. It is 0 after a run that held, and grows with each sign that the
  * deployment has not recovered.
  */
-export function restAfter(runs: Tried[], restSeconds: number): number {
+export function restBeforeNextRun(runs: TriedRun[], restSeconds: number): number {
   if (!['breaks', 'cannotTell'].includes(runs.at(-1)?.outcome ?? '')) return 0;
   const held = runs.findIndex(({ outcome }) => outcome === 'holds');
   const doubtful = runs.filter(({ purpose, outcome }, index) => {
@@ -97,15 +103,15 @@ export function restAfter(runs: Tried[], restSeconds: number): number {
  * Returns whether a level of at least `minLevel` held directly after a break. The rest is then long enough for such a
  * level.
  */
-function recovers(runs: Tried[], minLevel = 0): boolean {
+function recovers(runs: TriedRun[], minLevel = 0): boolean {
   return runs.some(
     ({ outcome, level }, index) => outcome === 'holds' && level >= minLevel && runs[index - 1]?.outcome === 'breaks',
   );
 }
 
 /** Returns the maximum number of further runs if runs at the same level agree; undefined while no level has broken. */
-export function runsLeft(runs: Tried[], { tolerance, repeat }: Rules): number | undefined {
-  const { held, broke, open } = bracket(runs);
+export function maxRunsLeft(runs: TriedRun[], { tolerance, repeat }: Rules): number | undefined {
+  const { held, broke, open } = findBracket(runs);
   if (held === undefined || broke === undefined) return undefined;
   const halvings = Math.max(0, Math.ceil(Math.log2((broke.level - held.level) / ((held.level * tolerance) / 2))));
   // Each bisection step can take two runs. Control runs are added while the levels are far apart.

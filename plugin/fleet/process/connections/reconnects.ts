@@ -4,18 +4,18 @@
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
-import type { ReturnCounts } from '../../../../protocol/link/snapshot.ts';
+import type { ReconnectCounts } from '../../../../protocol/link/snapshot.ts';
 import type { Backoff } from '../../../../protocol/wire/connection.ts';
 import { retryDelayMs } from '../../backoff.ts';
 import type { Client, RecoverableSession } from '../../client/client.ts';
 import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
-import type { Acknowledgements, Member } from '../acknowledgements.ts';
+import type { AckConnection, Acknowledgements } from '../acknowledgements.ts';
 
 /** Socket.IO's reason when the server closed the connection. socket.io-client does not reconnect after it. */
 const SENT_AWAY = 'io server disconnect';
 
 /** State of a dropped connection until all its namespaces are open again. */
-export interface Absence {
+export interface DroppedConnectionState {
   readonly reason: string;
   readonly sinceUs: number;
   readonly sessions: readonly RecoverableSession[];
@@ -40,17 +40,17 @@ interface Join {
 export const NO_JOINS: readonly Join[] = [];
 
 /** Fields of a connection that are needed to reconnect it. */
-export interface ReturningConnection extends Member {
+export interface ReturningConnection extends AckConnection {
   readonly client: Client | undefined;
   /** Joins to send again after a reconnect. */
   readonly joins: readonly Join[];
   readonly isClosing: boolean;
-  away: Absence | undefined;
+  away: DroppedConnectionState | undefined;
   reconnect(): void;
   send(command: EmitCommand): void;
 }
 
-export class Returns {
+export class Reconnects {
   readonly #backoff: Backoff | undefined;
   readonly #acknowledgements: Acknowledgements;
   readonly #answer: (answer: FleetAnswer) => void;
@@ -69,7 +69,7 @@ export class Returns {
     this.#answer = answer;
   }
 
-  snapshot(): ReturnCounts {
+  snapshot(): ReconnectCounts {
     return { ...this.counts, awayUs: encodeHistogram(this.#awayUs) };
   }
 
@@ -110,7 +110,7 @@ export class Returns {
   }
 
   /** Records that the transport and its first namespace are open again. */
-  reconnected(away: Absence): void {
+  reconnected(away: DroppedConnectionState): void {
     away.isBack = true;
     this.counts.away--;
     this.counts.returned++;
@@ -141,7 +141,7 @@ export class Returns {
   }
 
   #report(
-    { id }: Member,
+    { id }: AckConnection,
     namespace: string | undefined,
     lostBy: string | undefined,
     retries: number,
@@ -150,7 +150,7 @@ export class Returns {
     this.#answer({ op: 'returned', id, namespace, lostBy, retries, ...(why !== undefined && { why }) });
   }
 
-  #giveUp(connection: ReturningConnection, { reason, attempts, failure }: Absence): void {
+  #giveUp(connection: ReturningConnection, { reason, attempts, failure }: DroppedConnectionState): void {
     this.counts.away--;
     this.counts.gaveUp++;
     connection.away = undefined;
@@ -158,7 +158,7 @@ export class Returns {
   }
 
   /** Starts an attempt to reconnect, unless the connection has been closed meanwhile. */
-  #try(connection: ReturningConnection, away: Absence): void {
+  #try(connection: ReturningConnection, away: DroppedConnectionState): void {
     if (this.#isClosed || connection.away !== away || connection.isClosing) return;
     away.attempts++;
     if (away.attempts > 1) this.counts.retries++;
@@ -166,7 +166,7 @@ export class Returns {
   }
 
   /** Completes a reconnect when the server has answered for all namespaces. */
-  #complete(connection: ReturningConnection, { restored, sessions }: Absence): void {
+  #complete(connection: ReturningConnection, { restored, sessions }: DroppedConnectionState): void {
     const { client, id } = connection;
     const { namespaces = [] } = client ?? {};
     connection.away = undefined;

@@ -3,7 +3,7 @@
  */
 import type { SentBroadcast } from '../broadcasts/publish.ts';
 import type { Measurements } from '../measurements/measurements.ts';
-import { isMember } from './sentinel.ts';
+import { wasReferenceMember } from './reference-receiver.ts';
 
 type RunReceivers = Pick<Measurements, 'sentinel' | 'probeLeftAtUs' | 'receiversRoom'>;
 
@@ -11,13 +11,13 @@ type RunReceivers = Pick<Measurements, 'sentinel' | 'probeLeftAtUs' | 'receivers
  * Returns the server's member count of a broadcast's room, less the probe and the reference receiver; null if the
  * server did not count.
  */
-export function loadReceivers(
+export function membersWithoutOwnClients(
   { expected, room, sentAtUs }: Pick<SentBroadcast, 'expected' | 'room' | 'sentAtUs'>,
   { sentinel, probeLeftAtUs, receiversRoom }: RunReceivers,
 ): number | null {
   if (expected === null || room !== receiversRoom) return expected;
   const hasProbe = probeLeftAtUs === undefined || probeLeftAtUs >= sentAtUs;
-  return Math.max(0, expected - Number(hasProbe) - Number(isMember(sentinel, sentAtUs)));
+  return Math.max(0, expected - Number(hasProbe) - Number(wasReferenceMember(sentinel, sentAtUs)));
 }
 
 /**
@@ -26,8 +26,13 @@ export function loadReceivers(
  * @returns `before`: receivers that are not subtracted, although the server may have counted them; `after`: receivers
  * that are subtracted, although the server may not have counted them
  */
-export function uncertainMembers(
-  { expected, room, sentAtUs, orderedAtUs = sentAtUs }: Parameters<typeof loadReceivers>[0] & { orderedAtUs?: number },
+export function uncertainOwnMembers(
+  {
+    expected,
+    room,
+    sentAtUs,
+    orderedAtUs = sentAtUs,
+  }: Parameters<typeof membersWithoutOwnClients>[0] & { orderedAtUs?: number },
   { sentinel, probeLeftAtUs, probeReceivedAtUs, receiversRoom }: RunReceivers & Pick<Measurements, 'probeReceivedAtUs'>,
 ): { before: number; after: number } {
   if (expected === null || room !== receiversRoom) return { before: 0, after: 0 };
