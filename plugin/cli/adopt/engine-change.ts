@@ -10,7 +10,7 @@ import { replaceWebSocketFrames } from './websocket-frames.ts';
 
 /** Name of Artillery's own Socket.IO engine. */
 const OWN_ENGINE = 'socketio';
-/** Matches names of engines for Socket.IO, also those that people guess. */
+/** Matches names of engines for Socket.IO, including guessed names. */
 const OTHER_ENGINE = /^socket[.-]?io(-v?[34])?$/i;
 const OLD_ENGINE = /^socket[.-]?io-v?2$/i;
 /** Matches a template, except for templates of environment variables. */
