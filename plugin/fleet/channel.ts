@@ -24,12 +24,12 @@ interface ChannelEvents {
   onEnd(error?: Error): void;
 }
 
-/** Opens a channel to a fleet. Request 0 is answered when the fleet is ready. */
+/** Opens a channel to a fleet. The fleet answers the request with id 0 when it is ready. */
 export type OpenFleetChannel = (start: FleetStart, events: ChannelEvents) => FleetChannel;
 
 /**
- * Longest time in milliseconds that a command waits in a batch. At 500 arrivals per second, two or three commands share
- * a message.
+ * Longest time in milliseconds that a command waits in a batch. If 500 virtual users arrive per second, two or three
+ * commands share a message.
  */
 const FLUSH_DELAY_MS = 5;
 /** Milliseconds that a child process has to exit before it is killed. */
@@ -82,8 +82,8 @@ class ChildChannel implements FleetChannel {
 }
 
 /**
- * Channel within this process. Commands and answers are function calls, so messages between processes do not delay the
- * measurements of the run's own clients.
+ * Opens a channel within this process. Commands and answers are function calls, so messages between processes do not
+ * delay the measurements with the run's own clients.
  */
 export const openInProcessChannel: OpenFleetChannel = (start, { onAnswer }) => {
   let holder: ConnectionHolder | undefined;

@@ -1,6 +1,7 @@
 /**
- * Accounts for every requested connection. Each connection is in exactly one state, so the sums are right even after a
- * fleet process has died with its counts: asked = pending + failed + opened, and opened = alive + ended.
+ * Keeps the state of every requested connection. Each connection is in exactly one state, so the totals of all states
+ * are right even after a fleet process has died with its own counts: asked = pending + failed + opened, and opened =
+ * alive + ended.
  */
 
 import { addToOwnCounter } from '../../protocol/base/sum-counts.ts';
@@ -20,9 +21,9 @@ export class ConnectionAccounts {
     ...{ asked: 0, pending: 0, alive: 0, peak: 0, returned: 0 },
     ...{ failed: {}, ended: {} },
   };
-  /** Number of disconnects by reason. Includes connections that reconnected later. */
+  /** Number of disconnects by Socket.IO's reason. Includes connections that reconnected later. */
   readonly #disconnects: Record<string, number> = {};
-  /** Number of opens, disconnects and reconnects so far. */
+  /** Number of state changes of all connections so far: opens, disconnects and reconnects. */
   changes = 0;
 
   /** Records the start of a connection attempt: the first attempt or a retry. */
@@ -51,8 +52,8 @@ export class ConnectionAccounts {
   }
 
   /**
-   * Records that the client or the server closed the connection. Ignores a connection that is still connecting:
-   * `opened` or `failed` follows for it.
+   * Records that the client or the server closed the connection. Has no effect while the connection is still
+   * connecting, because the attempt itself ends with a call of `opened` or `failed`.
    */
   ended(account: ConnectionAccount, reason: string): void {
     if (account.state !== 'alive') return;

@@ -6,7 +6,10 @@ import { readFileSync } from 'node:fs';
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import type { EventLoopHealth } from '../../protocol/link/snapshot.ts';
 
-/** Interval in milliseconds of the monitor's timer. Time beyond the interval is the event loop's delay. */
+/**
+ * Interval in milliseconds of the timer with which Node's monitor measures the event loop. Time beyond the interval is
+ * the event loop's delay.
+ */
 const RESOLUTION_MS = 20;
 
 export class EventLoopWatch {
@@ -18,7 +21,9 @@ export class EventLoopWatch {
     this.#delay.enable();
   }
 
-  /** Returns the figures for the time since the previous call. */
+  /**
+   * Returns utilization and delay of the event loop, and how long the thread waited for a CPU, since the previous call.
+   */
   read(): EventLoopHealth {
     const now = performance.eventLoopUtilization();
     const scheduled = readScheduled();
@@ -57,8 +62,8 @@ function readScheduled(): Scheduled | undefined {
 }
 
 /**
- * Returns the share of time spent waiting, out of the thread's running and waiting time. A share of elapsed time would
- * hide short bursts.
+ * Returns the share of the thread's runnable time in which it waited for a CPU. A share of elapsed time would hide
+ * short bursts.
  */
 function waitShare(before: Scheduled | undefined, now: Scheduled | undefined): number | null {
   if (!before || !now) return null;
@@ -72,8 +77,8 @@ function beyondResolutionMs(intervalNs: number): number {
 }
 
 /**
- * Event loop delay for the live view, measured with a timer that the thread runs anyway, so it costs nothing. Results
- * use the more precise figures of the event loop monitor.
+ * Delay of the event loop for the live view. It is measured with a timer that the thread runs anyway, so it costs
+ * nothing. Results use the more precise values of Node's event loop monitor.
  */
 const WINDOW_MS = 1000;
 

@@ -1,6 +1,7 @@
 /**
  * Messages between the engine and a fleet process, over the child process's IPC channel. Each message is an array with
- * everything that one turn of the event loop produced. Items that are not urgent wait for a later message.
+ * all commands or answers that one turn of the event loop produced. Commands and answers that are not urgent wait for a
+ * later message.
  */
 
 import type { knownSecrets } from '../../protocol/base/secrets/known-secrets.ts';
@@ -29,17 +30,17 @@ export interface FleetSettings {
   broadcasts?: BroadcastPlan;
   /** Rooms over which connections are spread; undefined for a single room. */
   rooms?: RoomPlan;
-  /** Event of the server's own to count; undefined if the run publishes the broadcasts. */
+  /** Server's own event, which the run counts; undefined if the run publishes the broadcasts. */
   ownEvent?: OwnEventPlan;
   /** Events without ids. Each connection counts its received copies. */
   countedEvents?: CountedEvent[] | undefined;
   /** Delays before dropped connections reconnect; undefined if they do not reconnect. */
   reconnection?: Backoff | undefined;
-  /** Closed connections per second, if many are closed at once. */
+  /** Rate per second at which connections are closed, if many must be closed at once. */
   disconnectRatePerSec: number;
   /**
-   * Index of this fleet among all fleets of the host. Each Artillery worker has one fleet. All fleets use the same
-   * source addresses.
+   * Index of this fleet among all fleets of the host, and their number. Each Artillery worker has one fleet. All fleets
+   * use the same source addresses.
    */
   fleet: { index: number; of: number };
   /**
@@ -87,7 +88,7 @@ export interface OpenOptions {
   emit?: EmittedMessage;
 }
 
-/** Requests to a whole process, with their answers. */
+/** Requests to a whole fleet process, with the types of their answers. */
 export interface ProcessQuestions {
   /**
    * Drops all connections, and resets all counts and ledgers.
@@ -121,15 +122,15 @@ export interface OfficialClientEnd {
 }
 
 export interface SightingsRequest {
-  /** Whether to count new ids of the server's own event from now on. */
+  /** Whether to count broadcasts of the server's own event with new ids from now on. */
   watch: boolean;
   /** Ids outside the measured part of the run. Their rows in the ledger are discarded. */
   outside: string[];
 }
 
 /**
- * Handling of a received event. `hold` keeps it in the process until the engine takes it. `take` passes it on, after
- * all held events. `each` passes it on unless the engine is too far behind. `drop` discards it.
+ * Handling of a received event. `hold` keeps the event in the fleet process until the engine takes it. `take` passes it
+ * on, after all held events. `each` passes it on unless the engine is too far behind. `drop` discards it.
  */
 export type ListenMode = 'hold' | 'take' | 'each' | 'drop';
 
@@ -169,12 +170,12 @@ export type FleetAnswer =
   | ConnectionReport
   | ({ op: 'status' } & Omit<FleetStatus, 'started' | 'others' | 'holding' | 'failed' | 'failures' | 'ended'>);
 
-/** Events of a connection that are not answers to commands. */
+/** Reports about a connection that are not answers to commands. */
 export type ConnectionReport =
   /**
    * A received event.
    * @property atUs receive time on CLOCK_MONOTONIC in microseconds
-   * @property each set if the event goes to a function of the user, not to a waiting step
+   * @property each set if the event goes to a function in the user's processor, not to a waiting step
    */
   | { op: 'event'; id: number; namespace: string; event: string; args: unknown[]; atUs: number; each?: true }
   /** Number of held events that were discarded in favour of newer events. */
@@ -182,7 +183,7 @@ export type ConnectionReport =
   /** The server refused a join whose acknowledgement no step waits for. */
   | { op: 'refused'; id: number; cause: FailureCode; message: string }
   /**
-   * The end of a connection or of a namespace.
+   * Reports the end of a connection or of a namespace.
    * @property returns set if the process will try to reconnect; a `returned` report follows for each namespace
    */
   | { op: 'closed'; id: number; reason: string; namespace?: string; returns?: true; end?: OfficialClientEnd }
@@ -195,7 +196,7 @@ export interface ReconnectReport {
   lostBy: string | undefined;
   /** Cause of the last failed attempt to reconnect. */
   why?: string;
-  /** Number of reconnect attempts after the first. Set in the report for the first namespace only. */
+  /** Number of reconnect attempts after the first one. Set only in the report for the connection's first namespace. */
   retries: number;
 }
 

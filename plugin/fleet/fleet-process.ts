@@ -1,4 +1,7 @@
-/** The engine's view of a fleet process: matches answers with requests, and keeps the last reported status. */
+/**
+ * The engine's side of a fleet process: matches answers with requests, and keeps the status that the process last
+ * reported.
+ */
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { processStartError } from '../../protocol/codes/errors.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
@@ -21,7 +24,10 @@ interface RequestOptions {
   canWait?: boolean;
   /** Time after which the request fails, and the cause of that failure. */
   timeout?: { ms: number; cause: FailureCode };
-  /** Called with the answer before any later answer is handled. The promise of the request resolves later. */
+  /**
+   * Called with the answer to the request, before any later answer is handled. The promise of the request resolves
+   * later.
+   */
   onAnswer?: (answer: FleetAnswer) => void;
 }
 
@@ -101,7 +107,10 @@ export class FleetProcess {
     return answer;
   }
 
-  /** Returns the answer; undefined if the process has died or does not answer in time. */
+  /**
+   * Sends a request to the process and returns its answer; undefined if the process has died or does not answer in
+   * time.
+   */
   async ask<Q extends keyof ProcessQuestions>(
     question: Q,
     ...given: Parameters<ProcessQuestions[Q]>

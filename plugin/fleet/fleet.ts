@@ -23,13 +23,12 @@ import { type MergedSnapshot, mergeSnapshots } from './merge.ts';
 import { RemoteConnection } from './remote-connection.ts';
 
 /**
- * Number of consecutive connections that go to the same process. Smaller than the number of open files that each
- * process has in reserve.
+ * Number of consecutive connections that go to the same process. It must be smaller than the number of file descriptors
+ * that each process has in reserve.
  */
 const BATCH_SIZE = 16;
 /**
- * Milliseconds after which a process without an answer counts as stopped. Shorter than the run's timeout for its
- * engines.
+ * Milliseconds after which a fleet process without an answer counts as stopped. The run waits longer for its engines.
  */
 const ANSWER_TIMEOUT_MS = 10_000;
 
@@ -102,8 +101,8 @@ export class Fleet {
   }
 
   /**
-   * Returns the process for the next connection. Each batch of connections goes to the process with the fewest
-   * connections, so its commands share a message.
+   * Returns the process for the next connection. A batch of consecutive connections goes to the process with the fewest
+   * connections, so that the commands of the batch share a message.
    */
   #nextProcess(): FleetProcess {
     const current = this.#filling;
@@ -135,8 +134,8 @@ export class Fleet {
   }
 
   /**
-   * Enters the given stage of the run's repeated messages.
-   * @returns the sum of all processes' counts
+   * Starts a stage of the repeated messages in all processes.
+   * @returns the message counts up to this time, added up over all processes
    */
   async messages(stage: MessageStage): Promise<MessageCounts> {
     return sumDeep(await this.#ask('messages', stage), NO_MESSAGE_COUNTS);
@@ -183,7 +182,7 @@ export class Fleet {
     await Promise.all(this.#processes.map((child) => child.close()));
   }
 
-  /** Returns the answers of the processes that answer in time. */
+  /** Sends a request to all processes, and returns the answers that arrive in time. */
   async #ask<Q extends keyof ProcessQuestions>(
     question: Q,
     ...given: Parameters<ProcessQuestions[Q]>
@@ -195,8 +194,8 @@ export class Fleet {
 }
 
 /**
- * Returns ledger rows for a process that has died or does not answer. Members in this process count as expected
- * receivers that lost the broadcast, so the delivery coverage shows that the generator crashed.
+ * Returns ledger rows for a process that has died or does not answer. The members of rooms in this process count as
+ * expected receivers that lost the broadcast, so the delivery coverage shows that the load generator crashed.
  */
 function rowsOfSilentProcess({ index, death, status }: FleetProcess, broadcasts: FreezeRequest[]): FrozenBroadcast[] {
   const { atUs, joined } = death ?? { atUs: Number.POSITIVE_INFINITY, joined: status.joined };

@@ -10,7 +10,10 @@ interface ProcessEntry {
   index: number;
   pid: number;
   alive: boolean;
-  /** Whether the process answered, so that the snapshot is current. Otherwise it is the process's last snapshot. */
+  /**
+   * Whether the process answered the request for its snapshot. Otherwise the snapshot is the last one that the process
+   * sent.
+   */
   answers: boolean;
   snapshot: ProcessSnapshot | undefined;
 }
@@ -29,8 +32,9 @@ export function mergeSnapshots(entries: ProcessEntry[]): MergedSnapshot {
 }
 
 /**
- * Returns the snapshot to add. For a process that has died or does not answer, the outcome of open receipts is unknown,
- * so they are left out. A dead process has no connections left.
+ * Returns the process's snapshot in the form in which it is added to the total. If the process has died or does not
+ * answer, receipts of broadcasts that are not final are left out, because their outcome is unknown. A dead process has
+ * no connections left.
  */
 function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] {
   if (!snapshot || answers) return snapshot ? [snapshot] : [];
@@ -49,7 +53,7 @@ function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] 
   ];
 }
 
-/** Returns the effects of a fault, with all connections of a dead process counted as not reconnected. */
+/** Returns the effects of a fault on a dead process: all its affected connections count as not reconnected. */
 function ended(fault: FaultCounts): FaultCounts {
   const { stayed, back, connections } = fault;
   const notBack = { ...fault.notBack, 'fleet process died': stayed + back };

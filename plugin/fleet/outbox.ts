@@ -1,6 +1,6 @@
 /**
- * Batches the messages from one process to another. Waking the receiver for a message costs more than all its other
- * work for a connection. So a batch contains everything of one turn of the event loop, and items that are not urgent
+ * Batches the items that one process sends to another. Waking the receiver for a message costs more than all its other
+ * work for a connection. So a batch contains everything from one turn of the event loop, and items that are not urgent
  * wait some milliseconds for further items.
  */
 export class Outbox<T> {

@@ -1,6 +1,7 @@
 /**
- * Runs queued work, such as closing connections, at a steady rate in small batches. Closing many connections at once
- * would delay client and server, and the delay would be attributed to the server. A late batch does not lower the rate.
+ * Runs queued tasks, such as closing connections, at a steady rate in small batches. Closing many connections at once
+ * would delay client and server, and the delay would be attributed to the server. A late batch is larger, so the rate
+ * stays the same.
  */
 const BATCH_MS = 10;
 
@@ -27,12 +28,12 @@ export class Pacer {
   #run(): void {
     const elapsedMs = performance.now() - this.#startMs;
     const due = Math.ceil(elapsedMs * this.#perMs);
-    // The queue is read again in each iteration, because the work can close this pacer.
+    // The length of the queue is read again in each iteration, because a task can close this pacer.
     while (this.#next < Math.min(this.#queue.length, due)) this.#queue[this.#next++]?.();
     if (this.#next === this.#queue.length) this.close();
   }
 
-  /** Discards the work that has not run yet. */
+  /** Discards the tasks that have not run yet. */
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;

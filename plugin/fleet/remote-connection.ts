@@ -27,13 +27,13 @@ export type { ReconnectReport };
  */
 export type EventListener = (args: unknown[], report: { event: string; atUs: number }) => void;
 
-/** Times at which opening began and ended, in microseconds of `monotonicUs`. */
+/** Times at which the opening of a namespace began and ended, in microseconds of `monotonicUs`. */
 export interface OpenTimes {
   begunAtUs: number;
   openedAtUs: number;
 }
 
-/** Receives events of a connection at once and in order. After `close()`, only `displaced` is called. */
+/** Receives the events of a connection immediately and in order. After `close()`, only `displaced` is called. */
 export interface ConnectionWatcher {
   /** Called before the promise of `open` resolves. The next report can arrive before the promise resolves. */
   opened(namespace: string, connection: FleetConnection): void;
@@ -61,7 +61,7 @@ const NOBODY: Partial<ConnectionWatcher> = {};
 
 interface Wanted {
   readonly modes: Map<EventListener, ListenMode>;
-  /** Mode that was last sent to the fleet process. */
+  /** Mode for events of this name that was last sent to the fleet process. */
   told: ListenMode;
 }
 
@@ -86,8 +86,8 @@ export class RemoteConnection {
   }
 
   /**
-   * Opens the namespace. Opens the transport first if needed. Batching can delay command and answer by some
-   * milliseconds each. It does not affect the times in the answer, which come from the fleet process.
+   * Opens the namespace. Opens the transport first if needed. Batching can delay both the command and the answer by
+   * some milliseconds. This does not affect the times in the answer, because the fleet process measures them.
    */
   async open(namespace: string, options?: OpenOptions): Promise<OpenTimes> {
     this.#accounts.begin(this.#account);
@@ -97,7 +97,8 @@ export class RemoteConnection {
       if (options) open.options = options;
       return open;
     };
-    // The opening is counted at once, because the end of the connection can be reported in the same message.
+    // The opening is recorded before the promise resolves, because the same message can already report the end of the
+    // connection.
     const onAnswer = ({ op }: { op: string }) => {
       if (op !== 'opened') return;
       this.#accounts.opened(this.#account);
@@ -112,7 +113,9 @@ export class RemoteConnection {
     }
   }
 
-  /** Whether commands may wait for a batch. A command that follows a waiting `open` can wait, too. */
+  /**
+   * Whether commands of this connection may wait for a batch. A command that follows a waiting `open` can wait, too.
+   */
   get #canWait(): boolean {
     return this.#account.state === 'idle' || this.#account.state === 'pending';
   }
@@ -199,7 +202,7 @@ export class RemoteConnection {
   async #close(): Promise<void> {
     const { id } = this;
     const onAnswer = () => this.#accounts.ended(this.#account, CLIENT_DISCONNECT_REASON);
-    // An error means that the fleet process has died, and the connection with it.
+    // If closing fails, the fleet process has died, and the connection with it.
     await this.child
       .request((requestId) => ({ op: 'close', id, requestId }), { canWait: true, onAnswer })
       .catch(() => {});

@@ -3,7 +3,10 @@
 import { printableLine } from '../../../protocol/base/printable.ts';
 import { addToOwnCounter } from '../../../protocol/base/sum-counts.ts';
 
-/** Largest number of distinct errors that are counted by text. All further errors are counted under an empty text. */
+/**
+ * Largest number of distinct errors that are counted under their own text. All further errors are counted together,
+ * under an empty text.
+ */
 const MAX_ERRORS = 20;
 const MAX_WORDS_LENGTH = 120;
 
@@ -13,18 +16,15 @@ const ERROR_KEYS = /^(errors?|err|exception)$/i;
 const STATUS_KEYS = /^(status|state|type|result)$/i;
 const STATUS = /^(error|err|fail|failed|failure|exception)$/i;
 const SUCCESS_KEYS = /^(ok|success|succeeded)$/i;
-/** Keys of an error object whose values describe the error. */
+/** Matches keys of an error object whose values describe the error. */
 const WORDS = /^(message|reason|code|name)$/i;
-/**
- * Quick check without parsing. Matches every acknowledgement that carries an error, and also some acknowledgements
- * without an error.
- */
+/** Matches the JSON of every acknowledgement that carries an error, and of some acknowledgements without an error. */
 const MAY_CARRY = /^\[\s*\{\s*\}|"(errors?|err|exception)"|:\s*(false|"(error|err|fail|failed|failure|exception)")/i;
 const OPENING_BRACE = 0x7b;
 
 /**
  * Checks an acknowledgement without parsing it.
- * @param start start of its arguments as JSON
+ * @param start position in `bytes` at which the JSON of the acknowledgement's arguments begins
  * @returns false if the arguments contain no error
  */
 export function mayCarryError(bytes: Buffer, start: number, end: number): boolean {
@@ -52,7 +52,7 @@ export interface KeepsSecrets {
 }
 
 /**
- * Counts an acknowledgement by its error's text, if it carries an error.
+ * Counts an acknowledgement that carries an error, by the text of the error. Ignores other acknowledgements.
  * @param connection connection whose secrets are masked in the text
  */
 export function countAckError(

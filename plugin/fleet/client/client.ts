@@ -14,8 +14,8 @@ export interface ClientOptions extends ConnectionOptions {
   /** Whether to keep the data that a server with connection state recovery needs to restore the session. */
   keepsSessions?: boolean;
   /**
-   * Returns the source port of an attempt; called once per attempt. If undefined, the kernel chooses the port. Light
-   * client only.
+   * Returns the source port for a connection attempt; called once per attempt. If undefined, the kernel chooses the
+   * port. Only the light client supports it.
    */
   localPort?: () => number;
 }
@@ -34,7 +34,9 @@ export interface RecoverableSession {
 
 export const NO_SESSIONS: readonly RecoverableSession[] = [];
 
-/** Microseconds from `connect()` to the end of each stage; undefined for a stage that the transport lacks. */
+/**
+ * Microseconds from `connect()` to the end of each stage of connecting; undefined for a stage that the transport lacks.
+ */
 export interface ConnectTimings {
   tcpUs?: number;
   tlsUs?: number;
@@ -48,24 +50,26 @@ export interface ConnectTimings {
 
 /** A received copy of the counted event. Valid only during the call that reports it. */
 export interface EventCopy {
-  /** Length of the event's JSON. */
+  /** Returns the length of the event's JSON in bytes. */
   bytes(): number;
   /**
-   * Returns whether the payload has the size.
-   * @param size characters of text, or bytes of binary data; for an event of the server's own, the length of its JSON
+   * Returns whether the payload has the expected size.
+   * @param size characters of text, or bytes of binary data; for the server's own event, the length of the event's JSON
    */
   hasSize(size: number): boolean;
-  /** CRC-32 of the payload's text or bytes. */
+  /** Returns the CRC-32 of the payload's text or bytes. */
   checksum(): number;
-  /** Send time in the server's own format; undefined if the server sends none. */
+  /** Returns the send time that the event contains, in the server's own format; undefined if it contains none. */
   sentAt(): unknown;
-  /** Values of the server's own event that look like ids but are not at the configured path: each with its path. */
+  /**
+   * Returns values of the server's own event that look like ids but are not at the configured path, each with its path.
+   */
   otherIds(): [path: string, id: string][];
 }
 
 /**
- * Receives the events of one client on behalf of its connection. No method may throw. Every method may close the
- * client.
+ * Receives the events of one client on behalf of its connection. No method of this interface may throw. Every method
+ * may close the client.
  */
 export interface ClientSink {
   /**
@@ -86,22 +90,23 @@ export interface ClientSink {
   onUpgradeFailed(failure: ConnectionFailure): void;
   /**
    * Called with a copy of the counted event.
-   * @param id number of a broadcast that the run published; text for an event of the server's own
+   * @param id number of a broadcast that the run published, or text that identifies a broadcast of the server's own
+   * event
    */
   onCopy(id: string | number, receivedAtUs: number, copy: EventCopy): void;
   /** Called for a counted event without an id. @param json received JSON, valid during the call; undefined if it is not JSON */
   onUnreadable(json?: () => string): void;
   /** Called with an event whose name is in `client.interest`. */
   onEvent(namespace: string, event: string, args: unknown[]): void;
-  /** Called with an acknowledgement. Its id comes from the server, and may match no message. */
+  /** Called with an acknowledgement. Its id comes from the server, so it may match no sent message. */
   onAck(namespace: string, ackId: number, args: unknown[]): void;
-  /** Called for an acknowledgement that matches no message, if the client itself has noticed it. */
+  /** Called for an acknowledgement that matches no sent message, if the client itself detects the mismatch. */
   onUnknownAck(): void;
   /**
-   * Called when an open connection ended. `reason` is Socket.IO's: `io server disconnect`, `io client disconnect`,
-   * `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server sent a
-   * DISCONNECT packet for this namespace only.
-   * @param why details of the transport: code and text of a close frame, or the answer to a polling request
+   * Called when an open connection ended. `reason` is Socket.IO's disconnect reason: `io server disconnect`, `io client
+   * disconnect`, `ping timeout`, `transport close`, `transport error`, `parse error`. If `namespace` is set, the server
+   * sent a DISCONNECT packet for this namespace only.
+   * @param why details of the transport: code and text of a close frame, or the response to a polling request
    */
   onClosed(reason: string, namespace: string | undefined, why?: ConnectionFailure): void;
 }
@@ -131,14 +136,19 @@ export type CreateClient = (
  * whole connection.
  */
 export interface Client {
-  /** Connected namespaces. After the connection has ended: the namespaces that were connected at the end. */
+  /**
+   * Namespaces that are connected. After the end of the connection, the namespaces that were connected when it ended.
+   */
   readonly namespaces: readonly string[];
   /**
    * Sessions that the server can restore. Empty unless the server supports connection state recovery and the options
-   * enable it. The list outlives the client, which updates it until the end.
+   * enable it. The list stays valid after the client has ended.
    */
   readonly sessions: readonly RecoverableSession[];
-  /** Names of events to parse and report. Usually undefined, because most connections need no event. */
+  /**
+   * Names of the events that the client parses and reports. Usually undefined, because most connections need to parse
+   * no event.
+   */
   interest: Set<string> | undefined;
   readonly transport: TransportState;
   readonly traffic: ClientTraffic;
@@ -146,7 +156,7 @@ export interface Client {
   readonly heartbeat?: Heartbeat | undefined;
   /** Whether the server has granted compression to the client's WebSocket. */
   readonly isCompressed: boolean;
-  /** Whether the client polls, and `onUpgraded` or `onUpgradeFailed` will follow. */
+  /** Whether the client is upgrading from polling to WebSocket. A call of `onUpgraded` or `onUpgradeFailed` follows. */
   readonly isUpgrading: boolean;
   /** Opens the namespace. Opens the transport first if needed. */
   connect(namespace: string): void;
@@ -162,13 +172,16 @@ export interface Client {
    * @returns false if the namespace is not connected
    */
   repeat(message: RepeatedMessage, ackId?: number): boolean;
-  /** Leaves all namespaces and closes the transport with a close packet; `onClosed` follows with `io client disconnect`. */
+  /**
+   * Disconnects from all namespaces and closes the transport with a close packet; `onClosed` follows with `io client
+   * disconnect`.
+   */
   close(): void;
   /** Drops the TCP connection at once, without a close packet. */
   destroy(): void;
 }
 
-/** Message counts and last received event of one client. They are quoted in reports on closed connections. */
+/** Message counts and last received event of one client. Reports on closed connections quote them. */
 export class ClientTraffic {
   /** Number of sent Socket.IO messages. */
   sent = 0;
@@ -181,13 +194,13 @@ export class ClientTraffic {
   counter: { count(name: string): void; sent(name: string): void } | undefined = undefined;
 
   /**
-   * Counts sent messages.
+   * Counts sent messages and their sizes.
    * @param messages text or bytes of each packet, without its type
    */
   sends(messages: readonly (string | Uint8Array)[]): void {
     for (const message of messages) {
       const isText = typeof message === 'string';
-      // Measuring a text's bytes is slow, so an upper bound comes first: a character has at most three bytes.
+      // Counting the bytes of a text is slow, so an upper bound is checked first: a character has at most three bytes.
       if ((isText ? message.length * 3 + 1 : message.length) <= this.largestSentBytes) continue;
       this.grow(isText ? Buffer.byteLength(message) + 1 : message.length);
     }
@@ -220,7 +233,7 @@ export interface RepeatedMessage {
   event: string;
   args: unknown[];
   periodUs: number;
-  /** Number of copies that a connection sends back to back each time. */
+  /** Number of copies of the message that a connection sends back to back in each period. */
   count: number;
   acknowledge: boolean;
 }

@@ -18,7 +18,7 @@ export interface EventPlan {
   /** Path of the id that distinguishes broadcasts. */
   id: JsonPath;
   sentAt: JsonPath | undefined;
-  /** Path of the broadcast's room; undefined if there is only one room. */
+  /** Path of the broadcast's room in the event's arguments; undefined if there is only one room. */
   room?: JsonPath | undefined;
   /**
    * Path of the payload, for broadcasts that the run published: each copy's payload is checked. If undefined, the
@@ -38,8 +38,8 @@ export interface OwnEventPlan extends EventPlan {
    */
   roomInJoin?: JsonPath | undefined;
   /**
-   * Microseconds between the opening of a connection and the time from which it counts as a receiver, if there is no
-   * join event. During this time the virtual user may still be joining its room.
+   * Time in microseconds after the opening of a connection, during which it does not yet count as a receiver. The
+   * virtual user may still be joining its room. Used only if there is no join event.
    */
   settlingUs?: number | undefined;
 }
@@ -94,7 +94,10 @@ export function reportCopy(
   }
 }
 
-/** Returns the ids of a copy, in the form of `countedId`. Returns a list with undefined for a copy without ids. */
+/**
+ * Returns the ids in a copy, each in the form that `countedId` returns. Returns a list with a single undefined for a
+ * copy without ids.
+ */
 export function countedIds(plan: EventPlan, namespace: string, args: unknown[]): (string | number | undefined)[] {
   const ids = valuesAtPath(args, plan.id);
   const rooms = plan.room && valuesAtPath(args, plan.room);
@@ -127,11 +130,12 @@ export function roomNames(values: unknown[]): string[] {
 }
 
 /**
- * Returns other values in a decoded copy that look like ids: each path with its list index left open, and an example.
+ * Returns values of a decoded copy that look like ids but are not the configured id, because they are at another index
+ * of a list. Returns the path of each, with `*` in place of the index, and an example.
  */
 export function findOtherIds({ id: path }: EventPlan, args: unknown[]): [path: string, id: string][] {
   const own = parseEventId(valueAtPath(args, path));
-  // A path with several values already counts each of them as an id.
+  // A path with `*` already selects every id in the list.
   if (own === undefined) return [];
   return path.flatMap((step, depth) => {
     if (!/^\d+$/.test(step)) return [];

@@ -1,5 +1,5 @@
 /**
- * Causes of failed connection attempts. Both clients use the same names of causes, so that results can count and
+ * Causes of failed connection attempts. Both clients use the same names for the causes, so that results can count and
  * compare them.
  */
 import { constants } from 'node:os';
@@ -15,7 +15,7 @@ export interface ConnectionFailure {
   after?: Granted | undefined;
 }
 
-/** Observations about the server before the attempt failed. */
+/** Facts that the client learned about the server before the connection attempt failed. */
 interface Granted {
   transport: 'polling' | 'websocket';
   /** Whether the server's handshake contains `maxPayload`, which servers of Socket.IO 2 do not send. */
@@ -108,7 +108,7 @@ export function httpFailure({ status, reason = '', header, body = '' }: HttpAnsw
   const words = errorPageText(body);
   const said = [
     ...[`the server answered ${status} ${reason}`.trim(), location && `Location: ${location}`],
-    // A proxy's page often only repeats the status line; then its text is left out.
+    // The error page of a proxy often only repeats the status line; its text is then left out.
     words === `${status} ${reason}` ? '' : words,
     ...RATE_HEADERS.map((name) => limitText(name, header(name.toLowerCase()))),
   ];
@@ -116,7 +116,7 @@ export function httpFailure({ status, reason = '', header, body = '' }: HttpAnsw
 }
 
 /**
- * Returns the text of a failure because of a message that is too large.
+ * Returns the text of the failure for a message that is too large.
  * @param maxBytes largest allowed message
  * @param bytes size of the message; 0 if unknown
  */

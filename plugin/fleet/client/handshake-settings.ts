@@ -1,14 +1,14 @@
-/** Values that a server announces in its Engine.IO handshake. */
+/** Values that a server announces in its Engine.IO handshake, such as its ping interval. */
 import { type HandshakeSettings, NO_HANDSHAKE_SETTINGS } from '../../../protocol/link/close-kinds.ts';
 
 /**
- * Most recently announced values. All connections share this object, because a server announces the same values to each
- * connection.
+ * Values from the most recent handshake. All connections share this object, because a server announces the same values
+ * to each connection.
  */
 let last = NO_HANDSHAKE_SETTINGS;
 
 /**
- * Returns the values that a server announces.
+ * Returns the values that a server announces in its handshake.
  * @param open Engine.IO open packet as the server sent it; its values can have any type
  */
 export function handshakeSettingsOf({

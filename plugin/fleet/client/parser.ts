@@ -31,7 +31,7 @@ export function loadParser(file: string): Parser {
   return parser;
 }
 
-/** Deepest nesting accepted in received data. Recursive code copies and compares the data later. */
+/** Deepest nesting that is accepted in received data, because later code copies and compares the data recursively. */
 const MAX_LEVELS = 200;
 
 /**

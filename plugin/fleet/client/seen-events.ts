@@ -1,13 +1,14 @@
 /**
- * Names of the events that the clients of a process receive, with the start of the last event of each name. All clients
- * of a process share these entries, so a client stores only a reference to its last event.
+ * Keeps the names of the events that the clients of a process receive, and the beginning of the last event with each
+ * name. All clients of a process share these entries, so a client stores only a reference to the entry of its last
+ * event.
  */
 
-/** Largest number of names with an entry of their own. All further names share an entry without a name. */
+/** Largest number of event names with a separate entry. All further names share an entry without a name. */
 const MAX_NAMES = 64;
 const MAX_TEXT_BYTES = 300;
 const MAX_NAME_LENGTH = 100;
-/** Largest number of a decoded event's values that are kept. */
+/** Largest number of values that are kept from a decoded event. */
 const MAX_VALUES = 5;
 
 export class SeenEvent {
@@ -28,7 +29,7 @@ export class SeenEvent {
 
   /**
    * Keeps the bytes as the event's text.
-   * @param start start of the bytes
+   * @param start position of the first byte
    * @param end end of the packet `["name",…]`
    */
   keep(bytes: Buffer, start: number, end: number, source?: object): void {

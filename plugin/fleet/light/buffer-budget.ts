@@ -10,7 +10,7 @@ export const BUFFERED_BYTES = 256 * 1024 ** 2;
 export class BufferBudget {
   #heldBytes = 0;
   #unsentBytes = 0;
-  /** Unsent bytes of each socket at its last check. Only sockets with unsent bytes have an entry. */
+  /** Unsent bytes of each socket when they were last counted. Only sockets with unsent bytes have an entry. */
   readonly #unsent = new Map<Wire, number>();
 
   /**
@@ -39,7 +39,7 @@ export class BufferBudget {
     return !this.#isFullWith(0);
   }
 
-  /** Removes a destroyed socket from the count. */
+  /** Removes the unsent bytes of a destroyed socket from the count. */
   forget(wire: Wire): void {
     this.#unsentBytes -= this.#unsent.get(wire) ?? 0;
     this.#unsent.delete(wire);

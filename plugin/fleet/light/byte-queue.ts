@@ -5,7 +5,7 @@ import type { BufferBudget } from './buffer-budget.ts';
  * small pieces.
  */
 export class ByteQueue {
-  /** Buffer with the collected bytes: the first `length` bytes are valid. */
+  /** Buffer whose first `length` bytes are the collected bytes. */
   bytes: Buffer;
   length = 0;
   readonly #budget: BufferBudget;
@@ -38,7 +38,7 @@ export class ByteQueue {
     this.length = needed;
   }
 
-  /** Releases the reserved bytes of the budget. Must be called exactly once. */
+  /** Releases the bytes that the queue has reserved in the budget. Must be called exactly once. */
   release(): void {
     this.#budget.release(this.bytes.length);
   }

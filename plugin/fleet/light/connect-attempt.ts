@@ -14,11 +14,11 @@ export type ConnectAttemptStage = Exclude<ConnectStage, 'total' | 'change'>;
 
 export class ConnectAttempt {
   /**
-   * Stage of the attempt: `tcp`, `tls` if used, `upgrade` for WebSocket, then `open` (Engine.IO) and `namespace`
-   * (Socket.IO).
+   * Current stage of the attempt: `tcp`, `tls` if used, `upgrade` for WebSocket, then `open` (Engine.IO) and
+   * `namespace` (Socket.IO).
    */
   stage: ConnectAttemptStage = 'tcp';
-  /** Microseconds from the start of the attempt to the end of each stage. */
+  /** Time in microseconds from the start of the attempt to the end of each stage. */
   readonly endsUs: Partial<Record<ConnectAttemptStage, number>> = {};
   tlsResumed = false;
   /** WebSocket upgrade request. Undefined if the connection begins with polling. */

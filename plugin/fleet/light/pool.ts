@@ -11,7 +11,10 @@ import type { ServerDestination } from './websocket/websocket-handshake.ts';
 
 /** A connection whose timeouts the pool checks. Its times are milliseconds of `nowMs()`. */
 export interface PooledConnection {
-  /** Time at which the current wait fails, such as the wait for an acknowledgement of the close. 0 for no wait. */
+  /**
+   * Time at which the connection's current wait times out, such as the wait for the server's close frame. 0 for no
+   * wait.
+   */
   deadlineMs: number;
   /** Time by which the server's next ping must have arrived; 0 if no ping is due. */
   pingDeadlineMs: number;
@@ -21,14 +24,15 @@ export interface PooledConnection {
 }
 
 /**
- * Milliseconds between checks of deadlines and between checks of pings. A timeout is noticed late by at most this time.
+ * Milliseconds between two checks of the connections' deadlines. PING_EVERY_MS is the same for pings. A timeout is
+ * noticed late by at most this time.
  */
 const DEADLINE_EVERY_MS = 50;
 const PING_EVERY_MS = 1000;
 
-/** Creates the sockets of its connections, and checks their timeouts. Must be closed with `close()`. */
+/** Creates the sockets for its connections, and checks the connections' timeouts. Must be closed with `close()`. */
 export class ConnectionPool {
-  /** Time at which the chunk that is being read arrived. */
+  /** Arrival time of the received bytes that are processed now, in microseconds. */
   receivedAtUs = 0;
   readonly buffers = new BufferBudget();
   /** @throws Error for an invalid source address or certificate */
@@ -44,7 +48,8 @@ export class ConnectionPool {
    */
   constructor(openWire = dial) {
     this.dial = openWire;
-    // setImmediate runs after sockets have been read, so answers count that have arrived while this process was busy.
+    // setImmediate runs after all sockets have been read, so data that arrived while this process was busy is still in
+    // time.
     this.#timers = [
       setInterval(() => setImmediate(() => this.#checkDeadlines()), DEADLINE_EVERY_MS).unref(),
       setInterval(() => setImmediate(() => this.#checkPings()), PING_EVERY_MS).unref(),

@@ -22,7 +22,7 @@ interface Receiver {
 
 /** Private parts of an engine.io-client socket. */
 interface EnginePrivates {
-  /** Cookies set by the server. The library sends them in place of the user's `Cookie` header. */
+  /** Cookies that the server has set. The library sends them in place of the user's `Cookie` header. */
   _cookieJar?: { parseCookies(cookies: string[]): void };
   /** Transports that the server offers and the client supports. */
   _upgrades: string[];

@@ -7,7 +7,10 @@ import { type ConnectionOptions, MAX_PAYLOAD_BYTES } from '../../../protocol/wir
 import { httpAgentFor, secureContextOptions, tlsConnectOptions } from '../../../protocol/wire/http-agent.ts';
 import { loadParser } from '../client/parser.ts';
 
-/** Threshold of socket.io-client's default. The package `ws` itself compresses messages of any size. */
+/**
+ * Compression with socket.io-client's default threshold in bytes. The package `ws` itself compresses messages of any
+ * size.
+ */
 const COMPRESSION = { threshold: 1024 };
 
 /**

@@ -51,7 +51,9 @@ import {
   upgradeRefusal,
 } from './official-failure.ts';
 
-/** Longest kept text of a server's last message, for a server that opens no namespace. */
+/**
+ * Largest length of the kept text of the server's last message. The text is reported if the server opens no namespace.
+ */
 const MAX_MESSAGE_LENGTH = 300;
 /** Events received by the clients of this process. */
 const events = new SeenEvents();
@@ -62,7 +64,7 @@ export class OfficialClient implements Client {
   readonly #options: ClientOptions;
   readonly #sink: ClientSink;
   readonly #counted: EventPlan | undefined;
-  /** Sessions of the connection's previous client, which the server may restore. */
+  /** Sessions that the connection's previous client had, which the server may restore. */
   readonly #former: readonly RecoverableSession[];
   #state: 'idle' | 'connecting' | 'open' | 'gone' = 'idle';
   #manager: Manager | undefined;
@@ -201,7 +203,8 @@ export class OfficialClient implements Client {
   }
 
   #onUpgradeFailed(engine: Manager['engine'], failure: ConnectionFailure): void {
-    // A session that has ended also makes its probe fail; the end itself is reported elsewhere.
+    // If the session ends during the upgrade, the upgrade fails, too. The end of the session itself is reported
+    // elsewhere.
     if (this.#state === 'gone' || engine.readyState !== 'open') return;
     this.isUpgrading = false;
     this.#sink.onUpgradeFailed(failure);
@@ -283,7 +286,7 @@ export class OfficialClient implements Client {
     const answer = typeof args.at(-1) === 'function' ? (args.pop() as (...args: unknown[]) => void) : undefined;
     const { interest } = this;
     const atUs = monotonicUs();
-    // The event is reported before it is counted, because the probe sends it back at once.
+    // The event is reported before it is counted, so that counting does not delay a client that sends the event back.
     if (interest?.has(event) || interest?.has(ANY_EVENT)) this.#sink.onEvent(namespace, event, args);
     this.traffic.receives(events.decoded(event, args));
     if (event === this.#counted?.event) reportCopy(this.#counted, this.#sink, { namespace, args, atUs });

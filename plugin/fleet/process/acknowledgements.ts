@@ -30,7 +30,7 @@ interface Join {
   namespace: string;
   /** Slot of the connection when it sent the join: its index in the ledger. */
   slot: number;
-  /** Requested rooms. The server may answer with different rooms. */
+  /** Rooms that the join requests. The server may answer with different rooms. */
   rooms: readonly string[];
 }
 
@@ -46,15 +46,15 @@ export interface AckConnection extends CountedConnection {
   slot: number;
   /** Rooms of the server's own event that the virtual user has joined, by its flow. */
   readonly rooms: readonly string[] | undefined;
-  /** Unacknowledged messages by acknowledgement id. The value is set for joins only. */
+  /** Sent messages that the server has not acknowledged, by acknowledgement id. The value is set for joins only. */
   awaited: Map<number, Join | undefined> | undefined;
   isMember: boolean;
 }
 
 export class Acknowledgements {
-  /** Number of joins that wait for an acknowledgement. */
+  /** Number of sent joins that the server has not acknowledged yet. */
   joining = 0;
-  /** Number of connections that are in a room. */
+  /** Number of connections that are members of a room now. */
   joined = 0;
   readonly #parts: { ledger: Ledger; counts: ConnectionCounts; answer: (answer: FleetAnswer) => void };
   readonly #ownEvent: FleetSettings['ownEvent'];
@@ -110,14 +110,15 @@ export class Acknowledgements {
     const isOwn = ackId >= FIRST_OWN_ACK_ID;
     if (refusedBecause !== undefined) {
       const failure = { cause: 'join_refused' as const, message: refusedBecause };
-      // A refused join fails the engine's request, if there is one. Otherwise it is reported to the virtual user.
+      // If the engine waits for the join's acknowledgement, its request fails. Otherwise the refusal is reported to the
+      // virtual user.
       this.#parts.answer(isOwn ? { op: 'refused', id, ...failure } : { op: 'failed', requestId: ackId, ...failure });
     } else if (!isOwn) this.#parts.answer({ op: 'acked', requestId: ackId, args });
   }
 
   /**
    * Handles the acknowledgement of a join.
-   * @returns the server's reason if it refused the join; otherwise undefined
+   * @returns the server's reason if it refused the join; undefined if it accepted the join
    */
   #onJoinAnswered(
     connection: AckConnection,
@@ -183,8 +184,8 @@ export class Acknowledgements {
   }
 
   /**
-   * Makes a reconnected connection a member of its rooms again, because the server has restored its session. The
-   * connection may be on a different worker, which stays unknown.
+   * Makes a reconnected connection a member of its rooms again, because the server has restored its session. A
+   * different worker may hold the connection now. Unless the server names that worker, the worker counts as unknown.
    */
   recovered(connection: AckConnection): void {
     const { slot, worker, namedByJoin } = connection;
@@ -193,13 +194,13 @@ export class Acknowledgements {
     if (members.recovered(slot, isNamed ? worker : '', monotonicUs())) this.#mark(connection, true);
   }
 
-  /** Gives a connection a new slot. With a new session, it is a new connection for the ledger. */
+  /** Gives a connection a new slot (index in the ledger). With a new session, it is a new connection for the ledger. */
   replaceSlot(connection: AckConnection): void {
     this.#leaveRooms(connection);
     connection.slot = this.#parts.ledger.members.newSlot();
   }
 
-  /** Records that the connection has ended. Its messages will not be acknowledged. */
+  /** Records that the connection has ended, so its messages will not be acknowledged. */
   left(connection: AckConnection, reason: string): void {
     for (const [requestId, join] of connection.awaited ?? []) {
       if (join) this.joining--;

@@ -27,7 +27,10 @@ export class ConnectionHolder {
     return new ConnectionHolder(start, await loadClients(start.settings), answer);
   }
 
-  /** Runs a command. A command that throws is reported as failed, and does not affect the other connections. */
+  /**
+   * Runs a command of the engine. If the command throws, its failure is reported, and the other connections are not
+   * affected.
+   */
   run(command: FleetCommand): void {
     try {
       this.#run(command);
@@ -83,7 +86,7 @@ async function loadClients({
   const { officialCodec, parserCodec } = await import('../light/socket-io/codec.ts');
   const codec = parser === undefined ? officialCodec : parserCodec(loadParser(parser));
   const light = new LightClients(undefined, codec, counted);
-  // Counted events are registered first, so that the server cannot use up the limit of event names.
+  // Counted events are registered first. Events with other names could otherwise use up the limit of event names.
   for (const { event } of countedEvents) light.events.named(event);
   return { create: light.create.bind(light), close: () => light.close() };
 }

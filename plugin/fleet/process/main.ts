@@ -13,12 +13,13 @@ const STATUS_INTERVAL_MS = 100;
 const [start] = (await once(process, 'message')) as [FleetStart];
 setKnownSecrets(start.secrets);
 
-// Answers that may wait to share a message. Delaying them changes no measurement, because they contain their own times.
+// Types of answers that may wait, so that they share a message with later answers. The delay changes no measurement,
+// because these answers contain their own times.
 const DEFERRABLE = new Set<FleetAnswer['op']>(['opened', 'left', 'status']);
 const FLUSH_DELAY_MS = 20;
 /**
- * Largest number of unsent batches. Above it, events for the user's functions are dropped, because the functions are
- * slower than the server.
+ * Largest number of batches that the channel to the engine has not sent yet. Above it, events for the user's functions
+ * are dropped, because the functions are slower than the server.
  */
 const MAX_UNSENT = 50;
 let unsent = 0;
@@ -55,7 +56,7 @@ process.on('disconnect', close);
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 
 if (process.connected) answer({ op: 'answer', requestId: 0, answer: undefined });
-else close(); // The parent has died while the client was being loaded.
+else close(); // The parent process has died while the client was being loaded.
 
 function close(): void {
   clearInterval(statusTimer);

@@ -21,7 +21,7 @@ export interface FleetProcessParts {
   readonly pacer: Pacer;
   readonly acknowledgements: Acknowledgements;
   readonly returns: Reconnects;
-  /** Effects of a planned fault; undefined before the fault begins. */
+  /** Counts the effects of a planned fault; undefined before the fault begins. */
   readonly faultAccount: FaultAccount | undefined;
   readonly ledger: Ledger;
   readonly sightings: ProcessSightings;
@@ -30,6 +30,6 @@ export interface FleetProcessParts {
   readonly connecting: ConnectingCounts;
   readonly ends: CloseCounts;
   readonly joinEvent: string | undefined;
-  /** Spreads connections over several rooms; undefined for a single room. */
+  /** Spreads connections over several rooms; undefined if the run has a single room. */
   readonly rooms: RoomShare | undefined;
 }

@@ -35,7 +35,7 @@ import { RoomShare } from './ledger/room-share.ts';
 import { RepeatedMessages } from './messages/repeated-messages.ts';
 import type { FleetProcessParts } from './process-parts.ts';
 
-/** Plan for the server's own event. The process assigns the broadcast numbers itself. */
+/** Plan for counting the server's own event. The process assigns the numbers of the broadcasts itself. */
 const OWN_PLAN = { count: Number.MAX_SAFE_INTEGER, contentVaries: true };
 
 type Status = Extract<FleetAnswer, { op: 'status' }>;
@@ -72,7 +72,7 @@ export class ProcessState implements FleetProcessParts, Omit<ProcessQuestions, '
     pacer = new Pacer(settings.disconnectRatePerSec),
   ) {
     const { ownEvent, broadcasts, fleet, host, reconnection, rooms } = settings;
-    /** Share of this process among all processes of this host. */
+    /** Share of this process among all fleet processes of this host. */
     const share = { index: fleet.index * processes + index, of: fleet.of * processes };
     this.#index = index;
     this.settings = settings;
@@ -112,7 +112,10 @@ export class ProcessState implements FleetProcessParts, Omit<ProcessQuestions, '
     return this.repeatedMessages.enter(stage);
   }
 
-  /** Handles the start or the end of a planned fault. If the fault drops connections, drops all of them. */
+  /**
+   * Handles the start or the end of a planned fault. If the fault drops connections, all connections of this process
+   * are dropped.
+   */
   fault(order: FaultCommand): void {
     if (order.stage === 'end') {
       this.faultAccount?.end();
@@ -168,7 +171,7 @@ export class ProcessState implements FleetProcessParts, Omit<ProcessQuestions, '
 }
 
 /**
- * Converts a share of this host to a share of the run.
+ * Converts a process's share of this host's connections to its share of the run's connections.
  * @param share share among the processes of this host
  * @returns the share among the processes of all hosts
  */

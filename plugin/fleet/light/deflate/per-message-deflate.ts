@@ -6,7 +6,10 @@ import { type BrotliOptions, constants, deflateRawSync, inflateRawSync, type Zli
 import { messageTooLarge, webSocketError } from '../protocol-error.ts';
 
 const EXTENSION = 'permessage-deflate';
-/** Extension offered to the server: the same as in `ws`, which socket.io-client uses. */
+/**
+ * Compression extension that the client offers to the server. The package `ws`, which socket.io-client uses, offers the
+ * same.
+ */
 export const DEFLATE_OFFER = `${EXTENSION}; client_max_window_bits`;
 
 /** Largest size of the compression window, in bits. */
@@ -54,14 +57,14 @@ function isValid(name: string, value: string | undefined): boolean {
 /** Smallest message in bytes that is compressed; the default of socket.io-client. */
 export const COMPRESSION_THRESHOLD_BYTES = 1024;
 
-/** Last bytes of every compressed message. They are not transmitted. */
+/** Bytes at the end of every compressed message, which are not transmitted. */
 const TAIL = Uint8Array.of(0, 0, 0xff, 0xff);
 /**
  * Largest number of input bytes that zlib may leave unread: a message can end the deflate stream, which leaves the tail
  * and at most one more byte.
  */
 const MAX_UNREAD_BYTES = TAIL.length + 1;
-/** Bytes of a window that zlib does not use. */
+/** Number of bytes of the compression window that zlib does not use. */
 const UNUSED_WINDOW_BYTES = 262;
 /** Smallest window size in bits: zlib enlarges a window of 256 bytes to 512. */
 const MIN_WINDOW_BITS = 9;
@@ -69,7 +72,10 @@ const EMPTY: Buffer = Buffer.alloc(0);
 
 export class PerMessageDeflate {
   readonly #grant: DeflateGrant;
-  /** Windows of the last received and the last sent bytes. Later messages can refer to them. */
+  /**
+   * Last received bytes, the compression window to which later compressed messages can refer. `#sent` has the last sent
+   * bytes.
+   */
   #received = EMPTY;
   #sent = EMPTY;
 
@@ -125,7 +131,10 @@ function inflated(payload: Buffer, maxBytes: number, options: ZlibOptions): { me
   }
 }
 
-/** Returns a copy of the last bytes. A subarray would keep the whole message in memory for each connection. */
+/**
+ * Returns a copy of the last bytes of all messages, as compression window. A subarray would keep the whole message in
+ * memory for each connection.
+ */
 function lastBytes(previous: Buffer, message: Uint8Array, sizeBytes: number): Buffer {
   const last = message.subarray(-sizeBytes);
   const kept = last.length === sizeBytes ? EMPTY : previous.subarray(-(sizeBytes - last.length));

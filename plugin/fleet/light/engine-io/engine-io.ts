@@ -27,7 +27,7 @@ const PACKET = { open: 0x30, close: 0x31, pong: 0x33, ping: 0x32, message: 0x34,
 const PONG_FRAME = encodeFrame(WEBSOCKET_OPCODE.text, PONG_PACKET);
 const UPGRADE = encodeFrame(WEBSOCKET_OPCODE.text, '5');
 
-/** Request plans by options. All connections with the same options share them. */
+/** Prepared upgrade requests by connection options. All connections with the same options share them. */
 const upgradePlans = new WeakMap<ClientOptions, UpgradePlan>();
 const pollingPlans = new WeakMap<ClientOptions, PollingPlan>();
 

@@ -1,6 +1,6 @@
 /**
  * Reads HTTP/1.1 responses to polling requests and WebSocket upgrades. A response that arrives in one piece is read in
- * place; the pieces of any other are collected. For an error response, the start of the body is enough to find the
+ * place; otherwise its pieces are collected first. For an error response, the start of the body is enough to find the
  * reason.
  */
 import { type ConnectionFailure, httpFailure } from '../../client/failure.ts';
@@ -8,12 +8,15 @@ import type { BufferBudget } from '../buffer-budget.ts';
 import { ByteQueue } from '../byte-queue.ts';
 import { messageTooLarge, type ProtocolError } from '../protocol-error.ts';
 
-/** Most bytes allocated for a body before it has arrived, because the announced length may be wrong. */
+/**
+ * Largest number of bytes that are allocated for a body before it has arrived, because the announced length may be
+ * wrong.
+ */
 const MAX_TRUSTED_BYTES = 64 * 1024;
 const MAX_HEAD_BYTES = 16 * 1024;
 /** Longest accepted chunk header or trailer, in bytes. */
 const MAX_LINE_BYTES = 1024;
-/** Bytes of an error response's body that are kept. */
+/** Largest number of bytes that are kept of the body of an error response. */
 const MAX_REFUSAL_BYTES = 1024;
 const CHUNK_HEAD = /^([0-9a-f]+)[^\n]*\n/i;
 /** Matches a chunked body without content. */
@@ -40,8 +43,8 @@ export interface HttpResponseHead {
 export interface HttpResponse {
   head: HttpResponseHead;
   /**
-   * Buffer with the body in `body[start, end)`; valid until further bytes are read. For status 101, the bytes after the
-   * head.
+   * Buffer that contains the body in `body[start, end)`; valid until further bytes are read. For status 101, it
+   * contains the bytes after the head.
    */
   body: Buffer;
   start: number;
@@ -61,7 +64,7 @@ export class HttpResponseReader {
   #head: HttpResponseHead | undefined = undefined;
   /** Received bytes of a head or body that is still incomplete. */
   #queue: ByteQueue | undefined = undefined;
-  /** Bytes of the current chunk that are still missing. 0 while a chunk header or a line end is read. */
+  /** Number of bytes of the current chunk that are still missing. 0 while a chunk header or a line end is read. */
   #chunkLeft = 0;
   #line = '';
   #afterLastChunk = false;
@@ -112,7 +115,7 @@ export class HttpResponseReader {
 
   /**
    * Handles the end of the TCP connection.
-   * @returns the response if it ends with the connection
+   * @returns the response, if the end of the connection is also the end of the response
    */
   ended(): HttpResponse | undefined {
     return this.refusal ?? (this.#head?.bodySize === UNTIL_CLOSE ? this.#finishCollected() : undefined);
@@ -266,7 +269,7 @@ function bodySizeOf(status: number, headers: ReadonlyMap<string, readonly string
   return others.some((other) => other !== length) || !/^\d{1,15}$/.test(length) ? UNKNOWN : Number(length);
 }
 
-/** Returns the failure that an error response describes. */
+/** Returns the failure of a connection attempt that the server refused with an HTTP error response. */
 export function failureOfResponse(answer: HttpResponse): ConnectionFailure {
   const { status, reason, headers } = answer.head;
   return httpFailure({ status, reason, header: (name) => headers.get(name)?.[0], body: refusalText(answer) });

@@ -28,7 +28,7 @@ export class EventReader implements EventCopy {
   readonly #plan: EventPlan;
   /** Start of the event's JSON. */
   readonly #head: Buffer;
-  /** Whether copies must be decoded, because an id or room in them can have several values. */
+  /** Whether every copy must be decoded, because the path of the id or room can select several values. */
   readonly #isDecoded: boolean;
   readonly #id: JsonLocator;
   readonly #room: JsonLocator | undefined;
@@ -36,7 +36,7 @@ export class EventReader implements EventCopy {
   readonly #payload: JsonLocator | undefined;
   /** Buffer of the current copy. Its JSON is `#bytes[#start, #end)`. */
   #bytes = EMPTY;
-  /** Id of the previous copy: its bytes and its value. */
+  /** Id of the previous copy of the event: its bytes and its value. */
   #last: LastId = { id: EMPTY, room: EMPTY, namespace: '', value: undefined };
   #start = 0;
   #end = 0;
@@ -80,7 +80,10 @@ export class EventReader implements EventCopy {
     return true;
   }
 
-  /** Returns the id of the copy. Reuses the previous copy's id if id, room and namespace have the same bytes. */
+  /**
+   * Returns the id of the current copy. Reuses the value from the previous copy if id, room and namespace have the same
+   * bytes.
+   */
   #idIn(namespace: string): string | number | undefined {
     const { start, end } = this.#id;
     const room = this.#room ?? { start: end, end };
@@ -130,7 +133,7 @@ export class EventReader implements EventCopy {
 
   /**
    * Searches the current copy for a value.
-   * @returns true if it is found, or if there is nothing to search for
+   * @returns true if the value is found, or if `locator` is undefined
    */
   #find(locator: JsonLocator | undefined): boolean {
     return locator === undefined || locator.find(this.#bytes, this.#start, this.#end);

@@ -14,13 +14,13 @@ const CLOSE_BRACKET = 0x5d;
 const OPEN_BRACE = 0x7b;
 const CLOSE_BRACE = 0x7d;
 const SPACE = 0x20;
-/** Bytes of a string that are compared one by one. For longer strings, native search is faster. */
+/** Length up to which the bytes of a string are compared one by one. For longer strings, native search is faster. */
 const SHORT_BYTES = 32;
 
 interface Step {
-  /** Bytes of the key without quotes. */
+  /** The path's step as the bytes of a key, without quotes. */
   key: Uint8Array;
-  /** Index if the step can be a list index; -1 otherwise. */
+  /** The path's step as a list index; -1 if the step can only be a key. */
   index: number;
 }
 

@@ -21,7 +21,7 @@ export class KnownEvent {
   readonly #args: unknown[];
   readonly #sizeBytes: number;
   #namespace: string | undefined = undefined;
-  /** Copies of the event that are reported each time it arrives, with their ids. */
+  /** Copies of the counted event to report whenever the event arrives, each with its id. */
   #copies: [id: string | number | undefined, copy: DecodedCopy][] = [];
 
   /**

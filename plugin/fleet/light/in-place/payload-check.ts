@@ -1,26 +1,26 @@
 /**
- * Checks that payloads are JSON lists, as socket.io-parser does. The list of an event begins with its name. Payloads
- * with known bytes are not parsed again. If too many payloads differ, parsing would use too much of the generator's
- * CPU, so only their first and last bracket are checked.
+ * Checks that payloads are JSON lists, as socket.io-parser does. The list of an event begins with its name. A payload
+ * with the same bytes as a recent valid payload is not parsed again. If too many payloads differ, parsing would use too
+ * much of the generator's CPU, so only their first and last bracket are checked.
  */
 
-/** Number of known payloads that are kept. Copies of several broadcasts can arrive interleaved. */
+/** Number of recent payloads that are kept for comparison. Copies of several broadcasts can arrive interleaved. */
 const MAX_KNOWN = 4;
-/** Largest payload in bytes that is kept as known. Larger payloads are parsed every time. */
+/** Largest payload in bytes that is kept for comparison. Larger payloads are parsed every time. */
 const MAX_KNOWN_BYTES = 65_536;
 /** Limit of parsed bytes per second. Parsing up to it takes about 0.5 % of a CPU. */
 const MAX_PARSED_BYTES_PER_SEC = 2 ** 21;
 const SPACE = ' '.charCodeAt(0);
 const OPENING = '['.charCodeAt(0);
 const CLOSING = ']'.charCodeAt(0);
-/** Names that socket.io-client emits itself. Servers must not use them. */
+/** Names of events that socket.io-client itself emits. Servers must not send them. */
 const RESERVED = ['connect', 'connect_error', 'disconnect', 'disconnecting', 'newListener', 'removeListener'];
 
 interface KnownPayload<Reading> {
   bytes: Buffer;
   /** Number of bytes of the payload in `bytes`. */
   length: number;
-  /** Values read from the payload; undefined before the first payload. */
+  /** Result of reading the payload; undefined before the first payload. */
   reading: Reading | undefined;
 }
 

@@ -33,7 +33,7 @@ export interface HttpListener {
   /** Called with a response; its body is valid only during the call. */
   onAnswer(purpose: PollingRequestKind, answer: HttpResponse): void;
   onRequestFailed(failure: ConnectionFailure): void;
-  /** Called with an error thrown while reading or handling a response. */
+  /** Called with an error that was thrown while a response was read or handled. */
   onReadError(error: unknown): void;
   /** Called when the connection's send buffer is over its limit. */
   onOverflow(reason: string): void;
@@ -106,7 +106,7 @@ export class HttpConnection implements WireListener {
   feed(bytes: Buffer, start: number, end: number): void {
     this.#shared.receivedAtUs = monotonicUs();
     try {
-      // Data without a pending request, such as status 408 before the server closes an idle connection.
+      // A server can send data without a pending request, such as status 408 before it closes an idle connection.
       if (this.#request === undefined) this.destroy();
       else {
         const answer = this.#answer.read(bytes, start, end, this.#options.maxPayloadBytes ?? MAX_PAYLOAD_BYTES);

@@ -9,7 +9,7 @@ import {
   upgradeHead,
 } from '../websocket/websocket-handshake.ts';
 
-/** Parts of the requests that are the same for all connections with the same options. Callers should cache them. */
+/** Parts of polling requests that are the same for all connections with the same options. Callers should cache them. */
 export interface PollingPlan extends ServerDestination {
   /** Path and query, percent-encoded. */
   pollTarget: string;
@@ -44,8 +44,8 @@ export function planPolling(options: ClientOptions): PollingPlan {
 }
 
 /**
- * Encodes a polling request.
- * @param sessionId '' for the handshake
+ * Encodes the HTTP request of a poll or a send.
+ * @param sessionId Engine.IO session id; '' for the handshake
  * @param cookieLine `Cookie` header with a line break before it
  * @param body body of a POST; undefined for a GET
  */

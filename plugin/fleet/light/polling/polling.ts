@@ -26,7 +26,7 @@ export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpLi
   /**
    * Called when polling has ended and the listener must continue with the probe's WebSocket.
    * @param unsent packets that must still be sent
-   * @param tookUs microseconds since the handshake
+   * @param tookUs microseconds from the handshake to the end of the upgrade
    */
   onWebSocket(probe: UpgradeProbe, unsent: EngineIoPacket[], tookUs: number): void;
   /** Called when the upgrade failed and the session stays on polling. */
@@ -86,7 +86,7 @@ export class Polling implements HttpListener, UpgradeProbeListener {
 
   /**
    * Applies the values of the handshake.
-   * @param maxPayloadBytes limit of a request; 0 for no limit
+   * @param maxPayloadBytes largest body of a request that the server accepts; 0 for no limit
    */
   opened(sessionId: string, maxPayloadBytes: number): void {
     this.#sessionId = sessionId;
@@ -134,7 +134,7 @@ export class Polling implements HttpListener, UpgradeProbeListener {
     this.#flush();
   }
 
-  /** Closes the connections at once. Nothing is reported afterwards. */
+  /** Closes the session's HTTP connections at once. Nothing is reported afterwards. */
   destroy(): void {
     this.#dropProbe();
     this.#state = 'closed';

@@ -1,5 +1,6 @@
 /**
- * A message that many connections send repeatedly. It is encoded once; then only its acknowledgement id is replaced.
+ * A message that many connections send repeatedly. The message is encoded once; for each send, only its acknowledgement
+ * id is replaced.
  */
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/client.ts';
 import { encodeMessages } from '../engine-io/engine-io-handshake.ts';
@@ -51,7 +52,10 @@ function ackIdOffset(packets: EngineIoPacket[], frames: Buffer, namespace: strin
   return frames.length - Buffer.byteLength(packet) + Buffer.byteLength(head);
 }
 
-/** Encoded messages. One entry per message is enough: all connections of a process use the same parser. */
+/**
+ * Encoded form of each repeated message. One entry per message is enough, because all connections of a process use the
+ * same parser.
+ */
 const prepared = new WeakMap<RepeatedMessage, PreparedMessage>();
 
 export function preparedMessage(codec: PacketCodec, message: RepeatedMessage): PreparedMessage {

@@ -1,6 +1,6 @@
 /**
- * Reads Socket.IO packets of a light connection. Events that are only counted are read in place; all other packets are
- * decoded. It runs for every copy of a broadcast.
+ * Reads the Socket.IO packets that a light connection receives. Events that are only counted are read in place; all
+ * other packets are decoded. This code runs for every copy of a broadcast.
  */
 
 import { mayCarryError } from '../../client/ack-errors.ts';
@@ -77,8 +77,8 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
    */
   protected abstract onDecoded(packet: Packet, isReported: boolean): void;
   /**
-   * Sends an acknowledgement.
-   * @param request acknowledgement that the server requested; undefined for none
+   * Sends an acknowledgement to the server.
+   * @param request acknowledgement that the server requested; undefined if it requested none
    */
   protected abstract acknowledge(request: { namespace: string; id: number } | undefined): void;
 
@@ -226,7 +226,7 @@ export abstract class SocketIoReader extends EngineIoConnection<SocketIoShared> 
     }
   }
 
-  /** Counts an event that could not be read in place. */
+  /** Counts a received event after it has been decoded, because it could not be read in place. */
   #receivesDecoded({ data }: Packet): void {
     const name: unknown = Array.isArray(data) ? data[0] : undefined;
     this.traffic.receives(this.shared.events.named(typeof name === 'string' ? name : undefined));

@@ -11,13 +11,16 @@ import { type Packet, PacketType } from './codec.ts';
 import { preparedMessage } from './prepared-message.ts';
 import { SocketIoReader } from './reader.ts';
 
-/** Largest length of a refusal's message. It is limited, because each connection sends the message to the engine. */
+/**
+ * Largest length of the message with which a server refuses a namespace. It is limited, because each connection sends
+ * the message to the engine.
+ */
 const MAX_MESSAGE_LENGTH = 1000;
 const NO_NAMESPACES: readonly string[] = [];
 const NO_MESSAGES: readonly EngineIoPacket[] = [];
 
 export class SocketIoConnection extends SocketIoReader {
-  // Connected namespaces. The array is always replaced, because extending it makes V8 allocate room for 16.
+  // Connected namespaces. The array is always replaced, because extending it makes V8 allocate room for 16 elements.
   namespaces = NO_NAMESPACES;
   #pending = NO_NAMESPACES;
 

@@ -1,7 +1,7 @@
 /**
- * TCP socket on Node's internal TCP handle, without the streams of net.Socket. A minimal client takes about a quarter
- * less CPU and three fifths less memory per connection with it (docs/benchmarks.md). The handle is not public API:
- * callers check `hasTcpHandles` first, and fall back to net.Socket.
+ * TCP socket on Node's internal TCP handle, without the streams of net.Socket. This saves a minimal client about a
+ * quarter of its CPU time and three fifths of its memory per connection (docs/benchmarks.md). The handle is not public
+ * API: callers check `hasTcpHandles` first, and fall back to net.Socket.
  */
 import { getSystemErrorName } from 'node:util';
 import type { Wire, WireListener } from './wire.ts';
@@ -16,7 +16,7 @@ export interface TcpRequest {
 interface ConnectRequest extends TcpRequest {
   wire: TcpHandle;
   destination: Destination;
-  /** Number of source ports that were tried and in use. */
+  /** Number of source ports that were tried but already in use. */
   tries: number;
 }
 
@@ -57,7 +57,7 @@ const END_OF_FILE = 'EOF';
 /** Error codes that mean that the source port is in use. The next port is tried then. */
 const PORT_TAKEN = new Set(['EADDRINUSE', 'EADDRNOTAVAIL']);
 const MAX_PORT_TRIES = 100;
-/** Memory of a pending write in bytes, in addition to its data. 566 bytes were measured with 200,000 pongs. */
+/** Memory in bytes that a pending write takes in addition to its data. 566 bytes were measured with 200,000 pongs. */
 const WAITING_WRITE_BYTES = 570;
 export const tcpBindings = load();
 const internals = tcpBindings as Bindings;
@@ -80,7 +80,7 @@ function load(): Bindings | undefined {
     const constructors = { TCP, TCPConnectWrap, WriteWrap, ShutdownWrap, streamBaseState, kReadBytesOrError };
     return { ...constructors, kLastWriteWasAsync, socketType: constants.SOCKET };
   } catch {
-    return undefined; // The internals were removed, or the permission model blocks them.
+    return undefined; // This version of Node lacks the internal modules, or its permission model blocks them.
   }
 }
 
@@ -96,7 +96,7 @@ interface Destination {
   localPort: (() => number) | undefined;
 }
 
-/** Request object of the last completed write, for reuse. Nearly all writes complete at once. */
+/** Node's request object of the last completed write, which is reused. Nearly all writes complete at once. */
 let spareWrite: WriteRequest | undefined;
 
 /** Requires `hasTcpHandles`. */

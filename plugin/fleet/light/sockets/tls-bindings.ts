@@ -33,7 +33,7 @@ interface TlsBindings {
   wrap(below: EncryptedSide, context: unknown, isServer: boolean, hasActiveWrite: boolean): TlsStream;
 }
 
-/** Internals of TLS; undefined if this version of Node does not have them. */
+/** Node's internal TLS objects; undefined if this version of Node does not have them. */
 export const tlsBindings = load();
 
 function load(): TlsBindings | undefined {
@@ -45,7 +45,7 @@ function load(): TlsBindings | undefined {
     if (typeof JSStream !== 'function' || typeof wrap !== 'function') return undefined;
     return { JSStream, wrap } as unknown as TlsBindings;
   } catch {
-    return undefined; // The internals were removed, or the permission model blocks them.
+    return undefined; // This version of Node lacks the internal modules, or its permission model blocks them.
   }
 }
 

@@ -1,4 +1,4 @@
-/** TLS state that all connections with the same options share. */
+/** TLS state that all connections with the same TLS options share. */
 import { createSecureContext, type SecureContext, type SecureContextOptions } from 'node:tls';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { TlsOptions } from '../../../../protocol/wire/connection.ts';
@@ -23,8 +23,8 @@ export class TlsContext {
   readonly #full: SecureContext;
   #current: SecureContext;
   /**
-   * Whether the groups no longer change: OpenSSL rejects the smaller offer, or a server has chosen a group other than
-   * X25519.
+   * Whether the offered key exchange groups are final, because OpenSSL rejects the smaller offer, or because a server
+   * has chosen a group other than X25519.
    */
   #isSettled = false;
 
@@ -44,7 +44,7 @@ export class TlsContext {
   }
 
   /**
-   * Chooses the groups for later connections.
+   * Chooses the key exchange groups that later connections offer.
    * @param group group that a server has chosen for a connection
    */
   adaptTo(group: string | undefined): void {

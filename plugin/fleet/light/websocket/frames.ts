@@ -10,7 +10,10 @@ export const WEBSOCKET_OPCODE = { continuation: 0, text: 1, binary: 2, close: 8,
 const COMPRESSED = 0x40;
 const RESERVED = 0x70;
 
-/** Most bytes allocated for a frame before it has arrived, because the announced length may be wrong. */
+/**
+ * Largest number of bytes that are allocated for a frame before it has arrived, because the announced length may be
+ * wrong.
+ */
 const MAX_TRUSTED_BYTES = 1024 * 1024;
 
 export interface FrameHandler {

@@ -45,13 +45,16 @@ export function parseEndpoint(url: string): Endpoint {
   };
 }
 
-/** Key of a WebSocket upgrade request (RFC 6455), and its only valid answer. */
+/** Key in a WebSocket upgrade request (RFC 6455), and the only valid answer to it. */
 interface Challenge {
   key: string;
   accept: string;
 }
 
-/** Keys are created in batches of this size. Loading the code into the CPU cache costs much more than running it. */
+/**
+ * Number of keys that are created in one batch. Loading the code for a key into the CPU cache costs much more than
+ * running it.
+ */
 const CHALLENGES = 256;
 let challenges: Challenge[] = [];
 
@@ -72,11 +75,9 @@ export interface ServerDestination {
   areAddresses: boolean;
 }
 
-/**
- * Parts of the upgrade request that are the same for all connections with the same options. Callers should cache them.
- */
+/** Parts of upgrade requests that are the same for all connections with the same options. Callers should cache them. */
 export interface UpgradePlan extends ServerDestination {
-  /** Upgrade request up to the value of its key. */
+  /** Beginning of the upgrade request, up to the value of its key. */
   requestHead: string;
   /** Whether the request offers compression to the server. */
   compression: boolean;
@@ -97,7 +98,8 @@ export function planUpgrade(options: ClientOptions, target: string): UpgradePlan
 }
 
 /**
- * Returns the server of a connection, and whether addresses are known without DNS.
+ * Returns address and port of the server of a connection, and whether both ends are IP addresses, which need no DNS
+ * lookup.
  * @throws TypeError for an invalid URL
  */
 export function serverDestinationOf({ url, localAddress }: ClientOptions): ServerDestination {

@@ -20,7 +20,10 @@ import { deflateGrantIn, type UpgradePlan } from './websocket-handshake.ts';
 /** Milliseconds that the server has to answer a close frame before the client closes the TCP connection. */
 export const CLOSE_TIMEOUT_MS = 5000;
 
-/** State of the connection. In `leaving`, its end has been reported, but the TCP connection is not closed yet. */
+/**
+ * State of the connection. In the state `leaving`, the end of the connection has been reported, but the TCP connection
+ * is not closed yet.
+ */
 type State = 'idle' | 'connecting' | 'open' | 'closing' | 'leaving' | 'gone';
 
 export abstract class WebSocketConnection<Common extends ConnectionPool = ConnectionPool>
@@ -64,7 +67,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   /** Called when the server has accepted the upgrade. */
   protected onUpgraded(): void {}
 
-  /** Called when the deadline of an open connection has passed. A higher layer sets the deadline. */
+  /** Called when the deadline of an open connection has passed. Only a higher layer sets such a deadline. */
   protected onOverdue(): void {}
 
   /** Returns further frames that are sent before the close frame. */
@@ -172,7 +175,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   #readAnswer({ answer: reader, offersCompression }: ConnectAttempt, bytes: Buffer, start: number, end: number): void {
-    // A refusal can be reported as soon as its head has arrived.
+    // An error response can be reported as soon as its head has arrived.
     const answer = reader?.read(bytes, start, end, 0) ?? reader?.refusal;
     if (answer === undefined) return;
     if (answer.head.status !== 101) throw new ProtocolError(failureOfResponse(answer), 'transport error');
@@ -198,7 +201,7 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     else this.onWireClosed();
   }
 
-  /** Takes the socket of another WebSocket connection. */
+  /** Takes over the socket of another WebSocket connection. */
   protected adopt(other: WebSocketConnection): void {
     this.#wire = other.#wire;
     [this.#frames, other.#frames] = [other.#frames, this.#frames];
@@ -281,7 +284,9 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
     this.onClosed(reason, why);
   }
 
-  /** Sends a close frame, and gives the server limited time to close the TCP connection. Reports nothing. */
+  /**
+   * Sends a close frame, and gives the server limited time to close the TCP connection. Does not notify higher layers.
+   */
   protected depart(code?: number): void {
     this.state = 'leaving';
     this.discard();

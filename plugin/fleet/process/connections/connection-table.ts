@@ -1,4 +1,4 @@
-/** Connections of a fleet process by number. Passes each command to its connection. */
+/** Holds the connections of a fleet process by their number, and passes each command to its connection. */
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { ConnectionCommand } from '../../fleet-messages.ts';
 import type { FleetProcessParts } from '../process-parts.ts';
@@ -36,7 +36,7 @@ export class ConnectionTable {
     this.#byId.delete(id);
   }
 
-  /** Drops all connections at once, and reports nothing. */
+  /** Drops all connections at once, without a report to the engine. */
   destroy(): void {
     for (const { client } of this.#byId.values()) client?.destroy();
     this.#byId.clear();

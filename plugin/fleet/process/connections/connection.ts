@@ -60,14 +60,14 @@ export class Connection implements ClientSink, AckConnection, ReturningConnectio
   eventCounter: EventCounter | undefined = undefined;
   readonly #parts: FleetProcessParts;
   #pending = NO_PENDING_NAMESPACES;
-  /** Time of the last opening, in whole milliseconds of `performance.now()`. */
+  /** Time at which the connection last opened, in whole milliseconds of `performance.now()`. */
   #openedAtMs = 0;
-  /** Start of the first attempt to connect since the connection was last open; 0 while it is open. */
+  /** Time of the first attempt to connect since the connection was last open; 0 while it is open. */
   #attemptingSinceUs = 0;
   /** Request id of the `close` command; undefined until the command arrives. */
   #closeRequestId: number | undefined = undefined;
   #overrides: Partial<ClientOptions> | undefined = undefined;
-  /** Events that the engine has asked for; undefined if there are none. */
+  /** Received events that the engine has asked for; undefined if it has asked for none. */
   #listening: EventListening | undefined = undefined;
 
   constructor(id: number, parts: FleetProcessParts) {
@@ -118,7 +118,8 @@ export class Connection implements ClientSink, AckConnection, ReturningConnectio
     const { sessions = NO_SESSIONS, waiting = [] } = this.away ?? {};
     if (sessions.length === 0) this.slot = ledger.members.newSlot();
     const client = dialer.dial(this, this.#overrides, sessions);
-    // The client gets its events before it connects: a server can send an event as soon as the namespace is open.
+    // The client gets the names of the requested events before it connects, because a server can send an event as soon
+    // as the namespace is open.
     client.interest = this.#listening?.names;
     const { countedEvents } = this.#parts.settings;
     if (countedEvents) {
@@ -317,7 +318,7 @@ export class Connection implements ClientSink, AckConnection, ReturningConnectio
     else returns.schedule(this);
   }
 
-  /** Records that the current client has ended. The connection can be opened again. */
+  /** Records that the connection's current client has ended. A new client can open the connection again. */
   #drop(reason: string): void {
     if (!this.client) return;
     const { acknowledgements, repeatedMessages, counts } = this.#parts;
@@ -341,7 +342,7 @@ export class Connection implements ClientSink, AckConnection, ReturningConnectio
     if (requestId !== undefined) answer({ op: 'left', requestId });
   }
 
-  /** Reports the number of discarded events that the engine can no longer take. */
+  /** Reports the number of held events that were discarded, so that the engine cannot take them any more. */
   #displaced(count: number): void {
     if (count > 0) this.#parts.answer({ op: 'displaced', id: this.id, count });
   }

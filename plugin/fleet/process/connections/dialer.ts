@@ -1,4 +1,4 @@
-/** Creates the clients of a process. They use its source addresses in turn. */
+/** Creates the clients of a process. The clients use the source addresses in turn. */
 import { SOURCE_PORTS } from '../../../../protocol/base/machine/generator-resources.ts';
 import type { Client, ClientOptions, ClientSink, CreateClient, RecoverableSession } from '../../client/client.ts';
 import type { FleetSettings } from '../../fleet-messages.ts';

@@ -1,6 +1,7 @@
 /**
- * Effects of a planned fault on the connections of a fleet process that were open when the fault began. Each connection
- * counts once, even if it drops several times. Drops, attempts and reconnects are counted individually.
+ * Counts the effects of a planned fault on the connections of a fleet process that were open when the fault began. Each
+ * connection counts once, even if it drops several times. Drops, reconnect attempts and reconnects are also counted
+ * individually.
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
@@ -21,7 +22,7 @@ interface AffectedConnection {
 /** Fields of the fleet process that the fault account reads. */
 interface Process {
   readonly connections: { find(id: number): AffectedConnection | undefined };
-  /** @property recovered number of sessions that the server has restored so far */
+  /** @property recovered number of sessions that servers have restored so far */
   readonly returns: { counts: { readonly recovered: number } };
 }
 
@@ -98,7 +99,7 @@ export class FaultAccount {
   #counts(): FaultCounts {
     const backUs = createHistogram();
     const notBack: Record<string, number> = {};
-    // Connections are counted by outcome, so that the sum can be checked against their number.
+    // Connections are counted by outcome, so that the sum can be compared with the number of connections.
     const counts = { stayed: 0, back: 0 };
     for (const id of this.#open) {
       const connection = this.#process.connections.find(id);

@@ -1,9 +1,9 @@
-/** Events of a connection that the engine has asked for. Holds received events until the engine takes them. */
+/** Events that the engine has asked to receive from a connection. Holds received events until the engine takes them. */
 import { ANY_EVENT, type ListenMode } from '../../fleet-messages.ts';
 
 /**
- * Largest number of held events of one name. Newer events replace older events, so that held events cannot fill the
- * memory.
+ * Largest number of held events with the same name. Newer events replace older events, so that held events cannot fill
+ * the memory.
  */
 const CAPACITY = 16;
 
@@ -19,7 +19,7 @@ export class EventListening {
   readonly #boxes = new Map<string, Box | 'take' | 'each'>();
 
   /**
-   * Sets the mode of an event.
+   * Sets how events of a name are handled.
    * @returns the events that are no longer held, oldest first, and the number of older events that were discarded
    */
   set(namespace: string, event: string, mode: ListenMode): Readonly<Box> {
@@ -33,7 +33,7 @@ export class EventListening {
 
   /**
    * Handles a received event.
-   * @returns its mode; with `hold`, the event has been stored
+   * @returns the mode for events of this name; with `hold`, the event has been stored
    */
   put(namespace: string, event: string, args: unknown[]): ListenMode {
     if (this.#boxes.has(`${namespace} ${ANY_EVENT}`)) return 'take';

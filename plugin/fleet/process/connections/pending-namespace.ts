@@ -7,14 +7,15 @@ export interface PendingNamespace {
   /** Request id of the `open` command. */
   readonly requestId: number;
   readonly begunAtUs: number;
-  /** Messages to send as soon as the namespace is open. They fail if the namespace does not open. */
+  /** Events to send as soon as the namespace is open. They are reported as failed if the namespace does not open. */
   emits: readonly EmitCommand[];
 }
 
-// Shared empty list. Lists are always replaced, because extending one makes V8 allocate room for 16.
+// Empty list that all connections share. Lists of pending namespaces are always replaced, because extending a list
+// makes V8 allocate room for 16 elements.
 export const NO_PENDING_NAMESPACES: readonly PendingNamespace[] = [];
 
-/** Failure of an event on a connection that is not open. */
+/** Failure that is reported for an event on a connection that is not open. */
 export const NOT_CONNECTED_FAILURE: ConnectionFailure = { cause: 'closed', message: 'the connection has ended' };
 
 type Answer = (answer: FleetAnswer) => void;

@@ -11,7 +11,9 @@ import type { Client, RecoverableSession } from '../../client/client.ts';
 import type { EmitCommand, FleetAnswer } from '../../fleet-messages.ts';
 import type { AckConnection, Acknowledgements } from '../acknowledgements.ts';
 
-/** Socket.IO's reason when the server closed the connection. socket.io-client does not reconnect after it. */
+/**
+ * Socket.IO's disconnect reason when the server closed the connection. socket.io-client does not reconnect after it.
+ */
 const SENT_AWAY = 'io server disconnect';
 
 /** State of a dropped connection until all its namespaces are open again. */
@@ -56,7 +58,10 @@ export class Reconnects {
   readonly #answer: (answer: FleetAnswer) => void;
   #isClosed = false;
   readonly #awayUs = createHistogram();
-  /** Totals so far, except `away`: the number of connections that are dropped now. */
+  /**
+   * Counts of the connections that have dropped, reconnected and so on so far, and of reconnect attempts. Only `away`
+   * is a current number: the connections that are dropped now.
+   */
   readonly counts = { dropped: 0, away: 0, returned: 0, recovered: 0, gaveUp: 0, left: 0, retries: 0 };
 
   /**
@@ -109,7 +114,7 @@ export class Reconnects {
     connection.away = undefined;
   }
 
-  /** Records that the transport and its first namespace are open again. */
+  /** Records that a dropped connection has its transport and its first namespace open again. */
   reconnected(away: DroppedConnectionState): void {
     away.isBack = true;
     this.counts.away--;
@@ -117,7 +122,7 @@ export class Reconnects {
     recordUs(this.#awayUs, monotonicUs() - away.sinceUs);
   }
 
-  /** Handles the server's answer for a namespace of a reconnected connection. */
+  /** Handles the server's answer for one namespace of a reconnected connection. */
   settled(
     connection: ReturningConnection,
     namespace: string,
@@ -130,7 +135,7 @@ export class Reconnects {
     if (as === 'refused') this.#report(connection, namespace, away.reason, 0, refusal);
     else {
       this.#report(connection, namespace, undefined, away.attempts - 1);
-      away.attempts = 1; // Retries are reported only once, with the first namespace.
+      away.attempts = 1; // Retries are reported only once, with the connection's first namespace.
     }
     if (as === 'restored') away.restored = away.restored.concat(namespace);
     if (away.waiting.length === 0) this.#complete(connection, away);

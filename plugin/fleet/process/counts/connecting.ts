@@ -1,4 +1,4 @@
-/** Connect times in total and by stage, and the numbers of opened, failed and ended connections over time. */
+/** Records connect times, in total and by stage, and the numbers of opened, failed and ended connections over time. */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { createHistogram, encodeHistogram, type Histogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FleetSnapshot } from '../../../../protocol/link/snapshot.ts';
@@ -6,11 +6,11 @@ import { CONNECT_STAGES, type ConnectStage } from '../../../../protocol/wire/con
 import type { ConnectTimings } from '../../client/client.ts';
 import { CountSeries } from './count-series.ts';
 
-/** Rows of a result: at most 200. In a long run, a row covers several seconds. */
+/** Limits each time series of a result to 200 rows. In a long run, a row covers several seconds. */
 const ROWS = { intervalUs: 1_000_000, maxIntervals: 200 };
 
 export class ConnectingCounts {
-  /** Number of times that connections have opened, including reconnects. */
+  /** Number of openings of all connections, including reconnects. */
   openings = 0;
   failedAttempts = 0;
   #tlsResumed = 0;
@@ -33,7 +33,7 @@ export class ConnectingCounts {
   /**
    * Records an opened connection.
    * @param timings end of each stage of the successful attempt
-   * @param tookUs time since the start of the first attempt
+   * @param tookUs microseconds since the start of the first attempt
    */
   opened(timings: ConnectTimings, atUs: number, tookUs: number): void {
     if (timings.tlsResumed) this.#tlsResumed++;
@@ -56,7 +56,10 @@ export class ConnectingCounts {
     this.overTime.failed.record(monotonicUs());
   }
 
-  /** Records a completed upgrade from polling to WebSocket. */
+  /**
+   * Records a completed upgrade from polling to WebSocket.
+   * @param tookUs duration of the upgrade in microseconds
+   */
   changed(tookUs: number): void {
     recordUs(this.#histograms.change, tookUs);
   }

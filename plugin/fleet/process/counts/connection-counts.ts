@@ -1,4 +1,4 @@
-/** Counts of a fleet process's connections since the last reset. */
+/** Counts the connections of a fleet process since the last reset. */
 import { addToOwnCounter } from '../../../../protocol/base/sum-counts.ts';
 import { countAckError, type KeepsSecrets } from '../../client/ack-errors.ts';
 import type { Client, TransportState } from '../../client/client.ts';
@@ -24,13 +24,13 @@ export class ConnectionCounts {
   connecting = 0;
   /** Number of connections that are open now. */
   connected = 0;
-  /** Number of ended connections, and the total time for which they were open, in milliseconds. */
+  /** Number of ended connections, and the sum of the times for which they were open, in milliseconds. */
   ended = { connections: 0, openMs: 0 };
-  /** Number of acknowledgements that match no message, or are duplicates. */
+  /** Number of received acknowledgements that match no sent message, or that are duplicates. */
   unknownAcks = 0;
-  /** Number of acknowledgements of all messages. */
+  /** Number of received acknowledgements, for messages of any kind. */
   acks = 0;
-  /** Number of events dropped because the user's functions were too slow. */
+  /** Number of received events that were dropped, because the user's functions were too slow for them. */
   eventsDropped = 0;
   /** Number of acknowledgements that carry an error, by the error's text. */
   readonly ackErrors: Record<string, number> = {};
@@ -42,11 +42,11 @@ export class ConnectionCounts {
   upgrading = 0;
   /** Number of connections that stayed on polling although the options ask for WebSocket, by cause. */
   readonly upgradeFailures: Record<string, number> = {};
-  /** Number of open connections by worker, for connections whose join has named the worker. */
+  /** Number of open connections by the server's worker. Includes only connections whose join has named the worker. */
   readonly perWorker: Record<string, number> = {};
   /**
-   * Number of other open connections, by the first part of the session id. The tool's own servers put the worker's name
-   * there.
+   * Number of open connections whose join has not named the worker, by the first part of the session id. The tool's own
+   * servers put the worker's name there.
    */
   readonly perSessionPrefix: Record<string, number> = {};
 

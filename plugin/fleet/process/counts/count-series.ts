@@ -1,17 +1,17 @@
 /**
- * Number of events per time interval, such as opened connections. The achieved rate is computed from it. In a long run
- * the intervals become longer, so that their number stays limited.
+ * Counts events per time interval, such as opened connections. The achieved rate of connections is computed from it. In
+ * a long run the intervals become longer, so that their number stays limited.
  */
 import type { TimeSeries } from '../../../../protocol/link/time-series.ts';
 
 interface SeriesOptions {
   intervalUs: number;
   maxIntervals: number;
-  /** Combines two values when intervals are merged, or when a value is added to an interval. */
+  /** Combines the values of two intervals that are merged, or adds a value to an interval. */
   combine(a: number, b: number): number;
 }
 
-/** Default of a series: intervals of 10 ms. 65,536 intervals cover 11 minutes; then the intervals become longer. */
+/** Default time series: intervals of 10 ms. 65,536 intervals cover 11 minutes; then the intervals become longer. */
 const COUNTS: SeriesOptions = { intervalUs: 10_000, maxIntervals: 2 ** 16, combine: (a, b) => a + b };
 
 export class CountSeries {

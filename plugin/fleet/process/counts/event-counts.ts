@@ -1,4 +1,6 @@
-/** Counts events without ids: how many copies each connection received between two readings. */
+/**
+ * Counts events without ids: the number of copies that each connection received between two readings of its counter.
+ */
 
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import type { CountedEvent, EventCounts } from '../../../../protocol/link/time-series.ts';
@@ -6,11 +8,11 @@ import type { CountedEvent, EventCounts } from '../../../../protocol/link/time-s
 /** Counter of one connection: received copies and sent messages. Created only if the run counts events. */
 export class EventCounter {
   readonly #events: readonly CountedEvent[];
-  /** Received copies by index of the event, followed by sent messages by index of the event. */
+  /** Number of received copies by index of the event, followed by the number of sent messages by index of the event. */
   readonly #counts: Uint32Array;
-  /** Counts at the previous reading; undefined before the first reading. */
+  /** Values of `#counts` at the previous reading; undefined before the first reading. */
   #before: Uint32Array | undefined;
-  /** Whether the connection has been open without interruption since the previous reading. */
+  /** Whether the connection has been open without interruption since the previous reading of its counter. */
   #isWhole = false;
 
   constructor(events: readonly CountedEvent[]) {
@@ -35,7 +37,7 @@ export class EventCounter {
     this.#isWhole = false;
   }
 
-  /** Returns the counts since the previous reading. */
+  /** Returns the numbers of received copies and sent messages since the previous call. */
   take(): { counts: number[]; isWhole: boolean } {
     const [before, isWhole] = [this.#before, this.#isWhole];
     this.#before = this.#counts.slice();
@@ -45,7 +47,7 @@ export class EventCounter {
 }
 
 /**
- * Reads all counters.
+ * Reads the event counters of all connections.
  * @param counters counters of the open connections
  * @returns for each event, the number of connections by received copies and sent messages
  */

@@ -1,4 +1,6 @@
-/** Final account of one broadcast. Every expected receiver and every copy is counted in exactly one column. */
+/**
+ * Computes the final counts of one broadcast. Every expected receiver and every copy is counted in exactly one column.
+ */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { FreezeRequest, FrozenBroadcast } from '../../../../protocol/link/ledger-messages.ts';
 import type { MemberLosses, MembershipGap, RoomMembers } from './members.ts';
@@ -10,7 +12,7 @@ export interface BroadcastRow {
    * no receipt.
    */
   sinceFirstUs: Uint32Array;
-  /** Number of received copies of any kind. */
+  /** Number of received copies of this broadcast, including duplicates. */
   copies: number;
   duplicates: number;
   reordered: number;
@@ -22,14 +24,15 @@ export interface BroadcastRow {
 
 const NEVER = Number.POSITIVE_INFINITY;
 /**
- * Shortest time in microseconds for which a copy counts as possibly in flight. Longer if the last receiver took longer.
+ * Shortest time in microseconds after the send during which a copy can be in flight. The time is longer if the last
+ * receiver took longer.
  */
 const MIN_FLIGHT_US = 1e6;
 const NOTHING = new Uint32Array(0);
 
 /**
- * Returns the final account of a broadcast.
- * @param row receipts; undefined if there were none
+ * Returns the final counts of a broadcast.
+ * @param row receipts of the broadcast; undefined if there were none
  * @param highestSeq highest received sequence number by slot
  * @param losses losses of all broadcasts, to which the losses of this broadcast are added
  */
@@ -59,8 +62,8 @@ export function finalBroadcastAccount(
 }
 
 /**
- * Returns the number of receipts, of receipts by connections outside the room, and of receipts before the send, with
- * the time of the last receipt.
+ * Returns the number of receipts, the number of receipts by connections outside the room, the number of receipts before
+ * the send time, and the time of the last receipt.
  */
 function straysOf({ room, sentAtUs }: FreezeRequest, row: BroadcastRow | undefined, members: RoomMembers) {
   const joined = members.of(room);
@@ -82,7 +85,7 @@ function straysOf({ room, sentAtUs }: FreezeRequest, row: BroadcastRow | undefin
 }
 
 /**
- * Counts the members of the room at the send time, with their receipts and losses.
+ * Counts the connections that were members of the room at the send time, with their receipts and losses.
  * @param arrivedByUs time by which every copy that was not lost had arrived
  */
 function audienceOf(
@@ -146,7 +149,7 @@ function audienceOf(
       }
     }
     if (stored === 0) {
-      // Loss on an open connection: it stayed open, or it has received a later broadcast.
+      // The copy counts as lost on an open connection if the connection stayed open, or has received a later broadcast.
       const isOpen = leftAtUs === NEVER || wasClosed || (highestSeq[slot] ?? 0) > order.seq;
       losses.add(slot, isOpen, sentAtUs - joinedAtUs);
       if (isOpen) {
@@ -179,8 +182,8 @@ function audienceOf(
 }
 
 /**
- * Returns whether the copy was delayed or prevented by an absence: it arrived after a reconnect, or was sent during the
- * absence and never arrived.
+ * Returns whether a dropped connection explains why the copy was late or lost: the copy arrived after a reconnect, or
+ * was sent while the connection was dropped and never arrived.
  * @param receivedAtUs receive time; undefined if it never arrived
  */
 function keptAway(absences: readonly MembershipGap[], sentAtUs: number, receivedAtUs: number | undefined): boolean {

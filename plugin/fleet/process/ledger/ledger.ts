@@ -12,20 +12,23 @@ import type { BroadcastPlan } from '../../fleet-messages.ts';
 import { type BroadcastRow, finalBroadcastAccount } from './broadcast-account.ts';
 import { growArray, MemberLosses, RoomMembers } from './members.ts';
 
-/** Default plan. It limits broadcast numbers, because each number may take the memory of a row. */
+/**
+ * Plan of a ledger without a given plan. It limits the numbers of broadcasts, because each number may take the memory
+ * of a row.
+ */
 const UNPLANNED: BroadcastPlan = { count: 10_000, bytes: undefined };
 /**
- * Interval of the content check: the payload of every 64th copy is compared with the first copy that the process
- * received.
+ * Interval at which the payloads of copies are checked: every 64th copy is compared with the first copy that the
+ * process received.
  */
 export const CONTENT_CHECK_EVERY = 64;
 const NO_CHECKSUM = -1;
 
 export class Ledger {
   readonly members = new RoomMembers();
-  /** Number of received copies of any kind. */
+  /** Number of all received copies, including duplicates and late copies. */
   received = 0;
-  /** Number of first copies: each counts one connection that received one broadcast. */
+  /** Number of first copies: further copies of a broadcast on the same connection are not counted. */
   reached = 0;
   #duplicates = 0;
   #late = 0;
@@ -37,13 +40,14 @@ export class Ledger {
   readonly #frozen = new Set<number>();
   /** Highest received sequence number by slot, the connection's index in the ledger. */
   #highestSeq: Uint32Array = new Uint32Array(64);
-  // Cache of the last used row: each broadcast reaches many connections one after the other.
+  // Number of the broadcast whose row was last used. The row is cached, because each broadcast reaches many connections
+  // one after the other.
   #lastSeq = -1;
   #lastRow: BroadcastRow | undefined;
 
   /**
    * Creates an empty ledger.
-   * @param plan broadcasts of the run; copies with other numbers or sizes are counted separately
+   * @param plan broadcasts of the run; copies with other numbers or payload sizes are counted separately
    */
   constructor(plan: BroadcastPlan = UNPLANNED) {
     this.#plan = plan;
@@ -86,7 +90,7 @@ export class Ledger {
   }
 
   /**
-   * Counts a copy of a broadcast in exactly one column.
+   * Counts a received copy of a broadcast in exactly one column.
    * @param copy the copy, if its payload must be checked
    */
   receive(slot: number, seq: number, receivedAtUs: number, copy?: EventCopy): void {
@@ -133,13 +137,16 @@ export class Ledger {
     return true;
   }
 
-  /** Finalizes a broadcast and returns its account. Later receipts count as late. */
+  /** Finalizes a broadcast and returns its final counts. Later receipts count as late. */
   freeze(order: FreezeRequest): Omit<FrozenBroadcast, 'process'> {
     this.#frozen.add(order.seq);
     return this.finalize(order);
   }
 
-  /** Finalizes a broadcast and forgets its number. The caller must report later receipts with `receiveLate`. */
+  /**
+   * Finalizes a broadcast like `freeze`, and also forgets its number. The caller must report later receipts with
+   * `receiveLate`.
+   */
   finalize(order: FreezeRequest): Omit<FrozenBroadcast, 'process'> {
     return finalBroadcastAccount(order, this.#take(order.seq), this.members, this.#highestSeq, this.#losses);
   }

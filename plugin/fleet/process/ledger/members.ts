@@ -1,4 +1,4 @@
-/** Times at which connections joined and left rooms. Also counts the broadcasts that each connection lost. */
+/** Records when connections joined and left rooms, and counts the broadcasts that each connection lost. */
 import { crc32 } from 'node:zlib';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
@@ -7,7 +7,7 @@ import type { LossTotals } from '../../../../protocol/link/ledger-messages.ts';
 export interface MembershipGap {
   fromUs: number;
   untilUs: number;
-  /** Worker that held the connection before the absence. */
+  /** Worker that held the connection before it was dropped. */
   worker: string;
 }
 
@@ -17,13 +17,18 @@ export class RoomMembers {
   readonly #leftAtUs = new Map<number, number>();
   /** Slots of connections that their virtual users closed. */
   readonly #closedByUser = new Set<number>();
-  /** Absences by slot, for connections whose session the server restored. */
+  /**
+   * Times by slot (index of the connection) during which a connection was dropped, for connections whose session the
+   * server restored.
+   */
   readonly #absences = new Map<number, MembershipGap[]>();
-  /** Current or last worker by slot. Set once the connection has joined a room; '' if unknown. */
+  /**
+   * Worker that holds or last held the connection, by slot. Set once the connection has joined a room; '' if unknown.
+   */
   readonly #workers = new Map<number, string>();
-  /** Number of joins by slot that the server has not acknowledged. */
+  /** Number of joins by slot (index of the connection) that the server has not acknowledged yet. */
   #joining: Uint8Array = new Uint8Array(64);
-  /** Number of slots that a broadcast's row needs. */
+  /** Number of slots (indexes of connections) that the ledger's row of a broadcast needs. */
   slots = 0;
   #nextSlot = 0;
 
@@ -37,8 +42,8 @@ export class RoomMembers {
   }
 
   /**
-   * Returns up to `most` rooms with their current number of members. All processes choose rooms in the same order, so
-   * the counts of the first `most` rooms are complete.
+   * Returns at most `most` rooms with their current number of members. All processes choose rooms in the same order, so
+   * the run knows the members of these rooms in all processes.
    */
   sample(most: number): [room: string, members: number][] {
     const first = [...this.#joinedAtUs.keys()].map((room) => ({ room, rank: crc32(room) }));
@@ -89,7 +94,8 @@ export class RoomMembers {
   }
 
   /**
-   * Records the end of a connection. It stays a member for broadcasts that were sent before.
+   * Records the end of a connection. For broadcasts that were sent before, the connection remains a member of its
+   * rooms.
    * @param byUser whether its virtual user closed it
    */
   left(slot: number, atUs: number, byUser = false): void {
@@ -105,9 +111,9 @@ export class RoomMembers {
   }
 
   /**
-   * Records that the server has restored the session of a dropped connection: it counts as a member during its absence,
-   * too.
-   * @param worker worker that holds it now; `''` if unknown
+   * Records that the server has restored the session of a dropped connection. The connection counts as a member of its
+   * rooms also for the time in which it was dropped.
+   * @param worker worker that holds the connection now; `''` if unknown
    * @returns whether the connection is a member of a room
    */
   recovered(slot: number, worker: string, atUs: number): boolean {
@@ -131,24 +137,25 @@ export function growArray<A extends Uint32Array | Uint8Array>(values: A, slots: 
   return larger;
 }
 
-/** Patterns of a connection's receipts: none so far, all since the first receipt, or only some. */
+/** Values that describe which broadcasts a connection has received: none so far, all since its first, or only some. */
 const NOTHING = 0;
 const ALL_SINCE_FIRST = 1;
 const SOME = 2;
 
 export class MemberLosses {
-  /** Number of expected broadcasts by slot. */
+  /** Number of broadcasts that each connection was expected to receive, by slot. */
   #expected: Uint32Array = new Uint32Array(64);
-  /** Number of broadcasts by slot that were lost while the connection was open. */
+  /** Number of broadcasts that each connection lost while it was open, by slot. */
   #lost: Uint32Array = new Uint32Array(64);
   #pattern: Uint8Array = new Uint8Array(64);
   /**
-   * Milliseconds by slot from the join to the first received broadcast; before one is received, to the last lost one.
+   * Milliseconds from the join of a connection to the send time of its first received broadcast, by slot. Until a
+   * broadcast is received: to the send time of the last lost broadcast.
    */
   #sinceJoinMs: Uint32Array = new Uint32Array(64);
 
   /**
-   * Adds a broadcast that was expected at the connection. Broadcasts must be added in their order.
+   * Adds a broadcast that the connection was expected to receive. Broadcasts must be added in their order.
    * @param sinceJoinUs time from the connection's join to the send
    */
   add(slot: number, isLost: boolean, sinceJoinUs: number): void {

@@ -8,15 +8,21 @@ import type { EventCopy } from '../../client/client.ts';
 import { eventExample } from '../../client/counted-event.ts';
 import type { Ledger } from './ledger.ts';
 
-/** Marks an id whose broadcast is final. Further copies are late. */
+/** Marks an id whose broadcast is final. Further copies of the broadcast are late. */
 export const FINALIZED_ID = -1;
 /** Marks an id whose broadcast is not counted. */
 const NOT_COUNTED = 0;
-/** Number of ids to remember from before the measurement. Their last copies may arrive during the measurement. */
+/**
+ * Number of ids from before the measurement that are remembered, because their last copies may arrive during the
+ * measurement.
+ */
 const KEPT_BEFORE = 1000;
-/** Largest number of remembered ids. For an id beyond the limit, every copy counts as the first. */
+/** Largest number of ids that are remembered. For an id beyond the limit, every copy counts as the first copy. */
 const MAX_IDS = 100_000;
-/** Limit of the memory of all open rows in bytes. A row has a number for each connection. */
+/**
+ * Limit in bytes for the memory of the rows of all broadcasts that are not final. A row has a number for each
+ * connection.
+ */
 const ROW_BYTES = 64 * 1024 ** 2;
 const BYTES_PER_SLOT = 4;
 const MIN_SLOTS = 1000;
@@ -25,7 +31,7 @@ const MAX_SENT_AT_LENGTH = 100;
 const MAX_OTHERS = 20;
 /** Largest copy in bytes that is searched for other ids. */
 const MAX_SEARCHED_BYTES = 64 * 1024;
-/** Largest number of rooms in a report. */
+/** Largest number of rooms in a report of this process to the engine. */
 const MAX_ROOMS = 1000;
 
 type Rows = Pick<Ledger, 'members' | 'reachedBy'>;
@@ -36,7 +42,7 @@ interface Seen extends Pick<OwnEventSighting, 'id' | 'firstAtUs' | 'sentAt' | 'b
 
 export class ProcessSightings {
   readonly #seen = new Map<string, Seen>();
-  /** Ids that the run has decided on, oldest first, with the mark for further copies. */
+  /** Ids of broadcasts that the run has finalized or discarded, oldest first, each with the mark for further copies. */
   readonly #decided = new Map<string, typeof FINALIZED_ID | typeof NOT_COUNTED>();
   readonly #ledger: Rows;
   readonly #maxRowBytes: number;
@@ -47,7 +53,10 @@ export class ProcessSightings {
   readonly #others: [path: string, id: string][] = [];
   #rows = 0;
   #example: string | undefined;
-  /** Id and number of the previous copy. Each broadcast reaches many connections one after the other. */
+  /**
+   * Id and number of the previously received copy. They are cached, because each broadcast reaches many connections one
+   * after the other.
+   */
   #last: Pick<Seen, 'id' | 'number'> | undefined;
 
   constructor(ledger: Rows, maxRowBytes = ROW_BYTES) {
@@ -55,7 +64,7 @@ export class ProcessSightings {
     this.#maxRowBytes = maxRowBytes;
   }
 
-  /** Starts or stops counting new ids. */
+  /** Starts or stops counting broadcasts with new ids. */
   watch(watching: boolean): void {
     this.#namesRooms = watching && !this.#watching;
     if (this.#namesRooms) this.#others.length = 0;
@@ -74,7 +83,7 @@ export class ProcessSightings {
     return { ...report, others: this.#others, rooms };
   }
 
-  /** Returns the broadcast's number in the ledger; 0 if it is not counted, `FINALIZED_ID` if it is final. */
+  /** Returns the broadcast's number in the ledger; 0 if the broadcast is not counted, `FINALIZED_ID` if it is final. */
   numberOf(id: string, receivedAtUs: number, copy: EventCopy): number {
     let seen = this.#last;
     if (seen?.id !== id) {
@@ -94,7 +103,7 @@ export class ProcessSightings {
   }
 
   /**
-   * Marks an id as final.
+   * Marks a broadcast's id as final.
    * @param sentAtUs send time, which determines the order if this process has not received the broadcast
    * @returns the broadcast's number in the ledger
    */
@@ -163,7 +172,7 @@ function sentAtOf(copy: EventCopy): string | number | undefined {
 /** First receive times of the newest broadcasts. They determine the order of a broadcast that was never received. */
 export class FirstReceipts {
   readonly #kept: number;
-  /** Receive times in order, without the first `#dropped` broadcasts. */
+  /** Receive times of the broadcasts in order, without the first `#dropped` broadcasts. */
   #atUs: number[] = [];
   #dropped = 0;
 

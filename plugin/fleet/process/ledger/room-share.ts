@@ -1,6 +1,6 @@
 /**
- * Spreads connections over the rooms of the run: each join of the planned room is replaced by joins of the connection's
- * own rooms.
+ * Spreads connections over the rooms of the run: replaces each join of the planned room by joins of the rooms that
+ * belong to the connection.
  */
 import type { JoinRoomMessage } from '../../../../protocol/wire/events.ts';
 import { type RoomPlan, roomName, roomsOfConnection } from '../../../../protocol/wire/rooms.ts';
@@ -23,7 +23,7 @@ export class RoomShare {
   }
 
   /**
-   * Replaces a join by joins of the connection's own rooms.
+   * Replaces a join by joins of the rooms that belong to the connection.
    * @param join join of any room
    * @returns the joins to send; only the first one answers the engine's request
    */

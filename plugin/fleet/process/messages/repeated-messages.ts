@@ -1,6 +1,6 @@
 /**
- * Repeated messages of a fleet process's connections, and their acknowledgements. The process sends them without the
- * virtual users, and reports only totals.
+ * Sends the repeated messages of a fleet process's connections, and records their acknowledgements. The process sends
+ * them without the virtual users, and reports only totals.
  */
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
 import { getOrAdd } from '../../../../protocol/base/get-or-add.ts';
@@ -12,7 +12,7 @@ import { MessageWindow, PendingAcks, type Sender, type SendingConnection } from 
 
 const NEVER = Number.POSITIVE_INFINITY;
 
-/** Schedule of all connections that send the same message. */
+/** Schedule for all connections that send the same message. */
 interface Series {
   wheel: SendWheel<Sender>;
   senders: Set<Sender>;
@@ -40,7 +40,7 @@ export class RepeatedMessages {
   #acknowledged = 0;
   #lost = 0;
   #unanswered = 0;
-  /** Number of connections that wait for an acknowledgement. */
+  /** Number of connections with messages that the server has not acknowledged yet. */
   #waitingConnections = 0;
   /**
    * Number of unacknowledged messages, by event, for which the server has acknowledged a newer message or has never
@@ -111,8 +111,8 @@ export class RepeatedMessages {
   }
 
   /**
-   * Begins a stage of the run.
-   * @returns the counts up to this time
+   * Begins a stage of the run, such as the measurement.
+   * @returns the message counts up to this time
    */
   enter(stage: MessageStage): MessageCounts {
     this.#sendDue();

@@ -1,14 +1,14 @@
 /**
- * Schedule of repeated messages: each connection sends once per period, at its own time. Send times depend only on the
- * clock, so all processes of a host share the schedule, and a late send delays no later send.
+ * Schedule of repeated messages: each connection sends once per period, at its own time. The send times depend only on
+ * the clock. So all processes of a host share the schedule, and a late send does not delay later sends.
  */
 
-/** Largest number of slots per period. It limits the memory for a long period. */
+/** Largest number of slots into which a period is divided. It limits the memory for a long period. */
 const SLOTS = 10_000;
-/** Shortest slot in microseconds: the resolution of Node's timers. */
+/** Shortest duration of a slot in microseconds: the resolution of Node's timers. */
 const MIN_SLOT_US = 1000;
 /**
- * Golden ratio. The fractional parts of its multiples are evenly spread, for any number of them
+ * Golden ratio. The fractional parts of its multiples are evenly spread, however many there are
  * (docs/method/delivery.md).
  */
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
@@ -22,7 +22,10 @@ export class SendWheel<T extends SendTurn> {
   readonly #slotUs: number;
   readonly #slots: T[][];
   #size = 0;
-  /** Next slot to send, counted over all periods. Everything due before this slot has been sent. */
+  /**
+   * Number of the next slot to send, counted from the start over all periods. Everything due before this slot has been
+   * sent.
+   */
   #next: number;
 
   /**
@@ -37,7 +40,7 @@ export class SendWheel<T extends SendTurn> {
   }
 
   /**
-   * Returns the slot of a connection. Any number of connections is spread evenly over the period.
+   * Returns the slot in which a connection sends. Any number of connections is spread evenly over the period.
    * @param index number of the connection in the run
    */
   slotOf(index: number): number {
@@ -58,7 +61,7 @@ export class SendWheel<T extends SendTurn> {
     this.#size--;
   }
 
-  /** Sends every entry that is due, in order and once per period. */
+  /** Calls `send` for every entry that is due, in order and once per period. */
   advance(nowUs: number, send: (turn: T, dueAtUs: number) => void): void {
     if (this.#size === 0) {
       this.#next = this.#after(nowUs);

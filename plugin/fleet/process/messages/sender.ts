@@ -1,4 +1,4 @@
-/** Repeated messages of a connection, and their acknowledgements. */
+/** Types for the repeated messages of a connection, and the order of their acknowledgements. */
 import { createHistogram, encodeHistogram, recordUs } from '../../../../protocol/base/histogram.ts';
 import type { MessageTimes } from '../../../../protocol/link/client-messages.ts';
 import type { Client, RepeatedMessage } from '../../client/client.ts';
@@ -23,7 +23,7 @@ export interface Sender extends SendTurn {
 
 export const NO_SENDERS: readonly Sender[] = [];
 
-/** Message counts and acknowledgement times of one stage of the run. */
+/** Message counts and acknowledgement times in one stage of the run, such as the measurement. */
 export class MessageWindow {
   sent = 0;
   acknowledged = 0;
@@ -54,7 +54,7 @@ export class MessageWindow {
 interface Awaited<Window> {
   readonly dueAtUs: number;
   readonly window: Window;
-  /** Acknowledgement order of the sender's messages. */
+  /** Order in which the server has acknowledged the sender's messages. */
   readonly order: PendingAcks;
   isOvertaken: boolean;
   next: Awaited<unknown> | undefined;
@@ -67,7 +67,7 @@ interface Awaited<Window> {
 export class PendingAcks {
   #oldest: Awaited<unknown> | undefined;
   #newest: Awaited<unknown> | undefined;
-  /** Number of unacknowledged messages without an acknowledged newer message. */
+  /** Number of unacknowledged messages that were sent after the newest acknowledged message. */
   #waiting = 0;
   #overtaken = 0;
   #hasAcknowledgement = false;
