@@ -1,4 +1,4 @@
-/** `adopt`: converts a scenario for another Socket.IO engine to a scenario that can be measured. */
+/** `adopt`: converts a scenario for another Socket.IO engine to a scenario that this tool can measure. */
 import { readFileSync, statSync, writeFileSync } from 'node:fs';
 import { basename, dirname, extname, join, resolve } from 'node:path';
 import type { Command } from 'commander';

@@ -36,7 +36,7 @@ export function readBaseline(path: string, name: string): RunSet {
 
 /**
  * Saves a baseline. All other baselines in the file stay unchanged.
- * @param sets exactly one set, whose runs must all have figures
+ * @param sets list with a single set of runs; every run in it must have a usable result
  * @throws CapacityError CONFIG_INVALID, BASELINE_INVALID, FILE_UNREADABLE, FILE_UNWRITABLE
  */
 export function saveBaseline(path: string, name: string, sets: RunSet[]) {
@@ -58,8 +58,8 @@ export function saveBaseline(path: string, name: string, sets: RunSet[]) {
 }
 
 /**
- * Returns the doubts about a run, such as `SUSPECT: passed, but … (GENERATOR_LATE: …)`. Empty for a VALID run that
- * passed.
+ * Returns doubts about a run (reasons to distrust its result), such as `SUSPECT: passed, but … (GENERATOR_LATE: …)`.
+ * Empty for a VALID run that passed.
  */
 function doubtOf(result: Result): string[] {
   if (result.verdict.status === 'VALID' && result.outcome.status === 'PASSED') return [];
@@ -88,7 +88,7 @@ const baselineFileSchema = z.strictObject({
   baselines: recordOf(
     z.strictObject({
       savedAt: z.string(),
-      /** One result, or the results of several repeats, without their long lists. */
+      /** One result, or the results of several repeated runs. Their long lists are left out. */
       results: z.array(resultSchema).min(1),
     }),
   ),
@@ -96,7 +96,7 @@ const baselineFileSchema = z.strictObject({
 
 type BaselineFile = z.infer<typeof baselineFileSchema>;
 
-/** Returns the result without the long lists that a comparison does not need. */
+/** Returns the result without its long lists, which a comparison does not need. */
 function abridged(result: Result): Result {
   return {
     ...result,

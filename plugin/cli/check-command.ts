@@ -64,7 +64,7 @@ function check(run: string, texts: string[], { json }: { json?: boolean }): void
   console.log(escapeEachLine(['', title, `  Measurement: ${result.verdict.status}${codes}`, ...causes].join('\n')));
 }
 
-/** Returns the outcome and its root cause, as printed at the end of a run. */
+/** Returns the outcome of a run and its root cause, as printed at the end of the run. */
 function headline(result: Result): string {
   const { title, cause } = result.answer;
   const isGood = exitCodeOfResult(result) === 0;
@@ -73,7 +73,7 @@ function headline(result: Result): string {
 
 /**
  * Returns whether a result meets the conditions.
- * @param conditions conditions that must hold; a condition on a figure that was not measured counts as missed
+ * @param conditions conditions that must hold; a condition on a value that the run did not measure counts as not met
  */
 export function outcomeByConditions(conditions: FigureCondition[], result: Result): RunOutcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
@@ -87,7 +87,10 @@ export function outcomeByConditions(conditions: FigureCondition[], result: Resul
   return { status: checked.every(({ met }) => met) ? 'PASSED' : 'FAILED', thresholds };
 }
 
-/** Returns a checked condition as text, such as `latency.oneWayMs.p99 is 733.5, threshold <= 500`. */
+/**
+ * Returns a checked condition with the measured value as text, such as `latency.oneWayMs.p99 is 733.5, threshold <=
+ * 500`.
+ */
 function textOf({ condition, value }: CheckedCondition, result: Result): string {
   const { key, comparison, value: limit } = condition;
   const found =

@@ -8,12 +8,12 @@ import { CapacityError } from '../../protocol/codes/errors.ts';
 import { terminalEnvironmentSchema } from '../script/options/plugin-options.ts';
 
 interface HelpText {
-  /** Example command lines and their purpose. `npx socketio-capacity` is left out. */
+  /** Examples of the command's use: command lines without `npx socketio-capacity`, each with its purpose. */
   examples: Record<string, string>;
   exitCodes: Record<number, string>;
 }
 
-/** Schema of a percentage: `20%` becomes 0.2. */
+/** Schema of a percentage in an option: `20%` becomes 0.2. */
 export const percentageSchema = z.string().transform((text, context): number => {
   const percent = Number(/^(\d+(?:\.\d+)?)\s*%$/.exec(text)?.[1] ?? 0);
   if (percent > 0) return percent / 100;
@@ -21,7 +21,7 @@ export const percentageSchema = z.string().transform((text, context): number => 
   return z.NEVER;
 });
 
-/** Start of every command line. */
+/** Beginning of the command line of every command. */
 export const COMMAND_LINE_PREFIX = 'npx socketio-capacity';
 
 const HELP = new WeakMap<Command, HelpText>();
@@ -68,7 +68,7 @@ export function parseOptions<T>(
   return data as T;
 }
 
-/** Returns the option's name, such as `--redis-nodes` for `redisNodes`. */
+/** Returns the name of a command-line option, such as `--redis-nodes` for `redisNodes`. */
 function optionOf(path: string): string {
   return `--${path.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`;
 }

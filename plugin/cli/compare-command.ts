@@ -1,6 +1,6 @@
 /**
- * `compare A B [...]`: shows which figures are better or worse by more than the margin of error, also against a saved
- * baseline. Each side is a result.json, the folder of a run, or a series.
+ * `compare A B [...]`: shows which measured values are better or worse by more than the margin of error. Each side is a
+ * result.json, the folder of a run, a series of runs, or a saved baseline.
  */
 
 import { existsSync } from 'node:fs';
@@ -99,7 +99,7 @@ function summaryOf(comparison: Comparison) {
 }
 
 /**
- * Checks that runs were measured under the same conditions.
+ * Checks that the runs of a comparison were measured under the same conditions.
  * @throws CapacityError BASELINE_NOT_COMPARABLE if load or machine differ
  */
 function requireSameConditions({ mismatches }: Comparison): void {
@@ -112,13 +112,14 @@ function requireSameConditions({ mismatches }: Comparison): void {
   );
 }
 
-/** File names of a series' document. Earlier versions wrote `repeat.json` for some studies. */
+/** Names of the file that describes a series of runs. Earlier versions wrote `repeat.json` for some studies. */
 const DOCUMENTS = ['study.json', 'repeat.json'];
 
 /**
  * Reads the runs of one side of a comparison.
  * @param path path of a run or a series, or one side of a series, such as `results/x:B`
- * @returns one set of runs for each combination of levels of a series; otherwise one set with a single run
+ * @returns one set of runs for each combination of levels (values of varied settings) in a series; otherwise one set
+ * with a single run
  * @throws CapacityError FILE_UNREADABLE, CONFIG_INVALID if a series does not have the side, and errors of `readResult`
  */
 function readRunSets(path: string): RunSet[] {
@@ -146,7 +147,7 @@ function setsIn(folder: string, name: string): RunSet[] {
     name: combinations.length === 1 ? folder : `${folder}:${setLetter(index)} (${combinationLabel(levels)})`,
     ...runSetOfLevels(runs, levels),
   }));
-  // A side whose runs have all crashed is accepted: its runs count as lost.
+  // A side of the comparison whose runs have all crashed is accepted: its runs count as lost.
   if (sets.some(({ results, lost }) => results.length + lost > 0)) return sets;
   const fix = 'repeat the series; the output of each run is in its folder logs/';
   throw new CapacityError('FILE_UNREADABLE', `none of the runs in ${folder} has a result`, fix);

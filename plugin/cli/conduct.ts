@@ -63,7 +63,8 @@ async function conduct(path: string, given: object): Promise<void> {
   const config = settingsOfScript(script);
   const variables = [...variablesOf([readFileSync(path, 'utf8')]), ...env];
   await untilStopped(async (signal) => {
-    // A second Ctrl-C exits at once. Hosts that have not answered end by themselves when their conductor is gone.
+    // A second Ctrl-C exits at once. Generator hosts that have not answered yet end by themselves when the conductor is
+    // gone.
     for (const name of ['SIGINT', 'SIGTERM']) {
       process.once(name, () => process.once(name, () => process.exit(STOPPED_EXIT_CODE)));
     }

@@ -1,6 +1,6 @@
 /**
- * `doctor`: checks whether this machine and stack can hold the connections of a scenario. If `--target` is given,
- * checks whether that server can be measured.
+ * `doctor`: checks whether this machine and its stack (the deployment that this tool starts) can hold the connections
+ * of a scenario. If `--target` is given, checks whether the server at this URL can be measured.
  */
 import type { Command } from 'commander';
 import { escapeEachLine } from '../../protocol/base/printable.ts';
@@ -62,7 +62,7 @@ async function examine(path: string | undefined, options: Options): Promise<void
   if (!diagnosis.fits || diagnosis.missing.length > 0) process.exitCode = EXIT_CODES.refused;
 }
 
-/** Largest number of connections in a burst: enough for a test, but not a load. */
+/** Largest number of connections that the doctor opens in a burst: enough for a test, but not a load. */
 const MAX_BURST = 1000;
 
 function parseBurst(text: string): number {
@@ -110,7 +110,10 @@ async function scenarioFor(where: string, path: string | undefined, environment:
   return { settings: settingsOfScript(script, env), script };
 }
 
-/** Warning for a scenario that uses the engine without the plugin. Its runs have no figures. */
+/**
+ * Warning for a scenario that uses the engine without the plugin. Artillery runs such a scenario, but nothing measures
+ * the server.
+ */
 const UNMEASURED: DoctorWarning = {
   name: 'unmeasured',
   message: 'the scenario has no plugin socketio-capacity: Artillery makes the load, and nothing measures the server',

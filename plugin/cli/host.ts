@@ -57,7 +57,7 @@ async function host({ stay = false, stdin = false }: { stay?: boolean; stdin?: b
 }
 
 /**
- * Runs Artillery for one run.
+ * Runs Artillery on this host for one measured run.
  * @returns Artillery's exit code
  */
 async function play(join: JoinAddress, instance: string, variables: Variables, signal: AbortSignal): Promise<number> {

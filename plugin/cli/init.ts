@@ -1,6 +1,6 @@
 /**
- * `init`: writes a first scenario for the user's own server. The input is options or answers to questions, and the
- * events that the server sends.
+ * `init`: writes a first scenario for the user's own server. It uses options or the user's answers to questions, and
+ * the events that the server sends.
  */
 import { writeFileSync } from 'node:fs';
 import type { Command } from 'commander';
@@ -82,7 +82,7 @@ export function addInit(program: Command): void {
   });
 }
 
-/** Joins the values of an option that is given several times. */
+/** Joins the values of a command-line option that is given several times. */
 function joined(value: string, before?: string): string {
   return before === undefined ? value : `${before}, ${value}`;
 }
@@ -122,12 +122,15 @@ async function init({ har, out, force, json, ...options }: Options): Promise<voi
 interface Examination {
   say(text: string | undefined): void;
   isInteractive: boolean;
-  /** Whether `init` fails if it finds no event to count. */
+  /** Whether `init` fails if it finds no event of the server that a run could count. */
   needsEvent: boolean;
   recording: HarRecording | undefined;
 }
 
-/** Examines the server with each proposed event to publish, until the server delivers one to the clients. */
+/**
+ * Examines the server with each proposed event to publish, until the server delivers one of these events to the
+ * clients.
+ */
 async function examineAny(given: InitAnswers, publishes: string[], context: Examination) {
   let first: Awaited<ReturnType<typeof examine>> | undefined;
   for (const publish of publishes.slice(0, MAX_PUBLISHES)) {
@@ -179,10 +182,10 @@ async function lookByAnyOptions(
     const [given, needed] = transports
       ? ['WebSocket alone', `transports: [${transports.join(', ')}]`]
       : ['a slash at the end of the path', `addTrailingSlash: ${addTrailingSlash}`];
-    // Other transports are tried only once, and last.
+    // Other transports are tried only once, after all other options.
     const again = transports ? findEventToCount : lookByAnyOptions;
     const found = await again({ ...starter, ...options }, seconds).catch((next: unknown) => {
-      // A server that does not accept WebSocket shows its real error only when polling is tried.
+      // If the server does not accept WebSocket, its real error appears only when polling is tried.
       const isSame =
         transports?.includes('websocket') === false ||
         !(next instanceof CapacityError) ||

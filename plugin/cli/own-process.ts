@@ -1,4 +1,7 @@
-/** Exit codes for unexpected endings: uncaught errors, waits that can never end, and output that cannot be written. */
+/**
+ * Sets exit codes for unexpected endings of the process: uncaught errors, waits that can never end, and output that
+ * cannot be written.
+ */
 
 import { unwritableError } from '../../protocol/base/unwritable.ts';
 import { CapacityError, describeError } from '../../protocol/codes/errors.ts';
@@ -7,8 +10,8 @@ import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
 let waiting: CapacityError | undefined;
 
 /**
- * Waits for something that may never come, such as an answer after the end of the input.
- * @param error error to report if the wait can never end
+ * Waits for a promise that may never settle, such as the answer to a question after the end of the input.
+ * @param error error to report if the process ends while it waits
  */
 export async function waitOrFail<T>(error: CapacityError, wait: () => Promise<T>): Promise<T> {
   waiting = error;

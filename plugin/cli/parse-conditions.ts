@@ -7,7 +7,7 @@ import { runMetrics } from '../result/run-metrics.ts';
 
 const FORM = new RegExp(`^\\s*(\\S.*?)\\s*(${COMPARISON_OPERATORS.join('|')}|=)\\s*(-?[\\d.]+(?:e\\d+)?)\\s*$`);
 
-/** Splits `a == 0 and b < 1` into its conditions. */
+/** Splits a text such as `a == 0 and b < 1` into its conditions. */
 export function splitConditions(texts: string[]): string[] {
   return texts.flatMap((text) => text.split(/\s+and\s+/));
 }
@@ -51,7 +51,7 @@ function pathOf(name: string): string {
   return metric ? metric.path + name.slice(metric.name.length) : name;
 }
 
-/** Suggests the complete key for a key without its section, such as `coverage`. */
+/** Suggests the complete key of a result for a key without its section, such as `coverage`. */
 function hint(key: string, keys: string[]): string {
   const ending = keys.find((known) => known.endsWith(`.${key}`));
   return ending === undefined ? didYouMean(key, keys) : `, did you mean "${ending}"?`;

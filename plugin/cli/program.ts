@@ -83,7 +83,7 @@ export async function runProgram(program: Command, args?: string[]): Promise<voi
   }
 }
 
-/** Adds a reference to the command's help to errors about wrong usage. */
+/** Adds a reference to the command's help to errors about wrong usage of the command. */
 function nameHelp(command: Command, line: string): void {
   command.showHelpAfterError(`(see ${line} --help)`);
   for (const inner of command.commands) nameHelp(inner, `${line} ${inner.name()}`);

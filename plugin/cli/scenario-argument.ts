@@ -65,7 +65,9 @@ export async function parseScenario(
   return { ...(await util.resolveConfigTemplates(script, flags, path, path)), _scriptPath: resolve(path) };
 }
 
-/** Parses the text. Checks its size and depth, because later code walks through the whole script. */
+/**
+ * Parses the text of a scenario. Checks the text's size and depth, because later code walks through the whole script.
+ */
 async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
   const script = await util.parseScript(text);
   if (typeof script !== 'object' || script === null) throw new Error('it is not a scenario');
@@ -74,7 +76,7 @@ async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
 }
 
 /**
- * Reads the settings for a command. Also refuses mistakes that Artillery ignores.
+ * Reads the settings of a run from a script. Also refuses mistakes that Artillery ignores.
  * @throws CapacityError like `readSettings`
  */
 export function settingsOfScript(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
@@ -100,7 +102,7 @@ export async function scenarioHash(...paths: string[]): Promise<string> {
   return hash.digest('hex');
 }
 
-/** Removes the quoted lines from an error of js-yaml. They may contain a password. */
+/** Removes the lines of the file that an error of js-yaml quotes. They may contain a password. */
 function withoutLines(error: unknown): unknown {
   const { reason, mark } = error as { reason?: string; mark?: { line: number; column: number } };
   return mark ? new Error(`line ${mark.line + 1}, column ${mark.column + 1}: ${reason}`) : error;
@@ -137,7 +139,7 @@ export function mergeLikeArtillery(into: unknown, from: unknown): unknown {
   return { ...into, ...Object.fromEntries(entries) };
 }
 
-/** Returns nested objects with the keys, and the value in the innermost object. */
+/** Returns nested objects: each key contains the next key, and the last key contains the value. */
 export function nestUnderKeys(keys: string[], value: unknown): object {
   // Assigning to a key such as `__proto__` would change other objects.
   return keys.reduceRight((inner, key) => Object.fromEntries([[key, inner]]), value) as object;

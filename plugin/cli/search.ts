@@ -1,4 +1,4 @@
-/** `search <scenario>`: finds the highest load that a deployment holds. */
+/** `search <scenario>`: finds the highest load that a deployment sustains. */
 import type { Command } from 'commander';
 import { z } from 'zod';
 import { exitCodeOfOutcome, worstExitCode } from '../../protocol/codes/exit-codes.ts';
@@ -12,7 +12,10 @@ import type { SearchOptions } from './search/runs.ts';
 
 const ownSchema = z.looseObject({ ...hostsShape, results: z.string(), json: z.boolean().optional() });
 
-/** Result of the check of this machine in a search with several hosts: no limits, because each host checks its own. */
+/**
+ * Result of the check of this machine, in a search with several generator hosts. It has no limits, because each host
+ * checks its own.
+ */
 const noLimits = async () => ({ fits: true, highest: null, limits: [] });
 
 export function addSearch(program: Command): void {

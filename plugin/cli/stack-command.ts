@@ -136,7 +136,9 @@ function describe(state: StackState): string {
   ].join('\n');
 }
 
-/** Returns the state of the stack. Leaves out the control token and the password of Redis. */
+/**
+ * Returns the state of the stack (the deployment under test). Leaves out the control token and the password of Redis.
+ */
 function publicState({ token: _token, redisUrl, ...state }: StackState) {
   if (!redisUrl) return { ...state, redisUrl: undefined };
   const { protocol, host } = new URL(redisUrl);

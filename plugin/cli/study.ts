@@ -1,6 +1,6 @@
 /**
- * `study <file>`: repeats runs at every combination of levels. Shows the effect of each level, and how much repeated
- * runs vary.
+ * `study <file>`: repeats runs with every combination of values (levels) of the varied settings. Shows the effect of
+ * each level, and how much repeated runs vary.
  */
 import type { Command } from 'commander';
 import { z } from 'zod';
@@ -108,7 +108,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   process.exitCode = isStopped ? exitCodeOfOutcome('stopped') : exitCodeOfStudy(document.plan, runs);
   if (json) return printJson(document);
   const questions = Object.values(document.plan.vary).filter(({ length }) => length > 1);
-  // Several settings would need too many tables for a terminal.
+  // A study that varies several settings would need too many tables for a terminal.
   const sections = ['missing', 'doubts', 'spread', ...(questions.length === 1 ? ['question-1'] : [])];
   console.log(seriesEndText(series, renderConsoleSummary(series.reportOf(document, runs), sections, terminalFormat())));
 }

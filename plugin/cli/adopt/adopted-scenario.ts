@@ -1,4 +1,4 @@
-/** Converts a scenario of another Socket.IO engine to a scenario that can be measured. */
+/** Converts a scenario for another Socket.IO engine to a scenario that this tool can measure. */
 import { readFileSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import type { InputProblem, ProblemPath } from '../../../protocol/base/problems.ts';
@@ -18,7 +18,10 @@ import { type ScenarioChange, TO_DECIDE_COMMENT } from './scenario-document.ts';
 const MAX_ROUNDS = 200;
 const MAX_SHOWN_LENGTH = 80;
 
-/** Matches features of other engines in the user's functions. Each has a suggestion for its replacement. */
+/**
+ * Matches features of other engines in the code of the user's functions. Each pattern has a suggestion for a
+ * replacement.
+ */
 const IN_PROCESSORS: [RegExp, string][] = [
   [
     /\bcontext\.sockets\b/,
@@ -32,7 +35,7 @@ const IN_PROCESSORS: [RegExp, string][] = [
 
 export interface AdoptedScenario extends Pick<AdoptionDraft, 'changes' | 'undecided' | 'variables'> {
   text: string;
-  /** Problems that remain. A run would refuse the scenario because of them. */
+  /** Problems of the scenario that remain after the conversion. A run would refuse the scenario because of them. */
   problems: InputProblem[];
   holds: boolean;
 }
@@ -65,7 +68,7 @@ function quote(draft: AdoptionDraft): void {
     draft.changes.push({ line, before, after, why });
 }
 
-/** Rewrites known problems. Removes all other parts that no engine reads. */
+/** Rewrites the parts of the scenario that have known problems. Removes all other parts that no engine reads. */
 async function solve(draft: AdoptionDraft): Promise<void> {
   readProcessor(draft);
   for (let round = 0; round < MAX_ROUNDS; round++) {
@@ -81,7 +84,7 @@ async function solve(draft: AdoptionDraft): Promise<void> {
   }
 }
 
-/** Reports features of other engines in the user's functions that this engine does not have. */
+/** Reports features of other engines that the user's functions use and this engine does not have. */
 function readProcessor(draft: AdoptionDraft): void {
   const processor = draft.document.valueAt(['config', 'processor']);
   const file = typeof processor === 'string' ? resolve(dirname(draft.path), processor) : undefined;
@@ -96,7 +99,10 @@ function isSolvable(draft: AdoptionDraft, { at = [], isUnknownKey, rewrite, unfi
   return rewrite !== undefined || isUnknownKey === true || unfilled !== undefined || isOfScenario;
 }
 
-/** Declares an empty variable for a template whose variable is missing. The template was empty before, too. */
+/**
+ * Declares an empty variable for a template whose variable is missing. Artillery filled the template with nothing
+ * before, too.
+ */
 function declare(draft: AdoptionDraft, name: string, at: ProblemPath): void {
   const why = `nothing sets ${name}, so it stays empty, as before: write its values into config.variables`;
   draft.undecided.push({ line: draft.document.lineOf(at), why });
@@ -104,7 +110,7 @@ function declare(draft: AdoptionDraft, name: string, at: ProblemPath): void {
 }
 
 /**
- * Removes a part that has no equivalent in this engine.
+ * Removes a part of the scenario that has no equivalent in this engine.
  * @param at path of a key or a value; an invalid step of a flow is removed completely
  */
 function leaveOut(draft: AdoptionDraft, at: ProblemPath, message: string): void {
@@ -121,7 +127,7 @@ function leaveOut(draft: AdoptionDraft, at: ProblemPath, message: string): void 
   draft.document.remove(path, `${TO_DECIDE_COMMENT}left out ${shown}: ${message}`);
 }
 
-/** Returns the settings of a run, or the problems for which it would be refused. */
+/** Returns the settings of a run of the scenario, or the problems for which the run would be refused. */
 async function examine(draft: AdoptionDraft): Promise<{ settings?: Settings; problems: InputProblem[] }> {
   try {
     return { settings: settingsOfScript(await resolved(draft), environmentOf(draft)), problems: [] };
@@ -149,7 +155,7 @@ function environmentOf(draft: AdoptionDraft): NodeJS.ProcessEnv {
   return { ...Object.fromEntries(values), ...process.env };
 }
 
-/** Returns how many parts of the path lead to the innermost step; 0 outside of flows. */
+/** Returns the length of the beginning of the path that leads to the innermost step; 0 for a path outside of flows. */
 function flowDepth(path: ProblemPath): number {
   const isStep = (index: number) =>
     ['flow', 'loop'].includes(String(path[index - 1])) && typeof path[index] === 'number';

@@ -9,7 +9,7 @@ export class AdoptionDraft {
   /** Path of the new file, to which paths in the scenario are relative. */
   readonly path: string;
   readonly changes: (ScenarioChange & { why: string })[] = [];
-  /** Removed parts, and decisions left to the user. */
+  /** Removed parts of the scenario, and decisions that are left to the user. */
   readonly undecided: { line: number | undefined; why: string }[] = [];
 
   /**
@@ -28,7 +28,7 @@ export class AdoptionDraft {
   }
 
   /**
-   * Parses the current text in the same way as Artillery.
+   * Parses the scenario's current text in the same way as Artillery.
    * @throws errors of `parseScenario`
    */
   read(): Promise<Script> {
@@ -49,7 +49,7 @@ export class AdoptionDraft {
   }
 
   /**
-   * Records a change.
+   * Records a change of the scenario.
    * @param at path of the change; undefined for an addition
    */
   note(

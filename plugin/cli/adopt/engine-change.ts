@@ -1,4 +1,4 @@
-/** Moves the scenarios of other Socket.IO engines to this engine, with the same connection options. */
+/** Moves scenarios that run on other Socket.IO engines to this engine, with the same connection options. */
 import { isDeepStrictEqual } from 'node:util';
 import type { ProblemPath } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -10,16 +10,16 @@ import { replaceWebSocketFrames } from './websocket-frames.ts';
 
 /** Name of Artillery's own Socket.IO engine. */
 const OWN_ENGINE = 'socketio';
-/** Matches names of engines for Socket.IO, including guessed names. */
+/** Matches names of Socket.IO engines, including wrong names that a user might guess. */
 const OTHER_ENGINE = /^socket[.-]?io(-v?[34])?$/i;
 const OLD_ENGINE = /^socket[.-]?io-v?2$/i;
-/** Matches a template, except for templates of environment variables. */
+/** Matches a template other than a template of an environment variable. */
 const USER_TEMPLATE = /\{\{\s*(?!\s|\$env\.|\$processEnvironment\.)/;
-/** Smallest time-out that is probably meant in milliseconds. Smaller values are seconds. */
+/** Smallest time-out that `adopt` reads as milliseconds. Smaller numbers are read as seconds. */
 const MILLISECONDS_FROM = 1000;
 
 /**
- * Moves the scenarios of other engines to this engine.
+ * Moves scenarios that run on other engines to this engine.
  * @returns indexes of the scenarios that ran on Artillery's own engine
  * @throws CapacityError CONFIG_INVALID if no scenario uses Socket.IO
  */
@@ -106,8 +106,8 @@ export function addConnectStep(draft: AdoptionDraft, index: number): void {
 }
 
 /**
- * Moves options with templates from `config` to the scenarios. In `config`, Artillery fills templates before there are
- * virtual users.
+ * Moves connection options with templates from `config` to the scenarios. In `config`, Artillery fills templates before
+ * there are virtual users.
  */
 function perUser(draft: AdoptionDraft, place: ProblemPath, options: unknown): void {
   const given = Object(options) as Record<string, unknown>;

@@ -1,12 +1,15 @@
-/** Makes the virtual users of a scenario stay connected, so that memory is read while their number is constant. */
+/**
+ * Makes the virtual users of a scenario stay connected, so that a run reads memory while the number of connections is
+ * constant.
+ */
 import type { ProblemPath } from '../../../protocol/base/problems.ts';
 import { ENGINE_NAME } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { AdoptionDraft } from './draft.ts';
 
 /**
- * Number of virtual users up to which all of them stay connected by default, even if fewer were connected at a time
- * before.
+ * Largest number of virtual users for which all of them stay connected by default. The original scenario may have fewer
+ * connections at a time.
  */
 const MAX_HELD = 10_000;
 const MANY_TIMES = 3;
@@ -31,7 +34,7 @@ export function addHoldSteps(draft: AdoptionDraft): void {
       continue;
     }
     let length = flow.length;
-    // Waits and disconnects at the end of the flow are replaced by `hold`.
+    // Steps that wait or disconnect at the end of the flow are replaced by `hold`.
     for (; length > 0 && isEnd(flow[length - 1]); length--) draft.remove([...at, length - 1], 'the users stay instead');
     draft.document.append(at, { hold: true });
     draft.note(undefined, {}, { hold: true }, 'stays until all is measured; --leave keeps the users coming and going');

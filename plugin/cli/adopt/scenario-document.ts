@@ -25,7 +25,7 @@ type Owner = Record<string, unknown>;
 const READING = { merge: true, logLevel: 'error' } as const;
 
 export interface ScenarioChange {
-  /** Line in the author's file; undefined for an addition. */
+  /** Number of the line in the author's file; undefined for an addition. */
   line: number | undefined;
   before: Owner;
   after: Owner;
@@ -33,7 +33,7 @@ export interface ScenarioChange {
 
 /** Matches a list that is not indented more than its key. */
 const FLUSH_LIST = /^( *)[\w"'].*:[ \t]*\n\1- /m;
-/** Start of comments on removed parts. */
+/** Beginning of the comments that replace removed parts of a scenario. */
 export const TO_DECIDE_COMMENT = ' To decide: ';
 
 export class ScenarioDocument {
@@ -54,7 +54,7 @@ export class ScenarioDocument {
   }
 
   /**
-   * Quotes templates that have no quotes, because YAML parses them as maps.
+   * Puts templates without quotes into quotes, because YAML parses them as maps.
    * @returns the changes
    */
   quoteTemplates(): ScenarioChange[] {
@@ -90,8 +90,8 @@ export class ScenarioDocument {
   }
 
   /**
-   * Returns the line of the path in the author's text. For an added path, returns the line of its closest existing
-   * parent.
+   * Returns the number of the path's line in the author's text. For an added path, returns the line of its closest
+   * existing parent.
    */
   lineOf(path: ProblemPath): number | undefined {
     for (let length = path.length; length > 0; length--) {
@@ -102,7 +102,7 @@ export class ScenarioDocument {
   }
 
   /**
-   * Rewrites the part that has the problem.
+   * Rewrites the part of the scenario that has the problem.
    * @returns undefined if the problem has no rewrite, or if the user must decide
    */
   rewrite({ at = [], rewrite }: InputProblem): ScenarioChange | undefined {
@@ -117,7 +117,7 @@ export class ScenarioDocument {
     const to = found.moveTo(at.slice(0, -1));
     const current = this.valueAt(to);
     const merged = isPlain(current) && isPlain(found.value) ? { ...found.value, ...current } : (current ?? found.value);
-    // The new place has a different value, so the decision is left to the user.
+    // The other key already has a different value, so the decision is left to the user.
     if (!isDeepStrictEqual(merged, isPlain(merged) ? { ...merged, ...Object(found.value) } : found.value))
       return undefined;
     this.#remove(owner, key);
@@ -147,8 +147,8 @@ export class ScenarioDocument {
   }
 
   /**
-   * Removes a map's key or a list item. A list item that would become empty is removed, too.
-   * @param comment comment to write in its place
+   * Removes a key of a map or an item of a list. A list item that would become empty is removed, too.
+   * @param comment comment to write in place of the removed part
    */
   remove(path: ProblemPath, comment?: string): void {
     const owner = this.#nodeAt(path.slice(0, -1));
@@ -169,8 +169,8 @@ export class ScenarioDocument {
   }
 
   /**
-   * Adds an item to a list, in the style of the other items: on one line or on several lines.
-   * @param at index of the new item; undefined for the end
+   * Adds an item to a list, in the same style as the list's other items: on one line or on several lines.
+   * @param at index of the new item; undefined for the end of the list
    */
   append(path: ProblemPath, value: unknown, at?: number): void {
     const list = this.#nodeAt(path);
@@ -259,7 +259,7 @@ export class ScenarioDocument {
   }
 }
 
-/** Returns the new text, in which unchanged lines have the author's spacing. */
+/** Returns the new text of the scenario, in which unchanged lines have the author's spacing. */
 function withLinesOf(original: string, text: string): string {
   const keyOf = (line: string) => `${/^ */.exec(line)} ${line.replace(/\s/g, '')}`;
   const lines = Map.groupBy(original.split('\n'), keyOf);

@@ -13,7 +13,7 @@ type Step = Record<string, unknown>;
 const PACKET = /^4([012])(?:(\/[^,[{]*),?)?(\d*)([[{].*)?$/s;
 /** Matches a packet of Engine.IO: a ping, or a step of the upgrade. */
 const ENGINE_PACKET = /^[1-6](probe)?$/;
-/** Matches a template without quotes that is a whole value of the JSON. */
+/** Matches a template that is a whole value of the JSON and has no quotes. */
 const UNQUOTED = /(?<=[[,:]\s*)(\{\{[^{}]*\}\})(?=\s*[\],}])/g;
 const OPENS = '0';
 const CLOSES = '1';
@@ -104,7 +104,7 @@ function handshakeOf(value: unknown, origin: string): unknown {
   const { target, url = target, ...others } = typeof value === 'string' ? { url: value } : Object(value);
   if (typeof url !== 'string') return value;
   const { origin: own, ...found } = optionsOf(url, origin);
-  // A URL of a different server is kept. The check of the scenario suggests a fix.
+  // A URL that names a different server is kept. The check of the scenario suggests a fix.
   if (own !== '' && own !== origin) return value;
   const options = { ...others, ...found };
   return Object.keys(options).length > 0 ? options : true;

@@ -1,6 +1,6 @@
 /**
- * Finds where a client's room comes from: the event with which it joins, the acknowledgement of the join, a variable of
- * its login, or an event for this client only. Each candidate is tested by publishing to it.
+ * Finds out from where a client knows its room: from the event with which it joins, the acknowledgement of the join, a
+ * variable of its login, or an event for this client only. Each candidate is tested by publishing to it.
  */
 import { formatJsonPath, type JsonPath, valueAtPath } from '../../../protocol/base/json-path.ts';
 import {
@@ -12,7 +12,7 @@ import {
 } from '../../run/broadcasts/find-paths.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
-/** A candidate for a client's room, with its entries in the scenario. */
+/** A value that may be a client's room, with its entries in the scenario. */
 export interface RoomCandidate {
   room: string;
   /** Value for `delivery.audience.client` in the scenario. */
@@ -22,8 +22,8 @@ export interface RoomCandidate {
   /** Step that captures the room for a virtual user. */
   step?: Record<string, unknown>;
   /**
-   * Position of the room in an emit without acknowledgement. A variable replaces the room there, so that a run can read
-   * which room a client has joined.
+   * Position of the room's name in an emit without acknowledgement. A variable replaces the name there, so that a run
+   * can read which room a client has joined.
    */
   place?: Place;
 }
@@ -50,13 +50,13 @@ export interface ClientRoom extends Pick<RoomCandidate, 'step' | 'place'> {
 type Variables = Record<string, unknown>;
 
 export const ROOM_VARIABLE = 'room';
-/** Largest number of candidates. Each needs a published event to test it. */
+/** Largest number of candidates for a client's room. Each candidate needs a published event to test it. */
 const MAX_TOLD = 10;
 /** Matches a key that needs no quotes in JSONPath. */
 const PLAIN_KEY = /^[\w-]+$/;
 
 /**
- * Returns candidates for the first client's room.
+ * Returns values that may be the first client's room.
  * @param learned variables that the flow has set for each of the two clients
  */
 export function roomCandidates(
@@ -119,7 +119,7 @@ function toldAlone([one, other]: ReceivedByTwo, namespace: string | undefined): 
 }
 
 /**
- * Returns the room of the first client, if a candidate has received its message.
+ * Returns the first client's room: the candidate to which a message was published that the client has received.
  * @param messages messages of the event to count that the first client received
  * @param published room to which each id was sent
  */
@@ -144,14 +144,14 @@ export function findClientRoom(
   return undefined;
 }
 
-/** Returns the first message of each event name. */
+/** Returns the first message with each event name. */
 function firsts(messages: ReceivedMessage[]): Map<string, ReceivedMessage> {
   const first = new Map<string, ReceivedMessage>();
   for (const message of messages) if (!first.has(message.event)) first.set(message.event, message);
   return first;
 }
 
-/** Returns the step with a variable in place of the room. */
+/** Returns the step with a variable in place of the room's name. */
 export function stepWithRoomVariable(step: Record<string, unknown>, { event, path }: Place): Record<string, unknown> {
   const { emit } = step;
   if (!Array.isArray(emit) || String(emit[0]) !== event) return step;

@@ -11,10 +11,11 @@ import { invalidOptionError } from '../command.ts';
 type Flow = Record<string, unknown>[];
 
 /**
- * Replaces literal credentials by `{{ $env.NAME }}`. Sets the variables in this process, which runs the flow.
+ * Replaces literal credentials by `{{ $env.NAME }}`. Sets these environment variables in this process, which runs the
+ * flow.
  * @param given parts of a scenario, such as `flow` and `publish`
- * @param secrets values that are credentials under any key
- * @returns the same parts, and the names of their variables
+ * @param secrets values that are credentials whatever their key is
+ * @returns the same parts of the scenario, and the names of their variables
  */
 export function withNamedCredentials<T extends object>(
   given: T,
@@ -52,14 +53,14 @@ export async function askForVariables(flow: Flow, variables: string[], isInterac
   for (const name of missing) asked.add(name);
   for (const name of missing) process.env[name] = await askHidden(`${name} (is not shown, and not written)`);
   const { credentials, values } = collectScriptSecrets({ flow }, process.env);
-  // Values that the scenario file contains anyway are not masked, such as the name of a room.
+  // Values that the scenario file contains anyway, such as the name of a room, are not masked in output.
   const text = JSON.stringify(flow);
   setKnownSecrets({ credentials, values: [...values].filter((value) => !text.includes(value)) });
 }
 
 /**
- * Returns a shell command that sets the variable, if its value begins with `Basic` or `Bearer`; otherwise an empty
- * list.
+ * Returns a list with the shell command that sets the variable, if the variable's value begins with `Basic` or
+ * `Bearer`. Returns an empty list for any other value.
  */
 export function setVariableCommand(variable: string): string[] {
   const [, scheme] = /^(Basic|Bearer) /i.exec(process.env[variable] ?? '') ?? [];
@@ -68,10 +69,10 @@ export function setVariableCommand(variable: string): string[] {
   return [`  export ${variable}="${scheme} ${value}"`];
 }
 
-/** Names of the variables that the user has typed. */
+/** Names of the environment variables whose values the user has typed on the terminal. */
 const asked = new Set<string>();
 
-/** Deletes the typed variables, so that `askForVariables` asks for them again. */
+/** Deletes the environment variables whose values the user has typed, so that `askForVariables` asks for them again. */
 export function forgetTypedVariables(): void {
   for (const name of asked) delete process.env[name];
 }
@@ -107,7 +108,7 @@ function mapped(
   );
 }
 
-/** Matches a parameter in the query of a URL. */
+/** Matches a parameter in the query of a URL, with its name and its value. */
 const SECRET_QUERY = /([?&])([\w.-]+)=([^&\s"'<>#]+)/g;
 
 /**
@@ -119,8 +120,8 @@ function isCredential(key: string, value: string): boolean {
 }
 
 /**
- * Returns the name of the variable for a field, such as `ACCESS_TOKEN` for `accessToken`. A number is added if the name
- * has a different value already.
+ * Returns the name of the environment variable for a field, such as `ACCESS_TOKEN` for `accessToken`. Appends a number
+ * if the variable has a different value already.
  */
 function nameFor(key: string, value: string, values: Map<string, string>): string {
   const base = key

@@ -17,7 +17,7 @@ import { findClientRoom, stepWithRoomVariable } from './client-room.ts';
 import { emittedEventOf, recordTwoClients, valuesText } from './listen.ts';
 import type { StarterOptions } from './starter-scenario.ts';
 
-/** Matches a template with a random value. */
+/** Matches a template that Artillery fills with a random value. */
 const DRAWS = /\{\{\s*\$random/;
 const MAX_FINDING_LENGTH = 1000;
 
@@ -31,7 +31,7 @@ export async function findEventToCount(starter: StarterOptions, seconds: number)
   const { flow } = starter;
   const { heard, acknowledged, published, publisher, toPublisher, told } = await recordTwoClients(starter, seconds);
   const [usable = [], others = []] = heard.map((messages) => messages.filter(({ event }) => !isTemplate(event)));
-  // If the event goes to a client's room, the second client does not receive it.
+  // The second client is left out if the event goes to a room of the first client only.
   const ids = new Set(published?.keys());
   const shared = findEventPaths([usable, told ? usable : others], published && ids);
   const partly = shared || told ? undefined : partlyReached([usable, others], toPublisher, ids);
@@ -153,7 +153,7 @@ const CAUSES =
   'If the server runs in several processes, no adapter connects them: give it one, such as Redis or the cluster adapter. Otherwise, clients must do something to get it, such as join a room. A run fails until then, because the scenario counts the event.';
 
 /**
- * Returns the published event if it reached some of the clients only.
+ * Returns the published event if it reached only some of the clients.
  * @param ids published ids
  * @returns the event that reached one client, each client with different ids, or only the publishing client
  */

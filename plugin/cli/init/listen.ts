@@ -36,7 +36,7 @@ import {
 } from './refusals.ts';
 import { engineOptionsOf, type StarterOptions } from './starter-scenario.ts';
 
-/** Smallest number of events to publish. Several are needed to see that their ids differ. */
+/** Smallest number of events that `init` publishes. Several are needed to see that their ids differ. */
 const PUBLISHED = 4;
 const MAX_WORDS_LENGTH = 1000;
 const MAX_EXAMPLE_LENGTH = 200;
@@ -67,9 +67,12 @@ export async function recordTwoClients({ url, flow, publish, ...starter }: Start
   let last: ReceivedMessage | undefined;
   const closed: AcceptedThenClosed[] = [];
   let wanted = CREDENTIALS_FIX;
-  /** Room to which each published id was sent. Undefined if nothing is published, or without ids. */
+  /**
+   * Room to which each published id was sent. Undefined if nothing is published, or if the published messages have no
+   * ids.
+   */
   let published: Map<string, string> | undefined;
-  /** Candidates for a client's room; undefined if the published event has no room. */
+  /** Values that may be a client's room; undefined if the published event has no room. */
   let told: RoomCandidate[] | undefined;
   let publisher: ReceivedAck[] = [];
   let toPublisher: readonly ReceivedByPublisher[] = [];
@@ -105,7 +108,7 @@ export async function recordTwoClients({ url, flow, publish, ...starter }: Start
   };
   try {
     const one = await open();
-    // A client that is refused after this point had the same login as the first client, which was accepted.
+    // A client that the server refuses from here on used the same login as the first client, which the server accepted.
     wanted = SEPARATE_USERS_FIX;
     const other = await open();
     const heard: ReceivedByTwo = [one.messages, other.messages];

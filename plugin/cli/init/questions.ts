@@ -1,6 +1,6 @@
 /**
- * Questions of `init` on a terminal. All answers are kept. After a failure, only questions that may have caused it are
- * asked again.
+ * Asks the questions of `init` on a terminal. All answers are kept. After a failure, only questions that may have
+ * caused it are asked again.
  */
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 import { UnsupportedServerError } from '../../run/receivers/explain-failure.ts';
@@ -36,7 +36,7 @@ interface Question {
   name: Name;
   text: string | ((texts: Texts) => string);
   usual?: string | ((texts: Texts) => string);
-  /** All accepted answers; undefined for free text. */
+  /** All accepted answers to the question; undefined for free text. */
   choices?: readonly string[];
   /** Option of `init` whose schema validates the answer. */
   schema?: keyof typeof initOptionsSchema.shape;
@@ -116,13 +116,13 @@ export class InitInterview {
   readonly #texts: Texts = {};
   #isInstrumented: boolean | undefined;
   #needsEvent = true;
-  /** Questions to ask next. Earlier answers are the defaults. */
+  /** Questions to ask next. The answers that the user gave before are the defaults. */
   #open: Set<Name>;
 
   /**
    * Chooses the questions to ask.
-   * @param given options from the command line, which are not asked for
-   * @param unsure answers to confirm; if given, no other question is asked
+   * @param given options from the command line; their questions are not asked
+   * @param unsure answers that the user must confirm; if given, no other question is asked
    */
   constructor(given: InitAnswers, unsure?: Texts) {
     this.#given = given;
@@ -130,7 +130,8 @@ export class InitInterview {
     const hasLogin = [given.login, given.auth, given.headers].some((option) => option !== undefined);
     if (unsure) Object.assign(this.#texts, unsure);
     const all = unsure ? (Object.keys(unsure) as Name[]) : [...FIRST, ...QUESTIONS].map(({ name }) => name);
-    // Path and place of the token are asked for only after a failure: most servers use the default path and `auth`.
+    // The questions for the path and the place of the token are asked only after a failure: most servers use the
+    // default path and `auth`.
     this.#open = new Set(
       all.filter(
         (name) =>
@@ -195,7 +196,7 @@ export class InitInterview {
     const message = textOf(text) ?? '';
     const answer = (await input({ message, validate, ...(standard !== undefined && { default: standard }) })).trim();
     this.#texts[name] = answer === '' ? undefined : answer;
-    // Defaults of the login's other questions depend on its kind, so they are reset.
+    // The defaults of further questions about the login depend on the kind of login, so they are reset.
     if (name === 'login' && answer !== standard) for (const other of LOGIN_NAMES.slice(1)) delete this.#texts[other];
     if (name === 'url' && answer !== '') await this.#look(answer, this.#path);
   }
@@ -272,7 +273,7 @@ function concerned(error: unknown, { login, tokenPlace }: Texts): Name[] {
 }
 
 /**
- * Asks questions.
+ * Asks questions, and converts an aborted prompt to an error.
  * @throws CapacityError CONFIG_INVALID if Ctrl-C or Ctrl-D ends the questions
  */
 export async function withPrompts<T>(ask: () => Promise<T>): Promise<T> {

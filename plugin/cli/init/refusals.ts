@@ -9,13 +9,13 @@ export const CREDENTIALS_FIX = [
   '--login \'{"post": {"url": "/login", "json": {"user": "ann", "password": "…"}}}\';',
   UNSEEN,
 ].join('\n  ');
-/** Suggestion if a step fails because of the server's answer. */
+/** Suggestion for the error message if a step of the flow fails because of the server's answer. */
 export const FAILED_STEP_FIX = `correct that step in --login or --emit; ${UNSEEN}`;
 export const SEPARATE_USERS_FIX = `the client before it was accepted: give each a user of its own, as --auth '{"username": "{{ $uuid }}"}';
   ${UNSEEN}, and add a payload of users`;
 export const WRONG_URL_FIX = `or correct --url or --path, or give what it asks for (--auth, --headers, --login); ${UNSEEN}`;
 
-/** Error for a refused or closed connection. The cause is a value from the client that is wrong or missing. */
+/** Error for a connection that the server refused or closed, because a value from the client is wrong or missing. */
 export class ClientRefusedError extends CapacityError {
   /** Failure code of the failed step, if a step failed. */
   readonly step: string | undefined;
@@ -35,7 +35,7 @@ export interface AcceptedThenClosed {
 /**
  * Returns the error for a connection that the server closed.
  * @param context.emitted names of the events that the flow emits
- * @param context.isOnly whether the other connection stayed open
+ * @param context.isOnly whether the connection of the other client stayed open
  */
 export function serverClosedError(
   url: string,

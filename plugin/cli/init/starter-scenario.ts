@@ -28,13 +28,13 @@ export interface StarterOptions {
   controlUrl: string | undefined;
   /** Event that makes the server broadcast. Undefined if the server broadcasts by itself. */
   publish: EmissionOption | undefined;
-  /** Event to count; undefined if none was found. Its names contain no templates. */
+  /** Event that a run of the scenario counts; undefined if none was found. The names in it contain no templates. */
   delivery: EventPaths | undefined;
-  /** Option that describes the rooms; undefined if the event goes to all connections. */
+  /** Part of the option `delivery` that describes the rooms; undefined if the event goes to all connections. */
   rooms?: ClientRoom['delivery'] | undefined;
-  /** Example of a room, for which the flow has a variable. */
+  /** Example of a room's name, for which the flow has a variable. */
   room?: unknown;
-  /** Description of the received events, on one line. Undefined if the server was not examined. */
+  /** Description of the events that `init` received, on one line. Undefined if the server was not examined. */
   finding: string | undefined;
   /** Notes on a browser's recording. Each is a paragraph. */
   recorded?: string[];
@@ -42,7 +42,7 @@ export interface StarterOptions {
   environment?: string[];
   /** Names of events without an id that were received repeatedly. A run can only count their copies per connection. */
   withoutId?: string[];
-  /** Processes of the server that run on this machine. */
+  /** Processes on this machine that listen on the server's port. */
   processes: ListeningProcesses | undefined;
 }
 
@@ -64,13 +64,13 @@ export const STARTER_ROOM = 'capacity';
 
 const COMMENT_WIDTH = 120;
 /**
- * Number of plateaus in the new scenario. With four, the confidence interval of the memory slope would be 1.6 times as
- * wide.
+ * Number of plateaus in a new scenario. With four plateaus, the confidence interval of the memory slope would be 1.6
+ * times as wide.
  */
 const PLATEAUS = 6;
 const PAUSE_SECONDS = 4;
 const MAX_RATE_PER_SEC = 500;
-/** Shortest ramp. Artillery spaces arrivals within a single second by 1 ms. */
+/** Shortest ramp of a new scenario in seconds. Artillery spaces arrivals within a single second by 1 ms. */
 const MIN_RAMP_SECONDS = 2;
 
 /** Matches characters that a terminal or an editor would hide or execute. */
@@ -155,7 +155,7 @@ function rampsTo(connections: number): object[] {
   ]);
 }
 
-/** Returns a ramp whose rate is the same in every second, unless it would be much longer. */
+/** Returns a ramp of arrivals whose rate is the same in every second, unless such a ramp would be much longer. */
 function rampOf(arrivals: number): ReturnType<typeof exactRamp> {
   const shortest = Math.max(MIN_RAMP_SECONDS, Math.ceil(arrivals / MAX_RATE_PER_SEC));
   const durations = Array.from({ length: shortest + 3 }, (_, longer) => shortest + longer);
@@ -230,7 +230,9 @@ export const INSPECT_HELP = [
 
 const HOLD = ['# Seconds to hold all connections, while they are idle.', 'hold: 10'];
 
-/** Returns the plugin's options for a server without `instrument(io)`, with suggestions for more measurements. */
+/**
+ * Returns the plugin's options for a server without `instrument(io)`. Comments in them suggest further measurements.
+ */
 function plain({ delivery, rooms, publish, finding, processes, withoutId = [] }: StarterOptions): string[] {
   const workers = processes
     ? [

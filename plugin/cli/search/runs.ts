@@ -1,4 +1,7 @@
-/** Runs of a search. Chooses the level of each run until the highest level is found. */
+/**
+ * Makes the runs of a search. Chooses the level of each run (such as its number of connections), until the highest
+ * level that the deployment sustains is found.
+ */
 import { join } from 'node:path';
 import { z } from 'zod';
 import {
@@ -41,7 +44,7 @@ const optionsSchema = z.strictObject({
   headroom: percent.default(0.3),
 });
 
-/** Options as given on the command line. */
+/** Options of the search as given on the command line. */
 export type SearchOptions = z.input<typeof optionsSchema> & { until?: string[] };
 
 type Tried = Pick<SearchRun, 'level' | 'purpose'>;
@@ -103,12 +106,13 @@ export async function searchSeries(
     kind: 'search',
     folder: join(results, `search-${scenarioName(path)}-${vary}`),
     schema: searchSchema,
-    // Rules that are not listed here may change when a search continues: its runs are judged again.
+    // Only these values identify a search. Its other settings may change when it continues, because its runs are judged
+    // again.
     identityOf: ({ plan: { scenario, scenarioHash, environment, target, vary } }) => {
       return { scenario, 'the text of the scenario': scenarioHash.slice(0, 8), environment, target, vary };
     },
 
-    /** Returns the next run. Its level is within the limits of this machine. */
+    /** Returns the next run of the search. The level of the run is within the limits of this machine. */
     next: async (runs, earlier): Promise<NextRun<Tried, End>> => {
       const tried = runs.map((made) => judged(made).run);
       const fresh = tried.length - earlier;
@@ -147,7 +151,7 @@ export async function searchSeries(
       const runs = made.map(judged);
       const { end = null, limit = null } = ended ?? {};
       const answer = searchAnswerOf(plan, runs, end, limit);
-      // The latest run is used, because a deployment in production is warmed up, too.
+      // The latest run at this level is used, because a deployment in production is warmed up, too.
       const held = runs.findLast(({ run }) => run.level === answer.held && run.outcome === 'holds')?.result;
       return {
         schemaVersion: 3,
@@ -164,7 +168,10 @@ export async function searchSeries(
   };
 }
 
-/** Returns the run with its outcome. Each start judges it again, because the conditions may have changed. */
+/**
+ * Returns the run with its outcome. Whenever the search starts or continues, its runs are judged again, because the
+ * conditions may have changed.
+ */
 function judgedRun({ run, result }: StartedRun<Tried>, plan: SearchPlan): SearchedRun {
   const text = `${run.problem}; see logs/${run.number}.log`;
   const judgement =

@@ -10,17 +10,20 @@ import type { Settings } from '../../script/settings.ts';
 import { mergeLikeArtillery } from '../scenario-argument.ts';
 
 interface Scale {
-  /** Level of the unchanged scenario. */
+  /** Level of the search that the unchanged scenario has, such as its number of connections. */
   own: number;
-  /** Returns the next possible level at or below the given level; the lowest level if there is none below. */
+  /**
+   * Returns the highest possible level of the search that is not above the given level. Returns the lowest possible
+   * level if all are above it.
+   */
   snap(level: number): number;
-  /** Environment variables of a run. Variables that would change the overrides are set to ''. */
+  /** Environment variables for a run of the search. Variables that would override the level are set to ''. */
   env: Record<string, string>;
   /** Returns the value of Artillery's `--overrides` for a level. */
   overrides(level: number): { config: object };
 }
 
-/** Smallest number of arrivals in a ramp. Artillery spaces fewer arrivals by 1 ms. */
+/** Smallest number of arrivals in a ramp. Artillery spaces the arrivals of a smaller ramp by 1 ms. */
 const MIN_ARRIVALS = 2;
 
 /**
@@ -76,7 +79,8 @@ const SCALES: Record<SearchedQuantity, (settings: Settings) => Scale> = {
     };
   },
 
-  // The level is the rate of the fastest phase. Phases last whole seconds, so only certain rates are possible.
+  // The level of the search is the rate of the fastest phase. Phases last whole seconds, so only certain rates are
+  // possible.
   rate: ({ phases }) => {
     const arriving = phases.map(arrivalsOf);
     const scaled = (level: number) => phasesOf(phases, arriving, level);
@@ -102,7 +106,8 @@ const SCALES: Record<SearchedQuantity, (settings: Settings) => Scale> = {
       env: { BROADCASTS: '' },
       snap: (level) => Math.max(0.001, Math.round(level * 1000) / 1000),
       overrides: (level) => {
-        // The broadcasts last as long as in the scenario, with at least as many: percentiles need enough values.
+        // The broadcasts take as long as in the scenario. There are at least as many as in the scenario, because
+        // percentiles need enough values.
         const count = Math.max(publishing.count, LEAST_BROADCASTS, Math.round(seconds * level));
         return delivery
           ? withOptions({ delivery: { publish: { every: 1 / level, count } } })
@@ -127,7 +132,10 @@ const SCALES: Record<SearchedQuantity, (settings: Settings) => Scale> = {
   },
 };
 
-/** Returns the number of connections of the run itself. They use the server's capacity, too. */
+/**
+ * Returns the number of connections that the run opens for its own receivers and publishers. They use the server's
+ * capacity, too.
+ */
 function clientsOfRun({ control, delivery }: Settings): number {
   const receivers = control ? (delivery ? 1 : 2) : 0;
   return receivers + (delivery?.publish?.users ?? 0);
@@ -145,8 +153,8 @@ function sharesOf(phases: Phase[]): number[] {
 }
 
 /**
- * Divides arrivals among the phases, in the scenario's proportions. The sum is `total`, or more if a ramp would be too
- * small.
+ * Divides arrivals among the phases, in the scenario's proportions. The sum is `total`, or more if a phase would get
+ * too few arrivals for a ramp.
  */
 function divide(total: number, shares: number[]): number[] {
   let before = 0;

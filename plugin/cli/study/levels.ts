@@ -35,7 +35,7 @@ const KNOWN = [
 ].filter((name) => !TAKEN.includes(name));
 
 /**
- * Returns the problems of a setting and its levels, with their places in the study's file.
+ * Returns the problems of a varied setting and its values (levels), with their places in the study's file.
  * @param scenario text of the study's scenario, to find the variables that it reads
  * @param servers servers of the study; they may read any variable
  */
@@ -53,8 +53,8 @@ export function levelProblems(
 }
 
 /**
- * Returns the environment variables and overrides for a run at these levels. Leaves out the settings `server` and
- * `scenario`, which the study applies itself.
+ * Returns the environment variables and overrides for a run with these values (levels) of the varied settings. Leaves
+ * out the settings `server` and `scenario`, which the study applies itself.
  */
 export function settingsOfLevels(levels: LevelCombination): { env: Record<string, string>; overrides: object } {
   const entries = Object.entries(levels).filter(([name]) => name !== SERVER_SETTING && name !== SCENARIO_SETTING);
@@ -74,14 +74,14 @@ function isVariable(name: string): boolean {
 }
 
 /**
- * Parses a level from the command line. Levels of environment variables are text; levels of options can also be
- * numbers.
+ * Parses a level (value of a varied setting) from the command line. Levels of environment variables are text; levels of
+ * options can also be numbers.
  */
 export function parseLevel(name: string, text: string): StudyLevel {
   return (isVariable(name) ? undefined : tryOrUndefined(() => studyLevelSchema.parse(JSON.parse(text)))) ?? text;
 }
 
-/** Returns the keys of an option, such as `broadcasts.count`, and its place in the script. */
+/** Returns the keys of an option, such as `broadcasts` and `count`, and the path of the option in the script. */
 function optionOf(name: string) {
   return name.startsWith(OF_ENGINE)
     ? {

@@ -21,15 +21,15 @@ export interface RequestedPlan {
   other?: string;
   vary?: StudyPlan['vary'];
   times?: number;
-  /** Smallest change that the study must detect, as a share of the reference. */
+  /** Smallest change that the study must be able to detect, as a share of the reference value: 0.05 for 5 %. */
   detect?: number;
   hosts?: number | undefined;
-  /** Further arguments of `artillery run`. */
+  /** Further command-line arguments for `artillery run`. */
   args?: string[];
 }
 
 export interface RequestedStudy extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
-  /** Folder to which the paths of scenarios are relative. Servers start in it. */
+  /** Folder to which the paths of scenarios are relative. The study's servers are started in it. */
   cwd: string;
 }
 
@@ -102,7 +102,8 @@ export function parseStudyPlan(
   if (typeof named === 'string' && scenario === undefined) {
     problems.push({ path: 'scenario', message: `there is no file ${named}, seen from the folder of the study` });
   }
-  // Levels are checked even if other settings are wrong, so that all problems are reported together.
+  // The values of varied settings are checked even if other settings are wrong, so that all problems are reported
+  // together.
   for (const [name, given] of Object.entries(vary ?? {})) {
     const levels = studyLevelsSchema.safeParse(given);
     if (levels.success) problems.push(...levelProblems(name, levels.data, scenario ?? '', servers));

@@ -1,6 +1,6 @@
 /**
- * Finds values that a client sent and the server forwarded, such as chat messages. If a run sends an id in place of the
- * value, it can count the copies of the event.
+ * Finds values that a client sent and the server forwarded to clients, such as chat messages. A run can send an id in
+ * place of such a value, and count the copies of the event that contain the id.
  */
 import { type JsonPath, valueAtPath } from '../../../../protocol/base/json-path.ts';
 import { leafPaths } from '../../../run/broadcasts/find-paths.ts';
@@ -24,15 +24,18 @@ export interface ForwardedValue {
 const WITHIN_MS = 10_000;
 const MAX_COMPARED = 2000;
 /**
- * Matches events that are usually not messages. The server's answer to them often repeats a value of the client, such
- * as a room.
+ * Matches names of events that are usually not messages. The server's answer to such an event often repeats a value
+ * from the client, such as a room.
  */
 const NO_MESSAGE = /join|enter|subscri|login|log_in|auth|regist|init|hello|leave|typing|status|presence|ready|room/i;
 const ID = /id$|uuid|nonce/i;
-/** Number of forwarded values from which an event counts as a message, whatever its name is. */
+/**
+ * Smallest number of forwarded values with which an event counts as a message, even if its name suggests something
+ * else.
+ */
 const TRUSTED = 3;
 
-/** Returns the forwarded values; the most likely message is first. */
+/** Returns the forwarded values. The first one is the most likely message. */
 export function findForwardedValues(packets: RecordedPacket[]): ForwardedValue[] {
   const events = packets.filter(({ kind, data }) => kind === 'event' && Array.isArray(data)).slice(0, MAX_COMPARED);
   const received = events.filter(({ isSent }) => !isSent).map((packet) => ({ packet, texts: textsIn(packet) }));

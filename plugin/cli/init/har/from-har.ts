@@ -32,22 +32,22 @@ import {
 import { isOpaqueValue, RecordedValues } from './recorded-values.ts';
 
 export interface HarRecording {
-  /** Options of `init`. They still contain secrets. */
+  /** Options of `init` from the recorded session. They still contain secrets. */
   answers: InitAnswers;
-  /** Values of the option `publish`; the most likely value is first. */
+  /** Proposed values of the option `publish`. The most likely value comes first. */
   publishes: string[];
-  /** Event that the server sent after each of the `publishes`, in the same order. */
+  /** Events that the server sent after the messages in `publishes`, in the same order. */
   deliveries: EventPaths[];
-  /** Event with an id that the server sent without a message from the client. */
+  /** Event with an id that the server sent by itself, without a message from the client. */
   sentByItself: EventPaths | undefined;
   engine: Pick<StarterOptions, 'transports' | 'addTrailingSlash'>;
-  /** Secret values, which must not be written to any file. */
+  /** Secret values from the recorded session, which must not be written to any file. */
   secrets: Set<string>;
   /** Notes for the user on parts of the session that were found, missing or left out. */
   notes: string[];
 }
 
-/** Largest number of times that a join is sent in a session. An event that was sent more often is not a join. */
+/** Largest number of times that an event can be sent in a session and still count as a join. */
 const MAX_REPEATED = 10;
 const MAX_STEPS = 30;
 const MAX_NOTE_LENGTH = 500;
@@ -164,7 +164,7 @@ function recordingOf(entries: HarEntry[], connection: RecordedConnection, chosen
 }
 
 /**
- * Returns the event with an id that the server sent by itself. Whether two connections receive the same id is checked
+ * Returns an event with an id that the server sent by itself. Whether two connections receive the same id is checked
  * later, on the server.
  */
 function byItself(events: RecordedPacket[]): EventPaths | undefined {
@@ -183,7 +183,8 @@ function namespaceOf(packets: RecordedPacket[]): string {
 }
 
 /**
- * Returns the events that the client sent before it published, each once. Leaves out events that were sent very often.
+ * Returns the events that the client sent before it published, without duplicates. Leaves out events that were sent
+ * very often.
  */
 function emitsBefore(echo: ForwardedValue | undefined, packets: RecordedPacket[], notes: string[]): RecordedPacket[] {
   const sent = packets.filter((packet) => packet.isSent && packet.kind === 'event');
@@ -245,7 +246,7 @@ function hasBytes(value: unknown): boolean {
   return ArrayBuffer.isView(value) || Object.values(value).some(hasBytes);
 }
 
-/** Returns texts in a value that may be secret. Templates are left out. */
+/** Returns the texts inside a value that may be secret. Templates are left out. */
 function literalsIn(value: unknown, isSecretPlace = false, key = ''): string[] {
   if (typeof value === 'string') {
     const isSecret = JWT.test(value) || ((isSecretPlace || isSecretName(key)) && isOpaqueValue(value, key));

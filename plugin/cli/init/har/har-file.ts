@@ -11,15 +11,15 @@ const MAX_FRAMES = 50_000;
 const MAX_FRAME_LENGTH = 2 ** 20;
 const MAX_BODY_LENGTH = 4 * 2 ** 20;
 /**
- * Smallest time of a frame that is taken for milliseconds. Chromium writes these times in seconds, other browsers in
- * milliseconds.
+ * Smallest time of a WebSocket frame that is read as milliseconds. Chromium writes these times in seconds, other
+ * browsers in milliseconds.
  */
 const MILLISECONDS_FROM = 1e11;
 
 export type NameValuePair = z.output<typeof pairSchema>;
 export type HarEntry = z.output<typeof entrySchema>;
 
-/** Schema of a list. Skips invalid items. */
+/** Schema of a list whose invalid items are skipped. */
 const listOf = <S extends z.ZodType>(item: S, max: number) =>
   z
     .array(z.unknown())
@@ -119,8 +119,8 @@ export function firstHeader(headers: NameValuePair[], name: string): string | un
 }
 
 /**
- * Returns the text with a space in `{{`, so that it cannot become a template. Text from a page or server could
- * otherwise read environment variables, and Artillery has no escape for templates.
+ * Returns the text with a space inside each `{{`, so that it cannot become a template. Text from a web page or server
+ * could otherwise read environment variables, and Artillery has no escape for templates.
  */
 export function escapeTemplates(text: string): string {
   return text.replace(/\{(?=\{)/g, '{ ');

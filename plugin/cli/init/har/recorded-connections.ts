@@ -26,9 +26,9 @@ export interface RecordedConnection {
   query: Record<string, string>;
   handshake: HarEntry;
   transports: Transport[];
-  /** Packets in the order in which they were sent or received. */
+  /** Packets of the connection in the order in which they were sent or received. */
   packets: RecordedPacket[];
-  /** Whether the file contains a WebSocket without its messages. */
+  /** Whether the file contains the connection's WebSocket, but not its messages. */
   lacksFrames: boolean;
   /** Number of messages that Socket.IO's own parser cannot read. */
   undecodable: number;
@@ -51,7 +51,7 @@ export function isEngineIoRequest({ url, method }: HarEntry): boolean {
 }
 
 /**
- * Returns the connections; those with most packets come first.
+ * Returns the connections in the file, starting with the connections that have the most packets.
  * @throws Unsupported for Socket.IO 2
  */
 export function recordedConnectionsIn(entries: HarEntry[]): RecordedConnection[] {
@@ -99,7 +99,7 @@ function connectionOf(entries: HarEntry[]): RecordedConnection {
   };
 }
 
-/** Decodes the messages that one side sent. Attachments follow their packet. */
+/** Decodes the messages that the client or the server sent. Attachments follow their packet. */
 function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedPacket[]; undecodable: number }): void {
   let atMs = 0;
   let decoder = newDecoder();
@@ -122,7 +122,7 @@ function decode(entries: HarEntry[], isSent: boolean, into: { packets: RecordedP
   }
 }
 
-/** Returns the content of message packets. Leaves out pings and other packets of Engine.IO. */
+/** Returns the contents of the Engine.IO packets that are messages. Leaves out pings and other packets. */
 function messagesOf(
   { url, method, startedAtMs, endedAtMs, postData, response, frames }: HarEntry,
   isSent: boolean,

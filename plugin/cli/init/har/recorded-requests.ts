@@ -13,7 +13,7 @@ const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'];
 const LOGIN_PATH = /log-?in|sign-?in|auth|session|token/i;
 const NO_LOGIN_PATH = /log-?out|sign-?out/i;
 const MAX_REQUESTS = 20;
-/** Resolution of request times in milliseconds. */
+/** Resolution of the request times in a HAR file, in milliseconds. */
 export const HAR_CLOCK_MS = 1;
 /** Matches names of headers that may affect the server's response. Excludes headers that every browser sends. */
 const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
@@ -24,7 +24,7 @@ const SHOWN_VALUE =
   /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{|^(\/|https?:\/\/)|^(on|yes|no|true|false|[01])$/;
 /** Matches headers that older versions of Firefox write before the text of a form. */
 const FORM_HEADERS = /^([\w-]+: [^\r\n]*\r\n)+\r\n/;
-/** Matches cookies of load balancers and of analytics. */
+/** Matches names of cookies that load balancers and analytics set. */
 const FOREIGN_COOKIE = /^(awsalb|aws-?alb|route|serverid|__cf|cf_|_ga|_gid|_pk_|io$)/i;
 
 /** Returns the requests that may become steps. Leaves out scripts, images, CORS preflights and failed requests. */
@@ -39,7 +39,7 @@ export function stepRequestsIn(entries: HarEntry[]): HarEntry[] {
   );
 }
 
-/** Returns the last login before the connection; undefined if there is none. */
+/** Returns the last login request before the connection was opened; undefined if there is none. */
 export function loginBefore(requests: HarEntry[], { handshake }: RecordedConnection): HarEntry | undefined {
   const posts = requests.filter(({ method, startedAtMs }) => method === 'POST' && startedAtMs <= handshake.startedAtMs);
   const logins = posts.filter(({ url: { pathname } }) => !NO_LOGIN_PATH.test(pathname));
@@ -93,7 +93,7 @@ export function ownHeaders({ headers }: HarEntry): Record<string, string> {
   const accept = firstHeader(headers, 'accept') ?? '';
   return Object.fromEntries([
     ...own.map(({ name, value }) => [name.toLowerCase(), value]),
-    // Some frameworks answer a login with a page unless the request accepts only JSON.
+    // Some frameworks answer a login with an HTML page unless the request accepts only JSON.
     ...(/^application\/json/.test(accept) ? [['accept', 'application/json']] : []),
   ]);
 }
@@ -154,7 +154,7 @@ export function httpStepOf(entry: HarEntry, values: RecordedValues, target: stri
   return {
     [method.toLowerCase()]: {
       ...filled,
-      // Artillery would send the form again to the new location.
+      // A redirect of a sent form is not followed, because Artillery would send the form again to the new location.
       ...(method !== 'GET' && response.status >= 300 && { followRedirect: false }),
       ...(captures.length > 0 && { capture: captures.length === 1 ? captures[0] : captures }),
     },

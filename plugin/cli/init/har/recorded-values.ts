@@ -10,13 +10,13 @@ import { leafPaths } from '../../../run/broadcasts/find-paths.ts';
 import { escapeTemplates, type HarEntry } from './har-file.ts';
 import type { RecordedPacket } from './recorded-connections.ts';
 
-/** A value that the server sent to the client. */
+/** A value that the server sent to the client, with the place where it was sent. */
 interface Origin {
   atMs: number;
   value: string;
   /** Preferred name of the variable that holds the value in a flow. */
   name: string;
-  /** Response or packet that contained the value. */
+  /** HTTP response or Socket.IO packet that contained the value. */
   from: HarEntry | RecordedPacket;
   /** Entry of `capture` that selects the value, without `as`. */
   capture: object;
@@ -34,7 +34,7 @@ const OPAQUE = /^(?=.*\d)[\w.:+/=~-]{8,}$/;
 const MIN_OPAQUE_LENGTH = 20;
 const MIN_SECRET_LENGTH = 4;
 const MAX_LENGTH = 10_000;
-/** Shortest value that is searched for inside a longer text. A shorter value could match by chance. */
+/** Length from which a value is also searched for inside longer texts. A shorter value could match by chance. */
 const MIN_PART_LENGTH = 12;
 const MAX_ORIGINS = 20_000;
 /** Matches a key that needs no quotes in JSONPath. */
@@ -51,7 +51,7 @@ export function isOpaqueValue(value: string, key = ''): boolean {
   );
 }
 
-/** Placeholder for a template while the rest of the text is escaped. */
+/** Placeholder that stands for a template while the rest of the text is escaped. */
 const PLACE = '\u{e000}';
 
 export class RecordedValues {
@@ -79,7 +79,7 @@ export class RecordedValues {
     return [...this.#used].flatMap(([origin, as]) => (origin.from === from ? [{ ...origin.capture, as }] : []));
   }
 
-  /** Returns the value with templates in place of values that the server had sent before. */
+  /** Returns a value that the client sent, with templates in place of values that the server had sent before. */
   filled<T>(value: T, sent: Sent): T {
     if (typeof value === 'string') return this.#filledText(value, sent) as T;
     if (Array.isArray(value)) return value.map((one) => this.filled(one, sent)) as T;
@@ -102,8 +102,8 @@ export class RecordedValues {
   }
 
   /**
-   * Returns whether the value belongs to an object that the request created, such as a room. Each virtual user would be
-   * alone in its own room.
+   * Returns whether the value belongs to an object that the request created, such as a room. If each virtual user
+   * created a room, it would be alone in it.
    */
   #isMade({ from, name }: Origin): boolean {
     if (!('method' in from) || from.method === 'GET' || from === this.#login) return false;
