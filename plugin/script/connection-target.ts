@@ -1,6 +1,6 @@
 /**
- * Options of connections to the target. The load, the run's own receivers and the checks use the same options, so all
- * of them connect in the same way.
+ * Options of connections to the target. The load, the run's own receivers and the checks of the target use the same
+ * options, so all of them connect in the same way.
  */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { Flow } from './load/flow.ts';
@@ -8,12 +8,12 @@ import { connectionDifferences } from './options/connect-options.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 
 export interface ConnectionTarget extends ConnectionOptions {
-  /** Namespace of a virtual user whose steps name no namespace. */
+  /** Namespace of a virtual user's connection if its steps name no namespace. */
   namespace: string;
 }
 
 /**
- * Returns the options of a connection to the target.
+ * Returns the options for connections to the target.
  * @param flow flow whose connection options are applied, too
  */
 export function connectionTargetOf({ connection, baseNamespace }: EngineOptions, flow?: Flow): ConnectionTarget {

@@ -1,4 +1,4 @@
-/** Checks of settings against each other. Each setting has already been validated alone. */
+/** Checks whether settings contradict each other. Each setting has already been validated alone. */
 import { formatPath, type InputProblem, type ProblemPath } from '../../protocol/base/problems.ts';
 import { isStackFault } from '../../protocol/wire/fault-kinds.ts';
 import type { Flow } from './load/flow.ts';
@@ -12,7 +12,7 @@ import { ENGINE_NAME, engineNameOf, PLUGIN_NAME, type Script } from './script.ts
 /** Settings that have been validated one by one. */
 interface ValidSettings {
   script: Script;
-  /** Options of the plugin, with environment variables applied. */
+  /** Options of the plugin. Values from environment variables are included. */
   options: RunOptions;
   variables: Environment;
   /** Name of the Artillery engine that drives the load. */
@@ -32,7 +32,7 @@ export function findOptionConflicts(settings: ValidSettings): InputProblem[] {
   return rules.flatMap(([at, isWrong, message]) => (isWrong ? [{ path: formatPath(at), message }] : []));
 }
 
-/** Engines whose Socket.IO connections this engine does not count. */
+/** Names of engines that open Socket.IO connections which this engine does not count. */
 const SOCKETIO_ENGINES = ['socketio', 'socketio-v3'];
 const NO_STACK = `write config.plugins.${PLUGIN_NAME}.stack: {} to measure that`;
 const option = (...path: string[]): ProblemPath => ['config', 'plugins', PLUGIN_NAME, ...path];
@@ -51,7 +51,8 @@ function engineRules({ script, variables, options, engine, otherEngines }: Valid
     [option('rooms'), isOther && rooms.count > 1, onlyThisEngine],
     [
       ['config', 'engines'],
-      // Artillery creates the engines in `config.engines` for `before`, so this engine must be listed there.
+      // For the hook `before`, Artillery creates only the engines in `config.engines`, so this engine must be listed
+      // there.
       !isOther &&
         script.config.engines?.[ENGINE_NAME] === undefined &&
         JSON.stringify(script.before)?.includes('"capture"'),
@@ -70,7 +71,7 @@ function engineRules({ script, variables, options, engine, otherEngines }: Valid
   ];
 }
 
-/** Rules for settings that need the deployment that this tool starts. */
+/** Returns rules for settings that are valid only in a run against the deployment that this tool starts. */
 function stackRules({ variables, options, hasStack }: ValidSettings): Rule[] {
   const { TLS = false, REDIS_NODES = 1, REDIS_URL, PROFILE, STACK_PORT } = variables;
   const { control, profile, fault, workers, stack } = options;
@@ -176,8 +177,8 @@ function faultRules({ engineOptions, flows, options }: ValidSettings): Rule[] {
 }
 
 /**
- * Rules for the option `overTime`. Its virtual users must leave by themselves, so options that need them to stay are
- * refused.
+ * Returns rules for the option `overTime`. It measures virtual users that leave by themselves, so options that need
+ * them to stay are refused.
  */
 function overTimeRules({ script, options, variables, flows }: ValidSettings): Rule[] {
   // Only options that the user has written are checked, because defaults never conflict.

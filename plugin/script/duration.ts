@@ -27,7 +27,10 @@ export const durationSchema = z
   .pipe(z.number({ error: 'expected seconds, or a duration such as "500ms"' }))
   .meta({ unit: 'duration' });
 
-/** Smallest time-out that is probably meant in milliseconds. Time-outs without a unit are in seconds. */
+/**
+ * Smallest number that is refused as a time-out, because it is probably meant in milliseconds. Time-outs without a unit
+ * are in seconds.
+ */
 const MILLISECONDS_FROM = 1000;
 
 /** Rewrites a number to a duration in milliseconds, such as `5000ms`. */

@@ -19,7 +19,7 @@ export function hasThresholds(script: Script): boolean {
   return Object.values(ensureSettings(script)[1]).some(isGiven);
 }
 
-/** Matches names of metrics. They contain dots, unlike functions and operators. */
+/** Matches names of metrics in an expression. They contain dots, unlike functions and operators. */
 const METRIC = /(?<![\w./-])[a-z_][\w-]*(?:\.[\w-]+)+/gi;
 
 /** Returns the names of the metrics in an expression, without duplicates. */
@@ -29,11 +29,12 @@ export function metricsIn(expression: string): string[] {
 
 /** Prefixes of metrics that only this tool reports. */
 const OWN_PREFIXES = ['connections', 'memory', 'socketio'];
-/** Prefix of metrics whose name ends with a disconnect reason. */
+/** Prefix of the metrics whose names end with a disconnect reason. */
 const DISCONNECTS = 'socketio.disconnect';
 
 /**
- * Returns thresholds on metrics that this tool does not report. `ensure` would report them as missed after the run.
+ * Returns the problems of thresholds on metrics that this tool does not report. `ensure` would report them as missed
+ * after the run.
  * @param metrics all metrics of the run and of the engine
  */
 export function unknownMetrics(script: Script, metrics: readonly Pick<MetricDefinition, 'name'>[]): InputProblem[] {

@@ -1,6 +1,6 @@
 /**
- * Passes the parsed settings from Artillery's main thread to its workers. They are Node's environment data, which a
- * worker receives when it is created. Artillery creates the workers after the plugins.
+ * Passes the parsed settings from Artillery's main thread to its workers. The settings are stored in Node's environment
+ * data, which a worker receives when it is created. Artillery creates the workers after the plugins.
  */
 import { getEnvironmentData, setEnvironmentData } from 'node:worker_threads';
 import { ownRelease } from '../../protocol/base/release.ts';
@@ -32,12 +32,15 @@ export function handedOverSettings(): Settings {
   throw versionsDifferError(PLUGIN_PACKAGE, release, ENGINE_PACKAGE);
 }
 
-/** Key of the variables from the script's `before`, which Artillery runs in the main thread only. */
+/**
+ * Key under which variables from the script's hook `before` are stored. Artillery runs `before` in the main thread
+ * only.
+ */
 const BEFORE = `${KEY} before`;
 
 /**
- * Adds a function to `before` that stores the captured variables for the workers. Must be called in the main thread,
- * with the script from which Artillery runs `before`.
+ * Adds a function to the script's hook `before` that stores the captured variables for the workers. Must be called in
+ * the main thread, with the script from which Artillery runs `before`.
  */
 export function keepVariablesOfBefore({ before, config }: Script): void {
   if (!before) return;
@@ -49,13 +52,13 @@ export function keepVariablesOfBefore({ before, config }: Script): void {
   before.afterScenario = [before.afterScenario ?? [], BEFORE].flat();
 }
 
-/** Returns the variables that `before` has captured. Empty if the script has no `before`. */
+/** Returns the variables that the script's hook `before` has captured. Empty if the script has no `before`. */
 export function variablesOfBefore(): Record<string, unknown> {
   return JSON.parse((getEnvironmentData(BEFORE) as string | undefined) ?? '{}');
 }
 
 /**
- * Returns the error for packages of different builds.
+ * Returns the error for packages that belong to different builds.
  * @param own package of this build; `name` should have the same version
  */
 export function versionsDifferError(name: string, release: string, own: string): CapacityError {

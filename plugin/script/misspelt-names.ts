@@ -41,7 +41,8 @@ export function unreadKeys(script: Script): InputProblem[] {
 }
 
 /**
- * Returns missing entries of the script. Without them, Artillery would not use the engine, or not check the thresholds.
+ * Returns the problems of entries that the script lacks. Without these entries, Artillery would not use the engine, or
+ * not check the thresholds.
  */
 export function measuringProblems(script: Script): InputProblem[] {
   const { config, scenarios } = script;

@@ -10,7 +10,7 @@ import type { Script } from './script.ts';
 /** Key that would replace an object's prototype if it were assigned. */
 const RESERVED = '__proto__';
 
-/** Schema of the parts of a script that are read before they are validated. */
+/** Schema of the parts of a script that other code reads before it validates them. */
 const shape = z.looseObject({
   config: z.looseObject({ processor: z.union([z.string(), z.looseObject({})]).optional() }).optional(),
   scenarios: z.array(z.looseObject({})).optional(),

@@ -1,6 +1,6 @@
 /**
- * Digests of everything that a scenario reads. They show whether all hosts of a run have the same load. Modules that a
- * processor imports are not included.
+ * Computes digests of everything that a scenario reads. Equal digests show that all hosts of a run have the same load.
+ * Modules that a processor imports are not included.
  */
 import { hash } from 'node:crypto';
 import { readFileSync, statSync } from 'node:fs';
@@ -10,7 +10,7 @@ import { scriptFolder } from './options/files.ts';
 import { runEnvironmentSchema } from './options/plugin-options.ts';
 import { PLUGIN_NAME, type Script } from './script.ts';
 
-/** Digests of the inputs by name. */
+/** Digests of the scenario's inputs, by name of the input. */
 export type RunInputs = Record<string, string>;
 
 /** Options of the plugin that only the conductor uses. They may differ between hosts. */

@@ -24,9 +24,11 @@ const TEMPLATE = /\{\{\s*([\w$.]+)\s*\}\}/g;
 const ENVIRONMENT_NAME = /^\$(?:env|processEnvironment)\.(.+)$/;
 
 interface Scenarios {
-  /** Flows of the scenarios on this engine; if a third-party engine drives the load, of all scenarios. */
+  /**
+   * Flows of the scenarios that run on this engine. If a third-party engine drives the load, flows of all scenarios.
+   */
   flows: Flow[];
-  /** Problems of the scenarios on this engine. */
+  /** Problems of the scenarios that run on this engine. */
   problems: InputProblem[];
 }
 
@@ -49,7 +51,10 @@ export function readScenarios(script: Script, steps: StepTable, env = process.en
   return { flows: scenarios.map((scenario) => externalReader.read(scenario, [])), problems };
 }
 
-/** Returns problems of hooks on this engine. A hook without `engine` uses HTTP, even if `config.engine` is set. */
+/**
+ * Returns the problems of hooks (`before` and `after`) that run on this engine. A hook without `engine` runs on the
+ * HTTP engine, even if `config.engine` is set.
+ */
 function hookProblems(script: Script): InputProblem[] {
   return (['before', 'after'] as const)
     .filter((hook) => script[hook]?.engine === ENGINE_NAME)
@@ -79,8 +84,8 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
 
   /**
    * Reads a list of steps.
-   * @param flattens whether lists are allowed among the steps, as YAML references produce them; Artillery flattens one
-   * level
+   * @param flattens whether the list may contain lists of steps, as YAML references produce them; Artillery flattens
+   * one level
    */
   function readSteps(given: unknown, at: ProblemPath, flattens: boolean): Flow {
     if (!Array.isArray(given)) return combineFlows([]);
@@ -107,7 +112,7 @@ function readerOf(steps: StepTable, { processor, variables }: Script['config'], 
     return spec === undefined ? combineFlows([]) : flowOfStep(kind, spec, inside);
   }
 
-  /** Fills templates in the step itself, because the step is read again when the flow runs. */
+  /** Templates are filled in the step object itself, because the step is read again when the flow runs. */
   function fillIn(fields: object, schema: z.ZodType): void {
     Object.assign(fields, parseWrittenScalars(schema, fields, fill));
   }

@@ -12,7 +12,7 @@ export interface Script {
     engines?: Record<string, unknown>;
     plugins?: Record<string, unknown>;
     phases?: ScriptPhase[];
-    /** Processor of the script: path of its module in the main thread; its functions by name in a worker. */
+    /** The script's processor: the path of its module in the main thread, its functions by name in a worker. */
     processor?: string | Record<string, unknown>;
     defaults?: { think?: { jitter?: number | string } };
     [key: string]: unknown;
@@ -24,13 +24,13 @@ export interface Script {
   _scriptPath?: string;
   /** Path of a processor in TypeScript. Artillery compiles it to another file. */
   __originalProcessor?: string;
-  /** Chosen key of `config.environments`; undefined if none is chosen. */
+  /** Key of `config.environments` that the user has chosen; undefined if none is chosen. */
   _environment?: string;
 }
 
 type PhaseKey = 'duration' | 'pause' | 'arrivalRate' | 'rampTo' | 'arrivalCount' | 'maxVusers';
 
-/** A phase as the user has written it. In a worker, the worker's share of it. */
+/** A phase as the user has written it. In a worker, that worker's share of the phase. */
 export interface ScriptPhase extends Partial<Record<PhaseKey, number | string>> {
   /** Number of Artillery's workers; set only in a worker. */
   totalWorkers?: number;
@@ -38,7 +38,10 @@ export interface ScriptPhase extends Partial<Record<PhaseKey, number | string>> 
   worker?: number;
 }
 
-/** Keys of a scenario that name functions of the processor. The last three functions are called for HTTP requests. */
+/**
+ * Keys of a scenario whose values name functions of the processor. The functions of the last three keys are called for
+ * HTTP requests.
+ */
 export const FUNCTION_HOOKS = ['beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'] as const;
 
 export interface Scenario extends Partial<Record<(typeof FUNCTION_HOOKS)[number], string | string[]>> {

@@ -37,12 +37,12 @@ import { unfilledTemplates } from './unfilled-templates.ts';
  */
 const EXTERNAL_ENGINE = 'socketio-v3';
 
-/** Address of the deployment that this tool starts. */
+/** Host name in the URL of the deployment that this tool starts. */
 const HOST = '127.0.0.1';
 
 /** Settings of an event that the server sends itself and the run counts. */
 export interface OwnEventDelivery extends DeliveryOptions {
-  /** Seconds during which the run publishes; without `publish`, seconds during which it listens. */
+  /** Seconds during which the run publishes. Without `publish`, seconds during which the run listens for events. */
   seconds: number;
 }
 
@@ -51,21 +51,26 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   stack: { port: number } | undefined;
   /** Number of workers of the deployment that this tool starts; undefined for the user's own server. */
   workers: number | undefined;
-  /** Sources of the workers' memory and CPU figures; undefined if the workers report them. */
+  /**
+   * Sources of memory and CPU figures for the server's workers; undefined if the workers report the figures themselves.
+   */
   workerSources: WorkerSources | undefined;
-  /** Whether the run profiles where the workers' code allocates memory and uses CPU. */
+  /** Whether the run profiles in which places of the code the workers allocate memory and use CPU. */
   places: boolean;
   target: string;
   /** Whether the deployment that this tool starts uses TLS with a self-signed certificate. */
   tls: boolean;
-  /** Phases with times in seconds. `RATE` has been applied if it is set. */
+  /** Phases of the load, with times in seconds. `RATE` has been applied if it is set. */
   phases: Phase[];
   load: ScenarioLoad;
-  /** Event to count in place of the tool's broadcasts; undefined if the run publishes those, or counts nothing. */
+  /**
+   * Server's own event to count in place of the tool's broadcasts; undefined if the run publishes broadcasts, or counts
+   * nothing.
+   */
   delivery: OwnEventDelivery | undefined;
   /** Connection options of the load, of the run's own receivers and of checks. */
   connection: ConnectionTarget;
-  /** Settings of the workers' control ports; undefined if the server has none. */
+  /** Settings for access to the workers' control ports; undefined if the server has none. */
   control: ControlSettings | undefined;
   redisUrl: string | undefined;
   /** Number of nodes of the Redis that this tool starts. */
@@ -74,7 +79,9 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
   engine: string;
   /** Options of this engine; undefined if a third-party engine drives the load. */
   engineOptions: EngineOptions | undefined;
-  /** Names of further engines. Their virtual users load the server, too, but are not measured. */
+  /**
+   * Names of further Artillery engines in the scenario. Their virtual users load the server, too, but are not measured.
+   */
   otherEngines: string[];
   /** Whether a third-party engine drives the load. */
   external: boolean;
@@ -86,13 +93,13 @@ export interface Settings extends Omit<RunOptions, 'workers' | 'delivery' | 'con
    */
   usersLeave: boolean;
   /**
-   * Seconds from the first arrival to the first broadcast, if virtual users leave by themselves. The first users may
-   * have left by then.
+   * Seconds from the first arrival to the first broadcast, in a run whose virtual users leave by themselves. The first
+   * users may have left by then.
    */
   leadSeconds: number;
 }
 
-/** Number of memory readings during the load, if virtual users leave by themselves. */
+/** Number of memory readings during the load, in a run whose virtual users leave by themselves. */
 const READINGS = 40;
 const MIN_READING_SECONDS = 2;
 

@@ -1,5 +1,6 @@
 /**
- * Finds templates in flows that have no value. Artillery would send nothing in their place, or the word `undefined`.
+ * Finds templates in flows for which no value is set. In place of such a template, Artillery would send nothing, or the
+ * word `undefined`.
  */
 import { didYouMean, formatPath, type InputProblem, type ProblemPath } from '../../protocol/base/problems.ts';
 import { hintFor } from './options/hints.ts';
@@ -57,7 +58,7 @@ export function unfilledTemplates(script: Script, env: NodeJS.ProcessEnv): Input
   });
 }
 
-/** Returns the parts of a scenario whose templates are filled before any function of the flow runs. */
+/** Returns the parts of a scenario whose templates are filled before the flow has called any function. */
 function partsOf({ socketio, flow = [] }: Scenario): [ProblemPath, unknown][] {
   const steps = Array.isArray(flow) ? flow : [];
   const first = steps.findIndex(hasFunction);
@@ -118,7 +119,7 @@ function namesSetIn(value: unknown): string[] {
     const { loop, over, loopValue = '$loopCount', loopElement = '$loopElement' } = Object(inside);
     const counted = loop === undefined ? [] : [loopValue, ...(over === undefined ? [] : [loopElement])];
     const captured = key === 'capture' ? [inside].flat().map((one) => Object(one).as) : [];
-    // A checked answer is stored in the variable `$`.
+    // Artillery stores the argument that a step checks with `match` or `capture` in the variable `$`.
     return [...counted, ...captured, ...(['match', 'capture'].includes(key) ? ['$'] : [])].map(String);
   });
 }
@@ -131,7 +132,7 @@ function hasFunction(value: unknown): boolean {
   return walk(value, []).some(({ key }) => FUNCTION_KEYS.includes(key) || HOOKS.includes(key as never));
 }
 
-/** Returns the value and all values inside it, with their paths. */
+/** Returns the value and all values inside it, each with its path. */
 function walk(value: unknown, path: ProblemPath): Found[] {
   const own = { path, key: String(path.at(-1) ?? ''), value };
   if (typeof value !== 'object' || value === null) return [own];

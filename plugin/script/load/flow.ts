@@ -11,7 +11,7 @@ export interface RepeatedFlowMessage {
   namespace?: string;
   event: string;
   seconds: number;
-  /** Number of messages per period. */
+  /** Number of messages that the connection sends per period. */
   count: number;
   /** Number of events in each message. */
   events: number;
@@ -22,8 +22,8 @@ export interface RepeatedFlowMessage {
 export interface StepDeclaration<Spec = unknown> {
   schema: z.ZodType;
   /**
-   * Returns an upper estimate of the seconds that a virtual user spends in the step; infinite if the script does not
-   * limit them. Undefined for a step that takes no time.
+   * Returns an upper estimate of the seconds that a virtual user spends in the step; infinite if the script sets no
+   * limit. Undefined for a step that takes no time.
    * @param childSeconds estimate for one iteration of the steps inside
    */
   staySeconds?(spec: Spec, childSeconds: number): number;
@@ -33,7 +33,7 @@ export interface StepDeclaration<Spec = unknown> {
   waits?: boolean;
   /** Key of the step that contains a list of further steps. */
   childrenKey?: string;
-  /** Names of other steps that may be in the same list item. */
+  /** Names of other steps that may stand beside this step in the same list item. */
   besideKeys?: string[];
   /** Keys whose values are names of functions in `config.processor`. Dots separate nested keys. */
   functionKeys?: string[];
@@ -56,7 +56,10 @@ export interface Flow {
   /** Whether virtual users keep their connections until the run releases them. */
   holds: boolean;
   repeated: RepeatedFlowMessage[];
-  /** Connection options: of the scenario, then of the first step that has any. Later options take precedence. */
+  /**
+   * Connection options of the scenario, followed by the connection options of the first step that has any. Later
+   * options take precedence.
+   */
   connect: ConnectOptions[];
   /** Whether the flow sends HTTP requests. */
   http: boolean;
@@ -73,7 +76,7 @@ export function stepName(step: unknown, table: StepTable): string | undefined {
   return verbs.find((verb) => verbs.every((other) => other === verb || table[verb]?.besideKeys?.includes(other)));
 }
 
-/** Combines the properties of consecutive steps. */
+/** Combines the properties of consecutive steps of a flow. */
 export function combineFlows(flows: Flow[]): Flow {
   return {
     staySeconds: flows.reduce((sum, { staySeconds }) => sum + staySeconds, 0),

@@ -1,29 +1,29 @@
-/** Load of a scenario: number of connections, their rate, and their messages. */
+/** Computes the load of a scenario: number of connections, their rate, and their messages. */
 import type { ScriptPhase } from '../script.ts';
 import type { Flow, RepeatedFlowMessage } from './flow.ts';
 import { arrivalsOf, maxArrivalsOf, type Phase, phasesOfShare, totalArrivals, totalSeconds } from './phases.ts';
 
 export interface ScenarioLoad {
-  /** Total number of connections: one for each virtual user. */
+  /** Total number of connections in the run: one for each virtual user. */
   connections: number;
-  /** Number of concurrent connections. An upper estimate if virtual users leave by themselves. */
+  /** Largest number of concurrent connections. It is an upper estimate if virtual users leave by themselves. */
   connectionsAtOnce: number;
   /** Whether all virtual users keep their connections until the run releases them. */
   stays: boolean;
-  /** Whether all virtual users leave by themselves. */
+  /** Whether all virtual users leave by themselves, before the run releases them. */
   leaves: boolean;
-  /** Upper estimate of the seconds for which a virtual user stays; infinite if the script does not limit them. */
+  /** Upper estimate of the seconds for which a virtual user stays; infinite if the script sets no limit. */
   staySeconds: number;
-  /** Mean rate of new connections in phases with arrivals; null if there are no arrivals. */
+  /** Mean rate of new connections per second, over the phases with arrivals; null if there are no arrivals. */
   ratePerSec: number | null;
-  /** Messages that connections send repeatedly. */
+  /** Messages that the scenario's connections send repeatedly. */
   messages: RepeatedFlowMessage[];
 }
 
 /**
- * Returns an upper estimate of concurrent virtual users. If a flow holds or its length is unknown, all arrivals;
- * otherwise the most arrivals within the duration of the longest flow. Artillery drops arrivals beyond a phase's
- * `maxVusers`.
+ * Returns an upper estimate of the number of concurrent virtual users: all arrivals if a flow holds or its length is
+ * unknown; otherwise the most arrivals within the duration of the longest flow. Artillery drops arrivals beyond a
+ * phase's `maxVusers`.
  * @param arrivals returns the number of arrivals of a phase
  */
 function usersAtOnce(phases: Phase[], flows: Flow[], arrivals = arrivalsOf): number {
@@ -40,7 +40,9 @@ function longestStay(flows: Flow[]): number {
   return Math.max(0, ...flows.map(({ staySeconds }) => staySeconds));
 }
 
-/** Returns the largest number of arrivals in any interval of the given length, if each phase has its highest rate. */
+/**
+ * Returns the largest number of arrivals in any period of the given length, if each phase always has its highest rate.
+ */
 function maxArrivalsWithin(seconds: number, phases: Phase[], arrivals: (phase: Phase) => number): number {
   let atSeconds = 0;
   const spans = phases.map((phase) => {
@@ -82,7 +84,9 @@ export function scenarioLoadOf(phases: Phase[], flows: Flow[]): ScenarioLoad {
   };
 }
 
-/** Returns the mean rate of new connections in phases with arrivals; null if there are no arrivals. */
+/**
+ * Returns the mean rate of new connections per second, over the phases with arrivals; null if there are no arrivals.
+ */
 export function configuredRatePerSec(phases: Phase[]): number | null {
   const seconds = totalSeconds(phases.filter((phase) => arrivalsOf(phase) > 0));
   return seconds > 0 ? totalArrivals(phases) / seconds : null;

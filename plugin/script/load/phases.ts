@@ -1,4 +1,7 @@
-/** Validates and resizes the phases of a scenario. Artillery validates phases only after its workers have started. */
+/**
+ * Validates the phases of a scenario and changes their size. Artillery validates phases only after its workers have
+ * started.
+ */
 import { z } from 'zod';
 import type { ScriptRewrite } from '../../../protocol/base/problems.ts';
 import { durationSchema } from '../duration.ts';
@@ -9,7 +12,7 @@ const seconds = durationSchema.pipe(z.number().positive('must be longer than 0')
 const amount = z.coerce.number('expected a number').nonnegative('expected a number of at least 0');
 const whole = amount.int('expected a whole number');
 
-/** Schema of an Artillery phase. Artillery adds the last two properties in a worker. */
+/** Schema of a phase in Artillery's script. Artillery adds the last two properties in a worker. */
 const phaseShape = z.strictObject({
   duration: seconds.optional(),
   pause: seconds.optional(),
@@ -97,10 +100,10 @@ export function maxArrivalsOf(phase: Phase): number {
 }
 
 /**
- * Returns a ramp with exactly the given number of arrivals, at about the given rate (docs/method.md#rate). It lasts
- * whole seconds. Artillery rounds the arrivals of each second; with this ramp, all seconds have the same number, or the
- * last seconds have one more. It lasts at least two seconds, because Artillery spaces the arrivals of a single second
- * by 1 ms.
+ * Returns a ramp with exactly the given number of arrivals, at about the given rate (docs/method.md#rate). The ramp
+ * lasts whole seconds. Artillery rounds the arrivals of each second; with this ramp, all seconds have the same number,
+ * or the last seconds have one more. The ramp lasts at least two seconds, because Artillery spaces the arrivals of a
+ * single second by 1 ms.
  */
 export function exactRamp(
   arrivals: number,
@@ -111,7 +114,7 @@ export function exactRamp(
   const fewer = Math.floor(arrivals / duration);
   const seconds = arrivals - fewer * duration;
   if (seconds === 0) return { duration, arrivalRate: fewer, rampTo: fewer };
-  // Rounding adds an arrival from the second in which the rate passes the midpoint of both numbers.
+  // Artillery rounds the rate of each second: a second has one more arrival once the rate exceeds `fewer + 0.5`.
   const arrivalRate = fewer + 0.5 - (duration - seconds - 0.5) / (duration - 1);
   return { duration, arrivalRate, rampTo: arrivalRate + 1 };
 }

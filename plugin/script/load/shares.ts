@@ -1,4 +1,4 @@
-/** Shares of a scenario's phases for several hosts. All shares together have exactly the scenario's arrivals. */
+/** Divides a scenario's phases among several hosts. All shares together have exactly the scenario's arrivals. */
 import { problemsOfZodError } from '../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { InvalidSettings } from '../invalid-settings.ts';
@@ -7,7 +7,7 @@ import { arrivalsOf, exactRamp, type Phase } from './phases.ts';
 
 export interface HostShare {
   hosts: number;
-  /** Number of this host, from 0. Undefined if hosts are not numbered; then all hosts have the same share. */
+  /** Number of this host, from 0. Undefined if hosts have no numbers; then all hosts get equal shares. */
   index: number | undefined;
 }
 
@@ -16,7 +16,7 @@ export const WHOLE_LOAD: HostShare = { hosts: 1, index: undefined };
 /**
  * Returns a host's share of the phases.
  * @param rooms number of rooms over which connections are spread
- * @throws CapacityError RATE_IMPOSSIBLE if the phases cannot be divided among the hosts
+ * @throws CapacityError RATE_IMPOSSIBLE if the arrivals cannot be divided among the hosts
  */
 export function phasesOfHost(phases: Phase[], share: HostShare, rooms = 1): Phase[] {
   if (rooms > 1 && share.hosts > 1 && share.index === undefined) {
@@ -51,14 +51,14 @@ function shareOf(phase: Phase, share: HostShare): Phase | undefined {
     const part = partOf(arrivals, share);
     return withShare(part ? exactRamp(part, part / (phase.duration ?? 1)) : undefined);
   }
-  // Artillery rounds the arrivals of each second, so the sum of the shares must be checked.
+  // Artillery rounds the arrivals of each second, so equal shares may not add up to the arrivals of the whole phase.
   const slope = withShare({ arrivalRate: arrivalRate / share.hosts, rampTo: rampTo / share.hosts });
   return slope && arrivalsOf(slope) * share.hosts === arrivals ? slope : undefined;
 }
 
 /**
- * Returns a host's part of a number. Undefined if the part would be 0, or if parts would differ although hosts are not
- * numbered.
+ * Returns a host's part of a number. Undefined if the part would be 0, or if the parts would differ although hosts have
+ * no numbers.
  */
 function partOf(whole: number, { hosts, index }: HostShare): number | undefined {
   const part = Math.floor(whole / hosts);

@@ -7,8 +7,8 @@ const UNFILLED =
   'this template has no value: Artillery fills templates in `config` before virtual users start, from --variables and the environment; write values that differ between users in `connect`, or in `socketio` of the scenario';
 
 /**
- * Validates a value. Numbers may be given as text, because filled templates are text. Refuses templates that had no
- * value, because Artillery would treat the option as missing.
+ * Validates a value of `config`. Numbers may be given as text, because filled templates are text. Refuses templates
+ * that had no value, because Artillery would treat the option as missing.
  */
 export function checkConfig<S extends z.ZodType>(
   schema: S,

@@ -1,5 +1,5 @@
 /**
- * Connection options: of the engine for all connections, of a scenario for its virtual users, and of a `connect` step.
+ * Connection options: for all connections of the engine, for the virtual users of a scenario, or for a `connect` step.
  */
 import { z } from 'zod';
 import type { ScriptRewrite } from '../../../protocol/base/problems.ts';
@@ -57,18 +57,21 @@ export const scenarioOptionsSchema = z.strictObject(connectionShape);
 
 export type ConnectOptions = z.output<typeof scenarioOptionsSchema>;
 
-/** Returns the path of Engine.IO with exactly one slash at its start and, if wanted, at its end. */
+/**
+ * Returns the path of Engine.IO with exactly one slash at its start, and with one slash at its end if
+ * `addTrailingSlash` is set.
+ */
 export function enginePath(path: string, addTrailingSlash = true): string {
   return `/${path.replace(/^\/+|\/+$/g, '')}${addTrailingSlash ? '/' : ''}`.replace('//', '/');
 }
 
-/** Returns the options that contain no templates. They are the same for all virtual users. */
+/** Returns the connection options that contain no templates. They are the same for all virtual users. */
 export function optionsWithoutTemplates(options: ConnectOptions): ConnectOptions {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined && !isTemplate(value)));
 }
 
 /**
- * Returns the differences from `base` that several sets of options make. Later sets take precedence. Query parameters
+ * Returns the options in which several sets of options differ from `base`. Later sets take precedence. Query parameters
  * and headers are merged.
  */
 export function connectionDifferences(base: ConnectionOptions, layers: ConnectOptions[]): Partial<ConnectionOptions> {

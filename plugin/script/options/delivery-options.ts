@@ -18,7 +18,7 @@ export const emissionSchema = z
   .refine(([event]) => typeof event === 'string' && event !== '', 'expected [event, ...arguments]')
   .transform(([event, ...args]) => ({ event: event as string, args }));
 
-/** Schema of the rooms of a connection: the name of a variable, or a path. */
+/** Schema of the setting that says where a connection's rooms come from: the name of a variable, or a path. */
 const roomsOfClient = z
   .string({ error: 'expected the name of a variable, without {{ }}, or a path into the join' })
   .transform((text, context) => {

@@ -24,7 +24,7 @@ export interface EngineOptions {
   /** Name of the variable with the rooms of a virtual user; undefined if the counted event does not go to rooms. */
   roomsVariable?: string;
   client: ClientKind;
-  /** Connection options that are the same for all connections. */
+  /** Connection options that are the same for all connections of the run. */
   connection: ConnectionOptions;
   /** Namespace in the path of the target; '' without one. */
   baseNamespace: string;
@@ -86,7 +86,7 @@ export const engineOptionsSchema = z.strictObject({
   disconnectRate: z.number().positive().default(1000).describe('disconnects per second when held connections close'),
 });
 
-/** Values from environment variables. They take precedence over the script. */
+/** Engine options from environment variables. They take precedence over the script. */
 interface Overrides {
   target?: string | undefined;
   /** Whether to accept the self-signed certificate of a deployment that this tool starts. */
@@ -121,7 +121,7 @@ export function parseEngineOptions(
   const sharedTls = parseWithSchema(tlsSchema, config.tls ?? {}, ['config', 'tls'], found) ?? {};
   const target = parseTarget(overrides.target ?? config.target);
   if (!target) found.push({ path: 'config.target', message: 'expected a URL such as http://localhost:3000' });
-  // Each source has been validated, so the merged options are valid.
+  // The options from each source have been validated, so the merged options are valid.
   const options = found.length === 0 ? engineOptionsSchema.parse(Object.assign({}, ...layers)) : undefined;
   if (options?.client === 'official' && { ...sharedTls, ...options.tls }.resume) {
     const message = 'only the light client resumes TLS sessions: write client: light';
@@ -167,8 +167,8 @@ export function parseEngineOptions(
 }
 
 /**
- * Returns the script with only the connection options that this engine supports. Used for a third-party engine, which
- * has its own options in the same keys.
+ * Returns the script with only those connection options that this engine supports. Used if a third-party engine drives
+ * the load, because that engine has its own options in the same keys.
  */
 export function withKnownOptions(script: Script): Script {
   const { target, tls, socketio, engines } = script.config;

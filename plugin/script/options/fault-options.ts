@@ -1,4 +1,6 @@
-/** The option `fault`: a planned fault of the deployment or of its connections, during the broadcasts. */
+/**
+ * The option `fault`: a planned fault of the deployment or of its connections, which happens while the run broadcasts.
+ */
 import { z } from 'zod';
 import { FAULT_KINDS } from '../../../protocol/wire/fault-kinds.ts';
 

@@ -1,4 +1,7 @@
-/** Files and modules that options name. Paths are relative to the folder of the scenario, as in Artillery. */
+/**
+ * Reads the files and finds the modules that options name. Paths are relative to the folder of the scenario, as in
+ * Artillery.
+ */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, resolve } from 'node:path';
@@ -16,7 +19,7 @@ export function scriptFolder({ _scriptPath }: Script): string {
   return _scriptPath === undefined ? process.cwd() : dirname(resolve(_scriptPath));
 }
 
-/** Schema of the option `tls`: of `config`, of the engine, and of `control`. */
+/** Schema of the option `tls`, in `config`, in the engine's options and in `control`. */
 export const tlsOptionsSchema = z.strictObject({
   rejectUnauthorized: z.boolean().optional().describe('`false` accepts any certificate'),
   servername: z.string().optional().describe('name for SNI and the certificate check; default: the URL’s host'),

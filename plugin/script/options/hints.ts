@@ -270,11 +270,11 @@ const TABLE: Record<string, OptionHint> = {
   ...all(NOTHING, 'closeOnBeforeunload', 'useNativeTimers', 'autoUnref'),
 };
 
-/** Rewrites `on: price`, which has no function to call, to a step that waits for the event. */
+/** Rewrites `on: price`, which names no function to call, to a step that waits for the event. */
 const waitWithoutFunction: ScriptRewrite = (owner, key) =>
   Object(owner[key]).function === undefined ? WAIT.rewrite?.(owner, key) : undefined;
 
-/** Rewrites of values whose type is invalid, by key. */
+/** Rewrites by key, for values whose type is invalid. */
 const REWRITES_OF_VALUES = new Map<string, ScriptRewrite>([
   ['emit', rewriteToList],
   ['loop', rewriteToLoopStep],

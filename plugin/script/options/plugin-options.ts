@@ -111,7 +111,7 @@ export const pluginOptionsSchema = z.strictObject({
     })
     .optional()
     .describe('measures the [bundled deployment](../guide/getting-started.md#the-stack), which the run starts'),
-  /** `control` describes the server under test. If it is set, the server is the user's own. */
+  /** The option `control` describes the server under test. If it is set, the server is the user's own. */
   control: z
     .strictObject({
       urls: z
@@ -188,7 +188,10 @@ export const runEnvironmentSchema = z.object({
   CAPACITY_TOKEN: z.string().min(16).optional().describe('in place of `control.token`'),
 });
 
-/** Environment variables of a generator host. The other variables have no effect without CAPACITY_CONDUCTOR. */
+/**
+ * Environment variables that a generator host reads. All except CAPACITY_CONDUCTOR have an effect only together with
+ * it.
+ */
 export const hostEnvironmentSchema = z.object({
   CAPACITY_CONDUCTOR: z.string().describe('the join token that [`conduct`](../guide/several-hosts.md) prints'),
   CAPACITY_HOSTS: envInteger.positive().default(1).describe('number of hosts that share the load'),
@@ -198,7 +201,7 @@ export const hostEnvironmentSchema = z.object({
     .describe('number of this host, from 0; without it, all hosts have the same share'),
 });
 
-/** Environment variables that change the output, but not the measurement. */
+/** Environment variables that change the output of a run, but not its measurement. */
 export const terminalEnvironmentSchema = z.object({
   CI: z.string().optional().describe('any value: no progress line'),
   TERM: z.string().optional().describe('`dumb`: no progress line'),
@@ -213,7 +216,7 @@ export type PluginOptions = z.infer<typeof pluginOptionsSchema>;
 export type Environment = z.infer<typeof runEnvironmentSchema>;
 export type OverTimeOptions = NonNullable<PluginOptions['overTime']>;
 
-/** Returns the environment variables with defaults. If a variable is invalid, returns only defaults. */
+/** Returns the values of the environment variables, with defaults. If a variable is invalid, returns only defaults. */
 export function readRunEnvironment(env: NodeJS.ProcessEnv, problems: InputProblem[]): Environment {
   const read = parseWithSchema(runEnvironmentSchema, withoutEmpty(env), ['environment variable'], problems);
   return read ?? runEnvironmentSchema.parse({});
@@ -235,7 +238,7 @@ export function withVariables({ live, ...options }: PluginOptions, variables: En
     overTime: overTime && { ...overTime, collect: variables.COLLECT ?? overTime.collect },
     hold: overTime ? 0 : (variables.HOLD ?? options.hold),
     broadcasts: { ...broadcasts, count: overTime ? 0 : (variables.BROADCASTS ?? broadcasts.count) },
-    // The name of a single room is the option `room`.
+    // If there is a single room, its name is the option `room`.
     rooms: { name: options.room, ...rooms, count: variables.ROOMS ?? rooms.count },
     control: urls && { urls, token: CAPACITY_TOKEN ?? control?.token ?? '' },
     livePort: livePortOf(live, CAPACITY_LIVE),

@@ -1,4 +1,4 @@
-/** Suggestions of hints: as text of an error, and as a change of the script by `adopt`. */
+/** Suggestions in hints: as text for an error message, and as a change of the script for `adopt`. */
 import type { ProblemPath, ScriptRewrite } from '../../../protocol/base/problems.ts';
 import { ENGINE_NAME } from '../script.ts';
 import { connectionShape } from './connect-options.ts';
@@ -13,9 +13,9 @@ type Owner = Record<string, unknown>;
 type Change = (value: unknown) => unknown;
 
 export const ENGINE_SETTINGS_PATH = ['config', 'engines', ENGINE_NAME];
-/** Largest length of a value that is quoted in a suggestion. */
+/** Largest length of a value from the user's script that a suggestion quotes. */
 const MAX_VALUE_LENGTH = 60;
-/** Smallest time that is probably meant in milliseconds. */
+/** Smallest time that is read as milliseconds in a rewritten step. */
 const MILLISECONDS_FROM = 1000;
 const PLACEHOLDER = /<(\w+)>/g;
 const same: Change = (value) => value;
@@ -37,7 +37,7 @@ export function renameKeyHint(to: string, hint: string, change = same): OptionHi
 }
 
 /**
- * Moves a key to another place.
+ * Moves a key to another path of the script.
  * @param to returns the new path, from the path of the map that contains the key
  */
 export function moveKey(to: (owner: ProblemPath, key: string) => ProblemPath, change = same): ScriptRewrite {
@@ -48,7 +48,7 @@ export function moveToEngineHint(hint: string): OptionHint {
   return { text: hint, rewrite: moveKey((_, key) => [...ENGINE_SETTINGS_PATH, key]) };
 }
 
-/** Moves a key into another key of the same map. */
+/** Moves a key into the map that is the value of another key of the same map. */
 export function moveIntoKey(map: string, name?: string, change = same): ScriptRewrite {
   return (owner, key) => {
     const { [map]: before, ...others } = without(owner, key);
@@ -58,7 +58,7 @@ export function moveIntoKey(map: string, name?: string, change = same): ScriptRe
   };
 }
 
-/** Moves a key out of its map, and renames it. */
+/** Moves a key out of its map into the map that contains it, and renames the key. */
 export function moveOutOfMap(name: string): ScriptRewrite {
   return moveKey((at) => [...at.slice(0, -1), name]);
 }
@@ -134,7 +134,7 @@ export function rewriteTemplates(rewrite: ScriptRewrite | undefined, inner: stri
       const value = owner[key];
       if (typeof value !== 'string' || !found) return undefined;
       const pattern = new RegExp(`\\{\\{\\{?\\s*${inner.replace(/[\\^$.*+?()[\]{}|/-]/g, '\\$&')}\\s*\\}\\}\\}?`, 'g');
-      // Arguments are kept, such as in `$randomInt(1, 6)`.
+      // The arguments of the function are kept, such as in `$randomInt(1, 6)`.
       const [args] = /\(.+\)/.exec(inner) ?? [];
       const template = String(found.owner.template);
       const text = value.replace(pattern, () => (args ? template.replace(/\(.+\)/, () => args) : template));

@@ -1,4 +1,7 @@
-/** Sources of memory and CPU figures of a part of the deployment: processes on this machine, or pages with metrics. */
+/**
+ * Sources of the memory and CPU figures for a part of the deployment: processes on this machine, or HTTP pages with
+ * metrics.
+ */
 import { z } from 'zod';
 import { parseJsonPath } from '../../../protocol/base/json-path.ts';
 import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
@@ -41,7 +44,7 @@ const jsonPageSchema = z
   .refine(({ rss, heapUsed }) => rss ?? heapUsed, 'give `rss` or `heapUsed`');
 
 const pid = z.int().positive();
-/** Schema of process ids: numbers, or a text as in `PIDS=$(pgrep …)`, which a template fills in. */
+/** Schema of process ids: numbers, or a text with process ids, such as from a template with `PIDS=$(pgrep …)`. */
 const pidsSchema = z.union([
   z.array(pid).min(1),
   pid.transform((single) => [single]),
@@ -122,12 +125,12 @@ export const layersSchema = z.partialRecord(z.enum(LAYER_NAMES), layerSchema);
 export type ProcessSources = z.infer<typeof processSources>;
 export type WorkerSources = z.infer<typeof workerSourcesSchema>;
 
-/** Returns the pages with metrics. */
+/** Returns the settings of the HTTP pages with metrics. */
 export function metricsPagesOf({ prometheus = [], json = [] }: ProcessSources) {
   return [...prometheus, ...json];
 }
 
-/** Returns whether any source is given. `profile` is not a source. */
+/** Returns whether any source of figures is given. `profile` is not a source. */
 export function hasSources({ profile: _, ...sources }: WorkerSources): boolean {
   return Object.keys(sources).length > 0;
 }

@@ -1,4 +1,7 @@
-/** Converts text to numbers, booleans and durations. Artillery fills templates such as `{{ $env.PID }}` with text. */
+/**
+ * Converts texts in options to numbers, booleans and durations. Artillery fills templates such as `{{ $env.PID }}` with
+ * text.
+ */
 import type { z } from 'zod';
 import { isTemplate } from '../is-template.ts';
 
