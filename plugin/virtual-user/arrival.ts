@@ -1,6 +1,6 @@
 /**
- * The start of a flow, up to the step that joins a room or holds the connection. The run's own clients run it, too,
- * because a server may require a login.
+ * Finds the beginning of a flow, up to the step that joins a room or holds the connection (the arrival). The run's own
+ * clients run these steps, too, because a server may require a login.
  */
 import { type Flow, type StepDeclaration, stepName } from '../script/load/flow.ts';
 import { readScenarios } from '../script/scenarios.ts';
@@ -8,27 +8,27 @@ import { ENGINE_NAME, type Scenario } from '../script/script.ts';
 import { STEPS } from './steps/index.ts';
 
 export interface UserArrival {
-  /** The scenario with only the first steps of its flow. */
+  /** The scenario, with only those first steps of its flow that belong to the arrival. */
   scenario: Scenario;
   /**
    * Namespace of the join; without a join, the last namespace that the flow opens. Named as in the flow, without the
    * namespace of the target.
    */
   home: string;
-  /** Whether the flow sends HTTP requests. */
+  /** Whether the steps of the arrival send HTTP requests. */
   http: boolean;
-  /** Whether the steps do no more than open a connection. */
+  /** Whether the steps of the arrival only open a connection. */
   isBare: boolean;
 }
 
 interface Until {
-  /** Event of the join. The steps end before the step that emits it. */
+  /** Event with which the flow joins a room. The arrival ends before the step that emits it. */
   before?: string | undefined;
-  /** Event of the join, if the flow emits it. The steps include the step that emits it. */
+  /** Event with which the flow joins a room, if it does. The arrival includes the step that emits it. */
   join?: string | undefined;
 }
 
-/** Longest step in seconds. A longer step ends the arrival. */
+/** Duration in seconds up to which a step belongs to the arrival. A longer step ends the arrival. */
 const MAX_STEP_SECONDS = 10;
 const CONNECTING = ['connect', 'emit', 'waitFor'];
 const STAYING = ['think', 'loop'];
@@ -53,7 +53,7 @@ export function compileArrival(scenario: Scenario, { before, join }: Until): Use
       home ??= namespaceOf(step);
       break;
     }
-    // Steps while a virtual user stays, before it leaves by itself, are not part of its arrival.
+    // If virtual users leave by themselves, the steps between joining and leaving are not part of the arrival.
     const isThere = areLeaving && home !== undefined && STAYING.includes(stepName(step, STEPS) ?? '');
     if (isThere && (awaited === undefined || !steps.slice(index).some((later) => emitIn(later, awaited)))) break;
     flow.push(step);
@@ -108,8 +108,9 @@ function namespaceOf({ namespace, connect, waitFor }: Fields): string | undefine
 }
 
 /**
- * Returns whether the step ends the arrival: it holds or disconnects the virtual user, or takes long.
- * @param repeats whether steps that send repeatedly are included, because a server may close a silent connection
+ * Returns whether the step ends the arrival, because it holds or disconnects the virtual user, or takes long.
+ * @param repeats whether steps that send repeatedly belong to the arrival, because a server may close a silent
+ * connection
  */
 function stays(step: Fields, repeats: boolean): boolean {
   const verb = stepName(step, STEPS);

@@ -1,6 +1,6 @@
 /**
- * Internal modules of Artillery, loaded from their files. In worker threads, Artillery passes them to engines. The run
- * needs them in the main thread, for its own clients.
+ * Loads internal modules of Artillery from their files. In worker threads, Artillery passes these modules to engines.
+ * The run needs them in the main thread, for its own clients.
  */
 import { randomUUID } from 'node:crypto';
 import { realpathSync } from 'node:fs';
@@ -22,7 +22,7 @@ export function artilleryFolder(): string {
     try {
       return dirname(createRequire(realpathSync(from)).resolve('artillery/package.json'));
     } catch {
-      // Artillery is not installed there.
+      // Artillery is not installed beside this file, so the next file is tried.
     }
   }
   throw new CapacityError('NOT_INSTALLED', 'no Artillery beside the engine', 'install artillery 2.0.34');
@@ -40,7 +40,7 @@ export function loadHelpers(folder: string): Promise<ArtilleryHelpers> {
   return importArtillery('dist/lib/commons/engine_util.js', folder);
 }
 
-/** Names of functions that are also called for a scenario's HTTP requests. */
+/** Names of processor functions that are also called for a scenario's HTTP requests. */
 export interface RequestHooks {
   beforeRequest: string[];
   afterResponse: string[];
@@ -123,7 +123,7 @@ export async function loadEngine(name: string, script: Script, createdWith: unkn
 }
 
 /**
- * Returns the functions in `config.processor` by name.
+ * Loads the processor, and returns its functions by name.
  * @throws CapacityError `FILE_UNREADABLE`
  */
 export async function loadProcessor(script: Script): Promise<Record<string, unknown>> {

@@ -1,7 +1,7 @@
 /**
- * Connection options of a virtual user that differ from the engine's options. Later sources take precedence: the
- * scenario's `socketio`, headers from a processor function, options of the step. Cookies of the user's HTTP requests
- * are added.
+ * Computes the connection options of a virtual user that differ from the engine's options. Later sources take
+ * precedence: the scenario's `socketio`, headers from a processor function, options of the step. Cookies of the user's
+ * HTTP requests are added.
  */
 import type { ConnectionOptions } from '../../protocol/wire/connection.ts';
 import type { EmittedMessage, OpenOptions } from '../fleet/fleet-messages.ts';
@@ -11,7 +11,7 @@ import { cookiesFor } from './artillery-types.ts';
 import { compileTemplate } from './template.ts';
 import type { ArtilleryHelpers, UserContext } from './user-types.ts';
 
-/** Returns the differences from the engine's options; undefined if there are none. */
+/** Returns the connection options of a virtual user that differ from the engine's options; undefined if none differ. */
 export type ConnectionChanges = (context: UserContext, own?: ConnectOptions) => Partial<ConnectionOptions> | undefined;
 
 export function compileConnectionChanges(
@@ -20,7 +20,7 @@ export function compileConnectionChanges(
   helpers: ArtilleryHelpers,
 ): ConnectionChanges {
   const ofScenario = compileTemplate(scenario, helpers);
-  // The same object is used for all virtual users, so a message to the fleet contains it only once.
+  // All virtual users use the same object, so that a message to the fleet contains it only once.
   const shared = isTemplate(scenario) ? undefined : someOf(connectionDifferences(engine, [scenario]));
   return (context, own) => {
     const { extraHeaders, _jar: jar } = context;
@@ -32,8 +32,8 @@ export function compileConnectionChanges(
 }
 
 /**
- * Returns the headers with the cookies added. If the headers contain the same cookie, both are sent, and the header's
- * value comes first.
+ * Returns the headers with the user's cookies added. If the headers contain the same cookie, both are sent, and the
+ * cookie from the headers comes first.
  */
 function withCookies({ url, path, headers }: ConnectionOptions, context: UserContext): Partial<ConnectionOptions> {
   const cookies = cookiesFor(context, new URL(path, url.replace(/^ws/, 'http')));
@@ -42,7 +42,10 @@ function withCookies({ url, path, headers }: ConnectionOptions, context: UserCon
   return { headers: { ...headers, [name]: [headers[name] ?? [], cookies].flat().join('; ') } };
 }
 
-/** Returns undefined if there are no options, because the channel to the fleet would transfer empty keys, too. */
+/**
+ * Returns the options for opening a connection. Returns undefined if there are none, because the channel to the fleet
+ * would transfer empty keys, too.
+ */
 export function openOptions(overrides: OpenOptions['overrides'], emit?: EmittedMessage): OpenOptions | undefined {
   if (!overrides && !emit) return undefined;
   return { ...(overrides && { overrides }), ...(emit && { emit }) };

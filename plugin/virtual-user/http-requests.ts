@@ -1,4 +1,4 @@
-/** Counts of HTTP requests that Artillery's HTTP engine sends: requests = responses + failures + pending. */
+/** Counts the HTTP requests that Artillery's HTTP engine sends: requests = responses + failures + pending. */
 import { addToOwnCounter, ownProperty } from '../../protocol/base/sum-counts.ts';
 import type { HttpEngine } from './artillery-types.ts';
 
@@ -6,17 +6,17 @@ type HttpCounts = ReturnType<typeof newHttpCounts>;
 
 export function newHttpCounts() {
   return {
-    /** Number of requests, including redirects. */
+    /** Number of sent HTTP requests. A redirect counts as a further request. */
     requests: 0,
     pending: 0,
     responses: {} as Record<string, number>,
-    /** Number of requests without a response, by error code. */
+    /** Number of HTTP requests that got no response, by error code. */
     failures: {} as Record<string, number>,
   };
 }
 
 /**
- * Makes the engine count all its requests from now on.
+ * Makes Artillery's HTTP engine count all its requests from now on.
  * @returns the same engine
  */
 export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngine {
@@ -48,7 +48,7 @@ export function countRequests(engine: HttpEngine, counts: HttpCounts): HttpEngin
 /** Largest number of distinct errors that are counted by name. */
 const MAX_NAMES = 20;
 
-/** Counts an error by its code, or by its message if it has no code, as in Artillery's engines. */
+/** Counts an error under its code, or under its message if it has no code, as Artillery's engines do. */
 export function countError(
   failures: Record<string, number>,
   { code, message }: NodeJS.ErrnoException,

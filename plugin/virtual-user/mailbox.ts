@@ -14,7 +14,7 @@ export interface AwaitedEvent {
 
 /** An event that the flow passes to a function whenever it arrives. */
 export interface WatchedEvent extends AwaitedEvent {
-  /** Handles the received event. Never throws. */
+  /** Handles a received event. Never throws. */
   receive(args: unknown[], context: UserContext, events: ScenarioEvents): void;
 }
 
@@ -23,7 +23,8 @@ export function isSameEvent(one: AwaitedEvent, other: AwaitedEvent): boolean {
 }
 
 /**
- * Largest number of kept events. Newer events replace older events, because a flow may never reach its `waitFor` step.
+ * Largest number of events that are kept for a step. Newer events replace older events, because a flow may never reach
+ * its `waitFor` step.
  */
 const CAPACITY = 16;
 
@@ -90,13 +91,13 @@ export class EventWait {
   readonly #settled = Promise.withResolvers<unknown[]>();
   readonly promise = this.#settled.promise;
   readonly #timer: NodeJS.Timeout;
-  /** Called at the end of the wait, to remove the listener. */
+  /** Removes the listener. Called when the wait ends. */
   onEnd: (() => void) | undefined;
 
   /**
-   * Starts a wait.
-   * @param timeoutCode returns the error code for a timeout; called only then, because the code can depend on other
-   * events
+   * Starts to wait for an event.
+   * @param timeoutCode returns the error code for a timeout; called only after a timeout, because the code can depend
+   * on other events
    */
   constructor(timeoutMs: number, timeoutCode: () => FailureCode) {
     this.#timer = setTimeout(() => this.fail(new FlowError(timeoutCode())), timeoutMs);
@@ -114,7 +115,7 @@ export class EventWait {
     this.#settled.reject(error);
   }
 
-  /** Stops waiting. The promise stays pending. Idempotent. */
+  /** Stops waiting. The promise of the wait stays pending. Idempotent. */
   cancel(): void {
     clearTimeout(this.#timer);
     this.onEnd?.();

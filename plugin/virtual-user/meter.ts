@@ -16,7 +16,7 @@ export class Meter {
   #times: { name: string; valueMs: number }[] = [];
 
   /**
-   * Sets the emitter for metrics.
+   * Sets the event emitter to which metrics are sent.
    * @param events event emitter of a scenario; all scenarios of a worker have the same one
    */
   attach(events: ScenarioEvents): void {

@@ -17,12 +17,12 @@ import type { ScenarioEvents, UserContext } from './user-types.ts';
 import type { CompiledStep, VirtualUser } from './virtual-user.ts';
 
 interface CompiledScenario {
-  /** Functions that are called before and after the flow. */
+  /** Steps that call processor functions before and after the flow. */
   before: CompiledStep[];
   after: CompiledStep[];
   /** Steps of the flow. Nested lists are flattened. */
   flow: CompiledStep[];
-  /** Returns a new virtual user. The caller runs its steps and must close its session. */
+  /** Returns a new virtual user. The caller runs the user's steps and must close the user's session. */
   newUser(context: UserContext, events: ScenarioEvents): VirtualUser;
   /**
    * Opens the namespace on the virtual user's connection, unless it is open.
@@ -87,8 +87,8 @@ export function compileScenario(scenario: Scenario, shared: SharedByUsers): Comp
 }
 
 /**
- * Returns whether all steps of the flow only wait. The connection must then be opened before, as in Artillery's own
- * engine.
+ * Returns whether all steps of the flow only wait. For such a flow, the connection is opened before its first step, as
+ * in Artillery's own engine.
  */
 function onlyWaits({ flow = [] }: Scenario): boolean {
   return flow.length > 0 && flow.flat().every((spec) => STEPS[stepName(spec, STEPS) ?? '']?.waits);
@@ -99,8 +99,8 @@ function namesOf(names: string | string[] | undefined): string[] {
 }
 
 /**
- * Returns the step followed by a call that stops keeping these events. No later step waits for them, so the fleet
- * process can discard them.
+ * Returns a step that runs the given step and then stops keeping these events. No later step waits for them, so the
+ * fleet process can discard them.
  */
 function thenForget(step: CompiledStep, events: AwaitedEvent[]): CompiledStep {
   if (events.length === 0) return step;
@@ -110,7 +110,7 @@ function thenForget(step: CompiledStep, events: AwaitedEvent[]): CompiledStep {
   };
 }
 
-/** Returns the step followed by a call that adds the connection to the rooms in a variable. */
+/** Returns a step that runs the given step and then adds the connection to the rooms in a variable. */
 function thenEnter(step: CompiledStep, variable: string): CompiledStep {
   const path = variable.split('.');
   return async (user) => {

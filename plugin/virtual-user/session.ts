@@ -1,6 +1,6 @@
 /**
- * Connections of a virtual user. The first step that needs a connection opens it. Dropped connections reconnect if
- * configured. All are closed at the end.
+ * Holds the connections of a virtual user. The first step that needs a connection opens it. Dropped connections
+ * reconnect if the script configures it. All connections are closed at the end.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
@@ -31,14 +31,19 @@ interface Expectation {
   event: string;
   timeoutMs: number;
   timeoutCode: () => FailureCode;
-  /** Checks a received event. If it returns false, the wait continues. If it throws, the wait ends with the error. */
+  /**
+   * Checks whether a received event ends the wait. If it returns false, the wait continues. If it throws, the wait ends
+   * with the error.
+   */
   accept?: (args: unknown[]) => boolean;
-  /** Whether events that arrived before the wait are accepted. */
+  /** Whether the wait also accepts events that arrived before it began. */
   fromMailbox?: boolean;
 }
 
 export class UserSession implements ConnectionWatcher {
-  /** Set when a connection is finally lost or a join was refused. The flow ends after the current step. */
+  /**
+   * Error that is set when a connection is finally lost or a join was refused. The flow ends after the current step.
+   */
   lost: FlowError | undefined;
   /** Called when a connection is finally lost. */
   onLost: () => void = nothing;
@@ -46,7 +51,7 @@ export class UserSession implements ConnectionWatcher {
   readonly #context: UserContext;
   readonly #events: ScenarioEvents;
   readonly #watched: readonly WatchedEvent[];
-  /** Events for which a later step waits. */
+  /** Events for which a later step of the flow waits. */
   #awaited: readonly AwaitedEvent[];
   #namespaces: NamespaceEntry[] = [];
   #mailboxes: Mailbox[] | undefined;
@@ -71,7 +76,8 @@ export class UserSession implements ConnectionWatcher {
   }
 
   /**
-   * Returns the connection of an open namespace; undefined if it is not open. Synchronous, for steps that only send.
+   * Returns the connection whose namespace is open; undefined if the namespace is not open. Synchronous, for steps that
+   * only send.
    */
   ready(namespace: string): FleetConnection | undefined {
     for (const entry of this.#namespaces) if (entry.namespace === namespace && entry.up) return entry.connection;
@@ -117,8 +123,8 @@ export class UserSession implements ConnectionWatcher {
   }
 
   /**
-   * Waits for an event; listening begins at once. A virtual user has at most one wait at a time. The caller must call
-   * `cancel` at the end.
+   * Starts to listen for an event at once, and waits for it. A virtual user has at most one wait at a time. At the end
+   * of a wait, the caller must call `cancel`.
    */
   expect(connection: FleetConnection, expectation: Expectation): EventWait {
     const { namespace, event, timeoutMs, timeoutCode, accept, fromMailbox } = expectation;
@@ -160,7 +166,7 @@ export class UserSession implements ConnectionWatcher {
     this.#mailboxes = this.#mailboxes?.filter((mailbox) => !isForgotten(mailbox));
   }
 
-  /** Counts a failure. Only the first failure of a virtual user is counted. */
+  /** Counts a failure of the virtual user. Only its first failure is counted. */
   countFailure(error: FlowError): void {
     if (this.#hasFailed) return;
     this.#hasFailed = true;
@@ -268,7 +274,7 @@ export class UserSession implements ConnectionWatcher {
     );
   }
 
-  /** Records the failure immediately, because the current step may last until the end of the run. */
+  /** Records a failure of the virtual user immediately, because the current step may last until the end of the run. */
   #fail(error: FlowError): void {
     if (this.lost) return;
     this.lost = error;

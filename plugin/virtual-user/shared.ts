@@ -9,7 +9,7 @@ import type { ArtilleryHelpers } from './user-types.ts';
 
 export interface SharedByUsers {
   config: EngineOptions;
-  /** Fleet that creates the connections. */
+  /** Fleet that creates the connections of the virtual users. */
   fleet: { connection(): FleetConnection };
   helpers: ArtilleryHelpers;
   /** Artillery's HTTP engine; undefined if no flow has HTTP steps. */

@@ -5,8 +5,8 @@ export class RunSignals {
    * clock.
    */
   readonly start = Promise.withResolvers<number | undefined>();
-  /** Resolves when held connections must close. */
+  /** Resolves when the run releases held connections, which must then close. */
   readonly release = Promise.withResolvers<void>();
-  /** Resolves when held virtual users may end. */
+  /** Resolves when virtual users that have held a connection may end. */
   readonly finish = Promise.withResolvers<void>();
 }

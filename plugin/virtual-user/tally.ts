@@ -9,7 +9,10 @@ import { newHttpCounts } from './http-requests.ts';
 import type { Meter } from './meter.ts';
 import type { UserContext } from './user-types.ts';
 
-/** Largest length of a failure's example: enough for a status line, two headers and the start of a body. */
+/**
+ * Largest length of the text that is kept as an example of a failure: enough for a status line, two headers and the
+ * start of a body.
+ */
 const MAX_EXAMPLE_LENGTH = 300;
 
 export type UserTally = ReturnType<typeof newUserTally>;
@@ -25,12 +28,14 @@ export function newUserTally() {
     succeeded: 0,
     /** Number of retries before a connection first opened. Reconnects are counted in the fleet. */
     retries: 0,
-    /** Number of failed virtual users by error code: `losses` if a connection was lost, `failures` otherwise. */
+    /**
+     * Number of failed virtual users by error code: `losses` for a lost connection, `failures` for any other failure.
+     */
     losses: {} as Record<string, number>,
     failures: {} as Record<string, number>,
-    /** Text of the first failure of each code, also of failures that were retried. */
+    /** Text of the first failure with each error code. Includes failures that were retried. */
     examples: {} as Record<string, string>,
-    /** Number of virtual users of other engines, and their failures by error. */
+    /** Number of virtual users that ran on other engines, and the number of their failures by error. */
     otherUsers: { started: 0, ended: 0, failures: {} as Record<string, number> },
     http: newHttpCounts(),
     /**
@@ -59,7 +64,7 @@ export function countFailure(
 }
 
 /**
- * Keeps the error as an example of its code, unless its message only repeats the code.
+ * Keeps the error's message as an example of its code, unless the message only repeats the code.
  * @param context context of the virtual user; values of its variables are masked
  */
 export function keepErrorExample(

@@ -7,7 +7,7 @@ import type { ScriptPhase } from '../script/script.ts';
 export interface UserContext {
   vars: Record<string, unknown>;
   funcs?: Record<string, (...args: unknown[]) => unknown>;
-  /** Headers from a processor function, for connections that are opened afterwards. */
+  /** Headers that a processor function has set, for connections that are opened afterwards. */
   extraHeaders?: Record<string, string>;
   [key: string]: unknown;
 }

@@ -7,11 +7,11 @@ export interface VirtualUser {
   context: UserContext;
   session: UserSession;
   events: ScenarioEvents;
-  /** Last HTTP request whose response was an error, such as `POST /login answered 401`. */
+  /** Description of the last HTTP request that failed with an error status, such as `POST /login answered 401`. */
   refusal?: string;
 }
 
-/** A compiled step. Returns undefined if it has completed synchronously. An error ends the flow. */
+/** A compiled step of a flow. Returns undefined if the step has completed synchronously. An error ends the flow. */
 export type CompiledStep = (user: VirtualUser) => Promise<void> | void;
 
 /**

@@ -1,4 +1,4 @@
-/** Checks of the arguments of an event or acknowledgement: `args`, `match` and `capture`. */
+/** Compiles the checks of the arguments of an event or acknowledgement: `args`, `match` and `capture`. */
 import assert from 'node:assert';
 import { z } from 'zod';
 import { FlowError } from '../flow-error.ts';
@@ -6,7 +6,10 @@ import type { UserOutcome } from '../user-types.ts';
 import type { VirtualUser } from '../virtual-user.ts';
 import type { StepBuildContext } from './step.ts';
 
-/** Schema of a selector for a value in the answer. Usually only `json` is given. */
+/**
+ * Schema of a selector that picks a value from the arguments of an event or acknowledgement. Usually only `json` is
+ * given.
+ */
 const extractor = {
   json: z.string().optional().describe('JSONPath; `$.0` is the first argument. Default: the first argument itself'),
   regexp: z.string().optional().describe('a regular expression on the JSON text, in place of `json`'),
@@ -58,7 +61,8 @@ export function compileAnswerChecks(spec: ChecksSpec, build: StepBuildContext) {
   const captureSpecs = [spec.capture ?? []].flat();
 
   function evaluate(kind: 'match' | 'capture', one: Spec, args: unknown[], user: VirtualUser): UserOutcome {
-    // Expressions apply to a single argument itself, or to a list of several, as in artillery-engine-socketio-v3.
+    // JSONPath expressions select from the argument itself if it is the only one, otherwise from the list of arguments,
+    // as in artillery-engine-socketio-v3.
     const whole = one.json === undefined && one.regexp === undefined;
     const body = JSON.stringify(args.length === 1 && !whole && !namesFirst(one, args) ? args[0] : args);
     const params = { [kind]: [whole ? { ...one, json: '$[0]' } : one] };

@@ -23,7 +23,7 @@ const everySchema = z
 
 /**
  * `every: {seconds: 10, emit: {channel: batch, data: …}, acknowledge: true}`: starts to send the message once per
- * period, until the connection closes. The fleet process sends the messages; later steps run meanwhile.
+ * period, until the connection closes. The fleet process sends the messages, so the flow continues with later steps.
  */
 export const everyStep = defineStep({
   schema: z

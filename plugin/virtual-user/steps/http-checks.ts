@@ -19,13 +19,13 @@ type Check = Record<string, unknown>;
 /** A response whose captures or matches may fail. */
 export interface CheckedAnswer {
   response: IncomingMessage;
-  /** Returns the part of the body that has been received. */
+  /** Returns the part of the response's body that has been received so far. */
   body(): string;
 }
 
 interface Failed {
   error: Error;
-  /** Request line and status of the response. */
+  /** Request line of the request, and status of the response. */
   status: string;
   answer: CheckedAnswer | undefined;
 }
@@ -88,7 +88,7 @@ function placeOf({ json, header, cookie, ...others }: Check): string {
   return printableLine(JSON.stringify({ ...others, as: undefined, value: undefined }), MAX_TEXT_LENGTH);
 }
 
-/** Returns the names of the fields as text, such as `the answer has: accessToken, user (id, name)`. */
+/** Returns the names of a response's fields as text, such as `the answer has: accessToken, user (id, name)`. */
 function namesIn(body: string): string {
   const value: unknown = tryOrUndefined(() => JSON.parse(body));
   if (typeof value !== 'object' || value === null) return `the answer is ${body === '' ? 'empty' : 'no JSON object'}`;

@@ -99,7 +99,7 @@ function compileRequests(spec: Record<string, unknown>, what: string, build: Ste
     });
 }
 
-/** Length of the start of a body that is searched for the server's message. */
+/** Number of characters at the start of a response's body that are searched for the server's message. */
 const MAX_BODY_LENGTH = 1000;
 
 /**
@@ -123,13 +123,16 @@ function onWords(response: IncomingMessage, onFound: (words: string) => void): v
   });
 }
 
-/** HTTP response of Node, with the properties that are used here. */
+/** HTTP response of Node.js, with the properties that this module uses. */
 interface Response {
   statusCode: number;
   req: { method: string; path: string };
 }
 
-/** Returns the request line and the status. The query is left out, because it may contain a password. */
+/**
+ * Returns the request line and the status of a response as text. The query is left out, because it may contain a
+ * password.
+ */
 function answerOf({ statusCode, req: { method, path } }: Response): string {
   return `${method} ${path.split('?')[0]} answered ${statusCode}`;
 }

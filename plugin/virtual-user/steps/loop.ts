@@ -7,7 +7,8 @@ import { runSteps, type VirtualUser } from '../virtual-user.ts';
 import { defineStep } from './step.ts';
 
 /**
- * Number of iterations after which a loop yields to the event loop. A loop that only emits would otherwise block it.
+ * Number of iterations after which a loop yields to Node's event loop. A loop that only emits would otherwise block the
+ * event loop.
  */
 const ITERATIONS_PER_TURN = 16;
 
@@ -79,7 +80,7 @@ export const loopStep = defineStep({
   },
 });
 
-/** Returns the number of iterations; infinite if the script does not limit it. */
+/** Returns the number of iterations of the loop; infinite if the script sets no limit. */
 function iterations({ count, over, whileTrue }: z.output<typeof schema>): number {
   if (whileTrue !== undefined) return Number.POSITIVE_INFINITY;
   if (over !== undefined) return Array.isArray(over) ? over.length : Number.POSITIVE_INFINITY;
@@ -88,7 +89,7 @@ function iterations({ count, over, whileTrue }: z.output<typeof schema>): number
   return Math.max(0, to - from);
 }
 
-/** Returns the elements of `over`. The whole list is used, even if there is a `count`. */
+/** Returns the elements of the list `over`. The whole list is used, even if there is a `count`. */
 function elementsOf(over: unknown[] | string, user: VirtualUser): unknown[] {
   if (typeof over !== 'string') return over;
   let value: unknown = user.context.vars;

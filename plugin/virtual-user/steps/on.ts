@@ -7,7 +7,7 @@ import { keepErrorExample } from '../tally.ts';
 import { compileCall } from './function.ts';
 import { defineStep } from './step.ts';
 
-/** Largest number of pending calls of async functions in an Artillery worker. Further events are dropped. */
+/** Largest number of calls to async functions that are pending in an Artillery worker. Further events are dropped. */
 const MAX_PENDING = 1000;
 const WAIT = 'to wait for one event, write waitFor: {event: <event>}';
 

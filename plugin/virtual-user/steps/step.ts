@@ -20,13 +20,13 @@ export interface StepBuildContext {
   /** Returns the virtual user's connection with the namespace. Opens the namespace first if needed. */
   use(user: VirtualUser, namespace: string): Promise<FleetConnection>;
   requestHooks: RequestHooks;
-  /** Needs of the steps, collected while the steps are compiled. */
+  /** Needs of the scenario's steps, which are collected while the steps are compiled. */
   uses: {
-    /** Events to keep for `waitFor` steps, from the time at which their namespace opens. */
+    /** Events that are kept for `waitFor` steps, from the time at which the events' namespace opens. */
     awaited: AwaitedEvent[];
-    /** Events to pass to a function, from the time at which their namespace opens. */
+    /** Events that are passed to a function, from the time at which the events' namespace opens. */
     watched: WatchedEvent[];
-    /** Whether a step uses Artillery's HTTP engine. It must then prepare each virtual user. */
+    /** Whether a step uses Artillery's HTTP engine. The HTTP engine must then prepare each virtual user. */
     http: boolean;
   };
 }
