@@ -64,7 +64,7 @@ export default class CapacityEngine {
   readonly #meter = new Meter();
   #context: EngineContext | undefined;
   #link: RunLink | undefined;
-  /** Engines of scenarios that run on other engines. This engine counts their virtual users. */
+  /** Artillery engines of the scenarios that do not run on this engine. This engine counts their virtual users. */
   #others = new Map<Scenario, ArtilleryEngine>();
   /** Time at which all workers begin their arrivals, on the clock of this process. */
   #startAtUs: number | undefined;
@@ -91,8 +91,8 @@ export default class CapacityEngine {
   }
 
   /**
-   * Resolves when arrivals can begin. If starting fails, reports the error, which ends the run. The promise then stays
-   * pending, so that no load starts. Artillery awaits the method only if it is declared `async`.
+   * Resolves when arrivals can begin. If the engine cannot start, reports the error, which ends the run. The promise
+   * then stays pending, so that no load starts. Artillery awaits the method only if it is declared `async`.
    */
   async init(): Promise<void> {
     const { runtime } = this.#dependencies;
@@ -116,7 +116,8 @@ export default class CapacityEngine {
     void this.#signals.start.promise.then((atUs) => {
       this.#startAtUs = atUs;
     });
-    // Artillery initializes its workers one after the other, then starts all. So only the last worker has to wait.
+    // Artillery initializes its workers one after the other, then starts all of them. So only the last worker has to
+    // wait here.
     if (worker === workers) await this.#signals.start.promise;
   }
 
@@ -134,8 +135,8 @@ export default class CapacityEngine {
   }
 
   /**
-   * Reports the first failures of a run without the plugin. If all virtual users failed, the run fails; Artillery
-   * itself would pass it.
+   * Reports the first failures of virtual users, in a run without the plugin. If all virtual users failed, the run
+   * fails; Artillery itself would pass it.
    */
   #reportFailures(): void {
     const { started = 0, succeeded = 0, failures = {}, losses = {}, examples = {} } = this.#context?.tally ?? {};
@@ -186,7 +187,8 @@ export default class CapacityEngine {
     const script = this.#script;
     requireBounds(script);
     setSecretsOfScript(script, process.env);
-    // Scenarios are read in the worker, with the processor's functions and the changes of other plugins.
+    // Scenarios are read in the worker, because only the worker has the processor's functions and the changes by other
+    // plugins.
     const { flows, problems } = readScenarios(script, STEPS);
     const isUsed = script.scenarios?.some((scenario) => usesOurEngine(scenario, script)) ?? false;
     const settings = this.#hasHook ? handedOverSettings() : undefined;
@@ -219,7 +221,7 @@ export default class CapacityEngine {
     };
   }
 
-  /** Number of this Artillery worker, from 1, and the total number of workers. */
+  /** Number of this Artillery worker (from 1), and the total number of Artillery's workers. */
   get #share(): { worker: number; workers: number } {
     const { worker = 1, totalWorkers: workers = 1 } = this.#script.config.phases?.[0] ?? {};
     return { worker, workers };
@@ -232,7 +234,8 @@ export default class CapacityEngine {
       client: config.client,
       defaults: config.connection,
       localAddresses: sourceAddresses(config.connection.url, config.localAddresses, connections * workers),
-      // Only a run with the plugin uses the ledger. It needs acknowledged joins, which some servers do not support.
+      // Only a run with the plugin uses the ledger. The ledger needs acknowledged joins, which some servers do not
+      // support.
       ledger: this.#hasHook,
       ...(settings && planOf(settings)),
       reconnection: config.reconnection,
@@ -252,7 +255,7 @@ export default class CapacityEngine {
   }
 }
 
-/** Returns the fleet's settings for the run: broadcasts, rooms, and events to count. */
+/** Returns the part of the fleet's settings that depends on the run: broadcasts, rooms, and events to count. */
 function planOf({
   broadcasts,
   rooms,
@@ -270,8 +273,8 @@ function planOf({
 }
 
 /**
- * Returns a function that fails every virtual user. Used if there is no fleet: in the main thread, or after a failed
- * start.
+ * Returns a scenario function that fails every virtual user. It is used if there is no fleet: in the main thread, or
+ * after a failed start.
  */
 function refuse(events: ScenarioEvents): ScenarioFunction {
   return (context, callback) => {

@@ -1,6 +1,6 @@
 /**
- * Virtual users of other engines in a measured run. They add load, and are counted separately from the measured
- * connections.
+ * Counts virtual users that other engines run in a measured run. They add load, and are counted separately from the
+ * measured connections.
  */
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { engineNameOf, type Scenario, type Script, usesOurEngine } from '../script/script.ts';
@@ -41,7 +41,7 @@ async function loadOther(name: string, script: Script, createdWith: unknown[]): 
   }
 }
 
-/** Returns the engine's function with counting of its virtual users. */
+/** Returns the scenario function of another engine, extended to count its virtual users. */
 export function countUsers(play: ScenarioFunction, counts: OtherUsers): ScenarioFunction {
   return (context, callback) => {
     counts.started++;

@@ -12,7 +12,7 @@ import { runSteps } from '../virtual-user/virtual-user.ts';
 /** Largest number of counter names that the user's functions can add to a result. */
 const MAX_COUNTERS = 100;
 const MAX_NAME_LENGTH = 100;
-/** Counters of Artillery's HTTP engine and of its plugins. */
+/** Matches names of counters that Artillery's HTTP engine and its plugins use. */
 const OF_ARTILLERY = /^(http|plugins)\./;
 
 /**
@@ -33,10 +33,10 @@ function countedEvents(events: ScenarioEvents, { functions: { counters } }: User
 }
 
 /**
- * Returns a function that runs a virtual user. It emits `started` at once, and calls back exactly once, after the
- * user's connections have closed.
+ * Returns a function that runs a virtual user. The function emits `started` at once, and calls back exactly once, after
+ * the user's connections have closed.
  * @param scenario validated scenario
- * @param startDelayMs returns the current delay of arrivals
+ * @param startDelayMs returns the delay of arrivals, in milliseconds
  */
 export function createScenarioFunction(
   scenario: Scenario,
@@ -54,7 +54,9 @@ export function createScenarioFunction(
     tally.started++;
     const user = newUser(context, counted);
     const failure: FlowError | null = await runSteps(steps, user).then(() => null, toFlowError);
-    // The failure is counted first: after closing, a lost connection would look like any other failure.
+    // The failure is counted before the connections are closed. Afterwards, the loss of a connection would look like
+    // any other failure.
+    // other failure.
     if (failure) user.session.countFailure(failure);
     else tally.succeeded++;
     await user.session.close().catch(() => {});

@@ -28,7 +28,7 @@ const NO_FLEET = { ...mergeSnapshots([]), ...new ConnectionAccounts().read(), st
 /** Interface of a fleet that the engine uses. */
 export type FleetLike = Omit<Fleet, 'connection'> & { connection(): FleetConnection };
 
-/** Fleet and counts of the engine. */
+/** Fleet and counts of the engine, which the run asks for. */
 interface Reported {
   fleet: FleetLike;
   tally: UserTally;
@@ -49,11 +49,11 @@ export class RunLink {
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
-  /** Takes ownership of the carrier, the channel to the run. */
+  /** Takes ownership of the carrier, which is the channel to the run. */
   constructor(options: RunLinkOptions) {
     this.#options = options;
     options.carrier.onMessage = (message) => {
-      // The carrier also delivers answers of other engines. Their type can equal the type of a request.
+      // The carrier also delivers answers from other engines. The type of an answer can equal the type of a request.
       if (!('from' in message)) void this.#receive(message);
     };
   }
@@ -144,8 +144,8 @@ async function snapshotOf(reported: Reported | undefined, eventLoop: EventLoopWa
 }
 
 /**
- * Opens, joins and closes short connections before the measurement, so that V8 compiles the code of engine and fleet.
- * Then resets the fleet's counts.
+ * Opens short-lived connections before the measurement, lets them join and closes them, so that V8 compiles the code of
+ * engine and fleet. Then resets the fleet's counts.
  * @returns the first failure; undefined without failures
  */
 async function warmUp(
