@@ -1,6 +1,6 @@
 /**
- * Figures of a run in progress, for the live page, `/metrics` and the status line on the terminal. They are read once
- * per second.
+ * Figures of a run in progress, for the live view's web page, its `/metrics` and the status line on the terminal. They
+ * are read once per second.
  */
 import { monitorEventLoopDelay, performance } from 'node:perf_hooks';
 import { lostByReason } from '../result/assemble-connections.ts';
@@ -12,22 +12,28 @@ import type { Sampler } from '../samplers/index.ts';
 import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
 
-/** Milliseconds that a worker has to answer. A blocked worker is left out, so that it does not delay the page. */
+/**
+ * Milliseconds that a worker of the server has to answer. A blocked worker is left out, so that it does not delay the
+ * live view.
+ */
 const ANSWER_TIMEOUT_MS = 1000;
 
-/** Current values of keys of the result, and figures that only exist during a run. */
+/** Current values of figures that are also in the result, and figures that exist only during a run. */
 export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
   run: string;
   scenario: string;
   /** Seconds since the live view was opened. */
   seconds: number;
-  /** Receipts are null without a ledger. `expected` is also null for an event of the server's own. */
+  /**
+   * `expected` and `received` are null without a ledger. `expected` is also null if the run counts the server's own
+   * event.
+   */
   delivery: { broadcasts: number; expected: number | null; received: number | null };
-  /** Milliseconds of latency of the last broadcast at the reference receiver; null before the first broadcast. */
+  /** Latency of the last broadcast at the reference receiver, in milliseconds; null before the first broadcast. */
   latency: { sentinelMs: number | null };
-  /** Newest sample of the processes on this machine, by layer, and of the whole machine as `system`. */
+  /** Newest memory and CPU sample of the processes on this machine, by layer, and of the whole machine as `system`. */
   samples: { connections: number; [layer: string]: number | LiveLayer };
-  /** Event loops of the workers, and of the thread that conducts the run, in the last second. */
+  /** Figures of the event loops in the last second: of Artillery's workers, and of the thread that conducts the run. */
   generator: Record<keyof LiveLoop, Record<string, number>>;
   /** Generator hosts; empty if this machine generates the load itself. */
   hosts: LiveHost[];
@@ -39,7 +45,7 @@ interface LiveLayer {
   rssBytes?: number;
   pssBytes?: number;
   usedBytes?: number;
-  /** CPU in percent of one core; for the whole machine, in percent of all cores. */
+  /** CPU usage in percent of one core; for the whole machine, in percent of all cores. */
   cpuPercent?: number;
 }
 
@@ -49,9 +55,12 @@ interface LiveHost {
   /** Reason why the host no longer takes part in the run; null while it does. */
   lost: string | null;
   connections: number;
-  /** Largest delay of a timer in the host's slowest event loop, in the last second. */
+  /** Largest delay of a timer in the host's slowest event loop in the last second, in milliseconds. */
   loopLateMs: number;
-  /** Largest possible error of times that are converted from the host's clock; null until it has been measured. */
+  /**
+   * Largest possible error in milliseconds of times that are converted from the host's clock; null until it has been
+   * measured.
+   */
   clockBoundMs: number | null;
 }
 
@@ -62,7 +71,7 @@ interface LiveLoop {
 }
 
 /**
- * Returns a reader of the figures.
+ * Returns a reader for the figures of a run in progress.
  * @param hosts returns the generator hosts of a run over several hosts
  */
 export function createLiveReader(conductor: Conductor, context: RunContext, hosts: () => GeneratorHost[] = () => []) {
@@ -71,7 +80,7 @@ export function createLiveReader(conductor: Conductor, context: RunContext, host
   const facts = createLiveFactsReader(conductor, context);
   const own = ownLoop();
   return {
-    /** Reads all figures. Workers that do not answer in time are left out. Never throws. */
+    /** Reads all figures of the live view. Workers that do not answer in time are left out. Never throws. */
     async read(): Promise<LiveFigures> {
       const workers = await control.stats(ANSWER_TIMEOUT_MS).catch(() => []);
       const { stage, connections, broadcasts } = facts();
@@ -128,7 +137,7 @@ function byLoop(loops: [string, LiveLoop][]): LiveFigures['generator'] {
   return { utilization: of('utilization'), delayP99Ms: of('delayP99Ms') };
 }
 
-/** Measures the event loop of this thread. Each reading covers the time since the previous reading. */
+/** Measures the event loop of this thread. Each call of `read` covers the time since the previous call. */
 function ownLoop() {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS });
   let since = performance.eventLoopUtilization();
@@ -146,7 +155,10 @@ function ownLoop() {
   };
 }
 
-/** Returns the newest sample of each layer. Between two readings of PSS, PSS is estimated. */
+/**
+ * Returns the newest memory and CPU sample of each layer. Contains an estimate of PSS if the sample was taken without
+ * PSS.
+ */
 export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): Record<string, LiveLayer> {
   const newest = samples.at(-1);
   return Object.fromEntries(
@@ -160,10 +172,11 @@ export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samp
 }
 
 /**
- * Estimated seconds of the stages whose duration no setting determines: final plateau, drain, disconnect and residual.
+ * Estimated duration in seconds of all stages whose duration is not a setting: final plateau, drain, disconnect and
+ * residual.
  */
 const MEASURING_SECONDS = 12;
-/** Milliseconds over which the rate of connections is computed. */
+/** Milliseconds over which the rate of new connections is computed. */
 const RATE_WINDOW_MS = 900;
 
 export function createLiveFactsReader(

@@ -1,6 +1,6 @@
 /**
- * Serves a page on loopback that shows the run in progress, and `/metrics` with the same figures. At the end of the
- * run, open pages switch to the report, which stays visible after this process has ended.
+ * Serves a web page on loopback that shows the run in progress (live view), and `/metrics` with the same figures. At
+ * the end of the run, open web pages switch to the report, which stays visible after this process has ended.
  */
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
@@ -15,30 +15,40 @@ import type { LiveFigures } from './live-figures.ts';
 import { METRICS_CONTENT_TYPE, renderMetrics } from './prometheus-text.ts';
 
 interface LiveViewOptions {
-  /** Port of the page; 0 for a free port. */
+  /** Port of the live view's web page; 0 for any free port. */
   port: number;
-  /** Reader of the figures. It is called once per second, never concurrently, and closed with the view. */
+  /**
+   * Reads the figures of the run. It is called once per second, never concurrently, and is closed with the live view.
+   */
   reader: { read(): Promise<LiveFigures>; close(): void };
-  /** Milliseconds between two readings; by default 1000. */
+  /** Milliseconds between two readings of the figures; by default 1000. */
   intervalMs?: number;
 }
 
 const HOST = '127.0.0.1';
-/** Largest number of connections. It is enough for many pages, which open a few connections each. */
+/**
+ * Largest number of HTTP connections to the live view. Many browsers can show the live view, because each opens only a
+ * few connections.
+ */
 const MAX_CONNECTIONS = 100;
-/** Milliseconds that open pages have to fetch the report. */
+/** Milliseconds that browsers with an open live view have to fetch the report. */
 const FETCH_TIMEOUT_MS = 3000;
-/** Largest number of unsent bytes of a page. A page with more has stopped reading, and is disconnected. */
+/**
+ * Largest number of bytes that wait to be sent to a browser. A browser with more waiting bytes has stopped reading, and
+ * is disconnected.
+ */
 const MAX_BACKLOG_BYTES = 1024 * 1024;
 const PAGE = join(import.meta.dirname, 'page');
-/** The charts library is next to the page in a package, and in node_modules in a checkout. */
+/**
+ * In the published package, the charts library is in the folder of the web page. In a checkout, it is in node_modules.
+ */
 const CHARTS_FILE = 'echarts.common.min.js';
 const PACKED_CHARTS = join(PAGE, CHARTS_FILE);
 const CHARTS = existsSync(PACKED_CHARTS)
   ? PACKED_CHARTS
   : createRequire(import.meta.url).resolve(`echarts/dist/${CHARTS_FILE}`);
 
-/** Files and content types by URL path. */
+/** Files of the live view and their content types, by URL path. */
 const FILES: Record<string, [file: string, type: string]> = {
   '/': [join(PAGE, 'index.html'), 'text/html; charset=utf-8'],
   '/page.js': [join(PAGE, 'page.js'), 'text/javascript; charset=utf-8'],
@@ -57,7 +67,7 @@ export class LiveView {
   #report: string | undefined;
   #timer: NodeJS.Timeout | undefined;
   #reading = false;
-  /** Called for each page that has fetched the report. */
+  /** Called for each browser that has fetched the report. */
   #onFetched: () => void = () => {};
 
   private constructor(options: LiveViewOptions) {
@@ -80,7 +90,7 @@ export class LiveView {
     }
     view.#listener.http.maxConnections = MAX_CONNECTIONS;
     await view.#tick();
-    // A failed reading is ignored. The page keeps its figures until the next one.
+    // If reading the figures fails, the web page keeps the previous figures until the next reading.
     const tick = () => {
       view.#tick().catch(() => {});
     };
@@ -93,7 +103,7 @@ export class LiveView {
   }
 
   /**
-   * Switches open pages to the report, waits until they have fetched it, and closes the server.
+   * Switches open web pages to the report, waits until they have fetched it, and closes the server.
    * @param report path of an HTML file; undefined to show only that the run has ended
    */
   async finish(report: string | undefined): Promise<void> {
@@ -140,7 +150,8 @@ export class LiveView {
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     response.setHeader('X-Content-Type-Options', 'nosniff');
     response.setHeader('Cache-Control', 'no-store');
-    // Protects against DNS rebinding: another site could resolve its own name to this address and read the figures.
+    // Protects against DNS rebinding: a foreign web site could resolve its own host name to this address and read the
+    // figures.
     if (!this.#isOwnHost(request.headers.host)) return refuse(response, 421);
     this.#listener?.admit(request.socket);
     if (request.method !== 'GET') return refuse(response, 405);
@@ -164,7 +175,10 @@ export class LiveView {
     return [HOST, 'localhost'].some((name) => host === `${name}:${this.#listener?.port}`);
   }
 
-  /** Opens a stream of server-sent events: the history first, then the current figures every second. */
+  /**
+   * Opens a stream of server-sent events. Sends the figures since the start of the run first, then the current figures
+   * every second.
+   */
   #openStream(response: ServerResponse): void {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' });
     this.#streams.add(response);
@@ -201,12 +215,16 @@ type LivePoint = ReturnType<typeof pointOf>;
 
 const MAX_POINTS = 1800;
 
-/** History for the charts of a page that is opened during the run. It takes at most a few hundred KB. */
+/**
+ * Figures since the start of the run, for the charts of a web page that is opened during the run. They take at most a
+ * few hundred KB.
+ */
 export class LiveHistory {
   points: LivePoint[] = [];
 
   /**
-   * Adds a point. If the history is full, every second point is removed first, so it always covers the whole run.
+   * Adds a point to the charts. If the history is full, every second point is removed first, so the history always
+   * covers the whole run.
    * @returns the added point
    */
   add(figures: LiveFigures): LivePoint {
@@ -217,7 +235,7 @@ export class LiveHistory {
   }
 }
 
-/** Returns the values for the charts. Memory is PSS, or RSS if PSS is unknown. */
+/** Returns the figures that the charts show. Memory is PSS, or RSS if PSS is unknown. */
 function pointOf({ seconds, connections: { achievedRatePerSec: ratePerSec }, samples, generator }: LiveFigures) {
   const memoryBytes = Object.entries(samples).flatMap(([layer, sample]) => {
     const bytes = typeof sample === 'number' ? undefined : (sample.pssBytes ?? sample.rssBytes);

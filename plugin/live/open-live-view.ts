@@ -1,4 +1,4 @@
-/** Opens the live page, if the run has one. */
+/** Opens the live view (a web page that shows the run in progress), if the run has one. */
 import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
@@ -6,7 +6,8 @@ import type { LiveView } from './live-server.ts';
 
 /**
  * Opens the live view.
- * @param port port of the page; undefined for no page, whose modules are then not loaded
+ * @param port port of the web page; undefined for a run without a live view, which then does not load the modules for
+ * it
  */
 export async function openLiveView(
   port: number | undefined,

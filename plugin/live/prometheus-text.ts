@@ -1,4 +1,6 @@
-/** Prometheus metrics of a run in progress. They are derived from the declarations of the result's figures. */
+/**
+ * Creates the Prometheus metrics of a run in progress. They are derived from the declarations of the result's figures.
+ */
 import { Counter, Gauge, Registry } from 'prom-client';
 import type { MetricDefinition } from '../../protocol/base/metric.ts';
 import { ANY_NAME, DECLARED_FIGURES, type DeclaredFigure, figureUnit } from '../../protocol/result/figure-paths.ts';
@@ -7,9 +9,9 @@ import type { LiveFigures } from './live-figures.ts';
 
 export interface LiveMetricSeries extends MetricDefinition {
   kind: 'gauge' | 'counter';
-  /** Names of further labels. All metrics have `run` and `scenario`. */
+  /** Names of the metric's own labels. All metrics also have the labels `run` and `scenario`. */
   labels: string[];
-  /** Returns the samples in the metric's unit. */
+  /** Returns the metric's samples in the metric's unit. */
   read: (figures: LiveFigures) => Sample[];
 }
 
@@ -35,8 +37,8 @@ export const LIVE_METRICS: LiveMetricSeries[] = [
 ];
 
 /**
- * Returns a metric.
- * @param figures figures of the result that belong to the metric, with different labels
+ * Returns the Prometheus metric for figures of the result.
+ * @param figures figures that belong to the same metric, with different labels
  */
 function seriesOf(series: string, figures: DeclaredFigure[]): LiveMetricSeries {
   const [{ live, description }] = figures as [DeclaredFigure];
@@ -60,27 +62,30 @@ function seriesOf(series: string, figures: DeclaredFigure[]): LiveMetricSeries {
 }
 
 /**
- * Returns the unit that Prometheus recommends, and the divisor to convert to it: seconds for milliseconds, shares or
- * cores for percent.
+ * Returns the unit that Prometheus recommends for a figure, and the divisor that converts the figure to this unit:
+ * seconds for milliseconds, shares or cores for percent.
  */
 function baseUnit(figure: DeclaredFigure): [unit: string, divisor: number] {
   if (figure.quantity === 'milliseconds') return ['seconds', 1000];
   return figure.quantity === 'percent' ? [figure.noun ?? '0 to 1', 100] : [figureUnit(figure), 1];
 }
 
-/** Returns the values of a figure. If the value is an object, its keys become the label. */
+/**
+ * Returns the samples of a figure. If the figure is an object, there is a sample for each key, with the key as label.
+ */
 function samplesOf({ path, live }: DeclaredFigure, now: LiveFigures): Sample[] {
   const { label = '', series = '' } = live ?? {};
   const [above, below] = path.split(`.${ANY_NAME}.`);
   if (below !== undefined) {
-    // A key for which there is a separate figure is not a layer, such as `system`.
+    // A key such as `system` is not a layer, because there is a separate figure for it.
     const isLayer = (name: string) => !DECLARED_FIGURES.some((figure) => figure.path.startsWith(`${above}.${name}.`));
     const layers = Object.entries(valueAtKey(now, above as string) as object).filter(([name]) => isLayer(name));
     return layers.map(([name, layer]) => [{ [label]: name }, valueAtKey(layer, below)]);
   }
   const value = valueAtKey(now, path);
   if (typeof value !== 'object' || value === null) return [[{}, value]];
-  // A counter starts with a zero without a label value, so that rates are correct from the first value on.
+  // A counter has an additional sample with the value 0 and an empty label, so that Prometheus computes correct rates
+  // from the first value on.
   const all = { ...(series.endsWith('_total') && { '': 0 }), ...value };
   return Object.entries(all).map(([name, value]) => [{ [label]: name }, value]);
 }

@@ -4,7 +4,7 @@ import { countsBreakdown, integer, totalOfCounts } from '../../report/text/forma
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
 const UP = '\x1b[1A';
-/** Stages in which all connections are closed on purpose. */
+/** Stages of a run in which all connections are closed on purpose. */
 const LEAVING = ['disconnect', 'end of the run', 'profile', 'done'];
 
 export interface LiveFacts {
@@ -23,8 +23,8 @@ export interface LiveFacts {
 }
 
 /**
- * Status line, one line below the cursor, because Artillery's spinner clears the cursor's own line many times per
- * second. It must be cleared before any other line is printed.
+ * Status line on the terminal. It is one line below the cursor, because Artillery's spinner clears the cursor's own
+ * line many times per second. It must be cleared before any other line is printed.
  */
 export class LiveLine {
   readonly #stream: NodeJS.WriteStream;
@@ -41,7 +41,7 @@ export class LiveLine {
     this.#timer ??= setInterval(() => this.#draw(), REDRAW_MS);
   }
 
-  /** Clears the line until it is drawn again. */
+  /** Clears the status line until it is drawn again. */
   clear(): void {
     if (this.#drawn) this.#stream.write(`\n${CLEAR_LINE}${UP}\r`);
     this.#drawn = false;
@@ -67,7 +67,8 @@ export function renderLive({ stage, connections, broadcasts, secondsLeft }: Live
   const { now, target, failures: failed, lost, achievedRatePerSec } = connections;
   const { planned, sent, received } = broadcasts;
   const [failures, losses] = [totalOfCounts(failed), totalOfCounts(lost)];
-  // The number of connections is hidden during the warm-up, and during broadcasts if no connection is missing.
+  // The status line leaves out the number of connections during the warm-up, and during broadcasts if no connection is
+  // missing.
   const isCountHidden = stage === 'warm-up' || (sent > 0 && now === target);
   const isLeaving = LEAVING.includes(stage);
   return [
@@ -80,7 +81,7 @@ export function renderLive({ stage, connections, broadcasts, secondsLeft }: Live
     sent > 0 && `broadcast ${sent} of ${planned}, ${rounded(received)} delivered`,
     // On a slow machine the run can take longer than planned; then no remaining time is shown.
     secondsLeft >= 1 && `about ${rounded(secondsLeft)} s left`,
-    // Failures come last: a narrow terminal cuts off the end of the line.
+    // Failures come last, because a narrow terminal cuts off the end of the line.
     ...[failed, lost].map(countsBreakdown),
   ]
     .filter(Boolean)
