@@ -13,7 +13,10 @@ interface ArtilleryGlobal {
   /** Exit code of Artillery; undefined or 0 if nothing has set it. */
   suggestedExitCode?: number;
   testInfo: {
-    /** `platform` is `local`, or the remote platform that runs the load, such as `aws:lambda` or `az:aci`. */
+    /**
+     * Command-line options of Artillery. `platform` is `local`, or the remote platform that runs the load, such as
+     * `aws:lambda` or `az:aci`.
+     */
     flags: { platform?: string; quiet?: boolean };
     metadata: { testConfig: { phases: unknown[] } };
   };
@@ -34,7 +37,7 @@ type LogListener = (options: object, ...args: unknown[]) => void;
 export interface ArtilleryEvents {
   on(event: 'phaseStarted' | 'phaseCompleted', listener: (phase: { index: number }) => void): void;
   on(event: 'stats' | 'done', listener: (stats: ArtilleryStats) => void): void;
-  /** Only plugins receive events of this emitter. Artillery's console and report use other emitters. */
+  /** Sends an event to the plugins only. Artillery's console and report use other emitters. */
   emit(event: 'stats', stats: ArtilleryStats): void;
 }
 
@@ -77,7 +80,9 @@ export function replacePhases(phases: unknown[]): void {
   live.splice(0, live.length, ...phases);
 }
 
-/** Disables Artillery's plugin `ensure`. It reads the environment variable at the end of the run (Artillery 2.0.34). */
+/**
+ * Disables Artillery's plugin `ensure`, which reads this environment variable at the end of the run (Artillery 2.0.34).
+ */
 export function disableThresholds(): void {
   process.env.ARTILLERY_DISABLE_ENSURE = 'true';
 }

@@ -70,7 +70,8 @@ export class HookRun extends MeasuredRun {
     artilleryGlobal().globalEvents.on('checks', (checks) => {
       measurements.thresholds = thresholdsOf(checks, totals);
     });
-    // Skipped users are counted during the run: Artillery reports totals only at the end of a complete run.
+    // Skipped virtual users are counted during the run, because Artillery reports their total only at the end of a
+    // complete run.
     events.on('stats', ({ counters }) => {
       measurements.skippedUsers += counters['vusers.skipped'] ?? 0;
     });

@@ -1,6 +1,6 @@
 /**
- * Artillery on one of several generator hosts. Generates the host's share of the load, and follows the commands of a
- * conductor.
+ * Runs Artillery on one of several generator hosts. Generates the host's share of the load, and follows the commands of
+ * a conductor.
  */
 import { randomUUID } from 'node:crypto';
 import { availableParallelism, hostname, totalmem } from 'node:os';
@@ -49,15 +49,18 @@ interface HostRunOptions {
   /** Join token of the conductor. */
   conductor: string;
   share: HostShare;
-  /** Milliseconds without contact after which the conductor counts as lost. */
+  /** Milliseconds without a message from the conductor after which it counts as lost. */
   silentAfterMs?: number;
 }
 
 export class HostRun {
   readonly #agent: HostAgent;
-  /** Whether the conductor has ended this host or is lost. Then it gets no message about the end. */
+  /**
+   * Whether the conductor has ended this host's run, or is lost. The host then sends no message about the end of its
+   * load.
+   */
   #ended = false;
-  /** Exit code of this host. Undefined once the host has joined, because the conductor decides on the outcome. */
+  /** Exit code of this host. Undefined once the host has joined, because the conductor then decides on the outcome. */
   #exitCode: number | undefined = exitCodeOfOutcome('refused');
 
   /**
@@ -69,7 +72,7 @@ export class HostRun {
     const join = readJoinToken(conductor);
     const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);
-    // An error is ignored: the conductor stores all figures, and this host keeps only a log in the folder.
+    // An error is ignored, because the conductor stores all figures. On this host, the folder contains only a log.
     tryOrUndefined(() => makeFolder(config.results));
     const files = new RunFiles(config.results);
     files.onFailed = (error) => console.error(describeError(error));
@@ -77,7 +80,7 @@ export class HostRun {
     replacePhases(config.phases);
     handOverSettings(config);
     tuneWorkerHeaps();
-    // The conductor checks the thresholds against the figures of all hosts.
+    // This host does not check thresholds, because the conductor checks them against the figures of all hosts.
     disableThresholds();
     this.#agent = new HostAgent({
       join,

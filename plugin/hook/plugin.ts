@@ -57,8 +57,8 @@ export class Plugin {
 }
 
 /**
- * Returns whether this is a container of `run-fargate`, `run-aci` or `run-lambda` other than the first. The first
- * container can be a complete run.
+ * Returns whether this process runs in a container of `run-fargate`, `run-aci` or `run-lambda` other than the first.
+ * Only the first container can make a complete run.
  */
 function isFollower({ WORKER_ID, IS_LEADER }: NodeJS.ProcessEnv): boolean {
   return WORKER_ID !== undefined && IS_LEADER !== 'true';
@@ -72,7 +72,7 @@ function noConductor(): CapacityError {
   );
 }
 
-/** Artillery's module that loads engines. */
+/** Path of Artillery's module that loads engines. */
 const LOADER = 'dist/lib/core/runner.js';
 
 /**
@@ -90,7 +90,7 @@ export function requireSameEngine(artillery = artilleryFolder()): void {
     throw new CapacityError('NOT_INSTALLED', message, fix, { cause });
   }
   const folder = dirname(manifest);
-  // The engine's index.js chooses its folder by the same rule.
+  // This code must choose the folder in the same way as the engine's index.js.
   const root = join(folder, folder.includes('/node_modules/') ? 'dist' : '../..');
   const { version } = createRequire(manifest)(manifest);
   const release = releaseOf(root, version);
@@ -109,7 +109,8 @@ export function adjustWorkerScript(script: Script, testRunId: string): void {
   if (unfilled.length > 0) throw new InvalidSettings(unfilled);
   config.target = target;
   if (tls) config.tls = { ...(config.tls as object | undefined), rejectUnauthorized: false };
-  // This engine is added even to runs on a third-party engine. It delays the arrivals until the baseline has been read.
+  // This engine is added even if a third-party engine drives the load. It delays the arrivals until the memory without
+  // connections (the baseline) has been read.
   config.engines = { [ENGINE_NAME]: {}, ...config.engines };
   if (external) runOnExternalEngine(script, engine, testRunId);
 }
@@ -123,7 +124,7 @@ function runOnExternalEngine(script: Script, engine: string, testRunId: string):
   // Artillery loads all engines that are keys of this object.
   config.engines = { [engine]: {}, ...config.engines };
   const released = untilReleased(testRunId);
-  // Every engine waits for the callback of a function step.
+  // Every engine waits until the function of a step calls back, so this function holds the virtual user.
   const hold = (_context: unknown, _events: unknown, next: () => void) => void released.then(next);
   config.processor = { ...(config.processor as object | undefined), [HOLD_FUNCTION]: hold };
   for (const scenario of script.scenarios ?? []) {

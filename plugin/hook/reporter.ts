@@ -9,12 +9,12 @@ import { type ArtilleryEvents, artilleryGlobal } from './artillery-hooks.ts';
 
 export const ARTILLERY_LOG = 'artillery.log';
 
-/** Matches lines of Artillery's report that are printed before plugins receive the event (Artillery 2.0.34). */
+/** Matches lines of Artillery's report that Artillery prints before plugins receive the event (Artillery 2.0.34). */
 const REPORTED = /^\s*(Phase (started|completed): |Checks:)/;
 
 /**
- * Diverts the reporter's lines. Artillery calls plugins just before its reporter, in the same turn of the event loop
- * (Artillery 2.0.34). If that changes, the lines appear on the screen.
+ * Diverts the lines of Artillery's reporter to a file. Artillery calls plugins just before its reporter, in the same
+ * turn of the event loop (Artillery 2.0.34). If that changes, the lines appear on the screen.
  * @param name name of the file in `files`
  */
 export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: string): void {
@@ -30,7 +30,8 @@ export function divertReporter(events: ArtilleryEvents, files: RunFiles, name: s
   };
   events.on('stats', report);
   events.on('done', report);
-  // `shutdown:start` follows `done` in the same turn. From here on plugins print, and their lines must stay visible.
+  // The event `shutdown:start` follows `done` in the same turn of the event loop. From here on plugins print, and their
+  // lines must stay visible.
   globalEvents.prependListener('shutdown:start', () => {
     reporting = false;
   });
