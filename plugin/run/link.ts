@@ -1,6 +1,7 @@
 /** Connects the run to all engines: sends requests, collects the replies, and keeps each engine's latest status. */
 
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
+import { getOrAdd } from '../../protocol/base/get-or-add.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { sumDeep } from '../../protocol/link/add-up.ts';
 import type { Carrier } from '../../protocol/link/carrier.ts';
@@ -35,6 +36,9 @@ const REPLY_TIMEOUT_MS = 20_000;
 const READY_TIMEOUT_MS = 60_000;
 /** Time between the start order and the first arrival, for several hosts. Artillery starts a worker every 50 ms. */
 const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
+
+/** Ledger rows that all engines together send for one request: a conductor reads 1,000 a second, even if it shares its core. */
+const ROWS_PER_REQUEST = 10_000;
 
 /** Status of an engine that has not reported yet. */
 export const NO_STATUS: FleetStatus = {
@@ -71,7 +75,9 @@ export class EngineLink {
   readonly #hosts: number | undefined;
   readonly #ready = Promise.withResolvers<void>();
   #readyTimer: NodeJS.Timeout | undefined;
-  readonly #engines = new Map<string, number>();
+  /** Engines of each host: how many there are, and how many are ready. */
+  readonly #engines = new Map<string, { all: number; ready: number }>();
+  #completeHosts = 0;
   #started = false;
   readonly #statuses = new Map<string, FleetStatus>();
   readonly #waiting = new Map<number, { engines: Set<string>; replies: Reply[]; done: () => void }>();
@@ -147,7 +153,7 @@ export class EngineLink {
   start(): void {
     this.#started = true;
     const { always, eachEngine } = START_LEAD_US;
-    const leadUs = always + eachEngine * Math.max(0, ...this.#engines.values());
+    const leadUs = always + eachEngine * Math.max(0, ...[...this.#engines.values()].map(({ all }) => all));
     const atUs = this.#hosts === undefined ? {} : { atUs: monotonicUs() + leadUs };
     this.#carrier.send({ type: 'start', ...atUs });
   }
@@ -161,7 +167,17 @@ export class EngineLink {
     return replies.flatMap((reply) => (reply.type === 'snapshot' ? [{ ...reply.snapshot, from: reply.from }] : []));
   }
 
+  /** Finalizes the rows of broadcasts, as many per request as the engines can answer for in time. */
   async freeze(broadcasts: FreezeRequest[]): Promise<HostedRow[]> {
+    const perRequest = Math.max(1, Math.floor(ROWS_PER_REQUEST / Math.max(1, this.#statuses.size)));
+    const rows = await this.#freeze(broadcasts.slice(0, perRequest));
+    for (let done = perRequest; done < broadcasts.length; done += perRequest) {
+      for (const row of await this.#freeze(broadcasts.slice(done, done + perRequest))) rows.push(row);
+    }
+    return rows;
+  }
+
+  async #freeze(broadcasts: FreezeRequest[]): Promise<HostedRow[]> {
     const replies = await this.#ask((requestId) => ({ type: 'freeze', requestId, broadcasts }));
     return replies.flatMap((reply) => {
       if (reply.type !== 'frozen') return [];
@@ -232,19 +248,18 @@ export class EngineLink {
     });
   }
 
-  get #areReady(): boolean {
-    const present = [...this.#statuses.keys()].map(hostOf);
-    const isWhole = ([host, engines]: [string, number]) => present.filter((name) => name === host).length >= engines;
-    return this.#engines.size >= (this.#hosts ?? 1) && [...this.#engines].every(isWhole);
+  #countReady({ host, engine }: EngineIdentity, all: number): void {
+    const engines = getOrAdd(this.#engines, host, () => ({ all, ready: 0 }));
+    if (!this.#statuses.has(keyOf({ host, engine })) && ++engines.ready === engines.all) this.#completeHosts++;
+    if (this.#completeHosts >= (this.#hosts ?? 1) && this.#completeHosts === this.#engines.size) this.#ready.resolve();
   }
 
   #receive(message: EngineMessage): void {
     const engine = keyOf(message.from);
     if (message.type === 'ready') {
+      this.#countReady(message.from, message.engines);
       this.#statuses.set(engine, { ...NO_STATUS });
-      this.#engines.set(message.from.host, message.engines);
       this.#readyTimer?.refresh();
-      if (this.#areReady) this.#ready.resolve();
       if (this.#started) this.start();
     } else if (message.type === 'status') this.#statuses.set(engine, message.status);
     else if (message.type === 'gone') this.gone.add(engine);

@@ -18,6 +18,7 @@ import {
   type HostHello,
   type HostRefusalReason,
   type HubMessage,
+  intervalMs,
   refusalSchema,
 } from './host-messages.ts';
 import { hostInUrl, type JoinAddress } from './join-token.ts';
@@ -103,7 +104,11 @@ export async function openConductorLink(options: LinkOptions) {
   socket.on('disconnect', startLostTimer);
   // The connection may have closed while the clock was read.
   if (!socket.connected) startLostTimer();
-  const unfollow = followClock(clock, () => readClock(() => askTime(socket)), READING_INTERVAL_MS);
+  const unfollow = followClock(
+    clock,
+    () => readClock(() => askTime(socket)),
+    intervalMs(READING_INTERVAL_MS, hello.hosts),
+  );
   return {
     /** The conductor's clock, relative to this host's clock. */
     clock: new ConvertingClock(clock),

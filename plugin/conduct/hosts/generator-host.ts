@@ -15,12 +15,15 @@ import {
   type HostRefusalReason,
   type HubMessage,
   hubMessageSchema,
+  intervalMs,
   MAX_HOST_SILENCE_MS,
 } from './host-messages.ts';
 import type { HostTotals } from './host-totals.ts';
 import type { JoinAddress } from './join-token.ts';
 
 const ROW_INTERVAL_MS = 1000;
+/** Interval of the status reports of an engine. */
+const STATUS_INTERVAL_MS = 250;
 /** Time limit for the message to the conductor that the user stopped this host. */
 const STOP_TIMEOUT_MS = 5000;
 
@@ -48,6 +51,10 @@ export class HostAgent {
   readonly #machine = new MachineWatch(async () => [process.pid]);
   readonly #sampler: Sampler;
   readonly #silentAfterMs: number;
+  readonly #statusIntervalMs: number;
+  /** Latest status of each engine that the conductor has not got yet. */
+  readonly #pendingStatuses = new Map<string, EngineMessage>();
+  #statusesSentMs = 0;
   #link: ConductorLink | undefined;
   #timer: NodeJS.Timeout | undefined;
   /** Number of arrivals that Artillery has skipped so far. */
@@ -58,6 +65,8 @@ export class HostAgent {
   constructor(options: AgentOptions) {
     this.#options = options;
     this.#silentAfterMs = options.silentAfterMs ?? MAX_HOST_SILENCE_MS;
+    // 0 if every report is sent.
+    this.#statusIntervalMs = intervalMs(STATUS_INTERVAL_MS, options.hello.hosts) - STATUS_INTERVAL_MS;
     options.carrier.onMessage = (message) => this.#fromEngine(message);
     this.#sampler = new Sampler({
       pids: () => ({}),
@@ -84,7 +93,7 @@ export class HostAgent {
     if (this.#abort.signal.aborted) return link.close();
     this.#link = link;
     this.#sampler.start();
-    this.#timer = setInterval(() => this.#sendRow(link), ROW_INTERVAL_MS);
+    this.#timer = setInterval(() => this.#sendRow(link), intervalMs(ROW_INTERVAL_MS, this.#options.hello.hosts));
     for (const message of this.#earlyMessages.splice(0)) this.#fromEngine(message);
     try {
       await admit();
@@ -107,6 +116,7 @@ export class HostAgent {
   async bye(stopped: boolean): Promise<void> {
     if (!this.#link) return;
     this.#sendRow(this.#link);
+    this.#sendStatuses(this.#link);
     this.#link.send({ type: 'bye', stopped, skippedUsers: this.skippedUsers, totals: this.totals });
     await this.#link.flushed(stopped ? STOP_TIMEOUT_MS : this.#silentAfterMs);
   }
@@ -125,7 +135,19 @@ export class HostAgent {
   #fromEngine(message: EngineMessage): void {
     const link = this.#link;
     if (!link) this.#earlyMessages.push(message);
-    else link.send({ type: 'engine', message: convertInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
+    else if (message.type === 'status') {
+      this.#pendingStatuses.set(message.from.engine, message);
+      if (performance.now() - this.#statusesSentMs >= this.#statusIntervalMs) this.#sendStatuses(link);
+    } else {
+      this.#sendStatuses(link);
+      link.send({ type: 'engine', message: convertInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
+    }
+  }
+
+  #sendStatuses(link: ConductorLink): void {
+    if (this.#pendingStatuses.size > 0) this.#statusesSentMs = performance.now();
+    for (const message of this.#pendingStatuses.values()) link.send({ type: 'engine', message });
+    this.#pendingStatuses.clear();
   }
 
   #fromConductor(message: HubMessage): void {

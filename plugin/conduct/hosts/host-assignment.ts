@@ -3,13 +3,15 @@
  * environment variables and overrides, so a host needs only the join token to start.
  */
 import { get } from 'node:https';
-import { text } from 'node:stream/consumers';
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
+import { bodyBeginning } from '../../samplers/index.ts';
 import { hostInUrl, type JoinAddress } from './join-token.ts';
 import { askUntilAnswered, CONNECT_TIMEOUT_MS, PinnedAgent } from './pinned-connection.ts';
 
 export const ASSIGNMENT_PATH = '/order/';
+/** Variables and overrides are short. A longer answer is cut off, so it is no JSON, and the host asks again. */
+const MAX_ORDER_BYTES = 2 ** 20;
 
 const orderSchema = z.object({
   /** Arguments of `artillery run`. */
@@ -41,11 +43,11 @@ export function createAssigner(
   const args = ['--quiet', ...(environment ? ['--environment', environment] : [])];
   if (overrides) args.push('--overrides', overrides);
   const values = Object.fromEntries(variables.flatMap((name) => (env[name] ? [[name, env[name]]] : [])));
-  const known: string[] = [];
+  const known = new Map<string, number>();
   return (host: string): HostAssignment | undefined => {
-    if (!known.includes(host) && known.length < hosts) known.push(host);
-    const index = known.indexOf(host);
-    if (index < 0) return undefined;
+    if (!known.has(host) && known.size < hosts) known.set(host, known.size);
+    const index = known.get(host);
+    if (index === undefined) return undefined;
     return {
       args: [...args, path],
       env: { ...values, CAPACITY_HOSTS: String(hosts), CAPACITY_HOST: String(index) },
@@ -73,7 +75,7 @@ async function ask(join: JoinAddress, host: string): Promise<HostAssignment | un
   request.on('error', reject);
   request.on('response', (response) => {
     const { statusCode } = response;
-    text(response)
+    bodyBeginning(response, MAX_ORDER_BYTES)
       .then((body) => {
         if (statusCode === 401) throw new CapacityError('BAD_TOKEN', 'the token is not that of this run');
         return statusCode === 200 ? orderSchema.parse(JSON.parse(body)) : undefined;

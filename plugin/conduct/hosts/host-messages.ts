@@ -25,6 +25,14 @@ export const MAX_HOST_SILENCE_MS = 30_000;
 /** Time limit for the conductor and all hosts to start, in any order. Containers in a cloud can take minutes. */
 export const JOIN_TIMEOUT_MS = 600_000;
 
+/** Hosts up to which reports and clock readings keep their intervals. */
+const HOSTS_AT_FULL_RATE = 250;
+
+/** Returns an interval of a host's reports. Above 250 hosts, it grows with them, so that the conductor gets no more than from 250. */
+export function intervalMs(ms: number, hosts: number): number {
+  return ms * Math.max(1, hosts / HOSTS_AT_FULL_RATE);
+}
+
 /** Maximum of all values in a machine's CPU report: seconds, cores, percent and MHz. */
 const MAX_SHARE = 1e9;
 

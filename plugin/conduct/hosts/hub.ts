@@ -52,6 +52,8 @@ export class HostHub implements Carrier<RunMessage, EngineMessage> {
   #startedPhase = -1;
   /** Highest phase that has completed on all hosts. */
   #completedPhase = -1;
+  /** Skipped arrivals of all hosts. */
+  #skippedUsers = 0;
   #started = false;
   #ending = false;
   #isOpen = true;
@@ -269,8 +271,9 @@ export class HostHub implements Carrier<RunMessage, EngineMessage> {
   }
 
   #skipped(host: JoinedHost, users: number): void {
+    this.#skippedUsers += users - host.skippedUsers;
     host.skippedUsers = users;
-    this.#events.onSkipped(this.#all.reduce((sum, { skippedUsers }) => sum + skippedUsers, 0));
+    this.#events.onSkipped(this.#skippedUsers);
   }
 
   #lose(host: JoinedHost, why: string): void {

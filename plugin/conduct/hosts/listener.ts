@@ -35,6 +35,7 @@ export type ConductorListener = Awaited<ReturnType<typeof openConductorListener>
 export async function openConductorListener(host: string, port: number, { token, certificate, key }: ConductorSecret) {
   /** Id of this run. Hosts of other runs with the same secret have another id, and are refused. */
   const run = randomUUID();
+  const { kernel } = thisHost();
   let orderOf: (host: string) => HostAssignment | undefined = () => undefined;
   const https = createServer({ cert: certificate, key }, (request, response) => {
     const isHost = isToken(bearerToken(request));
@@ -95,7 +96,7 @@ export async function openConductorListener(host: string, port: number, { token,
       });
       io.on('connection', (socket) => {
         socket.on('time', (reply: unknown) => {
-          const time: ConductorTime = { monotonicUs: monotonicUs(), kernel: thisHost().kernel, run };
+          const time: ConductorTime = { monotonicUs: monotonicUs(), kernel, run };
           if (typeof reply === 'function') reply(time);
         });
         onHost(socket);
