@@ -4,7 +4,7 @@
  */
 import assert from 'node:assert/strict';
 import { existsSync, globSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
 import { execa } from 'execa';
 import * as packages from '../helpers/packages.ts';
@@ -16,6 +16,8 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 const { ENGINE, HOOK, INSTRUMENT } = packages;
 const FOLDERS = { [ENGINE]: 'plugin/engine', [HOOK]: 'plugin/hook', [INSTRUMENT]: 'server/instrument-package' };
 const REMOTE = { key: 'remote.origin.url', value: 'git@git.example.org:group/socketio-capacity.git' };
+/** Path of a program beside the code that starts it. */
+const STARTED = /`([\w./-]+)\$\{(?:extname\(import\.meta\.filename\)|moduleSuffix)\}`/g;
 const SITE = 'https://git.example.org/group/socketio-capacity';
 
 const folder = tempFolder({ after });
@@ -40,6 +42,16 @@ for (const [name, directory] of Object.entries(FOLDERS)) {
       // Artillery loads the engine, so no import of it can be found.
       if (name === HOOK) used.add(ENGINE);
       assert.deepEqual([...used].sort(), Object.keys(dependencies).sort());
+    });
+
+    it(`the packed ${name} contains the programs that it starts as processes`, () => {
+      const dist = join(installed(name), 'dist');
+      const missing = globSync('**/*.js', { cwd: dist }).flatMap((file) =>
+        [...readFileSync(join(dist, file), 'utf8').matchAll(STARTED)]
+          .map(([, program = '']) => join(dirname(file), `${program}.js`))
+          .filter((program) => !existsSync(join(dist, program))),
+      );
+      assert.deepEqual(missing, []);
     });
 
     it(`the packed ${name} runs no install script`, () => {
