@@ -5,11 +5,11 @@
  *
  * Needs Go and pip. The first run takes some minutes. Later runs, including `npm run test:deploy`, find the programs.
  */
-import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import { execa } from 'execa';
 import { findTool } from '../server/stack/tools.ts';
-import { missingTools, PYTHON_PACKAGES, TOOLS } from './helpers/tools.ts';
+import { JOBSET_MODULE, missingTools, PYTHON_PACKAGES, TOOLS } from './helpers/tools.ts';
 
 const BUILD_TIMEOUT_MS = 10 * 60_000;
 
@@ -21,6 +21,8 @@ const PROGRAMS = {
 };
 /** Python package with the schemas of Kubernetes. */
 const SCHEMAS = 'kubernetes-validate';
+/** Go module with the schema of JobSets. */
+const JOBSET = 'sigs.k8s.io/jobset@v0.10.1';
 
 const options = { stdio: 'inherit', timeout: BUILD_TIMEOUT_MS } as const;
 mkdirSync(TOOLS, { recursive: true });
@@ -47,6 +49,12 @@ if (!existsSync(PYTHON_PACKAGES)) {
     reject: false,
   });
   if (failed) skip(`the schemas of Kubernetes cannot be installed: ${message}`);
+}
+if (!existsSync(JOBSET_MODULE)) {
+  const { stdout } = await execa('go', ['mod', 'download', '-json', JOBSET], { cwd: TOOLS, reject: false });
+  const { Dir, Error: why } = JSON.parse(stdout);
+  if (Dir === undefined) skip(`the schema of JobSets cannot be downloaded: ${why}`);
+  symlinkSync(Dir, JOBSET_MODULE);
 }
 
 const { exitCode } = await execa('node', ['test/run.ts', '1', 'test/deploy/{charts,compose}.test.ts'], {

@@ -5,20 +5,24 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, it } from 'node:test';
 import { execa } from 'execa';
+import { parse, stringify } from 'yaml';
 import { createProgram } from '../../plugin/cli/program.ts';
 import { parseServerConfig } from '../../server/config.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { CHARTS, DEPLOY, type Manifest, manifests } from '../helpers/deploy.ts';
 import { ROOT } from '../helpers/pages.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
-import { missingTools } from '../helpers/tools.ts';
+import { JOBSET_MODULE, missingTools } from '../helpers/tools.ts';
 
 /** Versions of Kubernetes: the oldest that the charts accept, and the newest with schemas. */
 const KUBERNETES = ['1.28.0', '1.37.0'];
+/** Renders the load for a cluster with the controller of JobSets. */
+const WITH_JOBSET = ['--api-versions', 'jobset.x-k8s.io/v1alpha2'];
+const JOBSET_CRD = 'config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml';
 
 const scenario = join(ROOT, 'scenarios/10k.yml');
 const VALUES = {
@@ -58,11 +62,26 @@ function schemas(): string | undefined {
 function standalone(from: string, all: Manifest[], to: string): void {
   const { $defs } = JSON.parse(readFileSync(join(from, '_definitions.json'), 'utf8'));
   for (const { kind, apiVersion } of all) {
+    if (kind === 'JobSet') continue;
     const file = `${kind.toLowerCase()}-${apiVersion.replace('/', '-')}.json`;
     const { $id: _, ...schema } = JSON.parse(readFileSync(join(from, file), 'utf8'));
     const text = JSON.stringify({ ...schema, $defs }).replaceAll('"/api/_definitions.json#/', '"#/');
     writeFileSync(join(to, file), text);
   }
+}
+
+/** @returns whether the schema of JobSets, from its custom resource definition, is now in that folder */
+function addJobSetSchema(to: string): boolean {
+  if (!existsSync(JOBSET_MODULE)) return false;
+  const { spec } = parse(readFileSync(join(JOBSET_MODULE, JOBSET_CRD), 'utf8'));
+  const { openAPIV3Schema } = spec.versions.find(({ name }: Manifest) => name === 'v1alpha2').schema;
+  const strict = JSON.stringify(openAPIV3Schema, (_, value) =>
+    value?.type === 'object' && value.properties && !('additionalProperties' in value)
+      ? { ...value, additionalProperties: false }
+      : value,
+  );
+  writeFileSync(join(to, 'jobset-jobset-v1alpha2.json'), strict);
+  return true;
 }
 
 const byKind = (all: Manifest[], kind: string, name?: string): Manifest =>
@@ -88,11 +107,7 @@ for (const chart of CHARTS) {
         const text = helm('template', 'web', join(DEPLOY, 'helm', chart), '--kube-version', version, ...VALUES[chart]);
         const schemas = tempFolder(t);
         standalone(join(folder ?? '', `v${version}-local-strict`), manifests(text), schemas);
-        const location = `${schemas}/{{.ResourceKind}}{{.KindSuffix}}.json`;
-        const args = ['-strict', '-summary', '-kubernetes-version', version, '-schema-location', location];
-        const { all, exitCode } = await execa('kubeconform', args, { input: text, all: true, reject: false });
-        assert.equal(exitCode, 0, all);
-        assert.match(all, /Valid: [1-9]\d*, Invalid: 0, Errors: 0, Skipped: 0/);
+        await assertValid(text, version, schemas);
       });
     }
 
@@ -112,6 +127,14 @@ for (const chart of CHARTS) {
       }
     });
   });
+}
+
+async function assertValid(text: string, version: string, schemas: string): Promise<void> {
+  const location = `${schemas}/{{.ResourceKind}}{{.KindSuffix}}.json`;
+  const args = ['-strict', '-summary', '-kubernetes-version', version, '-schema-location', location];
+  const { all, exitCode } = await execa('kubeconform', args, { input: text, all: true, reject: false });
+  assert.equal(exitCode, 0, all);
+  assert.match(all, /Valid: [1-9]\d*, Invalid: 0, Errors: 0, Skipped: 0/);
 }
 
 describe('the deployment under test, rendered', { skip: missingTools('helm') }, () => {
@@ -147,6 +170,38 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     const agent = environmentOf(spec.template.spec.containers[0]);
     assert.match(agent.CAPACITY_HOST.fieldRef.fieldPath, /job-completion-index/);
     assert.equal(byKind(all, 'Job', 'web-conductor-1').spec.backoffLimit, 0);
+  });
+
+  it('the chart of the load is a JobSet where its controller is installed, which ends with the conductor', async (t) => {
+    const all = render('load', ...WITH_JOBSET);
+    const { spec } = byKind(all, 'JobSet', 'web-1');
+    assert.deepEqual(spec.successPolicy, { operator: 'All', targetReplicatedJobs: ['conductor'] });
+    const [conductor, agents] = spec.replicatedJobs.map(({ template }: Manifest) => template.spec);
+    const alone = render('load');
+    assert.deepEqual(conductor, byKind(alone, 'Job', 'web-conductor-1').spec);
+    const { command, ...agent } = agents.template.spec.containers[0];
+    const { command: _, ...expected } = byKind(alone, 'Job', 'web-agents-1').spec.template.spec.containers[0];
+    assert.deepEqual(agent, expected);
+    assert.equal(byKind(all, 'Job'), undefined);
+    // The agents' exit codes do not end the conductor; they pass SIGTERM on.
+    const script = command[2].replace(
+      'socketio-capacity host',
+      'sh -c "trap \\"echo ended; exit 3\\" TERM; echo up; while sleep 0.1; do :; done"',
+    );
+    const child = execa('sh', ['-c', script], { reject: false });
+    child.stdout.once('data', () => child.kill('SIGTERM'));
+    const { stdout, exitCode } = await child;
+    assert.deepEqual([stdout, exitCode], ['up\nended', 0]);
+    const [folder, target] = [schemas(), tempFolder(t)];
+    if (!folder || missingTools('kubeconform') || !addJobSetSchema(target)) return;
+    standalone(join(folder, 'v1.37.0-local-strict'), all, target);
+    for (const rendered of [
+      all,
+      render('load', ...WITH_JOBSET, '--set', 'target=,env=null', '--set-json', 'control=[]'),
+    ]) {
+      const text = rendered.map((manifest) => stringify(manifest)).join('---\n');
+      await assertValid(text, '1.37.0', target);
+    }
   });
 
   it('the chart of the load gives conductor and agents the same scenario and the same settings', () => {

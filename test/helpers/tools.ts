@@ -12,6 +12,9 @@ export const TOOLS = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'
 /** Folder of Python packages in `TOOLS`. */
 export const PYTHON_PACKAGES = join(TOOLS, 'python');
 
+/** Source of the controller of JobSets in `TOOLS`, with its custom resource definition. */
+export const JOBSET_MODULE = join(TOOLS, 'jobset');
+
 process.env.PATH += `${delimiter}${TOOLS}`;
 process.env.PYTHONPATH = [process.env.PYTHONPATH, PYTHON_PACKAGES].filter(Boolean).join(delimiter);
 
