@@ -32,6 +32,8 @@ const NEVER = new AbortController().signal;
 
 /** Simulates some of the hosts. They join the run ten at a time and reply to the conductor. */
 async function simulateHosts(join: JoinAddress, hosts: number, from: number): Promise<void> {
+  // The measuring process may end by an error.
+  process.once('disconnect', () => process.exit());
   // Irregular, as measured ones: a regular histogram would be five times smaller.
   const latenciesUs = Array.from({ length: MEMBERS }, (_, member) => 5000 + ((member * 7919) ** 2 % 60_013));
   const rows = Array.from({ length: BROADCASTS }, (_, index) => frozenBroadcast(index + 1, latenciesUs));
