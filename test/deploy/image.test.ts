@@ -69,12 +69,12 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     const variables = { CAPACITY_TOKEN: TOKEN, SCENARIO: scenario };
     const deployment = new Composition(t, COMPOSE_FILES, image, variables);
     await deployment.up();
-    const agents = ['agent0', 'agent1', 'agent2'].map(async (name) => {
+    const hosts = ['host', 'host-2', 'host-3'].map(async (name) => {
       const { exitCode, all } = await deployment.ended(name);
       assert.equal(exitCode, 0, all);
     });
-    // Waits for the agents as well. If an agent failed, the conductor would wait for it forever.
-    const [{ exitCode, all }] = await Promise.all([deployment.ended('conductor'), ...agents]);
+    // Waits for the hosts as well. If a host failed, the conductor would wait for it forever.
+    const [{ exitCode, all }] = await Promise.all([deployment.ended('conductor'), ...hosts]);
     const result = latestResult(deployment.volume('results')) ?? assert.fail(all);
     assertGood(result, exitCode ?? null, all);
     assert.equal(result.connections.peak, 30);

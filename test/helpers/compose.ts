@@ -37,7 +37,8 @@ export class Composition {
     this.#image = image;
     this.#folder = tempFolder(t);
     this.#system = newStage(this.#folder, 'system');
-    this.#services = Object.assign({}, ...composeFiles.map((file) => composeServices(file, variables)));
+    const services = composeFiles.flatMap((file) => Object.entries(composeServices(file, variables)));
+    this.#services = Object.fromEntries(services.flatMap(([name, service]) => replicas(name, service)));
     const network = new NamespaceNetwork(t);
     const hosts = Object.keys(this.#services).map((name) => [name, network.host(name, 0)] as const);
     const names = join(this.#folder, 'hosts');
@@ -131,4 +132,10 @@ export class Composition {
     );
     return file;
   }
+}
+
+/** @returns a service for each replica, with numbers from 2 on */
+function replicas(name: string, service: Service): [string, Service][] {
+  const count = Number(service.deploy?.replicas ?? 1);
+  return Array.from({ length: count }, (_, index) => [index === 0 ? name : `${name}-${index + 1}`, service]);
 }
