@@ -37,8 +37,8 @@ const READY_TIMEOUT_MS = 60_000;
 /** Time between the start order and the first arrival, for several hosts. Artillery starts a worker every 50 ms. */
 const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 
-/** Ledger rows that all engines together send for one request: a conductor reads 1,000 a second, even if it shares its core. */
-const ROWS_PER_REQUEST = 10_000;
+/** Ledger rows that all engines together send for one request: a conductor that shares its core reads 200 a second. */
+const ROWS_PER_REQUEST = 2000;
 
 /** Status of an engine that has not reported yet. */
 export const NO_STATUS: FleetStatus = {

@@ -105,6 +105,30 @@ test('the link queries all engines, counts the engine that times out, and keeps 
   assert.equal(link.unanswered, 2);
 });
 
+test('the link requests the ledger rows of many hosts in parts', async () => {
+  const hosts = Array.from({ length: 1000 }, (_, index) => `host-${index}`);
+  const row = frozenBroadcast(0, [1]);
+  const sizes: number[] = [];
+  const carrier: Carrier<RunMessage, EngineMessage> = {
+    onMessage: () => {},
+    close: () => {},
+    send(message) {
+      if (message.type !== 'freeze') return;
+      const { requestId, broadcasts } = message;
+      sizes.push(broadcasts.length);
+      const rows = broadcasts.map(({ seq }) => ({ ...row, seq }));
+      const reply = (host: string) =>
+        carrier.onMessage({ from: { host, engine: '1' }, type: 'frozen', requestId, rows });
+      queueMicrotask(() => hosts.forEach(reply));
+    },
+  };
+  const link = new EngineLink(carrier, { hosts: hosts.length });
+  for (const host of hosts) carrier.onMessage({ from: { host, engine: '1' }, type: 'ready', engines: 1 });
+  await link.ready(never);
+  const orders = [1, 2, 3, 4, 5].map((seq) => ({ seq, room: 'r', sentAtUs: 0, intendedAtUs: 0 }));
+  assert.deepEqual([(await link.freeze(orders)).length, sizes], [5000, [2, 2, 1]]);
+});
+
 test('engines share the warm-up, which fails if one of them fails or is silent', async (t) => {
   const { link, engineOf, connected } = linked(t, { replyTimeoutMs: 100 });
   let ofSecond: string | undefined;
