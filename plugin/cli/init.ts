@@ -191,7 +191,8 @@ async function lookByAnyOptions(
         !(next instanceof CapacityError) ||
         next.message === error.message;
       if (isSame) throw next;
-      throw new CapacityError(next.code, `${error.message}; then, with ${needed}: ${next.message}`, next.fix);
+      const fix = [error.fix, next.fix].filter(Boolean).join(';\n  or ');
+      throw new CapacityError(next.code, `${error.message}; then, with ${needed}: ${next.message}`, fix);
     });
     const why = `With ${given}: ${error.message}. It connects with ${needed}. `;
     return { ...options, ...found, finding: why + found.finding };
