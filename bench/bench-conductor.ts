@@ -15,7 +15,7 @@ import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
 import { monotonicUs } from '../protocol/base/clock/clock.ts';
 import { decodeHistogram, mergeEncodedHistograms } from '../protocol/base/histogram.ts';
 import type { EngineReport } from '../protocol/link/link-messages.ts';
-import { decimals, integer } from '../report/text/format.ts';
+import { decimalsText, integerText } from '../report/text/format.ts';
 import { helloOf } from '../test/helpers/hosts.ts';
 import { frozenBroadcast } from '../test/helpers/measurements.ts';
 
@@ -114,7 +114,7 @@ async function measure(hosts: number): Promise<string[]> {
     repliedMs - askedMs,
     mergedMs - repliedMs,
   ];
-  return [integer(hosts), integer(perSec), ...cells.map((value) => decimals(value, 0))];
+  return [integerText(hosts), integerText(perSec), ...cells.map((value) => decimalsText(value, 0))];
 }
 
 const [, , token, hosts, from] = process.argv;

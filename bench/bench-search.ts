@@ -8,7 +8,7 @@
 import { findBracket, type TriedRun } from '../report/search/bracket.ts';
 import { NO_CEILING, nextSearchStep, restBeforeNextRun } from '../report/search/next-search-step.ts';
 import { median } from '../report/statistics/statistics.ts';
-import { decimals } from '../report/text/format.ts';
+import { decimalsText } from '../report/text/format.ts';
 import { tableLines } from '../report/text/table.ts';
 import { uniforms } from '../test/helpers/random-source.ts';
 
@@ -164,8 +164,8 @@ export function summarizeSearches(name: string, searches: number) {
 if (import.meta.main) {
   const rows = Object.entries(SIMULATED_DEPLOYMENTS).map(([name, { what }]) => {
     const { offPercent, endedPercent, runs, most, minutes } = summarizeSearches(name, SEARCHES);
-    const shares = [offPercent, endedPercent].map((percent) => `${decimals(percent, 1)} %`);
-    return [name, what, ...shares, String(runs), String(most), decimals(minutes, 0)];
+    const shares = [offPercent, endedPercent].map((percent) => `${decimalsText(percent, 1)} %`);
+    return [name, what, ...shares, String(runs), String(most), decimalsText(minutes, 0)];
   });
   const head = ['Deployment', '', 'Off by over 5 %', 'No answer', 'Runs', 'p95', 'Minutes'];
   console.log(tableLines(head, rows, '', ['left', 'left', 'right', 'right', 'right', 'right', 'right']).join('\n'));

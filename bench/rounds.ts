@@ -4,11 +4,11 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { sharesBetween } from '../plugin/samplers/machine/cpu-shares.ts';
+import { machineSharesBetween } from '../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime } from '../plugin/samplers/machine/machine-time.ts';
 import type { MachineShares } from '../protocol/result/machine-schema.ts';
 import { median } from '../report/statistics/statistics.ts';
-import { decimals } from '../report/text/format.ts';
+import { decimalsText } from '../report/text/format.ts';
 import { tableLines } from '../report/text/table.ts';
 import { describeMachine, machineLines } from './bench-machine.ts';
 
@@ -84,7 +84,7 @@ export async function runRounds<M>(
       }
       const before = last;
       last = await totals();
-      const shares = sharesBetween(before, last);
+      const shares = machineSharesBetween(before, last);
       if (shares) sharesByMeasurement.push(shares);
     }
   }
@@ -104,7 +104,7 @@ export async function runRounds<M>(
     '',
     ...Object.entries(failures).map(([variant, why]) => `Not measured: ${variant}, ${why}.\n`),
     ...machineLines(machine),
-    ...othersLines(sharesBetween(first, last), sharesByMeasurement),
+    ...othersLines(machineSharesBetween(first, last), sharesByMeasurement),
     `- Command: \`${command}\`, ${startedAt.slice(0, 10)}`,
     '',
   ].join('\n');
@@ -115,7 +115,7 @@ export async function runRounds<M>(
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`);
   console.log(`Written to ${folder}`);
   const page = readFileSync(PAGE, 'utf8');
-  const worse = check ? regressions(sectionOf(page, bench.name), rows, bench.checkedColumn ?? 1) : [];
+  const worse = check ? benchRegressions(sectionOf(page, bench.name), rows, bench.checkedColumn ?? 1) : [];
   if (worse.length > 0) throw new Error(`more than published:\n${worse.join('\n')}`);
   if (publish) writeFileSync(PAGE, replaceSection(page, bench.name, text));
 }
@@ -123,7 +123,7 @@ export async function runRounds<M>(
 /** @param sharesByMeasurement CPU shares during each measurement; the largest is printed */
 function othersLines(whole: MachineShares | undefined, sharesByMeasurement: MachineShares[]): string[] {
   if (!whole) return [];
-  const percent = (cores: number) => `${decimals((100 * cores) / whole.cores, 1)} %`;
+  const percent = (cores: number) => `${decimalsText((100 * cores) / whole.cores, 1)} %`;
   const others = ({ stealCores, othersCores }: MachineShares) => stealCores + (othersCores ?? 0);
   const programs = whole.programs.map(({ name, cores }) => `${name} ${percent(cores)}`).join(', ');
   return [
@@ -177,7 +177,7 @@ function sectionOf(page: string, name: string): string {
  * @param column index of a column with numbers
  * @returns a line for each row whose number exceeds the published number by more than 10 %
  */
-export function regressions(section: string, rows: string[][], column: number): string[] {
+export function benchRegressions(section: string, rows: string[][], column: number): string[] {
   const published = section.split('\n').map((line) => line.split('|').slice(1));
   return rows.flatMap((row) => {
     const before = published.find(([variant]) => variant === row[0])?.[column] ?? '';

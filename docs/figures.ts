@@ -14,7 +14,7 @@ import { figuresTable } from '../report/model/document.ts';
 import { tableHtml } from '../report/render/blocks.ts';
 import type { Html } from '../report/render/markup.ts';
 import { spreadOf } from '../report/statistics/spread.ts';
-import { integer } from '../report/text/format.ts';
+import { integerText } from '../report/text/format.ts';
 
 /**
  * Returns the figure with this key.
@@ -86,7 +86,7 @@ export function sideBySide({ title, published, rows }: SideBySide, columns: (num
   const heading = (column: number | Result) =>
     typeof column === 'number'
       ? (published[column] ?? '')
-      : `us, ${turnoverText(column) ?? integer(column.connections.target)}: ${column.verdict.status}`;
+      : `us, ${turnoverText(column) ?? integerText(column.connections.target)}: ${column.verdict.status}`;
   const cells = rows.map(([question, printed, ours]) => [
     question,
     ...columns.map((column) => (typeof column === 'number' ? (printed[column] ?? '–') : ours(column))),

@@ -7,7 +7,7 @@ import { tableHtml } from '../report/render/blocks.ts';
 import { sizingTableNote, sizingTables } from '../report/search/search-page.ts';
 import { computeSizing } from '../report/search/sizing.ts';
 import { fitLine } from '../report/statistics/statistics.ts';
-import { decimals, integer, textOrDash } from '../report/text/format.ts';
+import { decimalsText, integerText, textOrDash } from '../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, inMarkdown, type SideBySide, sideBySide } from './figures.ts';
 import { isValidAtDefaultPings, type Report, readReports } from './reports/reports.ts';
 import { type MeasuredStudy, readMeasuredStudies, studySummary } from './studies/page.ts';
@@ -64,9 +64,9 @@ const BY_SIZE = [
   ...[...COSTS, 'connections.connectMs.p95', 'latency.completionMs.p50'],
 ];
 const GROWTH: SideBySide['rows'] = [
-  ['Processor', [], ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
-  ['Ping interval, s', [], (result) => textOrDash(pingIntervalOf(result), (ms) => decimals(ms / 1000, 0))],
-  ['Workers', [], ({ connections }) => integer(Object.keys(connections.perWorker).length)],
+  ['Processor', [], ({ environment }) => `${environment.cpu}, ${integerText(environment.cpuCount)} cores`],
+  ['Ping interval, s', [], (result) => textOrDash(pingIntervalOf(result), (ms) => decimalsText(ms / 1000, 0))],
+  ['Workers', [], ({ connections }) => integerText(Object.keys(connections.perWorker).length)],
 ];
 
 /**
@@ -93,7 +93,7 @@ function exponent(results: Result[], path: string): string {
   });
   const line = points.length < 3 ? null : fitLine(points);
   if (!line || line.low95 === null) return '–';
-  const [low, fitted, high] = [line.low95, line.slope, line.high95].map((slope) => decimals(1 + slope, 2));
+  const [low, fitted, high] = [line.low95, line.slope, line.high95].map((slope) => decimalsText(1 + slope, 2));
   return `${fitted} (${low} to ${high})`;
 }
 
@@ -149,7 +149,7 @@ export function machineSizing(reports: Report[]) {
   });
   return {
     report: { title, link: `/reports/${size}`, verdict: result.verdict.status },
-    machine: `${result.answer.machine}, which ran ${integer(workers)} Socket.IO workers, nginx and Redis, and the load generator as well`,
+    machine: `${result.answer.machine}, which ran ${integerText(workers)} Socket.IO workers, nginx and Redis, and the load generator as well`,
     limits: headrooms[0]?.limits ?? '',
     headrooms: headrooms.map(({ note, table }) => ({ note, table })),
   };

@@ -18,7 +18,7 @@ interface Counters {
   closed?(): void;
 }
 
-export class Guard {
+export class HandlerGuard {
   readonly #counters: Counters;
   /** Number of malformed messages by sender. A sender without malformed messages has no entry. */
   readonly #malformedBySender = new WeakMap<object, number>();

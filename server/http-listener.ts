@@ -6,7 +6,7 @@ import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { onlyOnce } from '../protocol/base/only-once.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
-import type { Guard } from './guard.ts';
+import type { HandlerGuard } from './guard.ts';
 import { limitUnauthenticatedConnections } from './unauthenticated.ts';
 
 interface HttpListenerOptions {
@@ -27,7 +27,7 @@ export type HttpListener = Awaited<ReturnType<typeof openHttpListener>>;
  */
 export async function openHttpListener(
   { port, host, tls, purpose }: HttpListenerOptions,
-  guard: Guard,
+  guard: HandlerGuard,
   answer: (request: IncomingMessage, response: ServerResponse) => void | Promise<void>,
 ) {
   const http = tls ? createTlsServer(tls) : createServer();

@@ -5,7 +5,7 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { decimals } from '../../report/text/format.ts';
+import { decimalsText } from '../../report/text/format.ts';
 import { type BenchMachine, machineLines } from '../bench-machine.ts';
 import { type CalibrationSection, calibrationSectionSchema, summarizeComparisons } from './comparison.ts';
 
@@ -62,7 +62,7 @@ export function mergeCalibration(
 
 function measuredText({ date, commit, load, attempts }: CalibrationTime): string {
   const attempt = attempts > 1 ? `, attempt ${attempts}` : '';
-  return `${date}, commit ${commit}${attempt}, load average before: ${decimals(load, 2)}`;
+  return `${date}, commit ${commit}${attempt}, load average before: ${decimalsText(load, 2)}`;
 }
 
 /** Returns JSON with one line per row, so that diffs are readable. */

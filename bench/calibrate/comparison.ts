@@ -1,6 +1,6 @@
 /** Row of the calibration: true value, measured value, and whether the error is within the bound. */
 import { z } from 'zod';
-import { decimals, integer } from '../../report/text/format.ts';
+import { decimalsText, integerText } from '../../report/text/format.ts';
 
 /** Allowed error of a measurement. The larger of both parts applies. */
 export interface ErrorBound {
@@ -101,24 +101,24 @@ function errorText(truth: number, measured: number, unit: ComparisonUnit): strin
   if (error === 0) return '0';
   const sign = error > 0 ? '+' : '';
   const share =
-    truth === 0 || unit === 'count' || unit === '%' ? '' : ` (${sign}${decimals((100 * error) / truth, 2)} %)`;
+    truth === 0 || unit === 'count' || unit === '%' ? '' : ` (${sign}${decimalsText((100 * error) / truth, 2)} %)`;
   return `${sign}${inUnit(error, unit)}${share}`;
 }
 
 function inUnit(value: number, unit: ComparisonUnit): string {
   if (!Number.isFinite(value)) return 'nothing';
-  if (unit === 'ms') return `${decimals(value, 2)} ms`;
-  if (unit === '%') return `${decimals(value, 1)} %`;
-  if (unit === 's') return `${decimals(value, 3)} s`;
-  if (unit === 'µs') return `${decimals(value, 1)} µs`;
-  if (unit === '1/s') return `${decimals(value, 1)} /s`;
-  return unit === 'bytes' ? `${integer(value)} B` : integer(value);
+  if (unit === 'ms') return `${decimalsText(value, 2)} ms`;
+  if (unit === '%') return `${decimalsText(value, 1)} %`;
+  if (unit === 's') return `${decimalsText(value, 3)} s`;
+  if (unit === 'µs') return `${decimalsText(value, 1)} µs`;
+  if (unit === '1/s') return `${decimalsText(value, 1)} /s`;
+  return unit === 'bytes' ? `${integerText(value)} B` : integerText(value);
 }
 
 function describe({ absolute, share }: ErrorBound, unit: ComparisonUnit): string {
   const texts = [
     ...(absolute === undefined ? [] : [inUnit(absolute, unit)]),
-    ...(share === undefined ? [] : [`${decimals(share * 100, share < 0.01 ? 1 : 0)} %`]),
+    ...(share === undefined ? [] : [`${decimalsText(share * 100, share < 0.01 ? 1 : 0)} %`]),
   ];
   return `± ${texts.join(' or ')}`;
 }

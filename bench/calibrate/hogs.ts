@@ -5,7 +5,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { latencyFigures } from '../../plugin/result/delivery/assemble-latency.ts';
-import { MachineWatch, readProcesses, sharesBetween } from '../../plugin/samplers/index.ts';
+import { MachineWatch, machineSharesBetween, readProcesses } from '../../plugin/samplers/index.ts';
 import { joinClients, publishAndFinalize, withCalibrationSetup } from './calibration-setup.ts';
 import {
   type CalibrationSection,
@@ -68,7 +68,7 @@ function measureWith({ receivers, broadcasts }: HogSize, share: number) {
       });
       const [to, after] = [await watch.totals(), await used()];
       measurements.frozen = measurements.frozen.filter(({ seq }) => seq > WARM_UP);
-      const shares = from && to && sharesBetween(from, to);
+      const shares = from && to && machineSharesBetween(from, to);
       const { cores = 1, seconds = 1 } = shares ?? {};
       const found = shares?.programs.find(({ name }) => name.endsWith('hog.js'));
       return {

@@ -7,7 +7,7 @@ import type { LevelCombination, StudyLevel, StudyPlan } from '../../protocol/doc
 import type { Result } from '../../protocol/result/result.ts';
 import { COMPARABLE_FIGURES, isCountFigure, valueAtKey } from '../../report/figures/figures.ts';
 import { readResult } from '../../report/read.ts';
-import { levelCombinations, type MeasuredRun, studyQuestions } from '../../report/study/summarize.ts';
+import { levelCombinations, type StudyRun, studyQuestions } from '../../report/study/summarize.ts';
 import { type CalibrationSection, compareAtMost, type TruthComparison } from './comparison.ts';
 import { randomNormal } from './coverage/coverage.ts';
 
@@ -96,7 +96,7 @@ interface Found {
 function simulateStudy(base: Result, { vary, repeat, ...design }: Design, uniform?: () => number): Found {
   const plan: StudyPlan = { scenario: '', vary, servers: {}, except: [], repeat, seed: 1 };
   const runs = levelCombinations(plan).flatMap((levels) =>
-    Array.from({ length: repeat }, (): MeasuredRun => ({ levels, result: randomized(base, levels, design, uniform) })),
+    Array.from({ length: repeat }, (): StudyRun => ({ levels, result: randomized(base, levels, design, uniform) })),
   );
   const figures = studyQuestions(plan, runs)
     .flatMap(({ contexts }) => contexts)

@@ -3,7 +3,7 @@
  * directly before or after.
  */
 import { confidenceInterval, pooledNoise, spreadOf } from '../../report/statistics/spread.ts';
-import { decimals, integer, kilobytes } from '../../report/text/format.ts';
+import { decimalsText, integerText, kilobytesText } from '../../report/text/format.ts';
 import { type BenchColumn, type BenchRound, variantValues, withSpread } from '../rounds.ts';
 import type { MeasuredClients } from './measure-clients.ts';
 
@@ -27,17 +27,17 @@ type Figure = (measured: MeasuredClients) => number;
 export function generatorColumns(tls: boolean): BenchColumn<GeneratorAndFloor>[] {
   const memory: Figure = ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes;
   return [
-    ...withMultiple('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integer),
+    ...withMultiple('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integerText),
     ...withMultiple(
       'CPU per message (µs)',
       ({ cpuPerMessageUs }) => cpuPerMessageUs,
-      (us) => decimals(us, 2),
+      (us) => decimalsText(us, 2),
     ),
-    ...withMultiple('its memory per connection (KB)', memory, kilobytes).slice(0, tls ? 2 : 1),
+    ...withMultiple('its memory per connection (KB)', memory, kilobytesText).slice(0, tls ? 2 : 1),
     figure(
       'CPU while idle (% of a core)',
       ({ idlePercent }) => idlePercent,
-      (percent) => decimals(percent, 1),
+      (percent) => decimalsText(percent, 1),
     ),
   ];
 }
@@ -71,12 +71,12 @@ function multiple(rounds: BenchRound<GeneratorAndFloor>[], variant: string, of: 
     );
   const own = spreads(variant);
   if (!own) return '–';
-  const value = decimals(own.mean, 2);
+  const value = decimalsText(own.mean, 2);
   const others = [...new Set(rounds.flatMap((round) => Object.keys(round)))].filter((name) => name !== FLOOR_LABEL);
   const noise = pooledNoise(others.flatMap((name) => spreads(name) ?? []));
   if (variant === FLOOR_LABEL || !noise) return value;
   const deviation = Math.max(noise.share * own.mean, own.deviation ?? 0);
   const estimate = { value: own.mean, error: deviation / Math.sqrt(own.runs), degrees: noise.degrees };
   const { low, high } = confidenceInterval(estimate, 0.95);
-  return `${value} (${decimals(low, 2)}–${decimals(high, 2)})`;
+  return `${value} (${decimalsText(low, 2)}–${decimalsText(high, 2)})`;
 }

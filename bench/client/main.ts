@@ -6,7 +6,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { z } from 'zod';
-import { integer } from '../../report/text/format.ts';
+import { integerText } from '../../report/text/format.ts';
 import { type BenchCommand, roundsOptions, runCommand } from '../bench-command.ts';
 import { runRounds } from '../rounds.ts';
 import { startWorker } from '../worker.ts';
@@ -71,13 +71,13 @@ async function run({ options, ...command }: BenchCommand<z.output<typeof options
     const bench = {
       name: tls ? 'client-tls' : events ? 'client-events' : 'client',
       text: tls
-        ? [`As above, at ${integer(rate)}/s behind nginx, which terminates TLS.`]
+        ? [`As above, at ${integerText(rate)}/s behind nginx, which terminates TLS.`]
         : events
           ? ['As above; the rows of events are the light client alone.']
           : [
-              `Each generator in turn opens ${integer(connections)} connections at ${integer(rate)}/s to one Socket.IO worker`,
+              `Each generator in turn opens ${integerText(connections)} connections at ${integerText(rate)}/s to one Socket.IO worker`,
               `without a proxy, joins one room, and receives ${PLAN.count} broadcasts of`,
-              `${integer(PLAN.bytes)} characters. The floor is measured between every two of them, and each is compared with the one beside it.`,
+              `${integerText(PLAN.bytes)} characters. The floor is measured between every two of them, and each is compared with the one beside it.`,
             ],
       spread: ', and mean multiples with 95 % intervals',
       variants,

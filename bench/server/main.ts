@@ -1,7 +1,7 @@
 /** The command `npm run bench:server`: measures the effect of each tuning of the bundled server. */
 import { z } from 'zod';
 import { median } from '../../report/statistics/statistics.ts';
-import { decimals, integer } from '../../report/text/format.ts';
+import { decimalsText, integerText } from '../../report/text/format.ts';
 import { type TuningName, tuningEntries } from '../../server/tunings.ts';
 import { type BenchCommand, roundsOptions, runCommand } from '../bench-command.ts';
 import { type BenchColumn, figureColumn, runRounds, variantValues } from '../rounds.ts';
@@ -40,22 +40,22 @@ const SETTINGS: Record<string, ServerVariant> = {
 };
 
 const COLUMNS: BenchColumn<MeasuredServer>[] = [
-  figureColumn('RSS per connection (bytes)', ({ rssPerConnectionBytes }) => rssPerConnectionBytes, integer),
-  figureColumn('heap per connection (bytes)', heapBytes, integer),
-  figureColumn('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integer),
+  figureColumn('RSS per connection (bytes)', ({ rssPerConnectionBytes }) => rssPerConnectionBytes, integerText),
+  figureColumn('heap per connection (bytes)', heapBytes, integerText),
+  figureColumn('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integerText),
   figureColumn(
     'CPU per message (µs)',
     ({ cpuPerMessageUs }) => cpuPerMessageUs,
-    (us) => decimals(us, 2),
+    (us) => decimalsText(us, 2),
   ),
-  figureColumn('CPU per ping (µs)', ({ cpuPerPingUs }) => cpuPerPingUs, integer),
+  figureColumn('CPU per ping (µs)', ({ cpuPerPingUs }) => cpuPerPingUs, integerText),
   {
     title: 'heap against defaults',
     // Uses the live heap. It varies so little that small differences are visible.
     cell: (rounds, variant) => {
       const [own, defaults] = [variant, DEFAULTS].map((name) => median(variantValues(rounds, name, heapBytes)));
       if (own === undefined || defaults === undefined || variant === DEFAULTS) return '';
-      return `${own >= defaults ? '+' : ''}${integer(own - defaults)}`;
+      return `${own >= defaults ? '+' : ''}${integerText(own - defaults)}`;
     },
   },
 ];
@@ -80,8 +80,8 @@ async function run({ options, ...command }: BenchCommand<z.output<typeof options
   const bench = {
     name: 'server',
     text: [
-      `One Socket.IO worker without proxy and Redis holds up to ${integer(connections)} connections, which have joined one room and`,
-      `receive ${PLAN.count} broadcasts of ${integer(PLAN.bytes)} characters. The first row has the defaults; each other row changes one setting,`,
+      `One Socket.IO worker without proxy and Redis holds up to ${integerText(connections)} connections, which have joined one room and`,
+      `receive ${PLAN.count} broadcasts of ${integerText(PLAN.bytes)} characters. The first row has the defaults; each other row changes one setting,`,
       'except `untuned Socket.IO`, which has no tuning.',
     ],
     variants: Object.keys(SETTINGS).filter((name) => only?.includes(name) ?? true),

@@ -19,7 +19,7 @@ import {
   runEnvironmentSchema,
   terminalEnvironmentSchema,
 } from '../../plugin/script/options/plugin-options.ts';
-import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../plugin/virtual-user/steps/index.ts';
 import { USER_METRICS } from '../../plugin/virtual-user/user-metrics.ts';
 import { type CodeDefinition, ERROR_CODES } from '../../protocol/codes/error-codes.ts';
 import { RUN_EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
@@ -44,7 +44,7 @@ export const PAGES: Record<string, () => string[]> = { steps, options, metrics, 
 
 function steps(): string[] {
   const seen = new Set<string>();
-  const nodes = Object.entries(STEPS).map(([verb, { schema }]) => ({ verb, node: nodeOf(schema) }));
+  const nodes = Object.entries(STEP_KINDS).map(([verb, { schema }]) => ({ verb, node: nodeOf(schema) }));
   const alike = Map.groupBy(nodes, ({ verb, node }) => JSON.stringify(node).replaceAll(`"${verb}"`, '"verb"'));
   const parts = [...alike.values()].map((group) => {
     const [[, values = '', , meaning = ''] = [], ...keys] = optionRows(group[0]?.node ?? {}, seen);

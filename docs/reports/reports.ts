@@ -10,7 +10,7 @@ import { readResult } from '../../report/read.ts';
 import { chartHtml } from '../../report/render/blocks.ts';
 import { renderMarkdownSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
-import { decimals } from '../../report/text/format.ts';
+import { decimalsText } from '../../report/text/format.ts';
 import { inMarkdown } from '../figures.ts';
 
 export interface Report {
@@ -64,7 +64,7 @@ export function describeReport(size: string, result: Result): Report {
 function pingsOf(result: Result): string[] {
   const intervalMs = pingIntervalOf(result);
   if (intervalMs === null || intervalMs === SOCKET_IO_PING_INTERVAL_MS) return [];
-  return [`a ping every ${decimals(intervalMs / 1000, 0)} s`];
+  return [`a ping every ${decimalsText(intervalMs / 1000, 0)} s`];
 }
 
 function differencesOf(result: Result): string[] {

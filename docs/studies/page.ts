@@ -8,13 +8,13 @@ import { sectionsHtml } from '../../report/render/html.ts';
 import { markdownBullets } from '../../report/render/markdown.ts';
 import { countedRuns } from '../../report/study/counted-runs.ts';
 import { studyDocument } from '../../report/study/study-page.ts';
-import type { MeasuredRun } from '../../report/study/summarize.ts';
+import type { StudyRun } from '../../report/study/summarize.ts';
 import { inMarkdown } from '../figures.ts';
 
 export interface MeasuredStudy {
   study: Study;
   /** Runs of the study, in the order of `study.runs`. */
-  runs: MeasuredRun[];
+  runs: StudyRun[];
 }
 
 export const STUDIES = fileURLToPath(new URL('.', import.meta.url));

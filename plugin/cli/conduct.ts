@@ -10,7 +10,7 @@ import { conductHosts } from '../conduct/hosts/conduct-hosts.ts';
 import { ownAddress } from '../conduct/hosts/join-token.ts';
 import { parseLauncher } from '../conduct/hosts/launch/launchers.ts';
 import { requireOpenFileLimit } from '../doctor/diagnosis.ts';
-import { variablesOf } from '../script/run-inputs.ts';
+import { loadVariablesIn } from '../script/run-inputs.ts';
 import { resolveArtillery, untilStopped } from '../series/artillery-arguments.ts';
 import { addHelp, parseOptions } from './command.ts';
 import { addHostsOptions, hostsShape } from './hosts-options.ts';
@@ -61,7 +61,7 @@ async function conduct(path: string, given: object): Promise<void> {
   requireOpenFileLimit();
   const script = await readScenario(path, level.environment, level.overrides);
   const config = settingsOfScript(script);
-  const variables = [...variablesOf([readFileSync(path, 'utf8')]), ...env];
+  const variables = [...loadVariablesIn([readFileSync(path, 'utf8')]), ...env];
   await untilStopped(async (signal) => {
     // A second Ctrl-C exits at once. Generator hosts that have not answered yet end by themselves when the conductor is
     // gone.

@@ -11,7 +11,7 @@ import { requireBounds } from '../script/required-bounds.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings, type Settings } from '../script/settings.ts';
 import { resolveArtillery } from '../series/artillery-arguments.ts';
-import { STEPS } from '../virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../virtual-user/steps/index.ts';
 import { USER_METRICS } from '../virtual-user/user-metrics.ts';
 
 /** Module `artillery/util` of Artillery, which has no types. */
@@ -82,7 +82,7 @@ async function parsed(text: string, util: ArtilleryUtil): Promise<Script> {
 export function settingsOfScript(script: Script, env: NodeJS.ProcessEnv = process.env): Settings {
   const metrics = [...runMetrics(), ...Object.values(USER_METRICS)];
   const mistakes = [...measuringProblems(script), ...unknownMetrics(script, metrics)];
-  return readSettings(script, STEPS, env, WHOLE_LOAD, mistakes);
+  return readSettings(script, STEP_KINDS, env, WHOLE_LOAD, mistakes);
 }
 
 /**

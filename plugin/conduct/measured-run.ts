@@ -15,7 +15,7 @@ import { createLiveFactsReader } from '../live/live-figures.ts';
 import type { LiveView } from '../live/live-server.ts';
 import { openLiveView } from '../live/open-live-view.ts';
 import { describeEnvironment, resultSettings } from '../result/assemble-environment.ts';
-import { Closers } from '../run/closers.ts';
+import { ResourceClosers } from '../run/closers.ts';
 import { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { RunFiles } from '../run/folder/run-files.ts';
@@ -74,7 +74,7 @@ export class MeasuredRun {
   readonly measurements: Measurements;
   #ended: CommandOutcome = 'failed';
   readonly #folder: RunFolder;
-  readonly #closers = new Closers((error) => console.error(describeError(error)));
+  readonly #closers = new ResourceClosers((error) => console.error(describeError(error)));
   readonly #abort = new AbortController();
   #prepared: PreparedRun | undefined;
   #refused = false;

@@ -1,6 +1,6 @@
 /** Computes the limits of the number of connections, and how to raise each limit. Has no side effects. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/base/machine/generator-resources.ts';
-import { integer } from '../../report/text/format.ts';
+import { integerText } from '../../report/text/format.ts';
 import { connectionsAtFullNginxWorker, RESERVED_FILES } from '../../server/stack/plan.ts';
 import { coresNeeded, type DoctorMachine } from './check-machine.ts';
 import { generatorPorts, proxyPorts } from './check-ports.ts';
@@ -91,7 +91,7 @@ function machineLimits(situation: DoctorSituation): LimitCheck[] {
       needs: (n) => runMemoryBytes(situation, n),
       has: () => memoryAvailableBytes,
       raise: (bytes) => {
-        const missing = `${integer(Math.ceil((bytes - memoryAvailableBytes) / MB))} MB`;
+        const missing = `${integerText(Math.ceil((bytes - memoryAvailableBytes) / MB))} MB`;
         return isContainer
           ? `raise the memory limit of the container by ${missing}`
           : `free or add ${missing} of memory`;

@@ -7,7 +7,7 @@ import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { allowedCpus, availableMemory, lowestCpuQuota } from '../../protocol/base/machine/usable.ts';
 import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
-import { decimals } from '../../report/text/format.ts';
+import { decimalsText } from '../../report/text/format.ts';
 import { hasPm2 } from '../../server/stack/pm2.ts';
 import { findTool, type StackTool } from '../../server/stack/tools.ts';
 
@@ -129,7 +129,7 @@ function sysctl(name: string): number[] {
 
 /** Returns a text such as `2 cores` or `0.5 cores (CPU quota of the container)`. */
 export function coresText(machine: Cores): string {
-  const cores = `${decimals(machine.cores, Number.isInteger(machine.cores) ? 0 : 2)} cores`;
+  const cores = `${decimalsText(machine.cores, Number.isInteger(machine.cores) ? 0 : 2)} cores`;
   return isQuota(machine) ? `${cores} (CPU quota of the container)` : cores;
 }
 

@@ -1,7 +1,7 @@
 /** Makes and prints a diagnosis before a run: missing programs, limits, warnings, and whether the load fits. */
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
-import { asSentence, decimals, integer, spacedWords, wrapText } from '../../report/text/format.ts';
+import { asSentence, decimalsText, integerText, spacedWords, wrapText } from '../../report/text/format.ts';
 import { tableLines } from '../../report/text/table.ts';
 import { describeMissingTools } from '../../server/stack/profile.ts';
 import type { Settings } from '../script/settings.ts';
@@ -56,12 +56,12 @@ export async function requireLoadFits(settings: Settings, log: (text: string) =>
     return;
   }
   const exceeded = limits.filter(({ max }) => max !== null && max < connections);
-  const named = exceeded.map(({ name, max }) => `${spacedWords(name)} (${integer(max ?? 0)})`);
+  const named = exceeded.map(({ name, max }) => `${spacedWords(name)} (${integerText(max ?? 0)})`);
   const isGenerator = situation.deployment.kind === 'external' && highest;
-  const enough = isGenerator ? `; ${integer(Math.ceil((connections * hosts) / highest))} such hosts would do` : '';
+  const enough = isGenerator ? `; ${integerText(Math.ceil((connections * hosts) / highest))} such hosts would do` : '';
   throw new CapacityError(
     'LIMIT_TOO_LOW',
-    `${tooMany(connections, situation)}: at most ${integer(highest ?? 0)} are possible, limited by ${named.join(', ')}${enough}`,
+    `${tooMany(connections, situation)}: at most ${integerText(highest ?? 0)} are possible, limited by ${named.join(', ')}${enough}`,
     exceeded.map(({ raise }) => raise).join('\n       '),
   );
 }
@@ -70,7 +70,7 @@ export async function requireLoadFits(settings: Settings, log: (text: string) =>
  * Returns a text such as `32,000 connections do not fit`. For an external server, the text is about the generator only.
  */
 function tooMany(connections: number, { deployment: { kind } }: Pick<DoctorSituation, 'deployment'>): string {
-  const count = `${integer(connections)} connections`;
+  const count = `${integerText(connections)} connections`;
   return kind === 'external' ? `this machine cannot generate ${count}` : `${count} do not fit`;
 }
 
@@ -99,7 +99,7 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: DoctorSituation,
   const { limits, warnings, bottleneck, missing } = diagnosis;
   const rows = limits.map(({ name, max, raise }) => [
     spacedWords(name),
-    max === null ? 'no limit' : integer(max),
+    max === null ? 'no limit' : integerText(max),
     name === bottleneck ? 'lowest' : '',
     raise ?? '',
   ]);
@@ -121,14 +121,14 @@ export function printDiagnosis(diagnosis: Diagnosis, situation: DoctorSituation,
 }
 
 function describe({ load, deployment, machine }: DoctorSituation): string {
-  const rate = load.ratePerSec === null ? '' : ` at ${decimals(load.ratePerSec, 0)}/s`;
+  const rate = load.ratePerSec === null ? '' : ` at ${decimalsText(load.ratePerSec, 0)}/s`;
   const client = { light: 'light client', official: 'official client', external: 'third-party engine' }[load.client];
   const server = {
     planned: `a stack that the run starts (${plannedProfile(deployment)})`,
     up: `the running stack (${deployment.profile})`,
     external: 'an external server',
   }[deployment.kind];
-  return `${integer(load.connections)} connections${rate} to ${load.target}, ${server}; ${client}, ${coresText(machine)}`;
+  return `${integerText(load.connections)} connections${rate} to ${load.target}, ${server}; ${client}, ${coresText(machine)}`;
 }
 
 function plannedProfile({ profile, missing }: DoctorSituation['deployment']): string {
@@ -148,8 +148,10 @@ function profileNote({ missing }: Diagnosis, { deployment }: DoctorSituation): s
 /** Returns the last line of the diagnosis. For an external server, it is about the generator only. */
 function closing({ fits, connections, highest, bottleneck, missing }: Diagnosis, situation: DoctorSituation): string {
   const limit =
-    highest === null ? 'no limit found' : `at most ${integer(highest)}, limited by ${spacedWords(bottleneck ?? '')}`;
-  const count = `${integer(connections)} connections`;
+    highest === null
+      ? 'no limit found'
+      : `at most ${integerText(highest)}, limited by ${spacedWords(bottleneck ?? '')}`;
+  const count = `${integerText(connections)} connections`;
   if (!fits) return asSentence(`${tooMany(connections, situation)}: ${limit}`);
   if (situation.deployment.kind === 'external')
     return `This machine can generate ${count} (${limit}). Only a run shows whether the server holds them.`;

@@ -1,5 +1,5 @@
 /** Finds conditions that do not prevent connections but distort measurements. Has no side effects. */
-import { decimals, integer } from '../../report/text/format.ts';
+import { decimalsText, integerText } from '../../report/text/format.ts';
 import { coresNeeded, coresText } from './check-machine.ts';
 import { pingCores } from './connection-costs.ts';
 import { deploymentPlan } from './deployment.ts';
@@ -66,7 +66,7 @@ const acceptQueue: Check = ({ machine, load, deployment }) => {
   if (queue >= needed) return undefined;
   return {
     name: 'acceptQueue',
-    message: `${integer(load.ratePerSec)} connections/s fill an accept queue of ${integer(queue)} while a worker is busy for less than ${BUSY_SECONDS} s; the kernel drops further connections`,
+    message: `${integerText(load.ratePerSec)} connections/s fill an accept queue of ${integerText(queue)} while a worker is busy for less than ${BUSY_SECONDS} s; the kernel drops further connections`,
     raise: `sysctl -w net.core.somaxconn=${Math.max(BACKLOG, needed)}`,
   };
 };
@@ -86,10 +86,10 @@ const rampCpu: Check = (situation) => {
   const pings =
     coresForPings < 0.1
       ? ''
-      : `, beside the pings of ${integer(connections)}, which take ${decimals(coresForPings, 1)} cores with one every ${decimals(deployment.ping.intervalMs / 1000, 0)} s`;
+      : `, beside the pings of ${integerText(connections)}, which take ${decimalsText(coresForPings, 1)} cores with one every ${decimalsText(deployment.ping.intervalMs / 1000, 0)} s`;
   return {
     name: 'rampCpu',
-    message: `${integer(ratePerSec)} connections/s are more than ${coresText(machine)} usually handle (about ${integer(highest)}/s${pings})`,
+    message: `${integerText(ratePerSec)} connections/s are more than ${coresText(machine)} usually handle (about ${integerText(highest)}/s${pings})`,
     raise: `RATE=${highest}, or ${coresNeeded(machine, ratePerSec * connectSeconds + coresForPings)}${pings === '' ? '' : ', or a longer CAPACITY_PING_INTERVAL_MS'}`,
   };
 };
@@ -101,7 +101,7 @@ const broadcastCpu: Check = ({ machine, load }) => {
   if (seconds <= broadcasts.intervalSeconds) return undefined;
   return {
     name: 'broadcastCpu',
-    message: `a broadcast to ${integer(connections)} takes about ${decimals(seconds, 1)} s of CPU time on all of ${coresText(machine)}, but the next one follows after ${broadcasts.intervalSeconds} s, so broadcasts will queue and latencies will grow`,
+    message: `a broadcast to ${integerText(connections)} takes about ${decimalsText(seconds, 1)} s of CPU time on all of ${coresText(machine)}, but the next one follows after ${broadcasts.intervalSeconds} s, so broadcasts will queue and latencies will grow`,
     raise: `config.plugins.socketio-capacity.broadcasts.interval: ${Math.ceil(seconds * 1.5)}`,
   };
 };
@@ -114,7 +114,7 @@ const generatorWaits: Check = ({ machine, load, deployment }) => {
   if (machine.isRealTime && deployment.kind !== 'planned') return undefined;
   return {
     name: 'generatorWaits',
-    message: `a broadcast to ${integer(load.connections)} takes all of ${coresText(machine)} for about ${decimals(seconds, 1)} s; a generator that waits for a core receives late, and the run is SUSPECT`,
+    message: `a broadcast to ${integerText(load.connections)} takes all of ${coresText(machine)} for about ${decimalsText(seconds, 1)} s; a generator that waits for a core receives late, and the run is SUSPECT`,
     raise:
       'as root, `npx socketio-capacity stack up` and then `chrt --rr 1 npx artillery run …`; or another machine for the generator',
   };
@@ -134,7 +134,7 @@ const tcpMemory: Check = ({ machine, load, deployment }) => {
   const pages = Math.ceil(needed / PAGE_BYTES);
   return {
     name: 'tcpMemory',
-    message: `a broadcast can fill ${integer(needed / 2 ** 20)} MB of socket buffers, but the kernel allows TCP only ${integer(machine.tcpMemoryBytes / 2 ** 20)} MB`,
+    message: `a broadcast can fill ${integerText(needed / 2 ** 20)} MB of socket buffers, but the kernel allows TCP only ${integerText(machine.tcpMemoryBytes / 2 ** 20)} MB`,
     raise: `sysctl -w net.ipv4.tcp_mem="${Math.ceil(pages / 2)} ${Math.ceil(pages * 0.75)} ${pages}"`,
   };
 };

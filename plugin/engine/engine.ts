@@ -36,7 +36,7 @@ import { countRequests } from '../virtual-user/http-requests.ts';
 import { Meter } from '../virtual-user/meter.ts';
 import type { SharedByUsers } from '../virtual-user/shared.ts';
 import { RunSignals } from '../virtual-user/signals.ts';
-import { STEPS } from '../virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../virtual-user/steps/index.ts';
 import { newUserTally } from '../virtual-user/tally.ts';
 import type { ArtilleryHelpers, RunnerEvents, ScenarioEvents, ScenarioFunction } from '../virtual-user/user-types.ts';
 import { countUsers, loadOtherEngines } from './other-engines.ts';
@@ -189,7 +189,7 @@ export default class CapacityEngine {
     setSecretsOfScript(script, process.env);
     // Scenarios are read in the worker, because only the worker has the processor's functions and the changes by other
     // plugins.
-    const { flows, problems } = readScenarios(script, STEPS);
+    const { flows, problems } = readScenarios(script, STEP_KINDS);
     const isUsed = script.scenarios?.some((scenario) => usesOurEngine(scenario, script)) ?? false;
     const settings = this.#hasHook ? handedOverSettings() : undefined;
     // The plugin's settings have already been validated in the main thread.

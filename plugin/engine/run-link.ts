@@ -1,7 +1,7 @@
 /** The engine's side of the link to the run in the main thread. */
 import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
-import type { Carrier } from '../../protocol/link/carrier.ts';
+import type { MessageCarrier } from '../../protocol/link/carrier.ts';
 import { NO_MESSAGE_COUNTS } from '../../protocol/link/client-messages.ts';
 import type {
   EngineIdentity,
@@ -35,7 +35,7 @@ interface Reported {
 }
 
 interface RunLinkOptions {
-  carrier: Carrier<EngineMessage, RunMessage>;
+  carrier: MessageCarrier<EngineMessage, RunMessage>;
   identity: EngineIdentity;
   signals: RunSignals;
   /** Closes everything that the engine has opened. */

@@ -55,7 +55,7 @@ export function noProcessEnded({ measurements }: EvidenceFigures): boolean {
 }
 
 /** Maximum ratio of a delay to the generator's longest event loop delay. A longer delay has another cause. */
-export const MAX_GROWTH = 4;
+export const MAX_DELAY_RATIO = 4;
 
 /** Returns the longest delay of the generator's event loops; 0 if there is no record. */
 export function longestDelayMs({ generator }: Pick<RunFigures, 'generator'>): number {
@@ -68,7 +68,7 @@ export function publishersWereLost({ result: { connections }, measurements: { un
 }
 
 /** Returns whether ended processes explain the missing copies. */
-export function lostSinceEnd(counts: EvidenceFigures): boolean {
+export function lostSinceProcessEnded(counts: EvidenceFigures): boolean {
   return (
     lostSince(firstEnd(counts.measurements), counts) && (endedWithConnections(counts) || lostByWholeWorker(counts))
   );
@@ -83,7 +83,7 @@ export function endedWithConnections({ measurements }: EvidenceFigures): boolean
 /**
  * Returns whether all missing copies belong to broadcasts that were sent while a process was halted, or just before.
  */
-export function lostWhileHalted(counts: EvidenceFigures): boolean {
+export function lostWhileProcessHalted(counts: EvidenceFigures): boolean {
   const halts = counts.measurements
     .haltedProcesses()
     .map(({ sinceUs, untilUs }) =>
@@ -120,14 +120,14 @@ export function lostByWholeWorker({ result, measurements }: EvidenceFigures): bo
 }
 
 /** Returns whether at least 90 % of all missing copies belong to the given broadcasts. */
-export function areMostMissing(rows: BroadcastBatch[], { result: { delivery } }: EvidenceFigures): boolean {
+export function areMostMissingCopies(rows: BroadcastBatch[], { result: { delivery } }: EvidenceFigures): boolean {
   const missing = (some: BroadcastBatch[]) =>
     sum(some.map(({ lostConnected, lostDisconnected }) => lostConnected + lostDisconnected));
   return missing(rows) >= NEARLY_ALL * missing(delivery?.batches ?? []);
 }
 
 /** Returns whether changed parts of the deployment explain the missing copies. */
-export function lostSinceChange(counts: EvidenceFigures): boolean {
+export function lostSinceDeploymentChange(counts: EvidenceFigures): boolean {
   const { observations, silentWorkers } = counts.measurements;
   const isUndated = observations.has('redisSilent') || silentWorkers.length > 0;
   const since = observations.of('partsChanged').map((fact) => fact.since);
@@ -174,7 +174,7 @@ function difference({ observations }: Measurements): number {
 }
 
 /** Returns whether the counts differ by no more connections than the ended processes can have held or refused. */
-export function differByThoseCutOff({ result: { connections }, measurements }: EvidenceFigures): boolean {
+export function countsDifferByCutOff({ result: { connections }, measurements }: EvidenceFigures): boolean {
   const gone =
     totalOfCounts(deploymentFailures(connections.lost)) +
     totalOfCounts(connectOrStepFailures(deploymentFailures(connections.failures)));
@@ -186,7 +186,7 @@ export function differByThoseCutOff({ result: { connections }, measurements }: E
 }
 
 /** Returns whether wrong control URLs explain the difference of the counts. */
-export function differByUnknownWorkers({ measurements }: EvidenceFigures): boolean {
+export function countsDifferByUnknownWorkers({ measurements }: EvidenceFigures): boolean {
   const { observations } = measurements;
   if (observations.has('statisticsRepeated') || changedWorkers(measurements).elsewhere.length > 0) return true;
   const isOfPages = observations.has('pagesRepeated', 'pagesShared', 'pagesAlternate') && observations.has('cpuStill');

@@ -32,7 +32,7 @@ import { saturationChecks } from './checks/server/saturation-checks.ts';
 import { stallsChecks } from './checks/server/stalls-checks.ts';
 import { isExpectationReplaced } from './met-expectations.ts';
 
-/** Stages of a run, in order of time. In the stage `messagesChecks`, connections send messages. */
+/** Stages of a run, in order of time. In the stage `messages`, connections send messages. */
 const WINDOWS = ['ramp', 'hold', 'messages', 'broadcasts', 'disconnect'];
 
 /** Returns the codes of the findings that this finding causes. */

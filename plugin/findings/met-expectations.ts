@@ -7,7 +7,7 @@ import type { Finding } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { textBeyondLimit } from '../../report/answer/outcome.ts';
 import { numberText } from '../../report/model/amount.ts';
-import { countText, integer, percentOf, totalOfCounts } from '../../report/text/format.ts';
+import { countText, integerText, percentOf, totalOfCounts } from '../../report/text/format.ts';
 import type { RunFigures } from './check.ts';
 import { connectOrStepFailures } from './checks/connections/failure-causes.ts';
 
@@ -37,14 +37,14 @@ const MET: Record<ExpectationName, (result: RunFigures) => string | null> = {
   },
   'every connection upgrades to WebSocket': ({ connections: { opened, transports } }) =>
     transports?.configured === 'default' && opened > 0 && transports.polling === 0
-      ? `${integer(transports.upgraded)} upgraded`
+      ? `${integerText(transports.upgraded)} upgraded`
       : null,
   'the server accepts the clients of the run': () => null,
   'the deployment keeps running': () => null,
   'the deployment keeps up with the load': () => null,
   'every connection comes back from the planned fault': ({ fault }) =>
     fault && fault.dropped > 0 && fault.back >= fault.dropped
-      ? `${integer(fault.back)} of ${integer(fault.dropped)} came back`
+      ? `${integerText(fault.back)} of ${integerText(fault.dropped)} came back`
       : null,
   'every broadcast is sent': () => null,
   'every member receives every broadcast': ({ delivery, fault }) => {

@@ -7,7 +7,7 @@ const BATCH_MS = 10;
 
 type Work = () => void;
 
-export class Pacer {
+export class RatePacer {
   readonly #perMs: number;
   #queue: Work[] = [];
   #next = 0;

@@ -10,7 +10,7 @@ import { EngineLink } from '../run/link.ts';
 import { handOverSettings } from '../script/handed-over.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
-import { STEPS } from '../virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../virtual-user/steps/index.ts';
 import {
   type ArtilleryEvents,
   artilleryGlobal,
@@ -31,7 +31,7 @@ export class HookRun extends MeasuredRun {
    */
   constructor(script: Script, events: ArtilleryEvents, { scriptPath }: HookRunOptions) {
     requireOpenFileLimit();
-    const config = readSettings(script, STEPS, process.env);
+    const config = readSettings(script, STEP_KINDS, process.env);
     const terminal = artilleryTerminal();
     super({
       script,

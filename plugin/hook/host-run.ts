@@ -28,7 +28,7 @@ import type { HostShare } from '../script/load/shares.ts';
 import { digestRunInputs } from '../script/run-inputs.ts';
 import type { Script } from '../script/script.ts';
 import { readSettings } from '../script/settings.ts';
-import { STEPS } from '../virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../virtual-user/steps/index.ts';
 import {
   type ArtilleryEvents,
   artilleryGlobal,
@@ -70,7 +70,7 @@ export class HostRun {
   constructor(script: Script, events: ArtilleryEvents, { conductor, share, silentAfterMs }: HostRunOptions) {
     requireOpenFileLimit();
     const join = readJoinToken(conductor);
-    const config = readSettings(script, STEPS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
+    const config = readSettings(script, STEP_KINDS, { CAPACITY_TOKEN: NO_TOKEN, ...process.env }, share);
     requireOwnEngine(config);
     // An error is ignored, because the conductor stores all figures. On this host, the folder contains only a log.
     tryOrUndefined(() => makeFolder(config.results));

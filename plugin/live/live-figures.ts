@@ -98,7 +98,7 @@ export function createLiveReader(conductor: Conductor, context: RunContext, host
         },
         latency: { sentinelMs: sentinelMs(measurements) },
         samples: {
-          ...latestLayers(sampler),
+          ...latestLayerSamples(sampler),
           ...{ connections: connections.now, system: sampler.samples.at(-1)?.system ?? {} },
         },
         generator: byLoop([['conductor', own.read()], ...workers.map(loopOf)]),
@@ -159,7 +159,10 @@ function ownLoop() {
  * Returns the newest memory and CPU sample of each layer. Contains an estimate of PSS if the sample was taken without
  * PSS.
  */
-export function latestLayers({ layers, samples }: Pick<Sampler, 'layers' | 'samples'>): Record<string, LiveLayer> {
+export function latestLayerSamples({
+  layers,
+  samples,
+}: Pick<Sampler, 'layers' | 'samples'>): Record<string, LiveLayer> {
   const newest = samples.at(-1);
   return Object.fromEntries(
     layers.flatMap(({ id, title, isProcesses }) => {

@@ -8,7 +8,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import { mapTexts, withoutCredentials } from '../../protocol/base/secrets/known-secrets.ts';
-import { Guard } from '../../server/guard.ts';
+import { HandlerGuard } from '../../server/guard.ts';
 import { type HttpListener, openHttpListener } from '../../server/http-listener.ts';
 import { resultWithin } from '../run/wait.ts';
 import type { LiveFigures } from './live-figures.ts';
@@ -80,7 +80,7 @@ export class LiveView {
    */
   static async open(options: LiveViewOptions): Promise<LiveView> {
     const view = new LiveView(options);
-    const guard = new Guard({ malformed: () => {} });
+    const guard = new HandlerGuard({ malformed: () => {} });
     const address = { port: options.port, host: HOST, tls: undefined, purpose: 'live view' };
     try {
       view.#listener = await openHttpListener(address, guard, (request, response) => view.#answer(request, response));

@@ -1,5 +1,5 @@
 /** Status line on the terminal during a run. */
-import { countsBreakdown, integer, totalOfCounts } from '../../report/text/format.ts';
+import { countsBreakdown, integerText, totalOfCounts } from '../../report/text/format.ts';
 
 const REDRAW_MS = 250;
 const CLEAR_LINE = '\r\x1b[2K';
@@ -89,5 +89,5 @@ export function renderLive({ stage, connections, broadcasts, secondsLeft }: Live
 }
 
 function rounded(value: number): string {
-  return integer(Math.round(value));
+  return integerText(Math.round(value));
 }

@@ -10,7 +10,7 @@ import { valueAtKey } from '../../report/figures/figures.ts';
 import { whyNotQuoted } from '../../report/figures/measured-figures.ts';
 import { totalOfCounts } from '../../report/text/format.ts';
 import { LAYERS, type Layer } from '../samplers/index.ts';
-import { metricsIn } from '../script/ensure.ts';
+import { metricsInExpression } from '../script/ensure.ts';
 import type { ArtilleryStats, EnsureCheck } from './artillery-stats.ts';
 import { METRIC_UNITS, runMetrics } from './run-metrics.ts';
 
@@ -73,7 +73,7 @@ function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<strin
 export function thresholdsOf(checks: EnsureCheck[], stats: ArtilleryStats | undefined): Result['thresholds'] {
   return checks.map(({ original, result, strict, hashed = '' }) => {
     // `ensure` counts a threshold of an unknown metric as missed.
-    const unknown = metricsIn(hashed.replaceAll(/'[^']*'/g, ''));
+    const unknown = metricsInExpression(hashed.replaceAll(/'[^']*'/g, ''));
     const found = stats ? valuesIn(original, stats) : [];
     return {
       // Artillery writes `maxErrorRate <`, but evaluates it as `<=`.
@@ -96,7 +96,7 @@ function valuesIn(expression: string, stats: ArtilleryStats): Found {
     const value = created === 0 ? 0 : (100 * (created - completed)) / created;
     return [{ metric: 'maxErrorRate', value, unit: '% of virtual users' }];
   }
-  return metricsIn(expression).flatMap((metric) => {
+  return metricsInExpression(expression).flatMap((metric) => {
     const value = valueIn(metric, stats);
     return value === undefined ? [] : [{ metric, value, unit: unitOf(metric) }];
   });

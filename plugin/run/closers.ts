@@ -1,7 +1,7 @@
 /** Closes everything that a run has opened, in reverse order. */
 type Closer = () => void | Promise<void>;
 
-export class Closers {
+export class ResourceClosers {
   readonly #closers: Closer[] = [];
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;

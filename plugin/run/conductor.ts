@@ -30,7 +30,7 @@ import {
 } from './memory/plateau.ts';
 import type { Arrivals } from './population.ts';
 import type { RunStage } from './stage.ts';
-import { warmUp } from './warm-up.ts';
+import { warmUpWorkers } from './warm-up.ts';
 import { beginGeneratorWindow, endGeneratorWindow, endIdleHoldWindow } from './windows/generator-window.ts';
 import { measureCpuWithoutMessages, measureIdleCpu, measureUnloadedCpu } from './windows/idle-windows.ts';
 import { beginEventCounts, endMessageWindow, measureMessageWindow } from './windows/message-window.ts';
@@ -78,7 +78,7 @@ export class Conductor {
     if (others > 0) measurements.observations.note('connectionsBefore', { others });
     await clocks.read();
     clocks.follow();
-    await warmUp(this.#context);
+    await warmUpWorkers(this.#context);
     // Waits for a new connection count of the server, because an older count could include warm-up connections.
     await population.gone(COUNT_AGE_MS, signal);
     if (signal.aborted) return;

@@ -4,7 +4,7 @@ import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { getOrAdd } from '../../protocol/base/get-or-add.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import { sumDeep } from '../../protocol/link/add-up.ts';
-import type { Carrier } from '../../protocol/link/carrier.ts';
+import type { MessageCarrier } from '../../protocol/link/carrier.ts';
 import { type MessageCounts, type MessageStage, NO_MESSAGE_COUNTS } from '../../protocol/link/client-messages.ts';
 import type { FaultCommand } from '../../protocol/link/fault-messages.ts';
 import type { FreezeRequest, FrozenBroadcast, OwnEventSightings } from '../../protocol/link/ledger-messages.ts';
@@ -69,7 +69,7 @@ export class EngineLink {
   readonly silentHosts = new Set<string>();
   /** Engines of lost hosts. Their last status still counts. */
   readonly gone = new Set<string>();
-  readonly #carrier: Carrier<RunMessage, EngineMessage>;
+  readonly #carrier: MessageCarrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
   readonly #awayMs: number;
   readonly #hosts: number | undefined;
@@ -85,7 +85,7 @@ export class EngineLink {
 
   /** @param carrier transport of the messages; `close()` closes it */
   constructor(
-    carrier: Carrier<RunMessage, EngineMessage>,
+    carrier: MessageCarrier<RunMessage, EngineMessage>,
     { replyTimeoutMs = REPLY_TIMEOUT_MS, hosts, awayMs = 0 }: LinkOptions = {},
   ) {
     this.#replyTimeoutMs = replyTimeoutMs;

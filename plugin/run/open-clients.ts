@@ -4,7 +4,7 @@ import { formatJsonPath } from '../../protocol/base/json-path.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { OwnEventDelivery, Settings } from '../script/settings.ts';
 import { tryDelivery } from './broadcasts/trial.ts';
-import type { Closers } from './closers.ts';
+import type { ResourceClosers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { newOwnEvent } from './measurements/own-event-measured.ts';
 import { connectClient } from './receivers/connect-client.ts';
@@ -16,7 +16,7 @@ import type { RunClients } from './receivers/run-clients.ts';
 import type { RunTarget } from './target/target.ts';
 
 type Opening = Pick<RunContext, 'measurements' | 'signal'> & {
-  closers: Closers;
+  closers: ResourceClosers;
   log: (text: string) => void;
 };
 

@@ -31,7 +31,7 @@ import {
 import { ENGINE_NAME, type Script } from '../script/script.ts';
 import type { Settings } from '../script/settings.ts';
 import { singleRoom } from './broadcasts/round-trips.ts';
-import type { Closers } from './closers.ts';
+import type { ResourceClosers } from './closers.ts';
 import type { RunContext } from './context.ts';
 import { requireFaultPossible } from './fault/cause.ts';
 import type { EngineLink } from './link.ts';
@@ -60,7 +60,7 @@ interface ResourceOptions {
   config: Settings;
   measurements: Measurements;
   link: EngineLink;
-  closers: Closers;
+  closers: ResourceClosers;
   signal: AbortSignal;
   log: (text: string) => void;
 }

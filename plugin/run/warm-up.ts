@@ -22,7 +22,7 @@ const LEAVE_TIMEOUT_MS = 10_000;
  * Warms up the workers. Resolves when all connections have closed and their garbage is collected. Does nothing with
  * `warmUp: 0`.
  */
-export async function warmUp(context: RunContext): Promise<void> {
+export async function warmUpWorkers(context: RunContext): Promise<void> {
   const { config, control, collector, measurements, signal } = context;
   // If the number of workers is unknown, the warm-up opens at most as many connections as the load.
   const workers = control.size || 1;

@@ -85,7 +85,7 @@ export function errorCodeOf(error: unknown): string {
 }
 
 /** Tracks whether a source answers, and since when it does not. */
-export class Availability {
+export class SourceAvailability {
   absence: SourceAbsence | undefined;
   #hasAnswered = false;
 

@@ -1,11 +1,11 @@
 export {
-  Availability,
   absenceOf,
   absenceReasonOf,
   absentSinceSeconds,
   describeAbsence,
   type SourceAbsence,
   SourceAbsentError,
+  SourceAvailability,
 } from './absence.ts';
 export { UnansweredRequestError } from './control/control-errors.ts';
 export { ControlClients, type EachControl } from './control/control-workers.ts';
@@ -15,15 +15,15 @@ export { Inspectors, isInspectable } from './inspector/inspectors.ts';
 export { bodyBeginning, destroyAfter } from './late-answers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
-export { MachineWatch, meanShares, sharesBetween } from './machine/cpu-shares.ts';
+export { MachineWatch, machineSharesBetween, meanMachineShares } from './machine/cpu-shares.ts';
 export type { MachineTotals } from './machine/machine-time.ts';
 export { readSharedMemory } from './machine/shared-memory.ts';
-export { type ConnectionHolding, connectionsTo, holdingsOf } from './processes/connections-to.ts';
+export { type ConnectionHolding, connectionHoldingsOf, connectionsTo } from './processes/connections-to.ts';
 export { findPortListeners, ListeningPorts, listenersOn, type PortListeners } from './processes/listeners.ts';
 export { roleOf } from './processes/membership.ts';
 export { readProcesses } from './processes/proc.ts';
 export type { LayerPids } from './processes/process-memory.ts';
-export { shownCommand } from './processes/process-name.ts';
+export { printableCommandOf } from './processes/process-name.ts';
 export { processTreesOf, suggestProcessQuery } from './processes/process-query.ts';
 export {
   addWorkerChildren,

@@ -47,7 +47,7 @@ export class TimeLimitError extends SourceAbsentError {
 
 /**
  * Waits for a promise with a time limit.
- * @throws Late after the time limit; a later result or error is ignored
+ * @throws TimeLimitError after the time limit; a later result or error is ignored
  */
 export async function withTimeLimit<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -23,7 +23,7 @@ export function hasThresholds(script: Script): boolean {
 const METRIC = /(?<![\w./-])[a-z_][\w-]*(?:\.[\w-]+)+/gi;
 
 /** Returns the names of the metrics in an expression, without duplicates. */
-export function metricsIn(expression: string): string[] {
+export function metricsInExpression(expression: string): string[] {
   return [...new Set(expression.match(METRIC))];
 }
 
@@ -43,7 +43,7 @@ export function unknownMetrics(script: Script, metrics: readonly Pick<MetricDefi
   const isKnown = (metric: string) => [...names, DISCONNECTS].some((name) => `${metric}.`.startsWith(`${name}.`));
   const isOwn = (metric: string) => didYouMean(metric.split('.')[0] as string, OWN_PREFIXES) !== '';
   return expressionsIn(script).flatMap(([path, expression]) =>
-    metricsIn(expression)
+    metricsInExpression(expression)
       .filter((metric) => isOwn(metric) && !isKnown(metric))
       .map((metric) => ({
         path: formatPath([...at, ...path]),

@@ -43,7 +43,7 @@ export function digestRunInputs(script: Script, env: NodeJS.ProcessEnv): RunInpu
     name,
     (JSON.stringify(value) ?? '').replaceAll(quotedFolder, '.'),
   ]);
-  const set = variablesOf(texts.map(([, text = '']) => text)).filter((name) => env[name]);
+  const set = loadVariablesIn(texts.map(([, text = '']) => text)).filter((name) => env[name]);
   const values = set.map((name) => [`environment variable ${name}`, env[name]]);
   // Each text that is the name of an existing file counts as an input, such as a certificate or a form.
   const named = stringsIn(parts).filter((name) => name.length <= MAX_NAME_LENGTH && isFile(resolve(folder, name)));
@@ -61,7 +61,7 @@ export function digestRunInputs(script: Script, env: NodeJS.ProcessEnv): RunInpu
  * Returns the names of the environment variables that affect the load.
  * @param texts parts of the scenario, in which variables are searched
  */
-export function variablesOf(texts: string[]): string[] {
+export function loadVariablesIn(texts: string[]): string[] {
   const inTemplates = texts.flatMap((text) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name = '']) => name));
   const names = [...Object.keys(runEnvironmentSchema.shape), ...inTemplates];
   return [...new Set(names)].filter((name) => !CONDUCTOR_VARIABLE.test(name));

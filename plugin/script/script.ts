@@ -63,7 +63,7 @@ export function usesOurEngine(scenario: Scenario, script: Script): boolean {
 }
 
 /** Returns the names of the engines that run scenarios. Artillery never chooses a scenario of weight 0. */
-export function enginesOf(script: Script): string[] {
+export function engineNamesOf(script: Script): string[] {
   const used = (script.scenarios ?? []).filter(({ weight }) => Number(weight) !== 0);
   return [...new Set(used.map((scenario) => engineNameOf(scenario, script)))];
 }

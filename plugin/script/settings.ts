@@ -27,7 +27,7 @@ import {
 import { hasSources, type WorkerSources } from './options/worker-sources.ts';
 import { requireBounds } from './required-bounds.ts';
 import { readScenarios } from './scenarios.ts';
-import { ENGINE_NAME, enginesOf, PLUGIN_NAME, type Script } from './script.ts';
+import { ENGINE_NAME, engineNamesOf, PLUGIN_NAME, type Script } from './script.ts';
 import { setSecretsOfScript } from './secrets.ts';
 import { unfilledTemplates } from './unfilled-templates.ts';
 
@@ -214,7 +214,7 @@ function deliveryOf(
 }
 
 function engineOf(script: Script): Pick<Settings, 'engine' | 'otherEngines' | 'external'> {
-  const names = enginesOf(script);
+  const names = engineNamesOf(script);
   const [first = ENGINE_NAME] = names;
   const engine = names.includes(ENGINE_NAME) ? ENGINE_NAME : first;
   return { engine, otherEngines: names.filter((name) => name !== engine), external: engine === EXTERNAL_ENGINE };

@@ -20,7 +20,7 @@ import { studyDocument } from '../../report/study/study-page.ts';
 import {
   combinationLabel,
   levelCombinations,
-  type MeasuredRun,
+  type StudyRun,
   studyQuestions,
   summarizeStudy,
 } from '../../report/study/summarize.ts';
@@ -140,7 +140,7 @@ export function exitCodeOfStudy(plan: StudyPlan, runs: StartedRun<PlannedRun>[])
 }
 
 /** Returns whether there are enough runs to detect a change as small as `plan.detect`. */
-function isEnough(plan: StudyPlan, runs: MeasuredRun[]): boolean {
+function isEnough(plan: StudyPlan, runs: StudyRun[]): boolean {
   const { detect } = plan;
   if (detect === undefined) return false;
   return comparisonsOf(plan, runs).every((comparison) => wouldDetect(comparison, detect));
@@ -151,7 +151,7 @@ function wouldDetect(comparison: Comparison, detect: number): boolean {
   return comparison.sets.slice(1).every((_, index) => detectsShare(comparison, index + 1, detect));
 }
 
-function comparisonsOf(plan: StudyPlan, runs: MeasuredRun[]): Comparison[] {
+function comparisonsOf(plan: StudyPlan, runs: StudyRun[]): Comparison[] {
   return studyQuestions(plan, runs).flatMap(({ contexts }) => contexts.map(({ comparison }) => comparison));
 }
 

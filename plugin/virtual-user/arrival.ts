@@ -5,7 +5,7 @@
 import { type Flow, type StepDeclaration, stepName } from '../script/load/flow.ts';
 import { readScenarios } from '../script/scenarios.ts';
 import { ENGINE_NAME, type Scenario } from '../script/script.ts';
-import { STEPS } from './steps/index.ts';
+import { STEP_KINDS } from './steps/index.ts';
 
 export interface UserArrival {
   /** The scenario, with only those first steps of its flow that belong to the arrival. */
@@ -49,17 +49,17 @@ export function compileArrival(scenario: Scenario, { before, join }: Until): Use
       return arrival(scenario, flow, namespaceOf(leaves) ?? home);
     }
     if (stays(step, before === undefined)) {
-      if (home === undefined && stepName(step, STEPS) === 'think') continue;
+      if (home === undefined && stepName(step, STEP_KINDS) === 'think') continue;
       home ??= namespaceOf(step);
       break;
     }
     // If virtual users leave by themselves, the steps between joining and leaving are not part of the arrival.
-    const isThere = areLeaving && home !== undefined && STAYING.includes(stepName(step, STEPS) ?? '');
+    const isThere = areLeaving && home !== undefined && STAYING.includes(stepName(step, STEP_KINDS) ?? '');
     if (isThere && (awaited === undefined || !steps.slice(index).some((later) => emitIn(later, awaited)))) break;
     flow.push(step);
     const joins = join === undefined ? undefined : emitIn(step, join);
     if (joins) joined ??= namespaceOf(joins) ?? '';
-    const verb = stepName(step, STEPS) ?? '';
+    const verb = stepName(step, STEP_KINDS) ?? '';
     if (CONNECTING.includes(verb)) home = namespaceOf(step) ?? '';
     if (verb === 'every') home ??= namespaceOf(step) ?? '';
   }
@@ -89,7 +89,7 @@ function emitIn(step: Fields, event: string): Fields | undefined {
   const { emit } = step;
   const name = Array.isArray(emit) ? emit[0] : (emit as { channel?: unknown } | undefined)?.channel;
   if (name === event) return step;
-  const kind = STEPS[stepName(step, STEPS) ?? ''] as StepDeclaration | undefined;
+  const kind = STEP_KINDS[stepName(step, STEP_KINDS) ?? ''] as StepDeclaration | undefined;
   const inside = kind?.childrenKey === undefined ? [] : step[kind.childrenKey];
   for (const child of Array.isArray(inside) ? inside : []) {
     const found = emitIn(child, event);
@@ -113,7 +113,7 @@ function namespaceOf({ namespace, connect, waitFor }: Fields): string | undefine
  * connection
  */
 function stays(step: Fields, repeats: boolean): boolean {
-  const verb = stepName(step, STEPS);
+  const verb = stepName(step, STEP_KINDS);
   if (verb === 'disconnect') return true;
   const flow = readFlow([step]);
   const seconds = (flow?.staySeconds ?? 0) - (readFlow([])?.staySeconds ?? 0);
@@ -123,5 +123,5 @@ function stays(step: Fields, repeats: boolean): boolean {
 }
 
 function readFlow(flow: unknown[]): Flow | undefined {
-  return readScenarios({ config: { processor: '' }, scenarios: [{ engine: ENGINE_NAME, flow }] }, STEPS).flows[0];
+  return readScenarios({ config: { processor: '' }, scenarios: [{ engine: ENGINE_NAME, flow }] }, STEP_KINDS).flows[0];
 }

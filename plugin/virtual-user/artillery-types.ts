@@ -36,7 +36,7 @@ async function importArtillery<T>(file: string, folder: string): Promise<T> {
   return (await import(pathToFileURL(join(folder, file)).href)) as T;
 }
 
-export function loadHelpers(folder: string): Promise<ArtilleryHelpers> {
+export function loadArtilleryHelpers(folder: string): Promise<ArtilleryHelpers> {
   return importArtillery('dist/lib/commons/engine_util.js', folder);
 }
 

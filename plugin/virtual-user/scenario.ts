@@ -10,7 +10,7 @@ import { type AwaitedEvent, isSameEvent } from './mailbox.ts';
 import { UserSession } from './session.ts';
 import type { SharedByUsers } from './shared.ts';
 import { compileFunction } from './steps/function.ts';
-import { STEPS } from './steps/index.ts';
+import { STEP_KINDS } from './steps/index.ts';
 import type { StepBuildContext } from './steps/step.ts';
 import { compileTemplate } from './template.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
@@ -91,7 +91,7 @@ export function compileScenario(scenario: Scenario, shared: SharedByUsers): Comp
  * in Artillery's own engine.
  */
 function onlyWaits({ flow = [] }: Scenario): boolean {
-  return flow.length > 0 && flow.flat().every((spec) => STEPS[stepName(spec, STEPS) ?? '']?.waits);
+  return flow.length > 0 && flow.flat().every((spec) => STEP_KINDS[stepName(spec, STEP_KINDS) ?? '']?.waits);
 }
 
 function namesOf(names: string | string[] | undefined): string[] {
@@ -121,7 +121,7 @@ function thenEnter(step: CompiledStep, variable: string): CompiledStep {
 }
 
 function compileStep(spec: unknown, build: StepBuildContext): CompiledStep {
-  const kind = STEPS[stepName(spec, STEPS) ?? ''];
+  const kind = STEP_KINDS[stepName(spec, STEP_KINDS) ?? ''];
   if (!kind) throw new FlowError('unknown_step');
   return kind.compile(spec, build);
 }

@@ -4,7 +4,7 @@
  */
 import { BroadcastChannel } from 'node:worker_threads';
 
-export interface Carrier<Sent, Received> {
+export interface MessageCarrier<Sent, Received> {
   /** Called for each message. It must be set directly after the carrier is opened, before a message can arrive. */
   onMessage: (message: Received) => void;
   /** Sends a message; does nothing if the carrier is closed. */
@@ -17,10 +17,10 @@ export interface Carrier<Sent, Received> {
  * Opens a carrier between threads of a process. It does not keep the process running.
  * @param runId distinguishes several runs in the same process
  */
-export function openThreadCarrier<Sent, Received>(runId: string): Carrier<Sent, Received> {
+export function openThreadCarrier<Sent, Received>(runId: string): MessageCarrier<Sent, Received> {
   const channel = new BroadcastChannel(`socketio-capacity:${runId}`);
   let isOpen = true;
-  const carrier: Carrier<Sent, Received> = {
+  const carrier: MessageCarrier<Sent, Received> = {
     onMessage: () => {},
     send(message) {
       if (isOpen) channel.postMessage(message);

@@ -140,7 +140,7 @@ const windowSharesSchema = z.array(
   }),
 );
 
-export type Throttled = NonNullable<z.infer<typeof throttled>>;
+export type CpuThrottling = NonNullable<z.infer<typeof throttled>>;
 export type MachineShares = z.infer<typeof machineSharesSchema>;
 
 /**

@@ -6,8 +6,8 @@ import { hasLeavingUsers } from '../figures/held.ts';
 import { isConclusiveCost } from '../figures/per-connection.ts';
 import { type Amount, amountText, numberText, withUnit } from '../model/amount.ts';
 import { DOUBT_TEXTS } from '../statistics/straightness.ts';
-import { integer } from '../text/format.ts';
-import { amountOf } from './line.ts';
+import { integerText } from '../text/format.ts';
+import { answerAmount } from './line.ts';
 
 export const COST_KEY = 'memory.perConnection.bytes';
 
@@ -58,13 +58,13 @@ function withoutGarbage(result: Measured): string {
 export function costAmount(cost: MemoryPerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, conclusiveRun } = cost;
   const doubtText = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
-  if (bytes === null) return { ...amountOf(COST_KEY, null), why: `unknown: ${doubtText}` };
+  if (bytes === null) return { ...answerAmount(COST_KEY, null), why: `unknown: ${doubtText}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
   // Some memory was not read and would add to the figure, so the figure is only a lower bound.
-  if (isAtLeast) return { ...amountOf(COST_KEY, isConclusiveCost(cost) ? bytes : low95), isAtLeast: true };
+  if (isAtLeast) return { ...answerAmount(COST_KEY, isConclusiveCost(cost) ? bytes : low95), isAtLeast: true };
   if (isConclusiveCost(cost))
-    return { ...amountOf(COST_KEY, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
-  const between = amountOf(COST_KEY, null, interval);
+    return { ...answerAmount(COST_KEY, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
+  const between = answerAmount(COST_KEY, null, interval);
   const [doubt] = parts.flatMap((part) => part.doubt ?? []);
   if (doubt) return { ...between, why: DOUBT_TEXTS[doubt] };
   if (conclusiveRun === null && parts.some(({ layer }) => layer === 'workerKept'))
@@ -72,7 +72,7 @@ export function costAmount(cost: MemoryPerConnection, result?: Measured): Amount
   if (conclusiveRun === null)
     return { ...between, why: 'garbage hides it', next: result ? withoutGarbage(result) : NARROWING_ADVICE.other };
   const halfWidth = withUnit('kilobytes', conclusiveRun.halfWidthBytes);
-  const next = `${integer(conclusiveRun.connections)} connections would narrow it to about ± ${halfWidth}`;
+  const next = `${integerText(conclusiveRun.connections)} connections would narrow it to about ± ${halfWidth}`;
   return { ...between, why: 'too few connections to tell', next };
 }
 

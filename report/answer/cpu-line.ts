@@ -2,8 +2,8 @@ import type { Result } from '../../protocol/result/result.ts';
 import { hasLeavingUsers } from '../figures/held.ts';
 import { roundUpOneDigit } from '../figures/per-connection.ts';
 import { numberText, type QuantityName } from '../model/amount.ts';
-import { integer, textOrDash } from '../text/format.ts';
-import { amountOf, type ReportLine } from './line.ts';
+import { integerText, textOrDash } from '../text/format.ts';
+import { answerAmount, type ReportLine } from './line.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 
@@ -48,8 +48,8 @@ function narrowingText({ cpu: { worker }, connections: { failed, opened } }: Res
   // The margin of independent noise shrinks with the square root of the number of connects. A constant error shrinks
   // faster.
   const enough = roundUpOneDigit(opened * (share / WANTED) ** 2);
-  const how = failures ?? `${integer(enough)} connects in place of ${integer(opened)}`;
-  return `; that of connects is known to ± ${integer(100 * share)} %: ${how} would narrow it${failures ? '' : ` to ± ${100 * WANTED} %`}`;
+  const how = failures ?? `${integerText(enough)} connects in place of ${integerText(opened)}`;
+  return `; that of connects is known to ± ${integerText(100 * share)} %: ${how} would narrow it${failures ? '' : ` to ± ${100 * WANTED} %`}`;
 }
 
 /**
@@ -77,5 +77,5 @@ export function cpuColumns(result: Result): [string, Cost, QuantityName][] {
   ];
   return columns
     .filter(([, key]) => (key === 'idlePercent' ? hasIdle : messages || key !== 'clientMicrosecondsPerMessage'))
-    .map(([title, key]) => [title, key, amountOf(`cpu.worker.${key}`, null).quantity]);
+    .map(([title, key]) => [title, key, answerAmount(`cpu.worker.${key}`, null).quantity]);
 }

@@ -2,8 +2,8 @@ import type { Result } from '../../protocol/result/result.ts';
 import { hasClosedReceivers } from '../figures/held.ts';
 import { numberText } from '../model/amount.ts';
 import { highestPercentile, percentilesText } from '../model/names.ts';
-import { countText, integer, percentOf } from '../text/format.ts';
-import { figureOf, hasBroadcasts, NO_DELIVERY, type ReportLine, unknownFigure } from './line.ts';
+import { countText, integerText, percentOf } from '../text/format.ts';
+import { answerFigure, hasBroadcasts, NO_DELIVERY, type ReportLine, unknownFigure } from './line.ts';
 
 const COVERAGE = 'delivery.coverage';
 
@@ -29,16 +29,16 @@ function finding({ connections }: Result, found: Delivery): ReportLine[] {
     .reduce((sum, batch) => sum + batch.broadcasts, 0);
   // A row of a long run covers several broadcasts. It counts as incomplete if one of its broadcasts is incomplete.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
-  const all = `${broadcasts === 1 ? 'the broadcast' : `all ${countText(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integer(received)} copies`;
-  const some = `${atLeast}${integer(complete)} of ${countText(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${roomOfLosses(found)}`;
+  const all = `${broadcasts === 1 ? 'the broadcast' : `all ${countText(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integerText(received)} copies`;
+  const some = `${atLeast}${integerText(complete)} of ${countText(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${roomOfLosses(found)}`;
   const gone = hasLeavers ? `; ${numberText('share', found.coverageOfTarget ?? 0)} % if closed connections count` : '';
   return [
     {
       text: complete === broadcasts ? all : some,
-      figure: figureOf(
+      figure: answerFigure(
         COVERAGE,
         found.coverage,
-        `${integer(received)} of ${integer(expected)} copies of ${countText(broadcasts, 'broadcast')}${gone}`,
+        `${integerText(received)} of ${integerText(expected)} copies of ${countText(broadcasts, 'broadcast')}${gone}`,
       ),
     },
     ...sameMissed(found),
@@ -61,12 +61,12 @@ function sameMissed({ leftOut }: Delivery): ReportLine[] {
   if (!leftOut) return [];
   const { broadcasts, connections, workers, isLasting } = leftOut;
   if (workers.length === 0 && !isLasting) return [];
-  const who = connections === 1 ? 'one open connection' : `the same ${integer(connections)} open connections`;
+  const who = connections === 1 ? 'one open connection' : `the same ${integerText(connections)} open connections`;
   const why =
     workers.length === 0
       ? `${connections === 1 ? 'it is' : 'they are'} no member${connections === 1 ? '' : 's'} of the room, or unreachable`
       : `worker${workers.length === 1 ? ` ${workers[0]} has` : `s ${workers.join(', ')} have`} as many, and published none of these broadcasts: find out why nothing arrives there from other workers (adapter, its subscription, Redis)`;
-  return [{ text: `${who} missed ${integer(broadcasts)} broadcasts: ${why}` }];
+  return [{ text: `${who} missed ${integerText(broadcasts)} broadcasts: ${why}` }];
 }
 
 export function messageLines({ messages: found }: Result): ReportLine[] {
@@ -76,7 +76,7 @@ export function messageLines({ messages: found }: Result): ReportLine[] {
   if (answered === null) return [{ text: `${countText(sent, 'client message')} sent` }];
   const share = answered === 1 ? 'all' : `${percentOf(acknowledged, asked)} of`;
   const all = `${share} ${countText(asked, 'client message')} acknowledged`;
-  const figure = figureOf('messages.answered', answered, `${integer(acknowledged)} of ${integer(asked)}`);
+  const figure = answerFigure('messages.answered', answered, `${integerText(acknowledged)} of ${integerText(asked)}`);
   // If virtual users disconnect by themselves, the run has no hold. Acknowledgement times from the whole run are
   // reported instead.
   if (!ackMs) return [{ text: outsideAckMs ? `${all}: ${percentilesText(outsideAckMs)}` : all, figure }];
@@ -84,7 +84,7 @@ export function messageLines({ messages: found }: Result): ReportLine[] {
   return [
     {
       text: `${all}: ${percentilesText(ackMs)}`,
-      figure: figureOf(
+      figure: answerFigure(
         `messages.ackMs.${percentile}`,
         ms,
         percentilesText(ackMs),

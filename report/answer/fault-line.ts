@@ -4,8 +4,8 @@ import type { FaultResult } from '../../protocol/result/fault-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { FaultKind } from '../../protocol/wire/fault-kinds.ts';
 import { withUnit } from '../model/amount.ts';
-import { countText, integer, percentOf } from '../text/format.ts';
-import { figureOf, type ReportLine } from './line.ts';
+import { countText, integerText, percentOf } from '../text/format.ts';
+import { answerFigure, type ReportLine } from './line.ts';
 
 const NAMES: Record<Exclude<FaultKind, 'command'>, string> = {
   'reload-workers': 'pm2 reload',
@@ -31,7 +31,7 @@ export function faultHeadline(fault: FaultResult): string {
   const drops =
     dropped === 0
       ? 'no connection dropped'
-      : `${integer(dropped)} of ${countText(connections, 'connection')} dropped, ${after}`;
+      : `${integerText(dropped)} of ${countText(connections, 'connection')} dropped, ${after}`;
   const missed =
     !broadcasts || broadcasts.due === 0
       ? []
@@ -47,8 +47,8 @@ export function faultLines({ fault }: Result): ReportLine[] {
   const note = faultHeadline(fault);
   const figure =
     dropped === 0
-      ? figureOf('fault.dropped', 0, note, 'Dropped by the fault')
-      : figureOf('fault.backMs.all', backMs.all ?? 'never', note);
+      ? answerFigure('fault.dropped', 0, note, 'Dropped by the fault')
+      : answerFigure('fault.backMs.all', backMs.all ?? 'never', note);
   return [{ text: note, figure }];
 }
 

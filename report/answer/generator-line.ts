@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuContention } from '../figures/contention.ts';
 import { withUnit } from '../model/amount.ts';
-import { decimals, integer } from '../text/format.ts';
+import { decimalsText, integerText } from '../text/format.ts';
 import type { ReportLine } from './line.ts';
 
 export function generatorLines(result: Result): ReportLine[] {
@@ -16,7 +16,7 @@ export function generatorLines(result: Result): ReportLine[] {
     ...(loops.length > 0
       ? [`p99 timer delay ${withUnit('milliseconds', Math.max(...loops.map((loop) => loop.delayP99Ms)))}`]
       : []),
-    ...(idle === null ? [] : [`machine ${decimals(idle, 0)} % idle`]),
+    ...(idle === null ? [] : [`machine ${decimalsText(idle, 0)} % idle`]),
   ];
   if (texts.length === 0) return [];
   // The finding MACHINE_SATURATED already reports the CPU use of other programs.
@@ -39,7 +39,7 @@ function hostLines({ generators, verdict }: Result): ReportLine[] {
   const skews = generators.flatMap(({ startSkewMs }) => startSkewMs ?? []);
   const ms = (value: number) => withUnit('milliseconds', value);
   const text = [
-    `${integer(generators.length)} hosts with ${least === most ? '' : `${integer(least)} to `}${integer(most)} connections each`,
+    `${integerText(generators.length)} hosts with ${least === most ? '' : `${integerText(least)} to `}${integerText(most)} connections each`,
     ...(slowest ? [`slowest ${slowest.host} (p50 ${ms(slowest.p50)})`] : []),
     ...(bounds.length > 0 ? [`clocks known to ± ${ms(Math.max(...bounds))}`] : []),
     ...(skews.length > 0 ? [`starts within ${ms(Math.max(...skews))}`] : []),

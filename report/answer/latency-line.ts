@@ -1,7 +1,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { withUnit } from '../model/amount.ts';
 import { highestPercentile, percentilesText, supportedPercentiles } from '../model/names.ts';
-import { figureOf, hasBroadcasts, type ReportLine, unknownFigure } from './line.ts';
+import { answerFigure, hasBroadcasts, type ReportLine, unknownFigure } from './line.ts';
 
 type Latency = Result['latency'];
 
@@ -44,7 +44,7 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Rep
   return [
     {
       text: `latency ${percentilesText(oneWayMs)} (all copies${FROM[from]})`,
-      figure: figureOf(
+      figure: answerFigure(
         `${ONE_WAY}.${percentile}`,
         ms,
         [FROM[from].slice(', '.length), lastCopies].filter(Boolean).join('; '),

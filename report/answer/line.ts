@@ -10,7 +10,7 @@ import { amount } from '../model/amount.ts';
 export type ReportLine = Pick<AnswerLine, 'text' | 'figure'>;
 
 /** Returns a figure of the answer, formatted in the quantity that is declared for its key. */
-export function amountOf(key: string, value: number | null | undefined, interval?: Interval): Amount {
+export function answerAmount(key: string, value: number | null | undefined, interval?: Interval): Amount {
   return amount(declared(key).quantity, value, interval);
 }
 
@@ -18,14 +18,14 @@ export function amountOf(key: string, value: number | null | undefined, interval
  * @param value the figure's value, or a text that replaces it
  * @param name the figure's name; default: the title of its key
  */
-export function figureOf(
+export function answerFigure(
   key: string,
   value: number | null | undefined | Amount | string,
   note: string,
   name = declared(key).title,
 ): NonNullable<ReportLine['figure']> {
   if (typeof value === 'string') return { name, value, note };
-  return { key, name, value: typeof value === 'object' && value !== null ? value : amountOf(key, value), note };
+  return { key, name, value: typeof value === 'object' && value !== null ? value : answerAmount(key, value), note };
 }
 
 /**
@@ -49,5 +49,5 @@ export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
 
 /** Returns a line for an unknown figure of broadcasts. Returns no line if clients send the messages. */
 export function unknownFigure({ messages }: Result, key: string, note: string, name?: string): ReportLine[] {
-  return messages ? [] : [{ text: null, figure: figureOf(key, null, note, name) }];
+  return messages ? [] : [{ text: null, figure: answerFigure(key, null, note, name) }];
 }

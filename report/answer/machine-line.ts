@@ -5,7 +5,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { sharesMachine } from '../figures/places.ts';
 import { coreCountText, environmentCores, environmentMemoryBytes } from '../figures/usable-resources.ts';
-import { countText, decimals } from '../text/format.ts';
+import { countText, decimalsText } from '../text/format.ts';
 
 interface Machine {
   model?: string | undefined;
@@ -105,5 +105,5 @@ function describe({ model, system, cores, memoryBytes, usable }: Machine): strin
 }
 
 function gib(bytes: number): string {
-  return decimals(bytes / 1024 ** 3, bytes < 1024 ** 3 ? 2 : 1);
+  return decimalsText(bytes / 1024 ** 3, bytes < 1024 ** 3 ? 2 : 1);
 }

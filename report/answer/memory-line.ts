@@ -4,7 +4,7 @@ import { isConclusiveCost } from '../figures/per-connection.ts';
 import { type CodePlaces, codePlacesOf } from '../figures/places.ts';
 import { numberText, withUnit } from '../model/amount.ts';
 import { COST_KEY, costAmount, costNote, costText } from './cost.ts';
-import { figureOf, type ReportLine } from './line.ts';
+import { answerFigure, type ReportLine } from './line.ts';
 
 const TOO_FEW = 'requires readings at two or more numbers of connections';
 
@@ -18,13 +18,13 @@ export function memoryLines(result: Result): ReportLine[] {
     const needed = inService && `${inService} in service, with garbage and buffers`;
     const note = [costNote(cost, found.collected), needed].filter(Boolean).join('; ');
     return [
-      { text: costText(cost, found.collected, result), figure: figureOf(COST_KEY, costAmount(cost, result), note) },
+      { text: costText(cost, found.collected, result), figure: answerFigure(COST_KEY, costAmount(cost, result), note) },
       ...memoryCodePlacesLine(result),
     ];
   }
   const layer = mainWorkerLayer(found.perConnectionBytes);
   const why = absent.memory ?? found.absent[layer] ?? (run.complete ? TOO_FEW : `the run ended early: ${TOO_FEW}`);
-  return [{ text: null, figure: figureOf(COST_KEY, null, why) }];
+  return [{ text: null, figure: answerFigure(COST_KEY, null, why) }];
 }
 
 /** Maximum number of packages listed by name. */

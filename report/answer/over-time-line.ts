@@ -11,8 +11,8 @@ import {
   workersDrift,
 } from '../figures/memory-leaks.ts';
 import { withUnit } from '../model/amount.ts';
-import { decimals, integer } from '../text/format.ts';
-import { figureOf, type ReportLine } from './line.ts';
+import { decimalsText, integerText } from '../text/format.ts';
+import { answerFigure, type ReportLine } from './line.ts';
 import { memoryCodePlacesLine } from './memory-line.ts';
 
 export const UNKNOWN_DRIFT = 'unknown, because it requires three readings';
@@ -42,7 +42,7 @@ export function overTimeLines(result: Result): ReportLine[] {
   const known = drift.leaks ? (size ?? drift.bytesPerConnection) : none;
   const name = drift.leaks || countProvenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
-    { text, figure: figureOf(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
+    { text, figure: answerFigure(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
     // The places of remaining memory are listed only for a leak. Without a leak, they show only sampling error.
     ...(drift.leaks ? memoryCodePlacesLine(result) : []),
     ...otherLines(result),
@@ -70,12 +70,12 @@ function countLines({ memory, workers }: Result): ReportLine[] {
   const [less, unclear] = [true, false].map((isLess) =>
     counts.filter(({ isKept, high95 }) => !isKept && high95 < 1 === isLess),
   ) as [typeof counts, typeof counts];
-  const left = kept.map(({ title, first, last }) => `${title} ${integer(first)} to ${integer(last)}`);
+  const left = kept.map(({ title, first, last }) => `${title} ${integerText(first)} to ${integerText(last)}`);
   const most = Math.max(0.01, ...less.map(({ high95 }) => high95));
   const titles = (of: typeof counts) => of.map(({ title }) => title).join(', ');
   const texts = [
     left.length > 0 && `still there after all connections closed: ${left.join(', ')}`,
-    less.length > 0 && `at most ${decimals(most, 2)} left by each connection: ${titles(less)}`,
+    less.length > 0 && `at most ${decimalsText(most, 2)} left by each connection: ${titles(less)}`,
     unclear.length > 0 && `cannot tell below one for each connection: ${titles(unclear)}`,
     !areCounted && 'not counted: sockets, rooms and namespaces that the server keeps (requires `instrument(io)`)',
   ].filter(Boolean);
@@ -99,7 +99,7 @@ function otherLines(result: Result): ReportLine[] {
       const text = `${layerTitle(result, layer)} ${driftText(result, layer)}`;
       return {
         text,
-        figure: figureOf(
+        figure: answerFigure(
           keyOf(layer),
           drift.bytesPerConnection,
           text,
@@ -139,7 +139,7 @@ function sufficientLoad(
   { kind }: OverTimeResult,
   { connections, bytes }: NonNullable<MemoryDrift['conclusiveRun']>,
 ): string {
-  const count = integer(connections);
+  const count = integerText(connections);
   return `${kind === 'waves' ? `waves of ${count} connections` : `${count} connections that leave`} would show ${size(bytes)}`;
 }
 
@@ -177,7 +177,7 @@ function isCollected({ memory }: DescribedLayers, layer: string, { collected }: 
 }
 
 function endedGrowthText({ sinceSeconds }: MemoryDrift): string {
-  return sinceSeconds === null ? '' : `; grew before ${integer(sinceSeconds)} s and stopped, as a cache does`;
+  return sinceSeconds === null ? '' : `; grew before ${integerText(sinceSeconds)} s and stopped, as a cache does`;
 }
 
 const keyOf = (layer: string) => `memory.overTime.drift.${layer}.bytesPerConnection`;

@@ -3,7 +3,7 @@ import { decodeHistogram, type Histogram, isEncodedHistogram, mergeHistograms } 
 import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { batchName } from '../model/names.ts';
-import { integer } from '../text/format.ts';
+import { integerText } from '../text/format.ts';
 import { clockText, clockTicks } from './axes.ts';
 import type { Chart, LegendEntry } from './chart.ts';
 import { CHART_COLORS } from './palette.ts';
@@ -141,7 +141,7 @@ export function broadcastTimesChart({ delivery }: Result): Chart | null {
           ...{ name: '', from, to, format: clockText, ticks: (width) => clockTicks(from, to, width) },
           label: (x) => `${nameOf(x)}, ${clockText(x)}`,
         }
-      : { name: 'broadcast', from, to, format: integer, label: nameOf },
+      : { name: 'broadcast', from, to, format: integerText, label: nameOf },
     panels: [{ unit: 'ms after the intended send', curves: [ranges, ...marks] }],
   });
 }

@@ -10,7 +10,7 @@ import {
   mainWorkerLayer,
   WHOLE_MACHINE,
 } from '../figures/layers.ts';
-import { integer, MB } from '../text/format.ts';
+import { integerText, MB } from '../text/format.ts';
 import { shortNumber } from './axes.ts';
 import type { Chart } from './chart.ts';
 import { layerStyle } from './palette.ts';
@@ -48,7 +48,7 @@ export function memoryByConnectionsChart(result: Result): Chart | null {
   };
   return plotChart({
     title: 'Memory against connections',
-    x: { name: 'connections', from: 0, to, format: shortNumber, label: (x) => `${integer(x)} connections` },
+    x: { name: 'connections', from: 0, to, format: shortNumber, label: (x) => `${integerText(x)} connections` },
     panels: [{ unit: 'MB', curves: [...atRest, dashed] }],
   });
 }

@@ -4,7 +4,7 @@ import type { OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { cpuLayers, layerTitle, WHOLE_MACHINE } from '../figures/layers.ts';
 import { coreCountText, environmentCores } from '../figures/usable-resources.ts';
-import { decimals, MB } from '../text/format.ts';
+import { decimalsText, MB } from '../text/format.ts';
 import type { Chart } from './chart.ts';
 import { CHART_COLORS, layerStyle } from './palette.ts';
 import { type ChartCurve, type ChartPoint, chartPoints, plotTimeline } from './plot.ts';
@@ -19,7 +19,7 @@ export function connectionsOverTimeChart({ samples, stages, connections }: Resul
     {
       unit: 'new per second',
       curves: [{ name: 'Rate', color: CHART_COLORS.blue, points: rates(points) }],
-      ...(configured !== null && { mark: { value: configured, text: `configured: ${decimals(configured, 0)}/s` } }),
+      ...(configured !== null && { mark: { value: configured, text: `configured: ${decimalsText(configured, 0)}/s` } }),
     },
   ]);
 }

@@ -2,7 +2,7 @@
 import type { Result } from '../../protocol/result/result.ts';
 import { serverName, serverProperties, settingLines, settingText } from '../figures/setting-lines.ts';
 import { compressionOf, transportsOf } from '../figures/transports.ts';
-import { decimals } from '../text/format.ts';
+import { decimalsText } from '../text/format.ts';
 
 /**
  * `load`: applied load. `machine`: hardware. `system`: kernel and its limits. `deployment`: versions and settings of the deployment, which
@@ -75,7 +75,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ['machine', 'cpu', cpu],
     ['machine', 'cores', cpuCount],
     // Memory in whole GiB, because the kernel reserves a slightly different amount at each boot.
-    ['machine', 'memory', `${decimals(memoryBytes / GIB, 0)} GiB`],
+    ['machine', 'memory', `${decimalsText(memoryBytes / GIB, 0)} GiB`],
     ['system', 'kernel', kernel],
     ...entriesOf('system', { ...limits, ...sysctls }),
     ...entriesOf('deployment', versions, 'version of '),
@@ -95,7 +95,7 @@ export function unreadPartsText({ memory: { perConnection } }: Result): string {
 /** Describes the shares of the load per host, without host names. The names do not affect the load. */
 function sharesOf({ generators }: Result): string {
   if (generators.length < 2) return 'all from one host';
-  const shares = generators.map(({ share }) => decimals(100 * share, 1)).sort((a, b) => Number(b) - Number(a));
+  const shares = generators.map(({ share }) => decimalsText(100 * share, 1)).sort((a, b) => Number(b) - Number(a));
   return `${generators.length} hosts: ${shares.join(', ')} %`;
 }
 

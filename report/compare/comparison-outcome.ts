@@ -5,7 +5,7 @@ import { comparisonHeadline } from './text.ts';
 
 /**
  * Returns the decision. Precedence: a worse figure, a set without a usable run, an inconclusive primary figure, a
- * better figure, no difference. `exitCodeOf` has the exit codes.
+ * better figure, no difference. `exitCodeOfOutcome` has the exit codes.
  */
 export function comparisonOutcome(comparison: Comparison): Extract<CommandOutcome, object> {
   const answers = comparison.sets.slice(1).map((_, index) => comparisonHeadline(comparison, index + 1).answer);

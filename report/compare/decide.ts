@@ -6,7 +6,13 @@ import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
 import { type ComparableFigure, figureAccuracy } from '../figures/figures.ts';
 import { holmRejections, rankSumP } from '../statistics/rank-sum.ts';
-import { confidenceInterval, detectableBy, runsNeeded, spreadOf, twoSidedPValue } from '../statistics/spread.ts';
+import {
+  confidenceInterval,
+  detectableDifference,
+  runsNeeded,
+  spreadOf,
+  twoSidedPValue,
+} from '../statistics/spread.ts';
 import { hasMoreFaults, isFlaky, type MeasuredDifference, separateFaults } from './estimates.ts';
 
 export type DifferenceAnswer = FigureDifference['answer'];
@@ -132,7 +138,7 @@ function measuredDifference(
   const threshold = Math.max(accuracy, betweenRuns);
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
   const isSame = Math.max(high, -low) <= allowed;
-  const known = { value, share, low, high, detectable: detectableBy(estimate, confidence, threshold), noise };
+  const known = { value, share, low, high, detectable: detectableDifference(estimate, confidence, threshold), noise };
   // A negative cost or time is an artefact of noise, so it decides nothing.
   const isNegative = Math.min(a.mean, b.mean) < 0;
   if (!isSame && isDifferent && Math.abs(value) > threshold && !isNegative) {

@@ -21,7 +21,7 @@ interface Detectable {
  * Returns the detectable change of each primary figure that both sets have, the smallest first. Infinite if the noise
  * is unknown.
  */
-export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: number): Detectable[] {
+export function detectableChanges({ figures }: Pick<Comparison, 'figures'>, index: number): Detectable[] {
   return figures
     .flatMap((figure): Detectable[] => {
       const { primary, title, spreads, differences } = figure;
@@ -39,14 +39,14 @@ export function detectableOf({ figures }: Pick<Comparison, 'figures'>, index: nu
  * enough.
  */
 export function detectsShare({ sets, figures }: Comparison, index: number, share: number): boolean {
-  const found = detectableOf({ figures }, index).filter(({ accuracy }) => accuracy <= share);
+  const found = detectableChanges({ figures }, index).filter(({ accuracy }) => accuracy <= share);
   const runs = Math.min(...[0, index].map((set) => sets[set]?.usable ?? 0));
   return runs >= LEAST_RUNS && found.length > 0 && found.every((one) => one.share <= share);
 }
 
 /** Returns, for example, `would have shown a change of 9 % in Connect p99, 22 % in One way p99`; undefined if the noise is unknown. */
 export function detectableText(comparison: Comparison, index: number): string | undefined {
-  const known = detectableOf(comparison, index).filter(({ share }) => Number.isFinite(share));
+  const known = detectableChanges(comparison, index).filter(({ share }) => Number.isFinite(share));
   if (known.length === 0) return undefined;
   return `would have shown a change of ${known.map(({ title, share }) => `${changeText(share)} in ${title}`).join(', ')}`;
 }

@@ -3,7 +3,7 @@ import type { FigureDifference } from '../../protocol/documents/study-schema.ts'
 import { isCountFigure, titleOfFigure } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
 import { figuresTable, type Table, type TableCell } from '../model/document.ts';
-import { changeText, countText, exactDecimals, isShownInPercent } from '../text/format.ts';
+import { changeText, countText, exactDecimalsText, isShownInPercent } from '../text/format.ts';
 import type { ConditionMismatch } from './comparability.ts';
 import { type ComparedFigure, type ComparedSet, type Comparison, USABLE_RUNS_KEY } from './compare.ts';
 
@@ -96,11 +96,11 @@ function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Fig
 
 /** Differences between shares are shown in percentage points. */
 function plain({ quantity }: ComparedFigure, value: number): string {
-  return quantity === 'share' ? `${exactDecimals(100 * value, 2)} pp` : numberText(quantity, value);
+  return quantity === 'share' ? `${exactDecimalsText(100 * value, 2)} pp` : numberText(quantity, value);
 }
 
 export function percentText(share: number): string {
-  return exactDecimals(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
+  return exactDecimalsText(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 
 /** Share of runs that counts as most runs. */

@@ -7,7 +7,7 @@ import { figureByKey, valueAtKey } from '../figures/figures.ts';
 import { whyNotQuoted } from '../figures/measured-figures.ts';
 import { withUnit } from '../model/amount.ts';
 import { MIN_PERCENTILE_VALUES, type Percentile } from '../model/names.ts';
-import { countText, decimals, integer, percentOf } from '../text/format.ts';
+import { countText, decimalsText, integerText, percentOf } from '../text/format.ts';
 
 const TESTS: Record<FigureCondition['comparison'], (value: number, limit: number) => boolean> = {
   '<': (value, limit) => value < limit,
@@ -58,7 +58,7 @@ export function whyConditionUnknown({ key }: FigureCondition, result: Result): s
   const needed = MIN_PERCENTILE_VALUES[key.slice(dot + 1) as Percentile] ?? 1;
   const others = valueAtKey(result, key.slice(0, dot));
   if (needed === 1 || others === null || others === undefined) return 'the run did not measure it';
-  return `it needs ${integer(needed)} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
+  return `it needs ${integerText(needed)} ${key.startsWith('latency.') ? 'broadcasts' : 'values'}, and the run has fewer`;
 }
 
 const VERBS: Partial<Record<FigureCondition['comparison'], string>> = {
@@ -78,14 +78,14 @@ export function metConditionText({ condition, value }: CheckedCondition, { deliv
   }
   const figure = figureByKey(key);
   const format = (number: number) =>
-    figure ? withUnit(figure.quantity, number) : decimals(number, Number.isInteger(number) ? 0 : 2);
+    figure ? withUnit(figure.quantity, number) : decimalsText(number, Number.isInteger(number) ? 0 : 2);
   // Returns the figure's name within a sentence, such as `one way p99`.
   const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
   const was = value ?? 0;
   // Value and limit can look equal after rounding, so the text states their difference in percent.
   const isClose = limit !== 0 && was !== limit && format(was) === format(limit);
   const shown = isClose
-    ? `${decimals(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`
+    ? `${decimalsText(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`
     : format(was);
   return `${named} ${VERBS[comparison] ?? `was ${comparison}`} ${format(limit)} (it was ${shown})`;
 }

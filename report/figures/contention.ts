@@ -3,7 +3,7 @@
 import { type FindingValue, findingValues } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals } from '../text/format.ts';
+import { decimalsText } from '../text/format.ts';
 import { sharesMachine } from './places.ts';
 
 /** CPU use of other programs below this share of the machine is normal for every system. */
@@ -57,11 +57,11 @@ export function cpuContention(result: Machines): CpuContention | undefined {
   if (!worst || worst.taken < Math.max(MIN_SHARE * worst.cores, worst.errorCores)) return undefined;
   const { where, cores, busyCores, othersCores, unseenCores, stealCores, window } = worst;
   const programs = worst.programs.filter((one) => one.cores >= MIN_CORES).slice(0, MAX_NAMES);
-  const named = programs.map(({ name, cores: used }) => `${name}: ${decimals(used, 2)}`).join(', ');
+  const named = programs.map(({ name, cores: used }) => `${name}: ${decimalsText(used, 2)}`).join(', ');
   const during = `during the ${window}`;
   const used = (who: string, some: number) =>
-    `${who} used ${decimals(some, 2)} of ${cores} cores${where && ` of ${where}`} ${during}`;
-  const stolen = decimals((100 * stealCores) / cores, 0);
+    `${who} used ${decimalsText(some, 2)} of ${cores} cores${where && ` of ${where}`} ${during}`;
+  const stolen = decimalsText((100 * stealCores) / cores, 0);
   const all: [cores: number, text: string][] = [
     [othersCores ?? 0, `${used('other programs', othersCores ?? 0)}${named && ` (${named})`}`],
     [unseenCores, used('programs outside of this container', unseenCores)],

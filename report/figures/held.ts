@@ -1,6 +1,6 @@
 /** Computes how many connections were held, and for how long. */
 import type { Result } from '../../protocol/result/result.ts';
-import { countText, decimals, integer } from '../text/format.ts';
+import { countText, decimalsText, integerText } from '../text/format.ts';
 
 /**
  * Returns the connections that stayed open during all broadcasts. If none had to stay open, or they were not counted,
@@ -50,8 +50,8 @@ export function turnoverText({ memory: { overTime }, connections }: Result): str
   if (overTime.kind === 'waves') {
     const sizes = waveSizes(overTime);
     const range = [...new Set([Math.min(peak, ...sizes), Math.max(...sizes)])].filter(Number.isFinite);
-    return `${countText(sizes.length, 'wave')} of ${range.map(integer).join(' to ')} connections`;
+    return `${countText(sizes.length, 'wave')} of ${range.map(integerText).join(' to ')} connections`;
   }
-  const stay = meanStaySeconds === null ? '' : `, open for ${decimals(meanStaySeconds, 1)} s on average`;
-  return `${integer(peak)} connections at once, ${integer(opened)} in all${stay}`;
+  const stay = meanStaySeconds === null ? '' : `, open for ${decimalsText(meanStaySeconds, 1)} s on average`;
+  return `${integerText(peak)} connections at once, ${integerText(opened)} in all${stay}`;
 }

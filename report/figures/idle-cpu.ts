@@ -4,7 +4,7 @@
 
 import type { Result } from '../../protocol/result/result.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
-import { decimals } from '../text/format.ts';
+import { decimalsText } from '../text/format.ts';
 import { heldConnections } from './held.ts';
 import { sharesMachine } from './places.ts';
 
@@ -39,9 +39,9 @@ export function cpuPerIdleConnection(
   const [begin, end] = [result.stages[hold], result.stages[hold + 1]];
   const seconds = begin && end ? end.t - begin.t : 0;
   if (seconds < pingIntervalMs / 1000) {
-    const cycle = decimals(pingIntervalMs / 1000, 0);
+    const cycle = decimalsText(pingIntervalMs / 1000, 0);
     return unknown(
-      `the hold of ${decimals(seconds, 0)} s is shorter than the ${cycle} s in which each connection is pinged once`,
+      `the hold of ${decimalsText(seconds, 0)} s is shorter than the ${cycle} s in which each connection is pinged once`,
     );
   }
   const held = heldConnections(result.connections);

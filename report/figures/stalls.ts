@@ -5,7 +5,7 @@
 import { type FindingValue, findingValues } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
-import { decimals } from '../text/format.ts';
+import { decimalsText } from '../text/format.ts';
 
 type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOverTime' | 'stages'>;
 type LoopWindow = Result['generator'][number]['window'];
@@ -41,7 +41,7 @@ export function figureExplainedByStall(result: Measured, window: LoopWindow, sta
   const figure = quoted(times).find(({ ms }) => ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE);
   if (!figure) return undefined;
   // Text such as `the connect time of 2,003 ms (max; median 4 ms)`.
-  const text = `the ${what} of ${decimals(figure.ms, 0)} ms (${figure.name}; median ${decimals(times.p50, 0)} ms)`;
+  const text = `the ${what} of ${decimalsText(figure.ms, 0)} ms (${figure.name}; median ${decimalsText(times.p50, 0)} ms)`;
   const values = findingValues({ [`${what} (${figure.name})`]: figure.ms, [`${what} (median)`]: times.p50 }, 'ms');
   return { ms: figure.ms, text, values };
 }
@@ -76,7 +76,7 @@ export function stalledWorkers(result: Measured): WorkerStall[] {
     const explained = longest && figureExplainedByStall(result, window, longest.ms);
     if (!longest || !explained || longest.ms > MAX_SHARE * explained.ms) return [];
     const { worker, ms, t } = longest;
-    const message = `worker ${worker} stood still for ${decimals(ms, 0)} ms until ${decimals(t, 0)} s: ${explained.text}`;
+    const message = `worker ${worker} stood still for ${decimalsText(ms, 0)} ms until ${decimalsText(t, 0)} s: ${explained.text}`;
     const values = [
       ...standstillValue(ms / 1000),
       ...findingValues({ 'end of the standstill': t }, 's'),

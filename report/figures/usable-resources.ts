@@ -1,6 +1,6 @@
 /** Resources of the generator's machine that a run can use, within the limits of its container. */
 import type { Result } from '../../protocol/result/result.ts';
-import { decimals, integer } from '../text/format.ts';
+import { decimalsText, integerText } from '../text/format.ts';
 import { sharesMachine } from './places.ts';
 
 type Environment = Pick<Result['environment'], 'cpuCount' | 'memoryBytes' | 'limits'>;
@@ -33,7 +33,7 @@ export function environmentMemoryBytes({ memoryBytes, limits }: Environment): nu
 
 /** Formats cores as `4` or `0.12`. */
 export function coreCountText(cores: number): string {
-  return Number.isInteger(cores) ? integer(cores) : decimals(cores, 2);
+  return Number.isInteger(cores) ? integerText(cores) : decimalsText(cores, 2);
 }
 
 function present(limit: number | undefined): number[] {

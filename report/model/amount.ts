@@ -7,13 +7,13 @@ import type { Interval } from '../../protocol/result/shared-schemas.ts';
 export type { Amount, QuantityName } from '../../protocol/result/figure.ts';
 
 import {
-  decimals,
-  exactDecimals,
-  integer,
+  decimalsText,
+  exactDecimalsText,
+  integerText,
   isShownInPercent,
-  kilobytes,
-  megabytes,
-  milliseconds,
+  kilobytesText,
+  megabytesText,
+  millisecondsText,
   percentOf,
   sizeText,
 } from '../text/format.ts';
@@ -27,18 +27,18 @@ interface Quantity {
 
 /** Quantities with their units and precision. Memory is in bytes. */
 const QUANTITIES = {
-  count: { unit: '', text: (value) => (Number.isInteger(value) ? integer(value) : exactDecimals(value, 1)) },
-  kilobytes: { unit: 'KB', text: kilobytes },
-  megabytes: { unit: 'MB', text: megabytes },
+  count: { unit: '', text: (value) => (Number.isInteger(value) ? integerText(value) : exactDecimalsText(value, 1)) },
+  kilobytes: { unit: 'KB', text: kilobytesText },
+  megabytes: { unit: 'MB', text: megabytesText },
   /** Bytes of any size, shown in B, KB, MB or GB. */
   size: { unit: '', text: sizeText },
-  bytes: { unit: 'bytes', text: (bytes) => decimals(bytes, Number.isInteger(bytes) ? 0 : 1) },
-  milliseconds: { unit: 'ms', text: milliseconds },
-  seconds: { unit: 's', text: (seconds) => decimals(seconds, seconds < 10 ? 2 : 1) },
-  cpuSeconds: { unit: 's', text: (seconds) => decimals(seconds, 3) },
-  microseconds: { unit: 'µs', text: (value) => decimals(value, value < 1 ? 2 : 1) },
-  percent: { unit: '%', text: (value) => decimals(value, 1) },
-  perSecond: { unit: '/s', text: (value) => exactDecimals(value, 1) },
+  bytes: { unit: 'bytes', text: (bytes) => decimalsText(bytes, Number.isInteger(bytes) ? 0 : 1) },
+  milliseconds: { unit: 'ms', text: millisecondsText },
+  seconds: { unit: 's', text: (seconds) => decimalsText(seconds, seconds < 10 ? 2 : 1) },
+  cpuSeconds: { unit: 's', text: (seconds) => decimalsText(seconds, 3) },
+  microseconds: { unit: 'µs', text: (value) => decimalsText(value, value < 1 ? 2 : 1) },
+  percent: { unit: '%', text: (value) => decimalsText(value, 1) },
+  perSecond: { unit: '/s', text: (value) => exactDecimalsText(value, 1) },
   /** Share from 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
   share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', '') },
 } satisfies Record<QuantityName, Quantity>;
@@ -109,7 +109,7 @@ function margin(name: QuantityName, value: number, interval: Interval | undefine
   const above = interval.high95 - value;
   if (!isShownInPercent(value, above)) return above === 0 ? '' : ` ± ${withUnit(name, above)}`;
   const percent = (100 * above) / Math.abs(value);
-  return ` ± ${percent < 0.95 ? exactDecimals(percent, 1) : integer(percent)} %`;
+  return ` ± ${percent < 0.95 ? exactDecimalsText(percent, 1) : integerText(percent)} %`;
 }
 
 /** Returns `± 4 %`; empty if the interval is unknown. */

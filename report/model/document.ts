@@ -32,7 +32,7 @@ export interface ReportAnswer {
   causes: AnswerCause[];
   /**
    * Text after the title. `because`: the first cause as the reason for the title. `beside`: the first cause as a
-   * separate sentence. `linesBlock`: the lines above.
+   * separate sentence. `lines`: the lines above.
    */
   lead: 'because' | 'beside' | 'lines';
   /** Lines with the measured figures; empty if they cannot be trusted. */

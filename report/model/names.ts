@@ -1,12 +1,12 @@
 /** Names and percentiles that several sections, charts and tables show. */
 import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
 import type { Summary } from '../../protocol/result/shared-schemas.ts';
-import { integer } from '../text/format.ts';
+import { integerText } from '../text/format.ts';
 import { withUnit } from './amount.ts';
 
 /** Returns the number of the broadcast. A merged row of a long run has the first and last numbers. */
 export function batchName({ seq, broadcasts }: Pick<BroadcastBatch, 'seq' | 'broadcasts'>): string {
-  return broadcasts === 1 ? integer(seq) : `${integer(seq)}–${integer(seq + broadcasts - 1)}`;
+  return broadcasts === 1 ? integerText(seq) : `${integerText(seq)}–${integerText(seq + broadcasts - 1)}`;
 }
 
 export type Percentile = 'p50' | 'p90' | 'p95' | 'p99' | 'p999';

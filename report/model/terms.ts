@@ -1,5 +1,5 @@
 /** Definitions of terms for the appendix of a report. The report needs no network. */
-export const TERMS = {
+export const REPORT_TERMS = {
   Stages:
     'A baseline without connections; ramps of new connections, each followed by a plateau; a hold with all clients connected; broadcasts; drain; disconnect.',
   'Connections held':
@@ -52,4 +52,4 @@ export const TERMS = {
     'How busy and how late the event loops of the load generator were. If a loop is late, its own queue is part of the latency it measures.',
 };
 
-export type Term = keyof typeof TERMS;
+export type Term = keyof typeof REPORT_TERMS;

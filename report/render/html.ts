@@ -2,7 +2,7 @@
 import { createHash } from 'node:crypto';
 import { marginText, numberText, quantityOf } from '../model/amount.ts';
 import { type ReportAnswer, type ReportDocument, type ReportSection, splitFindings } from '../model/document.ts';
-import { TERMS, type Term } from '../model/terms.ts';
+import { REPORT_TERMS, type Term } from '../model/terms.ts';
 import { asSentence } from '../text/format.ts';
 import { blockHtml, codeHtml } from './blocks.ts';
 import { type Html, type HtmlValue, html, trustedHtml } from './markup.ts';
@@ -154,7 +154,7 @@ function definitions(terms: Term[]): Html {
   const entries = [...new Set(terms)].map(
     (term) => html`<div id="${idOf(term)}">
 <dt>${term}</dt>
-<dd>${codeHtml(TERMS[term])}</dd>
+<dd>${codeHtml(REPORT_TERMS[term])}</dd>
 </div>
 `,
   );

@@ -9,7 +9,7 @@ import type {
   SearchRunReason,
 } from '../../protocol/documents/search-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
-import { countText, decimals, spacedWords } from '../text/format.ts';
+import { countText, decimalsText, spacedWords } from '../text/format.ts';
 import { fadedLevels, findBracket, type LevelTally } from './bracket.ts';
 
 /** Run of a search, with its result if it has one. */
@@ -136,7 +136,7 @@ function sentenceOf(plan: SearchPlan, facts: Facts): string {
         ? `${holds}, and the phases of this scenario are too short for a higher rate.`
         : `${holds}, the highest level that was asked for; nothing broke.`;
     case 'doctor':
-      return `${perhapsMore}: the machine allows no higher level (${spacedWords(limit?.name ?? '')}: at most ${decimals(limit?.max ?? 0, 0)} connections${limit?.name.startsWith('generator') ? enoughHosts(to, limit.max, vary) : ''}).`;
+      return `${perhapsMore}: the machine allows no higher level (${spacedWords(limit?.name ?? '')}: at most ${decimalsText(limit?.max ?? 0, 0)} connections${limit?.name.startsWith('generator') ? enoughHosts(to, limit.max, vary) : ''}).`;
     case 'generator':
       return `${perhapsMore}: at ${level}, the generator was the limit, not the deployment (${broken})${enoughHosts(to ?? at?.run.level, (held?.level ?? 0) / hosts, vary)}.`;
     case 'machine':

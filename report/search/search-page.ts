@@ -11,7 +11,7 @@ import {
   type Table,
   type TableCell,
 } from '../model/document.ts';
-import { countText, decimals, durationText, integer } from '../text/format.ts';
+import { countText, decimalsText, durationText, integerText } from '../text/format.ts';
 import { tallyLevels } from './bracket.ts';
 import { heldRunsText, levelAmountText, levelText } from './search-answer.ts';
 
@@ -87,7 +87,7 @@ function certaintyOf({ plan, runs, answer: { held, broke, end } }: SearchResult)
   return [
     ...(limit
       ? [
-          `The limit is between ${levelText(held)} and ${levelText(limit.level)}, ${decimals((100 * (limit.level - held)) / held, 1)} % higher, which broke in ${limit.broke} of ${countText(limit.held + limit.broke, 'run')}.`,
+          `The limit is between ${levelText(held)} and ${levelText(limit.level)}, ${decimalsText((100 * (limit.level - held)) / held, 1)} % higher, which broke in ${limit.broke} of ${countText(limit.held + limit.broke, 'run')}.`,
         ]
       : []),
     ...others.map((tally) => {
@@ -131,26 +131,26 @@ export function sizingTables({ rows, atMost, walls }: MachineSizing): [users: Ta
       'Machines for a number of users',
       ['Users', 'Machines', 'Users on each', 'Memory of each, MB', 'Cores of each, idle', 'All connect again in'],
       rows.map(({ users, machines, memoryBytes, idleCores, reconnectSeconds }) => [
-        integer(users),
-        atMost && machines > 1 ? `at most ${integer(machines)}` : integer(machines),
-        integer(Math.ceil(users / machines)),
+        integerText(users),
+        atMost && machines > 1 ? `at most ${integerText(machines)}` : integerText(machines),
+        integerText(Math.ceil(users / machines)),
         amount('megabytes', memoryBytes),
-        idleCores === null ? '–' : decimals(idleCores, 2),
+        idleCores === null ? '–' : decimalsText(idleCores, 2),
         reconnectSeconds === null ? '–' : durationText(reconnectSeconds),
       ]),
     ),
     figuresTable(
       'Limits of one machine',
       ['Limit of one machine', 'Connections', 'From'],
-      walls.map(({ name, max, assumption }) => [WALLS[name], max === null ? 'unknown' : integer(max), assumption]),
+      walls.map(({ name, max, assumption }) => [WALLS[name], max === null ? 'unknown' : integerText(max), assumption]),
     ),
   ];
 }
 
 /** Explains the columns of the table of machines. */
 export function sizingTableNote({ perMachine, decides }: MachineSizing, headroom: number): string {
-  const percent = decimals(100 * headroom, 0);
-  return `One machine takes ${integer(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. The cost of an adapter or a proxy between several machines is not included.`;
+  const percent = decimalsText(100 * headroom, 0);
+  return `One machine takes ${integerText(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. The cost of an adapter or a proxy between several machines is not included.`;
 }
 
 function runsTable(runs: SearchRun[]): Table {
@@ -163,7 +163,7 @@ function runsTable(runs: SearchRun[]): Table {
       PURPOSES[purpose],
       SEARCH_OUTCOME_WORDS[outcome],
       status ?? '–',
-      integer(Math.round(seconds)),
+      integerText(Math.round(seconds)),
       because.map(({ text }) => text).join('; '),
     ]),
   );

@@ -10,7 +10,7 @@ import { isConclusiveCost } from '../figures/per-connection.ts';
 import { sharesMachine } from '../figures/places.ts';
 import { coreCountText, environmentCores, environmentMemoryBytes } from '../figures/usable-resources.ts';
 import { sum } from '../statistics/statistics.ts';
-import { decimals, integer, kilobytes, megabytes } from '../text/format.ts';
+import { decimalsText, integerText, kilobytesText, megabytesText } from '../text/format.ts';
 
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
 
@@ -32,14 +32,14 @@ export function computeSizing(result: Result, broke: boolean, headroom: number):
       name: 'held',
       max: held,
       usable: Math.floor(held * usable),
-      assumption: `${integer(held)} connections were held${broke ? '' : '; the machine may hold more'}`,
+      assumption: `${integerText(held)} connections were held${broke ? '' : '; the machine may hold more'}`,
     },
     memory.known
       ? {
           name: 'memory',
           max: connectionsIn(memoryBytes, memory),
           usable: connectionsIn(memoryBytes * usable, memory),
-          assumption: `Each connection takes ${atLeast(memory)}${kilobytes(memory.each)} KB in service, with garbage and buffers (it keeps ${kilobytes(memory.kept)} KB), and the processes without connections ${megabytes(memory.base)} MB; the machine has ${megabytes(memoryBytes)} MB`,
+          assumption: `Each connection takes ${atLeast(memory)}${kilobytesText(memory.each)} KB in service, with garbage and buffers (it keeps ${kilobytesText(memory.kept)} KB), and the processes without connections ${megabytesText(memory.base)} MB; the machine has ${megabytesText(memoryBytes)} MB`,
         }
       : { name: 'memory', max: null, usable: null, assumption: memory.why },
     cpu.known
@@ -47,7 +47,7 @@ export function computeSizing(result: Result, broke: boolean, headroom: number):
           name: 'cpu',
           max: Math.floor(cores / cpu.idleCores),
           usable: Math.floor((cores * usable) / cpu.idleCores),
-          assumption: `Idle connections take ${atLeast(cpu)}${decimals(cpu.idleCores * 1000, 3)} cores per 1,000 with a ping every ${decimals(cpu.pingIntervalMs / 1000, 0)} s${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimals(cpu.connectSeconds, 2)} s of CPU`}; there are ${coreCountText(cores)} cores`,
+          assumption: `Idle connections take ${atLeast(cpu)}${decimalsText(cpu.idleCores * 1000, 3)} cores per 1,000 with a ping every ${decimalsText(cpu.pingIntervalMs / 1000, 0)} s${cpu.connectSeconds === null ? '' : `, and 1,000 connects ${decimalsText(cpu.connectSeconds, 2)} s of CPU`}; there are ${coreCountText(cores)} cores`,
         }
       : { name: 'cpu', max: null, usable: null, assumption: cpu.why },
   ];

@@ -5,7 +5,7 @@ import { cpuPerIdleConnection } from '../figures/idle-cpu.ts';
 import { capacityLimitsOf, limitName } from '../figures/limits.ts';
 import { amount } from '../model/amount.ts';
 import { absentSection, factsTable, linesBlock, type ReportSection, type TableCell } from '../model/document.ts';
-import { integer } from '../text/format.ts';
+import { integerText } from '../text/format.ts';
 
 const TITLE = 'Limits';
 
@@ -35,7 +35,7 @@ function limitRows(result: Result): [string, TableCell, string][] {
       capitalized(limitName(name)),
       amount('count', max),
       name === 'pings' && pings
-        ? `with a ping every ${integer(pings.intervalMs / 1000)} s; 95 %: ${integer(pings.low95)} to ${integer(pings.high95)}`
+        ? `with a ping every ${integerText(pings.intervalMs / 1000)} s; 95 %: ${integerText(pings.low95)} to ${integerText(pings.high95)}`
         : '',
     ]),
     ...missing.map(({ name, why }): [string, TableCell, string] => [
@@ -53,9 +53,9 @@ function limitRows(result: Result): [string, TableCell, string][] {
 function budgetText(result: Result): string | null {
   const { memoryLimited } = result.capacity;
   const budget = memoryLimited?.budgetBytes ?? Number(result.environment.settings.memoryBudgetBytes);
-  const memory = `${integer(budget / 1024 ** 2)} MB of memory`;
+  const memory = `${integerText(budget / 1024 ** 2)} MB of memory`;
   if (memoryLimited) {
-    return `In ${memory}, the workers would have room for ${integer(memoryLimited.connections)} connections, by what each needs in service.`;
+    return `In ${memory}, the workers would have room for ${integerText(memoryLimited.connections)} connections, by what each needs in service.`;
   }
   const why = whyNoBudget(result);
   return why === undefined || !(budget > 0) || result.memory.overTime

@@ -10,7 +10,7 @@ import {
   type Table,
   type TableFact,
 } from '../model/document.ts';
-import { countsBreakdown, integer, totalOfCounts } from '../text/format.ts';
+import { countsBreakdown, integerText, totalOfCounts } from '../text/format.ts';
 import { NO_SAMPLES, summariesTable } from './section-parts.ts';
 
 export function connectionsSection(result: Result): ReportSection {
@@ -108,7 +108,7 @@ function reconnectionFacts({ reconnection }: Result['connections']): TableFact[]
   const longest = awayMs ? `median; longest ${withUnit('milliseconds', awayMs.max)}` : '';
   return [
     countFact('Dropped', reconnection.dropped),
-    countFact('Returned', returned, `${integer(recovered)} of them with a restored session`),
+    countFact('Returned', returned, `${integerText(recovered)} of them with a restored session`),
     ['Returned after', amount('milliseconds', awayMs?.p50), longest],
     countFact('Gave up', reconnection.gaveUp),
     countFact('Closed while away', reconnection.left),

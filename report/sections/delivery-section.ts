@@ -14,7 +14,7 @@ import {
   type TableFact,
 } from '../model/document.ts';
 import { batchName } from '../model/names.ts';
-import { integer, percentOf } from '../text/format.ts';
+import { integerText, percentOf } from '../text/format.ts';
 import { knownFact } from './section-parts.ts';
 
 type Delivery = NonNullable<Result['delivery']>;
@@ -63,7 +63,11 @@ function counts(found: Delivery): (TableFact | false)[] {
     countFact('Never ordered', found.unknownBroadcast, 'broadcasts that the run did not send'),
   ];
   return [
-    countFact('Broadcasts', found.broadcasts, `of ${integer(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`),
+    countFact(
+      'Broadcasts',
+      found.broadcasts,
+      `of ${integerText(payloadBytes)} ${binary ? 'binary ' : ''}bytes${where}`,
+    ),
     countFact('Copies expected', expected),
     countFact('Received', received, percentOf(received, expected)),
     hasClosedReceivers(found) && ['Including closed connections', amount('share', found.coverageOfTarget)],

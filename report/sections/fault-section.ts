@@ -12,7 +12,7 @@ import {
   type ReportSection,
   type TableFact,
 } from '../model/document.ts';
-import { countsBreakdown, countText, decimals, integer, percentOf, totalOfCounts } from '../text/format.ts';
+import { countsBreakdown, countText, decimalsText, integerText, percentOf, totalOfCounts } from '../text/format.ts';
 
 const NOTABLE_MS = 100;
 
@@ -39,7 +39,7 @@ function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
     name,
     amount('seconds', ms === null ? null : ms / 1000),
   ];
-  const more = drops > dropped ? `${integer(drops)} times, some more than once` : '';
+  const more = drops > dropped ? `${integerText(drops)} times, some more than once` : '';
   return [
     countFact('Connections at the fault', connections),
     countFact('Stayed', stayed, percentOf(stayed, connections)),
@@ -50,7 +50,7 @@ function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
           countFact(
             'Back',
             back,
-            `${integer(recovered)} of ${countText(returns, 'return')} had their session restored`,
+            `${integerText(recovered)} of ${countText(returns, 'return')} had their session restored`,
           ),
           countFact('Not back', totalOfCounts(fault.notBack), countsBreakdown(fault.notBack)),
           after('Half of the dropped connections back after', backMs.p50),
@@ -59,7 +59,7 @@ function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
           countFact(
             'Peak attempts',
             fault.peakAttemptsPerSec,
-            `per second; returns: ${integer(fault.peakReturnsPerSec)}`,
+            `per second; returns: ${integerText(fault.peakReturnsPerSec)}`,
           ),
           countFact('Failed attempts', totalOfCounts(fault.failedAttempts), countsBreakdown(fault.failedAttempts)),
         ]),
@@ -75,8 +75,8 @@ function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
 
 function unsentText(notSent: number, unknown: number): string {
   return [
-    ...(notSent > 0 ? [`${integer(notSent)} could not be sent`] : []),
-    ...(unknown > 0 ? [`whether ${integer(unknown)} more were sent is unknown`] : []),
+    ...(notSent > 0 ? [`${integerText(notSent)} could not be sent`] : []),
+    ...(unknown > 0 ? [`whether ${integerText(unknown)} more were sent is unknown`] : []),
   ].join('; ');
 }
 
@@ -90,10 +90,10 @@ function broadcastRows({
   absent,
   missed,
 }: NonNullable<FaultResult['broadcasts']>): TableFact[] {
-  const why = `${integer(absent)} while away, ${integer(lost)} while connected or just before the end`;
+  const why = `${integerText(absent)} while away, ${integerText(lost)} while connected or just before the end`;
   return [
     countFact('Broadcasts meanwhile', sent, unsentText(notSent, unknown)),
-    countFact('Copies due', due, resent > 0 ? `${integer(resent)} sent again to restored sessions` : ''),
+    countFact('Copies due', due, resent > 0 ? `${integerText(resent)} sent again to restored sessions` : ''),
     countFact('Copies missed', missed, due > 0 ? `${percentOf(missed, due)}: ${why}` : ''),
   ];
 }
@@ -108,12 +108,12 @@ function notes({ environment }: Result, fault: FaultResult): string[] {
   const kept = recovers === 'false' ? 'no sessions' : 'the sessions of those that dropped';
   const of = recovers === 'false' ? 'connection state recovery is off' : 'connection state recovery';
   const sessions = recovers === undefined ? '' : ` The server keeps ${kept} (${of}).`;
-  const jitter = backoff.jitter === 0 ? 'no jitter' : `${decimals(100 * backoff.jitter, 0)} % of it random`;
+  const jitter = backoff.jitter === 0 ? 'no jitter' : `${decimalsText(100 * backoff.jitter, 0)} % of it random`;
   const workers = Object.keys({ ...perWorker.before, ...perWorker.after }).toSorted((a, b) =>
     a.localeCompare(b, 'en', { numeric: true }),
   );
   const balance = workers.map(
-    (one) => `${one} ${integer(perWorker.before[one] ?? 0)} → ${integer(perWorker.after[one] ?? 0)}`,
+    (one) => `${one} ${integerText(perWorker.before[one] ?? 0)} → ${integerText(perWorker.after[one] ?? 0)}`,
   );
   // A connection with a restored session does not join again, so its worker is unknown.
   const isKnown = totalOfCounts(perWorker.after) > 0 || fault.stayed + fault.back === 0;

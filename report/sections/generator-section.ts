@@ -4,7 +4,7 @@ import { leastIdle } from '../answer/generator-line.ts';
 import { longestPressureWait } from '../figures/contention.ts';
 import { amount, shareAmount, withUnit } from '../model/amount.ts';
 import { factsTable, figuresTable, linesBlock, type ReportSection, type Table } from '../model/document.ts';
-import { countsBreakdown, integer } from '../text/format.ts';
+import { countsBreakdown, integerText } from '../text/format.ts';
 import { knownFact } from './section-parts.ts';
 
 const PARTS = { fleet: 'Fleet process', artillery: 'Artillery worker' };
@@ -91,5 +91,5 @@ function samplingNote({ sampling }: Result): string | null {
   if (!sampling || (sampling.missed === 0 && Object.keys(sampling.failures).length === 0)) return null;
   const { taken, missed, failures, longestGapMs } = sampling;
   const failed = Object.keys(failures).length > 0 ? `; failed: ${countsBreakdown(failures)}` : '';
-  return `Samples: ${integer(missed)} of ${integer(taken + missed)} missing, longest gap ${withUnit('seconds', longestGapMs / 1000)}${failed}.`;
+  return `Samples: ${integerText(missed)} of ${integerText(taken + missed)} missing, longest gap ${withUnit('seconds', longestGapMs / 1000)}${failed}.`;
 }

@@ -7,7 +7,7 @@ import { hasBroadcasts } from '../answer/line.ts';
 import { broadcastTimesChart, oneWayLatencyChart } from '../charts/latency-chart.ts';
 import { numberText, withUnit } from '../model/amount.ts';
 import { absentSection, chartBlock, linesBlock, type ReportSection } from '../model/document.ts';
-import { countText, integer } from '../text/format.ts';
+import { countText, integerText } from '../text/format.ts';
 import { summariesTable } from './section-parts.ts';
 
 type Latency = Result['latency'];
@@ -75,7 +75,7 @@ function notes({ delivery }: Result, times: Latency) {
     FROM_NOTES[from],
     ranges.length > 0 && `95 % intervals over ${countText(completionMs.count, 'broadcast')}: ${ranges.join(', ')}.`,
     oneWayMs.p999 === null &&
-      `–: too few broadcasts for this percentile (${integer(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`,
+      `–: too few broadcasts for this percentile (${integerText(broadcasts)}; p90 needs 10, p95 20, p99 100, p99.9 1,000).`,
     slowFirst &&
       `The first broadcast took ${ms(slowFirst.lastMs)} to reach every connection, the others ${ms(slowFirst.othersP50Ms)} (median; at most ${ms(slowFirst.othersMaxMs)}). All figures include it.`,
     ...clockNotes(clocks),
@@ -89,7 +89,7 @@ function clockNotes(clocks: Latency['clocks']): string[] {
   const worst = apart.reduce((one, other) => (one.uncertaintyUs > other.uncertaintyUs ? one : other));
   const ms = (us: number) => withUnit('milliseconds', us / 1000);
   return [
-    `${integer(apart.length)} of ${countText(clocks.length, 'worker')} use a different clock from the generator’s; the offset is removed, with an error of ± ${ms(worst.uncertaintyUs)} (${worst.worker}).`,
+    `${integerText(apart.length)} of ${countText(clocks.length, 'worker')} use a different clock from the generator’s; the offset is removed, with an error of ± ${ms(worst.uncertaintyUs)} (${worst.worker}).`,
     ...apart.flatMap(({ worker, jumpUs }) =>
       jumpUs > 0 ? [`The clock of ${worker} jumped by up to ${ms(jumpUs)}.`] : [],
     ),

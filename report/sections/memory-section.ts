@@ -25,7 +25,7 @@ import {
   type TableCell,
 } from '../model/document.ts';
 import { DOUBT_TEXTS, whySlopeNotQuoted } from '../statistics/straightness.ts';
-import { integer } from '../text/format.ts';
+import { integerText } from '../text/format.ts';
 import { codePlacesBlocks } from './places-blocks.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
@@ -210,6 +210,6 @@ function plateaus(result: Result) {
     layerTitle(result, layer),
     ...found.map((plateau) => amount('megabytes', plateau[layer])),
   ]);
-  const head = ['Connections, MB', ...found.map(({ connections }) => integer(connections))];
+  const head = ['Connections, MB', ...found.map(({ connections }) => integerText(connections))];
   return figuresTable('Memory at each plateau', head, rows, true);
 }

@@ -12,7 +12,7 @@ import {
   type ReportSection,
   type TableFact,
 } from '../model/document.ts';
-import { countText, integer, percentOf } from '../text/format.ts';
+import { countText, integerText, percentOf } from '../text/format.ts';
 import { summariesTable } from './section-parts.ts';
 
 /** Returns null for runs without such messages. */
@@ -41,8 +41,8 @@ export function messagesSection(result: Result): ReportSection | null {
 /** Returns, for example, "every 10 s: `event_batch`, 150 events, acknowledged". */
 function steps(found: MessagesResult): string[] {
   return found.steps.map(({ event, seconds, count, events, acknowledge }) => {
-    const times = count > 1 ? `${integer(count)} × ` : '';
-    const many = events > 1 ? ` of ${integer(events)} events` : '';
+    const times = count > 1 ? `${integerText(count)} × ` : '';
+    const many = events > 1 ? ` of ${integerText(events)} events` : '';
     return `Every ${Number(seconds.toFixed(3))} s, each connection sends ${times}\`${event}\`${many}${acknowledge ? ', to be acknowledged' : ''}.`;
   });
 }
@@ -51,7 +51,7 @@ function steps(found: MessagesResult): string[] {
 function counts(found: MessagesResult): (TableFact | false | null)[] {
   const { due, sent, notSent, ackNotRequested, acknowledged, window } = found;
   const asked = sent - ackNotRequested;
-  const events = window?.eventsPerSec == null ? '' : `${integer(window.eventsPerSec)} events/s, `;
+  const events = window?.eventsPerSec == null ? '' : `${integerText(window.eventsPerSec)} events/s, `;
   return [
     countFact('Due', due, `on ${countText(found.connections, 'connection')}`),
     countFact('Sent', sent, percentOf(sent, due)),

@@ -14,7 +14,7 @@ import {
   type ReportBlock,
   type ReportSection,
 } from '../model/document.ts';
-import { countText, integer } from '../text/format.ts';
+import { countText, integerText } from '../text/format.ts';
 import { NO_SAMPLES } from './section-parts.ts';
 
 const TITLE = 'Memory over time';
@@ -64,7 +64,7 @@ function drifts(result: Result, { drift, kind }: OverTimeResult): ReportBlock {
 }
 
 function note({ readings: read, warmUpReadings }: OverTimeResult): string {
-  const left = warmUpReadings === 1 ? 'reading is' : `${integer(warmUpReadings)} readings are`;
+  const left = warmUpReadings === 1 ? 'reading is' : `${integerText(warmUpReadings)} readings are`;
   const first = warmUpReadings > 0 ? ` The first ${left} left out as warm-up.` : '';
   return `Fitted to ${countText(read.length - warmUpReadings, 'reading')}, by closed connections and by time; 95 % intervals.${first} A rise of less than 1 MB in all is no leak: readings of an idle server differ by as much.`;
 }

@@ -6,7 +6,7 @@ import type { EstimateInterval } from './spread.ts';
 import { studentT } from './student.ts';
 
 /** Values of a cluster with their counts, in any order. */
-export type Cluster = { value: number; count: number }[];
+export type ValueCluster = { value: number; count: number }[];
 
 const CONFIDENCE = 0.95;
 const TAIL = (1 - CONFIDENCE) / 2;
@@ -21,7 +21,7 @@ const NEGLIGIBLE = 40;
  * @param quantiles 0 to 1
  * @returns one interval per quantile; null if so few clusters can all lie on one side by chance
  */
-export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (EstimateInterval | null)[] {
+export function clusterIntervals(clusters: ValueCluster[], quantiles: number[]): (EstimateInterval | null)[] {
   const sorted = clusters.flat().sort((a, b) => a.value - b.value);
   const total = countOf(sorted);
   return quantiles.map((quantile) => {
@@ -37,7 +37,7 @@ export function clusterIntervals(clusters: Cluster[], quantiles: number[]): (Est
  * Returns the effective number of independent values. It lies between the number of clusters and the number of values.
  * If few clusters contain values above the quantile, the estimate is lowered (degrees of freedom by Satterthwaite).
  */
-function effectiveSize(clusters: Cluster[], total: number, quantile: number, value: number): number {
+function effectiveSize(clusters: ValueCluster[], total: number, quantile: number, value: number): number {
   const n = clusters.length;
   const squares = clusters.map((cluster) => {
     const below = countOf(cluster.filter((one) => one.value <= value));
@@ -84,7 +84,7 @@ function stepsTo(sum: number, weights: Float64Array): number {
 }
 
 /** Returns the value at which the cumulative count reaches `rank`. */
-function valueAt(sorted: Cluster, rank: number): number {
+function valueAt(sorted: ValueCluster, rank: number): number {
   let below = 0;
   for (const { value, count } of sorted) {
     below += count;
@@ -93,6 +93,6 @@ function valueAt(sorted: Cluster, rank: number): number {
   return sorted.at(-1)?.value ?? Number.NaN;
 }
 
-function countOf(cluster: Cluster): number {
+function countOf(cluster: ValueCluster): number {
   return cluster.reduce((sum, { count }) => sum + count, 0);
 }

@@ -132,7 +132,7 @@ const POWER = 0.6;
  * Returns the difference that 80 % of such comparisons would detect.
  * @param threshold smallest difference that counts
  */
-export function detectableBy({ error, degrees }: Estimate, confidence: number, threshold: number): number {
+export function detectableDifference({ error, degrees }: Estimate, confidence: number, threshold: number): number {
   const whole = wholeDegrees(degrees);
   return Math.max(threshold, studentT(confidence, whole) * error) + studentT(POWER, whole) * error;
 }

@@ -6,7 +6,7 @@ import { runEndingOf } from '../../protocol/documents/series-schema.ts';
 import type { LevelCombination } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import { distortingContention } from '../figures/contention.ts';
-import { combinationLabel, type MeasuredRun } from './summarize.ts';
+import { combinationLabel, type StudyRun } from './summarize.ts';
 
 interface MadeRun {
   run: { block: number; levels: LevelCombination; exitCode: number };
@@ -14,7 +14,7 @@ interface MadeRun {
 }
 
 /** Returns the runs in the same order. Runs that do not count or did not complete have no result. */
-export function countedRuns(runs: MadeRun[]): MeasuredRun[] {
+export function countedRuns(runs: MadeRun[]): StudyRun[] {
   const measured = runs.filter(({ run, result }) => result && runEndingOf(run.exitCode) === 'measured');
   const [failed = [], others = []] = [true, false].map((has) =>
     measured.filter(({ result }) => result && hasFailed(result) === has),

@@ -2,7 +2,7 @@
 import type { StudyLevel } from '../../protocol/documents/study-schema.ts';
 import { comparisonHeadline, inconclusiveTexts, percentText } from '../compare/text.ts';
 import { isCountFigure } from '../figures/figures.ts';
-import { decimals } from '../text/format.ts';
+import { decimalsText } from '../text/format.ts';
 import type { StudyContext, StudyQuestion } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
@@ -126,11 +126,11 @@ function atSome(count: number, settings: number): string {
 }
 
 function times(share: number): string {
-  return decimals(1 + share, 1);
+  return decimalsText(1 + share, 1);
 }
 
 function percent(share: number): string {
-  return `${share > 0 ? '+' : ''}${decimals(100 * share, 0)}`;
+  return `${share > 0 ? '+' : ''}${decimalsText(100 * share, 0)}`;
 }
 
 /** Sorts lost connections and copies before changes of cost. */

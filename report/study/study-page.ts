@@ -18,13 +18,13 @@ import {
 } from '../model/document.ts';
 import { countText } from '../text/format.ts';
 import { levelName, studyAnswers } from './study-answers.ts';
-import { combinationLabel, type MeasuredRun, type StudyQuestion, studyQuestions } from './summarize.ts';
+import { combinationLabel, type StudyQuestion, type StudyRun, studyQuestions } from './summarize.ts';
 
 const POOLED =
   'The noise of a combination with fewer than four runs is that of its noisiest level: how much runs of the same combination differ there, in percent of their mean, or its own where that is larger.';
 
 /** @param runs in the order of `study.runs` */
-export function studyDocument(study: Study, runs: MeasuredRun[]): ReportDocument {
+export function studyDocument(study: Study, runs: StudyRun[]): ReportDocument {
   const questions = studyQuestions(study.plan, runs);
   const missing = missingRuns(study);
   return {
@@ -99,7 +99,7 @@ function detectableLines(questions: StudyQuestion[]): string[] {
   });
 }
 
-function runsOf({ plan }: Study, runs: MeasuredRun[]): RunSet {
+function runsOf({ plan }: Study, runs: StudyRun[]): RunSet {
   const lost = countLostRuns(runs.map(({ exitCode = 0 }) => exitCode));
   return { name: plan.scenario, results: runs.flatMap(({ result }) => result ?? []), lost };
 }
@@ -143,7 +143,7 @@ function readingSection(questions: StudyQuestion[]): ReportSection {
   };
 }
 
-function runsSection(study: Study, measured: MeasuredRun[]): ReportSection {
+function runsSection(study: Study, measured: StudyRun[]): ReportSection {
   const rows = study.runs.map(({ number, block, levels, status, seconds, problem, result }) => [
     String(number),
     String(block),
@@ -165,7 +165,7 @@ function runsSection(study: Study, measured: MeasuredRun[]): ReportSection {
 }
 
 /** Returns the machines and versions; null before the first run. */
-function placeOf(runs: MeasuredRun[]): string | null {
+function placeOf(runs: StudyRun[]): string | null {
   const results = runs.flatMap(({ result }) => result ?? []);
   const all = [
     ...new Set(
@@ -201,7 +201,7 @@ export function missingRuns({ combinations, runs, plan }: Study): string[] {
 }
 
 /** Returns doubts about the comparison: other conditions that changed, or levels without any recorded difference. */
-export function comparisonDoubts(runs: MeasuredRun[], questions: StudyQuestion[]): string[] {
+export function comparisonDoubts(runs: StudyRun[], questions: StudyQuestion[]): string[] {
   const ofMachine = differing(runs).filter(({ aspect }) => aspect === 'machine' || aspect === 'system');
   const withinLevels = [...Map.groupBy(runs, ({ levels }) => combinationLabel(levels)).values()].flatMap(differing);
   const changed = [...ofMachine, ...withinLevels].map(
@@ -221,6 +221,6 @@ export function comparisonDoubts(runs: MeasuredRun[], questions: StudyQuestion[]
 }
 
 /** Returns the conditions that differ between runs. */
-function differing(runs: MeasuredRun[]): ConditionMismatch[] {
+function differing(runs: StudyRun[]): ConditionMismatch[] {
   return findMismatches(runs.flatMap(({ result }) => (result ? [[result]] : [])));
 }

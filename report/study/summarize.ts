@@ -8,7 +8,7 @@ import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
 import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 
 /** Run of a study, with its result if it has one. */
-export interface MeasuredRun {
+export interface StudyRun {
   levels: LevelCombination;
   /** Exit code; undefined if the run is known to have completed. */
   exitCode?: number;
@@ -39,7 +39,7 @@ export function levelCombinations({ vary, except }: Pick<StudyPlan, 'vary' | 'ex
 }
 
 /** Returns the comparisons of a study. They share one error budget. */
-export function studyQuestions(plan: StudyPlan, runs: MeasuredRun[]): StudyQuestion[] {
+export function studyQuestions(plan: StudyPlan, runs: StudyRun[]): StudyQuestion[] {
   const { vary } = plan;
   const planned = levelCombinations(plan);
   const varied = Object.fromEntries(Object.entries(vary).filter(([, levels]) => levels.length > 1));
@@ -72,7 +72,7 @@ export function studyQuestions(plan: StudyPlan, runs: MeasuredRun[]): StudyQuest
 }
 
 /** Returns the figures of the runs in the format of study.json. */
-export function summarizeStudy(plan: StudyPlan, runs: MeasuredRun[]): Pick<Study, 'combinations' | 'differences'> {
+export function summarizeStudy(plan: StudyPlan, runs: StudyRun[]): Pick<Study, 'combinations' | 'differences'> {
   return {
     combinations: levelCombinations(plan).map((levels) => {
       const { results } = runSetOfLevels(runs, levels);
@@ -101,7 +101,7 @@ export function summarizeStudy(plan: StudyPlan, runs: MeasuredRun[]): Pick<Study
 function levelNoises(
   varied: StudyPlan['vary'],
   combinations: LevelCombination[],
-  runs: MeasuredRun[],
+  runs: StudyRun[],
 ): Map<string, FigureNoise> {
   const all = combinations.map((levels) => ({ levels, figures: figureSpreads(runSetOfLevels(runs, levels).results) }));
   const levels = Object.entries(varied).flatMap(([name, own]) => own.map((level) => ({ [name]: level })));
@@ -147,10 +147,7 @@ function hasAll(combination: LevelCombination, levels: LevelCombination): boolea
 }
 
 /** Returns the runs with these levels, as one set of a comparison. */
-export function runSetOfLevels(
-  runs: MeasuredRun[],
-  some: LevelCombination,
-): Required<Pick<RunSet, 'results' | 'lost'>> {
+export function runSetOfLevels(runs: StudyRun[], some: LevelCombination): Required<Pick<RunSet, 'results' | 'lost'>> {
   const side = runs.filter(({ levels }) => hasAll(levels, some));
   return {
     results: side.flatMap(({ result }) => result ?? []),

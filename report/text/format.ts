@@ -8,11 +8,11 @@ export const MB = 1024 * 1024;
 /** Largest rounding error of sums and differences of floating-point numbers. */
 const ROUNDING_ERROR = 1e-9;
 
-export function integer(value: number): string {
-  return decimals(value, 0);
+export function integerText(value: number): string {
+  return decimalsText(value, 0);
 }
 
-export function decimals(value: number, digits: number): string {
+export function decimalsText(value: number, digits: number): string {
   return formatWith(digits).format(value);
 }
 
@@ -32,29 +32,29 @@ function formatWith(digits: number): Intl.NumberFormat {
 /**
  * Formats counts and shares. A value that would round to zero gets more digits. Readings are too inaccurate for this.
  */
-export function exactDecimals(value: number, digits: number): string {
+export function exactDecimalsText(value: number, digits: number): string {
   const size = Math.abs(value);
   const isHidden = size >= ROUNDING_ERROR && size < 0.5 * 10 ** -digits;
-  return decimals(value, isHidden ? Math.ceil(-Math.log10(size) - ROUNDING_ERROR) : digits);
+  return decimalsText(value, isHidden ? Math.ceil(-Math.log10(size) - ROUNDING_ERROR) : digits);
 }
 
-export function kilobytes(bytes: number): string {
-  return decimals(bytes / KB, 1);
+export function kilobytesText(bytes: number): string {
+  return decimalsText(bytes / KB, 1);
 }
 
 /** Formats bytes with their unit. Values below 1 KB are shown in B, so that they do not look like zero. */
 export function sizeText(bytes: number): string {
-  return Math.abs(bytes) < KB ? `${decimals(bytes, 0)} B` : `${kilobytes(bytes)} KB`;
+  return Math.abs(bytes) < KB ? `${decimalsText(bytes, 0)} B` : `${kilobytesText(bytes)} KB`;
 }
 
-export function megabytes(bytes: number): string {
-  return decimals(bytes / MB, 1);
+export function megabytesText(bytes: number): string {
+  return decimalsText(bytes / MB, 1);
 }
 
 /** Formats with at least three significant digits. */
-export function milliseconds(ms: number): string {
+export function millisecondsText(ms: number): string {
   const digits = ms === 0 || ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3;
-  return decimals(ms, digits);
+  return decimalsText(ms, digits);
 }
 
 /** Formats a number; a missing value is a dash. */
@@ -70,12 +70,12 @@ export function percentOf(part: number, whole: number): string {
   if (whole === 0) return '–';
   if (part === whole) return '100 %';
   const percent = (100 * part) / whole;
-  return `${exactDecimals(percent < 0.01 ? percent : Math.floor(100 * percent) / 100, 2)} %`;
+  return `${exactDecimalsText(percent < 0.01 ? percent : Math.floor(100 * percent) / 100, 2)} %`;
 }
 
 /** Returns `1 connection`, `2 connections`. */
 export function countText(count: number, noun: string): string {
-  return `${integer(count)} ${noun}${count === 1 ? '' : 's'}`;
+  return `${integerText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
 /** Returns `75 seconds`, `2 minutes`. */
@@ -112,7 +112,7 @@ export function spacedWords(camelCase: string): string {
 export function countsBreakdown(counts: Record<string, number>): string {
   return Object.entries(counts)
     .toSorted(([, a], [, b]) => b - a)
-    .map(([cause, count]) => `${cause} ${integer(count)}`)
+    .map(([cause, count]) => `${cause} ${integerText(count)}`)
     .join(', ');
 }
 
@@ -139,5 +139,5 @@ export function isShownInPercent(reference: number, ...differences: number[]): b
 
 /** Formats a change as `9 %` or `2 times as much`. */
 export function changeText(share: number): string {
-  return share < 1 ? `${exactDecimals(100 * share, 0)} %` : `${decimals(1 + share, 0)} times as much`;
+  return share < 1 ? `${exactDecimalsText(100 * share, 0)} %` : `${decimalsText(1 + share, 0)} times as much`;
 }

@@ -6,7 +6,7 @@ import { z } from 'zod';
 import { resultWithin } from '../../protocol/base/within.ts';
 import { CapacityError } from '../../protocol/codes/errors.ts';
 import type { AnyNamespace, AnySocket } from '../any-server.ts';
-import type { Guard } from '../guard.ts';
+import type { HandlerGuard } from '../guard.ts';
 
 /**
  * Maximum number of measured rooms per worker. Most scenarios have one room and the run's own room, or one room per
@@ -77,7 +77,7 @@ export function countLocalMembers(namespace: AnyNamespace, room: string): number
  * Replies to requests of other workers for their number of members.
  * @returns a function that stops it
  */
-export function answerMemberCounts(namespace: AnyNamespace, guard: Guard): () => void {
+export function answerMemberCounts(namespace: AnyNamespace, guard: HandlerGuard): () => void {
   const listener = guard.wrap('members', (room: string, answer: (members: number) => void) =>
     answer(countLocalMembers(namespace, room)),
   );

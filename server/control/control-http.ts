@@ -2,7 +2,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Registry } from 'prom-client';
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
-import type { Guard } from '../guard.ts';
+import type { HandlerGuard } from '../guard.ts';
 import { bearerToken } from '../unauthenticated.ts';
 
 const LOOPBACK_ADDRESS = /^(::ffff:)?127\.|^::1$/;
@@ -12,7 +12,7 @@ interface HttpParts {
   worker: string;
   registry: Registry;
   isToken: (given: unknown) => boolean;
-  guard: Guard;
+  guard: HandlerGuard;
 }
 
 /** Serves a request. `/healthz` needs no token. `/metrics` needs the token unless the request comes from loopback. */

@@ -12,7 +12,7 @@ import {
   type ControlRequest,
   MAX_BROADCAST_BYTES,
 } from '../../protocol/wire/events.ts';
-import type { Guard } from '../guard.ts';
+import type { HandlerGuard } from '../guard.ts';
 
 /** Requests of the wire contract as functions. They return the reply instead of passing it to a callback. */
 export type ControlRequests = {
@@ -47,7 +47,7 @@ const REQUEST_ARGUMENTS = {
 /**
  * Serves the requests in the control namespace of `controlIo`. A request without a callback for the reply is malformed.
  */
-export function serveControl(controlIo: Server, requests: ControlRequests, guard: Guard): void {
+export function serveControl(controlIo: Server, requests: ControlRequests, guard: HandlerGuard): void {
   const onRequest = guard.wrap('control', async function (this: Socket, event: string, ...args: unknown[]) {
     const reply = args.pop();
     const request = requestOf(event, args);

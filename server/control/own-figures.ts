@@ -2,7 +2,7 @@
 
 import { createHistogram, type RecordableHistogram } from 'node:perf_hooks';
 import type { WorkerBatches } from '../../protocol/wire/events.ts';
-import { Guard } from '../guard.ts';
+import { HandlerGuard } from '../guard.ts';
 import { createWorkerMetrics } from './metrics.ts';
 import { EventLoopWindow, GarbageCollectionCount } from './worker-stats.ts';
 
@@ -20,7 +20,7 @@ export function createOwnFigures(worker: string, counts: Counts) {
   const eventLoop = new EventLoopWindow();
   const [collections, batches] = [new GarbageCollectionCount(), new BatchWindow()];
   const metrics = createWorkerMetrics(counts, worker, eventLoop);
-  const guard = new Guard({ malformed: metrics.countMalformed, closed: metrics.countClosed });
+  const guard = new HandlerGuard({ malformed: metrics.countMalformed, closed: metrics.countClosed });
   const close = () => {
     for (const figure of [eventLoop, collections, batches]) figure.close();
   };

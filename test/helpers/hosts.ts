@@ -8,7 +8,7 @@ import { createConductorSecret, type JoinAddress, parseJoinToken } from '../../p
 import { type ConductorListener, openConductorListener } from '../../plugin/conduct/hosts/listener.ts';
 import { EngineLink, NO_STATUS } from '../../plugin/run/link.ts';
 import type { CapacityError } from '../../protocol/codes/errors.ts';
-import { type Carrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
+import { type MessageCarrier, openThreadCarrier } from '../../protocol/link/carrier.ts';
 import type { EngineMessage, EngineReport, RunMessage } from '../../protocol/link/link-messages.ts';
 import { frozenBroadcast, snapshot } from './measurements.ts';
 import { eventually } from './poll.ts';
@@ -73,7 +73,7 @@ export function newAgent(
   silentAfterMs?: number,
 ) {
   const runId = randomUUID();
-  const engine: Carrier<EngineMessage, RunMessage> = openThreadCarrier(runId);
+  const engine: MessageCarrier<EngineMessage, RunMessage> = openThreadCarrier(runId);
   const say = (report: EngineReport) => engine.send({ from: { host: 'kernel', engine: '1' }, ...report });
   const heard: RunMessage[] = [];
   engine.onMessage = (message) => {

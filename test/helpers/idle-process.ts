@@ -17,7 +17,7 @@ import type {
   FleetStart,
 } from '../../plugin/fleet/fleet-messages.ts';
 import { FleetProcess } from '../../plugin/fleet/fleet-process.ts';
-import type { Pacer } from '../../plugin/fleet/pacer.ts';
+import type { RatePacer } from '../../plugin/fleet/pacer.ts';
 import { Connection } from '../../plugin/fleet/process/connections/connection.ts';
 import type { FleetProcessParts } from '../../plugin/fleet/process/process-parts.ts';
 import { ProcessState } from '../../plugin/fleet/process/process-state.ts';
@@ -54,7 +54,7 @@ export class IdleProcess {
       index: 0,
       processes: 1,
     };
-    const pacer = { add: (leave: () => void) => void this.#leaves.push(leave), close: () => {} } as Pacer;
+    const pacer = { add: (leave: () => void) => void this.#leaves.push(leave), close: () => {} } as RatePacer;
     const idle: CreateClient = (_options, sink, sessions) => idleClient(sink, sessions);
     const noted: CreateClient = (...given) => {
       const client = (create ?? idle)(...given) as IdleClient;

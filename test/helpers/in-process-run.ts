@@ -20,7 +20,7 @@ import type { RunStage } from '../../plugin/run/stage.ts';
 import { handOverSettings } from '../../plugin/script/handed-over.ts';
 import { type Scenario, type Script, usesOurEngine } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
-import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../plugin/virtual-user/steps/index.ts';
 import { describeError } from '../../protocol/codes/errors.ts';
 import type { FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { openThreadCarrier } from '../../protocol/link/carrier.ts';
@@ -89,7 +89,7 @@ function start(
   const note = (text: string) => void lines.push(text);
   const stop = new AbortController();
   let endedWith = 0;
-  const config = readSettings(script, STEPS, { CAPACITY_RESULTS: folder, ...environment });
+  const config = readSettings(script, STEP_KINDS, { CAPACITY_RESULTS: folder, ...environment });
   const run = new MeasuredRun({
     script,
     config,

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test';
 import type { Server, ServerOptions } from 'socket.io';
 import { readScenario } from '../../plugin/cli/scenario-argument.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
-import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../plugin/virtual-user/steps/index.ts';
 import { TOKEN } from './app.ts';
 import { startChat } from './chat-server.ts';
 import { cli } from './cli.ts';
@@ -50,7 +50,7 @@ export async function written(cwd: string) {
     text: readFileSync(path, 'utf8'),
     flow: script.scenarios?.[0]?.flow,
     variables,
-    settings: readSettings(script, STEPS, { ...namedIn(script), ...process.env }),
+    settings: readSettings(script, STEP_KINDS, { ...namedIn(script), ...process.env }),
   };
 }
 

@@ -7,7 +7,7 @@ import { Measurements } from '../../plugin/run/measurements/measurements.ts';
 import type { HostShare } from '../../plugin/script/load/shares.ts';
 import type { Script } from '../../plugin/script/script.ts';
 import { readSettings, type Settings } from '../../plugin/script/settings.ts';
-import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../plugin/virtual-user/steps/index.ts';
 import { createHistogram, encodeHistogram, recordUs } from '../../protocol/base/histogram.ts';
 import type { MessageTimes, MessageTotals } from '../../protocol/link/client-messages.ts';
 import { type CloseKind, NO_HANDSHAKE_SETTINGS } from '../../protocol/link/close-kinds.ts';
@@ -36,7 +36,7 @@ export function hookConfig(
     scenarios: [{ engine: 'socketio-capacity', flow: [{ hold: true }] }],
     ...changes,
   };
-  return readSettings(script, STEPS, env, share);
+  return readSettings(script, STEP_KINDS, env, share);
 }
 
 /** Returns the measurements of a run that has not started. */

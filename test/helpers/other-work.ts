@@ -1,6 +1,6 @@
 /** Measures the CPU that other programs and the hypervisor used while tests ran. */
 
-import { sharesBetween } from '../../plugin/samplers/machine/cpu-shares.ts';
+import { machineSharesBetween } from '../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals } from '../../plugin/samplers/machine/machine-time.ts';
 
 const INTERVAL_MS = 1000;
@@ -37,7 +37,7 @@ export class OtherWork {
   share(fromMs: number, toMs: number): number {
     const from = this.#readings.findLast(({ atMs }) => atMs <= fromMs) ?? this.#readings[0];
     const to = this.#readings.find(({ atMs }) => atMs >= toMs) ?? this.#readings.at(-1);
-    const shares = from && to && sharesBetween(from, to);
+    const shares = from && to && machineSharesBetween(from, to);
     if (!shares) return 0;
     return ((shares.othersCores ?? 0) + shares.stealCores) / shares.cores;
   }

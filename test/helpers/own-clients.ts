@@ -9,7 +9,7 @@ import { RunClients } from '../../plugin/run/receivers/run-clients.ts';
 import type { ConnectionTarget } from '../../plugin/script/connection-target.ts';
 import { ENGINE_NAME, type Scenario, type Script } from '../../plugin/script/script.ts';
 import { readSettings } from '../../plugin/script/settings.ts';
-import { STEPS } from '../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../plugin/virtual-user/steps/index.ts';
 import { tempFolder } from './temp-folder.ts';
 
 /** @returns the namespace of a client that plays no virtual user */
@@ -53,7 +53,7 @@ export function scenarioOf(
     scenarios: [scenarios].flat().map((scenario) => ({ engine: ENGINE_NAME, ...scenario })),
     _scriptPath: join(folder, 'scenario.yml'),
   };
-  return { script, settings: readSettings(script, STEPS, {}) };
+  return { script, settings: readSettings(script, STEP_KINDS, {}) };
 }
 
 export async function clientsOf(...given: Parameters<typeof scenarioOf>) {

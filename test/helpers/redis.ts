@@ -64,7 +64,7 @@ export async function startRedisCluster(t: Cleaner) {
   return { url: redis.redisUrl, nodes: redis.redisNodes, stop, start };
 }
 
-/** @returns a port that was free a moment ago; outgoing connections do not use ports of its range (`PORT_RANGE`) */
+/** @returns a port that was free a moment ago; outgoing connections do not use ports of its range (`LISTENER_PORT_RANGE`) */
 export async function freePort(): Promise<number> {
   const [port = 0] = await findFreePorts(1);
   return port;

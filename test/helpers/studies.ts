@@ -1,7 +1,7 @@
 /** A measured study, made from the results of its runs. */
 import type { MeasuredStudy } from '../../docs/studies/page.ts';
 import { studySchema } from '../../protocol/documents/study-schema.ts';
-import { combinationLabel, type MeasuredRun, summarizeStudy } from '../../report/study/summarize.ts';
+import { combinationLabel, type StudyRun, summarizeStudy } from '../../report/study/summarize.ts';
 
 const STARTED_AT = '2026-01-02T03:04:05.000Z';
 
@@ -11,7 +11,7 @@ type Plan = MeasuredStudy['study']['plan'];
 export function measuredStudy(
   name: string,
   plan: Pick<Plan, 'scenario' | 'vary'> & Partial<Plan>,
-  runs: MeasuredRun[],
+  runs: StudyRun[],
 ): MeasuredStudy {
   const fullPlan: Plan = { servers: {}, except: [], repeat: 1, seed: 1, ...plan };
   const study = studySchema.parse({

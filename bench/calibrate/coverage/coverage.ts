@@ -1,7 +1,7 @@
 /** Computes the share of intervals of repeated measurements that contain the true value. */
 import type { TruthComparison } from '../comparison.ts';
 
-export interface Interval {
+export interface IntervalEnds {
   low: number;
   high: number;
 }
@@ -35,7 +35,7 @@ const MIN_PROBABILITY = 0.05;
 export function compareCoverage(
   what: string,
   truth: number,
-  intervals: (Interval | null | undefined)[],
+  intervals: (IntervalEnds | null | undefined)[],
   { mayCoverMore = false } = {},
 ): TruthComparison {
   const intervalFrom = intervals.filter(

@@ -4,7 +4,7 @@
  */
 import { latencyIntervalFigures, reachedBroadcasts } from '../../../plugin/result/delivery/intervals.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
-import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { clusterIntervals, type ValueCluster } from '../../../report/statistics/quantile-intervals.ts';
 import { percentilesByRank } from '../calibrate-latency.ts';
 import { joinClients, pinToSeparateCores, publishAndFinalize, withCalibrationSetup } from '../calibration-setup.ts';
 import type { CalibrationSection, TruthComparison } from '../comparison.ts';
@@ -123,7 +123,7 @@ function randomBroadcast({ shared, own }: Shape): number[] {
   return Array.from({ length: DRAWN_COPIES }, () => all + own());
 }
 
-function clusterOf(latenciesMs: number[]): Cluster {
+function clusterOf(latenciesMs: number[]): ValueCluster {
   return latenciesMs.map((value) => ({ value, count: 1 }));
 }
 

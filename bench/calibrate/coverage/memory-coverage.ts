@@ -4,7 +4,7 @@
  */
 import { fitPlateaus, type PlateauPoint } from '../../../report/statistics/plateaus.ts';
 import { type CalibrationSection, compareAtMost, type TruthComparison, valueOrInfinity } from '../comparison.ts';
-import { compareCoverage, type Interval, randomNormal } from './coverage.ts';
+import { compareCoverage, type IntervalEnds, randomNormal } from './coverage.ts';
 
 /** Noise of the readings. The slope of their line is 0.01. */
 interface PlateauNoise {
@@ -67,7 +67,7 @@ interface Plateaus {
   readings: number;
 }
 
-function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): Interval[] {
+function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): IntervalEnds[] {
   return Array.from({ length: repeats }, () => {
     const line = fitPlateaus(randomPoints(plan, uniform));
     return { low: valueOrInfinity(line?.low95), high: valueOrInfinity(line?.high95) };
@@ -75,7 +75,7 @@ function slopesOf({ repeats, ...plan }: Plateaus, uniform: () => number): Interv
 }
 
 /** Returns the half-width of the median interval, in percent of the slope. */
-function widthOf(intervals: Interval[]): number {
+function widthOf(intervals: IntervalEnds[]): number {
   const widths = intervals.map(({ low, high }) => (100 * (high - low)) / 2 / SLOPE).sort((a, b) => a - b);
   return widths[Math.floor(widths.length / 2)] as number;
 }

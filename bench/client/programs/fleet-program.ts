@@ -3,7 +3,7 @@
  * how messages are counted as the user's own event.
  */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
-import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runProgram } from './load-program.ts';
+import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runLoadProgram } from './load-program.ts';
 
 const load = loadFromArguments();
 const [join, room] = JOIN_MESSAGE;
@@ -58,4 +58,4 @@ async function counts() {
   return { joined, received: (received + unreadable) / (mode === 'list' ? 2 : 1) };
 }
 
-await runProgram(load, connectOne, counts);
+await runLoadProgram(load, connectOne, counts);

@@ -26,7 +26,7 @@ export const JOIN_MESSAGE = ['join_room', { clientKey: 'capacity' }] as const;
  * @param connectOne resolves when the connection has joined the room; a rejection ends the program
  * @param counts called after the last broadcast
  */
-export async function runProgram(
+export async function runLoadProgram(
   load: BenchLoad,
   connectOne: () => Promise<void>,
   counts: () => Promise<LoadCounts>,

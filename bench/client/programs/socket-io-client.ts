@@ -1,6 +1,6 @@
 /** Program for the client bench with the official client. Each connection has its own transport. */
 import { io, type Socket } from 'socket.io-client';
-import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runProgram } from './load-program.ts';
+import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runLoadProgram } from './load-program.ts';
 
 const load = loadFromArguments();
 const options = { transports: ['websocket'], forceNew: true, reconnection: false, ...loadTlsOptions(load) };
@@ -30,4 +30,4 @@ async function counts() {
   return { joined, received };
 }
 
-await runProgram(load, connectOne, counts);
+await runLoadProgram(load, connectOne, counts);

@@ -1,6 +1,6 @@
 /** Program for the client bench with a minimal implementation of Engine.IO and Socket.IO on `ws`. */
 import { WebSocket } from 'ws';
-import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runProgram } from './load-program.ts';
+import { JOIN_MESSAGE, loadFromArguments, loadTlsOptions, runLoadProgram } from './load-program.ts';
 
 const load = loadFromArguments();
 const url = `${load.url.replace(/^http/, 'ws')}/socket.io/?EIO=4&transport=websocket`;
@@ -36,4 +36,4 @@ async function counts() {
   return { joined, received };
 }
 
-await runProgram(load, connectOne, counts);
+await runLoadProgram(load, connectOne, counts);

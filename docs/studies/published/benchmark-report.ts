@@ -8,7 +8,15 @@ import { chartPoints } from '../../../report/charts/plot.ts';
 import { figuresTable } from '../../../report/model/document.ts';
 import { tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
-import { decimals, integer, KB, kilobytes, megabytes, percentOf, textOrDash } from '../../../report/text/format.ts';
+import {
+  decimalsText,
+  integerText,
+  KB,
+  kilobytesText,
+  megabytesText,
+  percentOf,
+  textOrDash,
+} from '../../../report/text/format.ts';
 import { at, figureRow, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 
 const SIZES = [5000, 10_000, 20_000, 32_000];
@@ -17,11 +25,11 @@ const BUDGET_BYTES = 2 * KB ** 3;
 
 const same = (cell: string) => SIZES.map(() => cell);
 const NOT_STATED = same('not stated');
-const published = SIZES.map((size) => `the report, ${integer(size)}`);
+const published = SIZES.map((size) => `the report, ${integerText(size)}`);
 
 const peakRss = ({ memory }: Result) => memory.peakBytes.workerRss;
 const theoreticalMax = (result: Result) =>
-  textOrDash(peakRss(result), (peak) => integer(Math.floor((BUDGET_BYTES * result.connections.peak) / peak)));
+  textOrDash(peakRss(result), (peak) => integerText(Math.floor((BUDGET_BYTES * result.connections.peak) / peak)));
 const utilisation = (result: Result) =>
   textOrDash(peakRss(result), (peak) => percentOf(peak, BUDGET_BYTES).replace(' %', ''));
 
@@ -35,15 +43,23 @@ function payload(times: 'broadcasts' | 'received', text: (bytes: number, result:
     return result.delivery && bytes !== undefined ? text(bytes * result.delivery[times], result) : '–';
   };
 }
-const inMegabytes = (bytes: number) => decimals(bytes / 1e6, 2);
+const inMegabytes = (bytes: number) => decimalsText(bytes / 1e6, 2);
 
 /** Rows whose published value is the same for all sizes. */
 const MACHINE: [name: string, printed: string, ours: (result: Result) => string][] = [
-  ['Processor', 'Apple M1, 8 cores', ({ environment }) => `${environment.cpu}, ${integer(environment.cpuCount)} cores`],
-  ['Memory', '16 GB', ({ environment }) => `${decimals(environment.memoryBytes / KB ** 3, 0)} GB`],
+  [
+    'Processor',
+    'Apple M1, 8 cores',
+    ({ environment }) => `${environment.cpu}, ${integerText(environment.cpuCount)} cores`,
+  ],
+  ['Memory', '16 GB', ({ environment }) => `${decimalsText(environment.memoryBytes / KB ** 3, 0)} GB`],
   ['Storage', 'SSD of 256 GB, 50.57 GB free', () => 'plays no part: messages are not stored'],
   ['System', 'macOS (Darwin 25.0.0), ARM64', ({ environment }) => environment.kernel],
-  ['Open files per process', '1,048,575', ({ environment }) => textOrDash(environment.limits.openFilesHard, integer)],
+  [
+    'Open files per process',
+    '1,048,575',
+    ({ environment }) => textOrDash(environment.limits.openFilesHard, integerText),
+  ],
 ];
 
 function machineTable(results: Result[]): Html {
@@ -55,7 +71,7 @@ export const BENCHMARK_REPORT: SideBySide = {
   title: 'The published benchmark report and our runs',
   published,
   rows: [
-    ['Connections', SIZES.map(integer), at('connections.peak', 'count')],
+    ['Connections', SIZES.map(integerText), at('connections.peak', 'count')],
     ['Configured rate, /s', same('500'), at('connections.configuredRatePerSec', 'count')],
     ['Achieved rate, /s', ['287.97', '291.39', '280.19', '200.08'], at('connections.achievedRatePerSec', 'perSecond')],
     ['Ramp, s', ['17.36', '34.32', '71.38', '159.94'], at('connections.rampSeconds', 'seconds')],
@@ -68,7 +84,7 @@ export const BENCHMARK_REPORT: SideBySide = {
     [
       'Peak ÷ N, KB',
       ['59', '39', '28', '24'],
-      (result) => textOrDash(peakRss(result), (peak) => kilobytes(peak / result.connections.peak)),
+      (result) => textOrDash(peakRss(result), (peak) => kilobytesText(peak / result.connections.peak)),
     ],
     figureRow('memory.perConnectionBytes.workerRss.slope', ['21.3', '15.3', '22.6', '19.4'], 'Slope, KB'),
     ['“Theoretical max”: 2 GiB × N ÷ peak', ['35,800', '53,973', '75,355', '87,881'], theoreticalMax],
@@ -78,7 +94,7 @@ export const BENCHMARK_REPORT: SideBySide = {
     [
       'Copies missing',
       ['0', '9,999', '19,999', '233,438'],
-      ({ delivery }) => (delivery ? integer(delivery.expected - delivery.received) : '–'),
+      ({ delivery }) => (delivery ? integerText(delivery.expected - delivery.received) : '–'),
     ],
     ['Delivery as stated, %', ['100', '99.2', '98.2', '77.3'], at('delivery.coverage', 'share')],
     ['Payload sent, MB', ['0.60', '0.60', 'not stated', 'not stated'], payload('broadcasts', inMegabytes)],
@@ -86,7 +102,7 @@ export const BENCHMARK_REPORT: SideBySide = {
     [
       'Payload per connection, KB',
       ['585.7', '585.76', '585.79', '452.56'],
-      payload('received', (bytes, { connections }) => kilobytes(bytes / connections.peak)),
+      payload('received', (bytes, { connections }) => kilobytesText(bytes / connections.peak)),
     ],
     figureRow('cpu.worker.rampSecondsPerThousandConnects', NOT_STATED),
     figureRow('cpu.worker.broadcastMicrosecondsPerMessage', NOT_STATED),
@@ -122,7 +138,7 @@ function rssAt({ memory }: Result, connections: number): string {
   const below = read.findLast(([count]) => count <= connections);
   if (!above || !below) return '–';
   const share = above[0] === below[0] ? 0 : (connections - below[0]) / (above[0] - below[0]);
-  return megabytes(below[1] + share * (above[1] - below[1]));
+  return megabytesText(below[1] + share * (above[1] - below[1]));
 }
 
 export const RSS_BY_CONNECTIONS: SideBySide = {
@@ -130,7 +146,7 @@ export const RSS_BY_CONNECTIONS: SideBySide = {
   published,
   rows: RSS.map(
     ([connections, ...printed]): Row => [
-      integer(connections),
+      integerText(connections),
       printed,
       (result) => (printed[SIZES.indexOf(result.connections.target)] === '–' ? '–' : rssAt(result, connections)),
     ],
@@ -148,7 +164,7 @@ const INCOMPLETE: Record<number, Record<number, number>> = {
 
 /** Returns the coverage, such as `19,600 of 19,999: 98.00 %`. */
 const coverage = (received: number, expected: number) =>
-  `${integer(received)} of ${integer(expected)}: ${percentOf(received, expected)}`;
+  `${integerText(received)} of ${integerText(expected)}: ${percentOf(received, expected)}`;
 
 export const COVERAGE_BY_BATCH: SideBySide = {
   title: 'Members that received each broadcast',
@@ -156,7 +172,7 @@ export const COVERAGE_BY_BATCH: SideBySide = {
   rows: Array.from({ length: 10 }, (_, index): Row => {
     const batch = index + 1;
     return [
-      integer(batch),
+      integerText(batch),
       // Every connection except the sender receives a copy.
       SIZES.map((size) => coverage(INCOMPLETE[size]?.[batch] ?? size - 1, size - 1)),
       ({ delivery }) => {

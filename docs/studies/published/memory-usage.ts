@@ -10,13 +10,13 @@ import { figuresTable } from '../../../report/model/document.ts';
 import { chartHtml, tableHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
 import { driftRate } from '../../../report/sections/over-time-section.ts';
-import { decimals, sizeText, textOrDash } from '../../../report/text/format.ts';
+import { decimalsText, sizeText, textOrDash } from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, figureTitle, type Row, type SideBySide, sideBySide } from '../../figures.ts';
 import type { MeasuredStudy } from '../page.ts';
 
 /** Formats R². It is rounded down, because 1 would mean exactly linear. */
 const rSquared = (layer: string) => (result: Result) =>
-  textOrDash(result.memory.perConnectionBytes[layer]?.r2, (r2) => decimals(Math.floor(r2 * 1000) / 1000, 3));
+  textOrDash(result.memory.perConnectionBytes[layer]?.r2, (r2) => decimalsText(Math.floor(r2 * 1000) / 1000, 3));
 
 export const MEMORY_USAGE: SideBySide = {
   title: 'Memory of the workers against connections',

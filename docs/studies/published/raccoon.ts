@@ -3,10 +3,17 @@
  * clients send batches.
  */
 import type { Result } from '../../../protocol/result/result.ts';
-import { decimals, integer, KB, kilobytes, milliseconds, textOrDash } from '../../../report/text/format.ts';
+import {
+  decimalsText,
+  integerText,
+  KB,
+  kilobytesText,
+  millisecondsText,
+  textOrDash,
+} from '../../../report/text/format.ts';
 import { at, type SideBySide } from '../../figures.ts';
 
-const worstMs = (values: number[]) => (values.length > 0 ? `${milliseconds(Math.max(...values))} ms` : '–');
+const worstMs = (values: number[]) => (values.length > 0 ? `${millisecondsText(Math.max(...values))} ms` : '–');
 const workersOf = ({ connections }: Result) => Object.keys(connections.perWorker).length;
 const handlers = ({ messages }: Result) => messages?.workers.flatMap(({ handlerMs }) => handlerMs ?? []) ?? [];
 const queues = ({ messages }: Result) => messages?.workers.map(({ queueMs }) => queueMs) ?? [];
@@ -23,14 +30,14 @@ export const RACCOON: SideBySide = {
     [
       'Duration',
       ['1 hour', '1 hour', '1 hour', '1 hour', '30 min'],
-      ({ messages }) => textOrDash(messages?.window?.seconds, (seconds) => `${integer(seconds)} s`),
+      ({ messages }) => textOrDash(messages?.window?.seconds, (seconds) => `${integerText(seconds)} s`),
     ],
     ['Connections', ['10,000', '50,000', '50,000', '100,000', '10,000'], at('connections.peak', 'count')],
-    ['Pods, workers', ['1', '3', '3', '5', '1'], (result) => integer(workersOf(result))],
+    ['Pods, workers', ['1', '3', '3', '5', '1'], (result) => integerText(workersOf(result))],
     [
       'Events per 10 s',
       ['1,500,000', '25,000', '100,000', '100,000', '1,500,000'],
-      ({ messages }) => textOrDash(messages?.window?.eventsPerSec, (perSec) => integer(perSec * 10)),
+      ({ messages }) => textOrDash(messages?.window?.eventsPerSec, (perSec) => integerText(perSec * 10)),
     ],
     [
       'Server processing p95',
@@ -57,19 +64,21 @@ export const RACCOON: SideBySide = {
     [
       'Memory per pod or worker, MB',
       ['711 – 870', '1,000 – 1,500', '400 – 500', '1,700 – 2,000', '960 – 1,200'],
-      (result) => textOrDash(inService(result), (bytes) => decimals(bytes / workersOf(result) / KB ** 2, 0)),
+      (result) => textOrDash(inService(result), (bytes) => decimalsText(bytes / workersOf(result) / KB ** 2, 0)),
     ],
     [
       'Memory ÷ connections, KB',
       ['73 – 89', '61 – 92', '25 – 31', '87 – 102', '98 – 123'],
-      (result) => textOrDash(inService(result), (bytes) => kilobytes(bytes / result.connections.peak)),
+      (result) => textOrDash(inService(result), (bytes) => kilobytesText(bytes / result.connections.peak)),
     ],
     [
       'CPU cores each',
       ['~ 2.2', '~ 0.3 - 0.6', '~ 0.7', '~ 1', '~ 2.57'],
       ({ cpu, messages, ...result }) =>
         textOrDash(cpu.worker?.clientMicrosecondsPerMessage, (us) =>
-          messages?.window ? decimals((us * messages.window.sentPerSec) / 1e6 / workersOf(result as Result), 2) : '–',
+          messages?.window
+            ? decimalsText((us * messages.window.sentPerSec) / 1e6 / workersOf(result as Result), 2)
+            : '–',
         ),
     ],
   ],

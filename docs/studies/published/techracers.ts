@@ -11,7 +11,15 @@ import { whyNotQuoted } from '../../../report/figures/measured-figures.ts';
 import { cellText } from '../../../report/model/amount.ts';
 import { chartHtml } from '../../../report/render/blocks.ts';
 import { type Html, html } from '../../../report/render/markup.ts';
-import { decimals, integer, KB, kilobytes, megabytes, milliseconds, textOrDash } from '../../../report/text/format.ts';
+import {
+  decimalsText,
+  integerText,
+  KB,
+  kilobytesText,
+  megabytesText,
+  millisecondsText,
+  textOrDash,
+} from '../../../report/text/format.ts';
 import { at, figureCell, figureRow, type SideBySide, sideBySide } from '../../figures.ts';
 
 /** Returns the cell of a slope. It is `less than the noise` if reports would not quote the slope. */
@@ -20,10 +28,10 @@ const slope = (layer: string) => (result: Result) => {
   return whyNotQuoted(result, path) === undefined ? figureCell([result], path) : 'less than the noise';
 };
 const plateau = (index: number, layer: string) => (result: Result) =>
-  textOrDash(result.memory.plateaus.at(index)?.[layer], megabytes);
+  textOrDash(result.memory.plateaus.at(index)?.[layer], megabytesText);
 const meanAndMax = (path: (result: Result) => { mean: number; max: number } | null) => (result: Result) => {
   const summary = path(result);
-  return summary === null ? '–' : `${milliseconds(summary.mean)} (max ${milliseconds(summary.max)})`;
+  return summary === null ? '–' : `${millisecondsText(summary.mean)} (max ${millisecondsText(summary.max)})`;
 };
 
 export const TECHRACERS: SideBySide = {
@@ -34,7 +42,7 @@ export const TECHRACERS: SideBySide = {
       'Machine',
       ['1 core, 1 GB, Ubuntu 14.04'],
       ({ environment: { cpuCount, memoryBytes } }) =>
-        `${integer(cpuCount)} cores, ${decimals(memoryBytes / KB ** 3, 0)} GB, with the generator`,
+        `${integerText(cpuCount)} cores, ${decimalsText(memoryBytes / KB ** 3, 0)} GB, with the generator`,
     ],
     ['Connections', ['1,800'], at('connections.peak', 'count')],
     ['Connections per second', ['5'], at('connections.achievedRatePerSec', 'perSecond')],
@@ -45,7 +53,7 @@ export const TECHRACERS: SideBySide = {
     [
       'KB per connection: Node, peak less baseline',
       ['34.8'],
-      ({ memory }) => textOrDash(memory.perConnectionBytes.workerRss?.naive, kilobytes),
+      ({ memory }) => textOrDash(memory.perConnectionBytes.workerRss?.naive, kilobytesText),
     ],
     ['KB per connection: Node, slope at rest', ['not measured'], slope('workerRss')],
     figureRow('memory.perConnectionBytes.redisUsedMemory.slope', ['39.9 (a difference)'], 'KB per connection: Redis'),

@@ -8,7 +8,7 @@ import { InvalidSettings } from '../../script/invalid-settings.ts';
 import { stepName } from '../../script/load/flow.ts';
 import type { Script } from '../../script/script.ts';
 import type { Settings } from '../../script/settings.ts';
-import { STEPS } from '../../virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../virtual-user/steps/index.ts';
 import { settingsOfScript } from '../scenario-argument.ts';
 import { AdoptionDraft } from './draft.ts';
 import { addConnectStep, moveScenariosToOwnEngine } from './engine-change.ts';
@@ -119,7 +119,7 @@ function leaveOut(draft: AdoptionDraft, at: ProblemPath, message: string): void 
   const isEvent = at.at(-1) === 'channel';
   const isKey = typeof at.at(-1) === 'string' && !isEvent && Object.keys(Object(owner)).length > 1;
   const isOfStep = at.length === flowDepth(at) + 1;
-  const isWhole = flowDepth(at) > 0 && !(isKey && (isOfStep ? stepName(owner, STEPS) !== at.at(-1) : true));
+  const isWhole = flowDepth(at) > 0 && !(isKey && (isOfStep ? stepName(owner, STEP_KINDS) !== at.at(-1) : true));
   const path = isWhole ? at.slice(0, flowDepth(at)) : at;
   const value = JSON.stringify(draft.document.valueAt(path)) ?? '';
   const shown = `${isWhole ? '' : `${path.at(-1)}: `}${value.slice(0, MAX_SHOWN_LENGTH)}`;

@@ -22,7 +22,7 @@ import { connectionTargetOf } from '../../script/connection-target.ts';
 import { type EngineOptions, parseEngineOptions } from '../../script/options/engine-options.ts';
 import { readScenarios } from '../../script/scenarios.ts';
 import { ENGINE_NAME } from '../../script/script.ts';
-import { STEPS } from '../../virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../virtual-user/steps/index.ts';
 import { invalidOptionError } from '../command.ts';
 import { type EmittedEvent, findClientRoom, type RoomCandidate, roomCandidates } from './client-room.ts';
 import {
@@ -50,7 +50,7 @@ export async function recordTwoClients({ url, flow, publish, ...starter }: Start
   const engines = { [ENGINE_NAME]: engineOptionsOf(starter) };
   const options = parseEngineOptions({ config: { target: url, engines } }, problems);
   problems.push(
-    ...readScenarios({ config: { target: url }, scenarios: [{ engine: ENGINE_NAME, flow }] }, STEPS).problems,
+    ...readScenarios({ config: { target: url }, scenarios: [{ engine: ENGINE_NAME, flow }] }, STEP_KINDS).problems,
   );
   if (!options || problems.length > 0) {
     throw invalidOptionError(formatProblems(problems).trimStart(), 'init');
@@ -161,7 +161,7 @@ export async function recordTwoClients({ url, flow, publish, ...starter }: Start
 
 /**
  * Checks the server's protocol.
- * @throws Unsupported if the server uses Socket.IO 2, which cannot be measured
+ * @throws UnsupportedServerError if the server uses Socket.IO 2, which cannot be measured
  */
 export async function requireSupportedProtocol(url: string, path: string | undefined): Promise<void> {
   const { origin } = new URL(url);

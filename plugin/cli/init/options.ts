@@ -6,7 +6,7 @@ import { namespaceSchema } from '../../script/options/connect-options.ts';
 import { emissionSchema } from '../../script/options/delivery-options.ts';
 import { readScenarios } from '../../script/scenarios.ts';
 import { ENGINE_NAME } from '../../script/script.ts';
-import { STEPS } from '../../virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../virtual-user/steps/index.ts';
 import { STARTER_ROOM, type StarterOptions } from './starter-scenario.ts';
 
 /** Schema of a JSON value, or of several values separated by commas. */
@@ -28,7 +28,8 @@ const step = z
   .record(z.string(), z.unknown())
   .refine(
     (one) =>
-      readScenarios({ config: {}, scenarios: [{ engine: ENGINE_NAME, flow: [one] }] }, STEPS).problems.length === 0,
+      readScenarios({ config: {}, scenarios: [{ engine: ENGINE_NAME, flow: [one] }] }, STEP_KINDS).problems.length ===
+      0,
     `expected a step: ${LOGIN_EXAMPLE}`,
   );
 /** Schema of an event with its arguments, or of a complete step. */

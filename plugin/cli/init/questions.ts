@@ -207,7 +207,7 @@ export class InitInterview {
 
   /**
    * Examines the server before the questions about a login.
-   * @throws Unsupported if no login can help
+   * @throws UnsupportedServerError if no login can help
    */
   async #look(url: string, path: unknown): Promise<void> {
     if (Number(this.#given.listen) === 0 || !URL.canParse(url)) return;

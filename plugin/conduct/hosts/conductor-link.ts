@@ -24,7 +24,7 @@ import {
 import { hostInUrl, type JoinAddress } from './join-token.ts';
 import {
   askUntilAnswered,
-  CONNECT_TIMEOUT_MS,
+  CONDUCTOR_CONNECT_TIMEOUT_MS,
   conductorUnreachableError,
   connectPinned,
   PinnedAgent,
@@ -63,7 +63,7 @@ export async function openConductorLink(options: LinkOptions) {
     extraHeaders: { authorization: `Bearer ${join.token}` },
     transports: ['websocket'],
     forceNew: true,
-    timeout: CONNECT_TIMEOUT_MS,
+    timeout: CONDUCTOR_CONNECT_TIMEOUT_MS,
     reconnectionDelay: 200,
     reconnectionDelayMax: 1000,
     agent: new PinnedAgent(join) as never,

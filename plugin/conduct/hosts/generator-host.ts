@@ -5,7 +5,7 @@
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { convertInstants } from '../../../protocol/base/clock/instants.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Carrier } from '../../../protocol/link/carrier.ts';
+import type { MessageCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
 import { LAYERS, MachineWatch, Sampler } from '../../samplers/index.ts';
 import { toCapacityError } from '../incomplete.ts';
@@ -31,7 +31,7 @@ interface AgentOptions {
   join: JoinAddress;
   hello: HostHello;
   /** Connection to the engines of this host. The agent closes it. */
-  carrier: Carrier<RunMessage, EngineMessage>;
+  carrier: MessageCarrier<RunMessage, EngineMessage>;
   /**
    * Checks that this host can generate its share of the load.
    * @throws CapacityError if it cannot

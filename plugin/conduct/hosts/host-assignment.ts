@@ -7,7 +7,7 @@ import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { bodyBeginning } from '../../samplers/index.ts';
 import { hostInUrl, type JoinAddress } from './join-token.ts';
-import { askUntilAnswered, CONNECT_TIMEOUT_MS, PinnedAgent } from './pinned-connection.ts';
+import { askUntilAnswered, CONDUCTOR_CONNECT_TIMEOUT_MS, PinnedAgent } from './pinned-connection.ts';
 
 export const ASSIGNMENT_PATH = '/order/';
 /** Variables and overrides are short. A longer answer is cut off, so it is no JSON, and the host asks again. */
@@ -69,7 +69,7 @@ async function ask(join: JoinAddress, host: string): Promise<HostAssignment | un
   const request = get(`https://${hostInUrl(join.host)}:${join.port}${ASSIGNMENT_PATH}${host}`, {
     agent: new PinnedAgent(join),
     headers: { authorization: `Bearer ${join.token}` },
-    timeout: CONNECT_TIMEOUT_MS,
+    timeout: CONDUCTOR_CONNECT_TIMEOUT_MS,
   });
   request.on('timeout', () => request.destroy(new Error('no answer')));
   request.on('error', reject);

@@ -10,7 +10,7 @@ import { CLIENT_DISCONNECT_REASON } from '../../../protocol/wire/connection.ts';
 import type { GeneratorHost, GeneratorWindow, ShareWindow } from '../../run/measurements/generator-measured.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { otherProgramsShare } from '../../run/windows/resource-windows.ts';
-import { meanShares } from '../../samplers/index.ts';
+import { meanMachineShares } from '../../samplers/index.ts';
 import type { AgentMessage, HostHello, HubMessage, MachineRow } from './host-messages.ts';
 import type { HostTotals } from './host-totals.ts';
 import { LostEngineStandIn } from './stand-in.ts';
@@ -142,7 +142,8 @@ export class MachineWindows {
       const middle = stageAt(atUs - (shares.seconds * 1e6) / 2);
       const window = windowOf(middle);
       const before = this.#shares.get(middle);
-      if (window) this.#shares.set(middle, { window, mean: meanShares([...(before ? [before.mean] : []), shares]) });
+      if (window)
+        this.#shares.set(middle, { window, mean: meanMachineShares([...(before ? [before.mean] : []), shares]) });
     }
     const stage = stageAt(atUs);
     const window = windowOf(stage);

@@ -6,7 +6,7 @@ import { addAbortListener } from 'node:events';
 import type { Socket } from 'socket.io';
 import { resultWithin } from '../../../protocol/base/within.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
-import type { Carrier } from '../../../protocol/link/carrier.ts';
+import type { MessageCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
 import { admissionRefusal, type ExpectedHosts, hostsMissingError, shareMismatch } from './admission.ts';
 import { JoinedHost } from './host.ts';
@@ -39,7 +39,7 @@ export interface HostHubEvents {
   onSkipped(users: number): void;
 }
 
-export class HostHub implements Carrier<RunMessage, EngineMessage> {
+export class HostHub implements MessageCarrier<RunMessage, EngineMessage> {
   onMessage: (message: EngineMessage) => void = () => {};
   readonly #run: string;
   readonly #expected: ExpectedHosts;

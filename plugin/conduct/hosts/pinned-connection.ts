@@ -10,7 +10,7 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { JOIN_TIMEOUT_MS } from './host-messages.ts';
 import { fingerprintOf, type JoinAddress } from './join-token.ts';
 
-export const CONNECT_TIMEOUT_MS = 5000;
+export const CONDUCTOR_CONNECT_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
 /**
  * OpenSSL errors after which a retry is useless: the other side does not use TLS, or both sides have no TLS version or
@@ -25,8 +25,8 @@ const TLS_ERROR = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/;
  */
 export async function connectPinned({ host, port, fingerprint }: JoinAddress): Promise<TLSSocket> {
   const socket = connect({ host, port, rejectUnauthorized: false, ALPNProtocols: ['http/1.1'] });
-  const timeout = new Error(`no answer within ${CONNECT_TIMEOUT_MS / 1000} s`);
-  const timer = setTimeout(() => socket.destroy(timeout), CONNECT_TIMEOUT_MS);
+  const timeout = new Error(`no answer within ${CONDUCTOR_CONNECT_TIMEOUT_MS / 1000} s`);
+  const timer = setTimeout(() => socket.destroy(timeout), CONDUCTOR_CONNECT_TIMEOUT_MS);
   try {
     await once(socket, 'secureConnect');
     const certificate = socket.getPeerX509Certificate();

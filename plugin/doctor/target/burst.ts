@@ -7,7 +7,7 @@
  * - otherwise: the number of connections is limited
  */
 import { setTimeout as delay } from 'node:timers/promises';
-import { decimals } from '../../../report/text/format.ts';
+import { decimalsText } from '../../../report/text/format.ts';
 import { connectClient } from '../../run/receivers/connect-client.ts';
 import type { RunSocket } from '../../run/receivers/run-connection.ts';
 import { type ExaminedTarget, runTargetCheck, type TargetCheck, type TargetFinding } from './target-check.ts';
@@ -54,7 +54,7 @@ export function checkBurst({ clients, signal }: ExaminedTarget, connections: num
       const beganMs = performance.now();
       await Promise.all(Array.from({ length: connections }, () => open('burst')));
       // The times are printed, because a server can also limit the rate by delaying connections without refusing any.
-      const seconds = decimals((performance.now() - beganMs) / 1000, 1);
+      const seconds = decimalsText((performance.now() - beganMs) / 1000, 1);
       const refused = failures.length;
       const [reason = ''] = failures.map(({ message }) => message);
       const found = () =>

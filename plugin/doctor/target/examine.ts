@@ -1,7 +1,7 @@
 /** Runs all checks of a target. Their order is such that the first failure explains later failures. */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
-import { integer, spacedWords } from '../../../report/text/format.ts';
+import { integerText, spacedWords } from '../../../report/text/format.ts';
 import { singleRoom } from '../../run/broadcasts/round-trips.ts';
 import { RunClients } from '../../run/receivers/run-clients.ts';
 import type { Script } from '../../script/script.ts';
@@ -89,8 +89,8 @@ async function checkLimits(settings: Settings, addresses: number): Promise<Targe
     .map(({ name, max, raise }) => {
       const perAddress =
         name === 'generatorPorts' && addresses > 1 ? ` to one of the target's ${addresses} addresses` : '';
-      const found = max === null ? 'no limit' : `at most ${integer(max)}${perAddress}`;
-      const tried = `${spacedWords(name)} for ${integer(connections)} connections`;
+      const found = max === null ? 'no limit' : `at most ${integerText(max)}${perAddress}`;
+      const tried = `${spacedWords(name)} for ${integerText(connections)} connections`;
       if (max === null || max >= connections) return { name: 'limits', status: 'ok', tried, found };
       return { name: 'limits', status: 'failed', tried, found, ...(raise && { fix: raise }) };
     });

@@ -8,15 +8,15 @@ import { missedPingCycle, PING_TIMEOUT } from '../checks/connections/pings.ts';
 import {
   allFailuresAreCuts,
   allLostWereCutOff,
-  differByThoseCutOff,
-  differByUnknownWorkers,
+  countsDifferByCutOff,
+  countsDifferByUnknownWorkers,
   type EvidenceFigures,
   endedWithConnections,
   lostByWholeWorker,
-  lostSinceChange,
-  lostSinceEnd,
+  lostSinceDeploymentChange,
+  lostSinceProcessEnded,
   lostSinceRedisWaited,
-  lostWhileHalted,
+  lostWhileProcessHalted,
   noOtherCause,
   onlyCuts,
 } from '../evidence.ts';
@@ -92,7 +92,7 @@ export const DEPLOYMENT_CAUSES: CauseEdges = {
     },
     {
       effects: ['WORKERS_DISAGREE'],
-      holds: differByThoseCutOff,
+      holds: countsDifferByCutOff,
     },
     {
       effects: ['CONNECTIONS_DROPPED'],
@@ -108,7 +108,7 @@ export const DEPLOYMENT_CAUSES: CauseEdges = {
     },
     {
       effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...UNREACHED_FINDINGS],
-      holds: lostSinceEnd,
+      holds: lostSinceProcessEnded,
     },
     UNACKNOWLEDGED_ON_LOST_EDGE,
   ],
@@ -127,7 +127,7 @@ export const DEPLOYMENT_CAUSES: CauseEdges = {
     },
     {
       effects: ['COPIES_LOST', 'DELIVERY_EVENT_MISSING', ...UNREACHED_FINDINGS],
-      holds: lostWhileHalted,
+      holds: lostWhileProcessHalted,
     },
   ],
   DEPLOYMENT_CHANGED: [
@@ -149,7 +149,7 @@ export const DEPLOYMENT_CAUSES: CauseEdges = {
     },
     {
       effects: ['COPIES_LOST', ...UNREACHED_FINDINGS],
-      holds: (counts) => lostSinceChange(counts) && (carriesConnections(counts) || lostByWholeWorker(counts)),
+      holds: (counts) => lostSinceDeploymentChange(counts) && (carriesConnections(counts) || lostByWholeWorker(counts)),
     },
   ],
   WORKER_STALLED: [
@@ -169,7 +169,7 @@ export const DEPLOYMENT_CAUSES: CauseEdges = {
     { effects: ['READINGS_MISSING', 'READINGS_IMPOSSIBLE', 'COLLECTION_MISSING', 'PLATEAUS_UNUSABLE'] },
     {
       effects: ['WORKERS_DISAGREE'],
-      holds: differByUnknownWorkers,
+      holds: countsDifferByUnknownWorkers,
     },
   ],
 };

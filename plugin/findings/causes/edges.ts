@@ -8,7 +8,7 @@ import type { RunFigures } from '../check.ts';
 import { isTimeoutCause } from '../checks/connections/failure-causes.ts';
 import { missedPingCycle } from '../checks/connections/pings.ts';
 import {
-  areMostMissing,
+  areMostMissingCopies,
   type EvidenceFigures,
   longestDelayMs,
   noOtherCause,
@@ -63,7 +63,7 @@ export function missingCopiesEdge(
 ): CauseEdge {
   return {
     effects: ['COPIES_LOST'],
-    holds: (counts) => areMostMissing(rows(counts, counts.result.delivery?.batches ?? []), counts),
+    holds: (counts) => areMostMissingCopies(rows(counts, counts.result.delivery?.batches ?? []), counts),
   };
 }
 

@@ -4,7 +4,7 @@ import { isTimeoutCause } from '../checks/connections/failure-causes.ts';
 import { queueGrowthSeconds } from '../checks/delivery/keeping-up-checks.ts';
 import { mayLackCpu, saturatedWorkers } from '../checks/server/saturation-checks.ts';
 import { stalledServer } from '../checks/server/stalls-checks.ts';
-import { longestDelayMs, MAX_GROWTH, noProcessEnded } from '../evidence.ts';
+import { longestDelayMs, MAX_DELAY_RATIO, noProcessEnded } from '../evidence.ts';
 import {
   allFailedOrLostBy,
   type CauseEdges,
@@ -88,7 +88,7 @@ export const GENERATOR_CAUSES: CauseEdges = {
       effects: ['QUEUE_GROWS'],
       holds: ({ effect, result }) =>
         saturatedWorkers(result)?.window !== effect.window &&
-        queueGrowthSeconds(effect) * 1000 <= MAX_GROWTH * longestDelayMs(result),
+        queueGrowthSeconds(effect) * 1000 <= MAX_DELAY_RATIO * longestDelayMs(result),
     },
   ],
 };

@@ -1,8 +1,8 @@
 /** Objects that all connections of a fleet process share. `ProcessState` implements this interface. */
 import type { FleetAnswer, FleetSettings } from '../fleet-messages.ts';
-import type { Pacer } from '../pacer.ts';
+import type { RatePacer } from '../pacer.ts';
 import type { Acknowledgements } from './acknowledgements.ts';
-import type { Dialer } from './connections/dialer.ts';
+import type { ConnectionDialer } from './connections/dialer.ts';
 import type { FaultAccount } from './connections/fault-account.ts';
 import type { Reconnects } from './connections/reconnects.ts';
 import type { CloseCounts } from './counts/close-counts.ts';
@@ -17,8 +17,8 @@ export interface FleetProcessParts {
   readonly settings: FleetSettings;
   readonly answer: (answer: FleetAnswer) => void;
   readonly connections: { delete(id: number): void };
-  readonly dialer: Dialer;
-  readonly pacer: Pacer;
+  readonly dialer: ConnectionDialer;
+  readonly pacer: RatePacer;
   readonly acknowledgements: Acknowledgements;
   readonly returns: Reconnects;
   /** Counts the effects of a planned fault; undefined before the fault begins. */

@@ -19,10 +19,10 @@ import type {
   ProcessSnapshot,
   SightingsRequest,
 } from '../fleet-messages.ts';
-import { Pacer } from '../pacer.ts';
+import { RatePacer } from '../pacer.ts';
 import { Acknowledgements } from './acknowledgements.ts';
 import { ConnectionTable } from './connections/connection-table.ts';
-import { type ConnectionShare, Dialer } from './connections/dialer.ts';
+import { ConnectionDialer, type ConnectionShare } from './connections/dialer.ts';
 import { FaultAccount } from './connections/fault-account.ts';
 import { Reconnects } from './connections/reconnects.ts';
 import { CloseCounts } from './counts/close-counts.ts';
@@ -43,9 +43,9 @@ type Status = Extract<FleetAnswer, { op: 'status' }>;
 export class ProcessState implements FleetProcessParts, Omit<ProcessQuestions, 'reset'> {
   readonly settings: FleetSettings;
   readonly answer: (answer: FleetAnswer) => void;
-  readonly pacer: Pacer;
+  readonly pacer: RatePacer;
   readonly connections = new ConnectionTable(this);
-  readonly dialer: Dialer;
+  readonly dialer: ConnectionDialer;
   readonly counts = new ConnectionCounts();
   readonly connecting = new ConnectingCounts(monotonicUs());
   readonly ends = new CloseCounts();
@@ -69,7 +69,7 @@ export class ProcessState implements FleetProcessParts, Omit<ProcessQuestions, '
     firstId: number,
     createClient: CreateClient,
     answer: (answer: FleetAnswer) => void,
-    pacer = new Pacer(settings.disconnectRatePerSec),
+    pacer = new RatePacer(settings.disconnectRatePerSec),
   ) {
     const { ownEvent, broadcasts, fleet, host, reconnection, rooms } = settings;
     /** Share of this process among all fleet processes of this host. */
@@ -78,7 +78,7 @@ export class ProcessState implements FleetProcessParts, Omit<ProcessQuestions, '
     this.settings = settings;
     this.answer = answer;
     this.pacer = pacer;
-    this.dialer = new Dialer(settings, share, createClient);
+    this.dialer = new ConnectionDialer(settings, share, createClient);
     this.ledger = new Ledger(ownEvent ? { ...OWN_PLAN, bytes: ownEvent.bytes } : broadcasts);
     this.sightings = new ProcessSightings(this.ledger);
     this.acknowledgements = new Acknowledgements(settings, this);

@@ -3,7 +3,7 @@ import { recordedValuesUs } from '../../../protocol/base/histogram.ts';
 import type { FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { Interval } from '../../../protocol/result/shared-schemas.ts';
-import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { clusterIntervals, type ValueCluster } from '../../../report/statistics/quantile-intervals.ts';
 import { median } from '../../../report/statistics/statistics.ts';
 import { mergeToHistogram } from '../sums.ts';
 
@@ -38,12 +38,12 @@ export function latencyIntervalFigures(broadcasts: Reached[], clockErrorUs = 0):
   };
 }
 
-function copiesOf(rows: FrozenBroadcast[]): Cluster {
+function copiesOf(rows: FrozenBroadcast[]): ValueCluster {
   const copies = mergeToHistogram(rows.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));
   return recordedValuesUs(copies).map(({ valueUs, count }) => ({ value: valueUs, count }));
 }
 
-function intervalsOf(clusters: Cluster[], errorUs: number): NonNullable<Figures['intervals']>['oneWayMs'] {
+function intervalsOf(clusters: ValueCluster[], errorUs: number): NonNullable<Figures['intervals']>['oneWayMs'] {
   const [p50 = null, p99 = null] = clusterIntervals(clusters, [0.5, 0.99]).map(
     (interval): Interval =>
       interval && { low95: Math.max(0, interval.low - errorUs) / 1000, high95: (interval.high + errorUs) / 1000 },

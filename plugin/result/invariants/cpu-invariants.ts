@@ -1,7 +1,7 @@
 /** Checks an invariant of CPU time: no process can use more than all cores of its machine. */
 import { cpus } from 'node:os';
 import { findingValues } from '../../../protocol/result/findings.ts';
-import { decimals } from '../../../report/text/format.ts';
+import { decimalsText } from '../../../report/text/format.ts';
 import type { CpuWindow } from '../../run/measurements/measured-windows.ts';
 import type { Measurements } from '../../run/measurements/measurements.ts';
 import { LAYERS } from '../../samplers/index.ts';
@@ -42,7 +42,7 @@ export function impossibleCpu({
   }
   return [...found].map(([layer, { cpuSeconds, seconds }]) => ({
     figures: [layer],
-    message: `${layer} reported ${decimals(cpuSeconds, 1)} s of CPU within ${decimals(seconds, 1)} s on ${cores} cores`,
+    message: `${layer} reported ${decimalsText(cpuSeconds, 1)} s of CPU within ${decimalsText(seconds, 1)} s on ${cores} cores`,
     values: [
       ...findingValues({ 'CPU time': cpuSeconds, 'length of the window': seconds }, 's'),
       ...findingValues({ cores }),

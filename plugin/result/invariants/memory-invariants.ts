@@ -1,6 +1,6 @@
 /** Defines the invariants of memory. Each returns the figures that violate it, with their values. */
 import { findingValues } from '../../../protocol/result/findings.ts';
-import { integer, megabytes } from '../../../report/text/format.ts';
+import { integerText, megabytesText } from '../../../report/text/format.ts';
 import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
 import type { Violation } from './violation.ts';
 
@@ -43,7 +43,7 @@ const MOVING = [RSS, 'workerPss', 'workerWorkingSet', HEAP];
 export function findNegativeMemory({ rows }: MemoryRun): Found {
   return figuresOf(rows).flatMap((figure) => {
     const least = Math.min(...readingsOf(rows, figure));
-    const message = `${figure} was ${integer(least)} bytes`;
+    const message = `${figure} was ${integerText(least)} bytes`;
     return least >= 0
       ? []
       : [{ figures: [figure], message, values: findingValues({ [figure]: least }, 'bytes'), fix: SEE_SOURCE }];
@@ -60,7 +60,7 @@ export function findTooSmallMemory({ rows, processes, ...run }: MemoryRun): Foun
     const least = Math.min(...readingsOf(rows, figure));
     if (least >= needed) return [];
     const what = isWorker && isV8 ? `${processes} Node processes have` : 'a process has';
-    const message = `${figure} was ${integer(least)} bytes, and ${what} at least ${megabytes(needed)} MB`;
+    const message = `${figure} was ${integerText(least)} bytes, and ${what} at least ${megabytesText(needed)} MB`;
     const values = [
       ...findingValues({ [figure]: least, 'least possible': needed }, 'bytes'),
       ...findingValues({ processes }),
@@ -91,8 +91,8 @@ function unmoved(rows: MemoryRun['rows']): Found {
     if (values.length < rows.length) return [];
     const [low, high] = [Math.min(...values), Math.max(...values)];
     if (high - low >= LEAST_PER_CONNECTION * (most - fewest)) return [];
-    const range = high === low ? `was ${integer(low)} bytes` : `moved by ${integer(high - low)} bytes only`;
-    const message = `${figure} ${range} in all ${values.length} readings, from ${integer(fewest)} to ${integer(most)} connections`;
+    const range = high === low ? `was ${integerText(low)} bytes` : `moved by ${integerText(high - low)} bytes only`;
+    const message = `${figure} ${range} in all ${values.length} readings, from ${integerText(fewest)} to ${integerText(most)} connections`;
     return [
       {
         figures: figure === HEAP ? WITH_HEAP.filter((id) => figuresOf(rows).includes(id)) : [figure],
@@ -126,7 +126,7 @@ export function findPartsAboveRss({ rows, isV8 }: MemoryRun): Found {
 const SEE_SOURCE = 'let all figures be of the same process, live and in bytes; see `memory.sources` in result.json';
 
 function partExceeds(part: string, bytes = 0, whole: string, all = 0, figures: string[]): Found[number] {
-  const message = `${part} was ${megabytes(bytes)} MB, and ${whole}, which contains it, ${megabytes(all)} MB`;
+  const message = `${part} was ${megabytesText(bytes)} MB, and ${whole}, which contains it, ${megabytesText(all)} MB`;
   return { figures, message, values: findingValues({ [part]: bytes, [whole]: all }, 'bytes'), fix: SEE_SOURCE };
 }
 

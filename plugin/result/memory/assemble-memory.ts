@@ -17,7 +17,7 @@ import { absencesOfReadings, describeLayers, type Sampler, sourcesOfReadings } f
 import { unknownWorkers } from '../assemble-workers.ts';
 import { reusedFigures, withoutImpossibleMemory } from '../invariants/invariants.ts';
 import { memoryCodePlaces } from '../places/memory-places.ts';
-import { doubtsOf, growingFigures, layerBytesDifference, sampledFigure, widenForDoubt } from './doubts.ts';
+import { growingFigures, layerBytesDifference, memoryDoubts, sampledFigure, widenForDoubt } from './doubts.ts';
 import { overTimeFigures } from './drift.ts';
 
 type Sampled = Pick<Sampler, 'layers' | 'samples'> & Partial<Pick<Sampler, 'workers'>>;
@@ -36,7 +36,7 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
   const last = [afterBroadcasts ?? {}, inServiceAfterBroadcasts ?? {}];
   const peakBytes = withoutFigures(peaksOf(measurements, sampled, [...readings, ...last]), Object.keys(impossible));
   const ofWorkers = (sampled.layers.find(({ id }) => id === 'worker')?.figures ?? []).map(({ id }) => id);
-  const doubts = doubtsOf(measurements, ofWorkers, growingFigures(measurements, sampled));
+  const doubts = memoryDoubts(measurements, ofWorkers, growingFigures(measurements, sampled));
   for (const figure of reusedFigures(measurements)) doubts.set(figure, 'reused');
   const found = Math.max(sampled.workers?.().length ?? 0, measurements.workersAtStart.length);
   // Processes that only start the server are left out.

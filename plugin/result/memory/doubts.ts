@@ -40,7 +40,7 @@ type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'fallingAtBaseline'>;
 
 /** Returns why figures are doubtful, by figure. If a figure has several reasons, the last in this order is used. */
-export function doubtsOf(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, SlopeDoubt> {
+export function memoryDoubts(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, SlopeDoubt> {
   const held = heldMemoryDoubt(measured);
   const of = (figures: string[], doubt: SlopeDoubt) => figures.map((figure) => [figure, doubt] as const);
   return new Map<string, SlopeDoubt>([

@@ -42,7 +42,7 @@ export function contractBroadcasts(context: RunContext): BroadcastSource {
         if (isRecorded) echoedSeqs.add(echo.seq);
       };
       await clocks.read();
-      await joinSentinel(context);
+      await joinReferenceReceiver(context);
       redisBegin = await readRedisBefore(context);
     },
 
@@ -89,7 +89,7 @@ export function contractBroadcasts(context: RunContext): BroadcastSource {
       if (redisBegin && !measurements.fault)
         measurements.redis = await redisLoadSince(context, redisBegin, orders.count);
       await settleClocks(context);
-      checkSentinel(context);
+      checkReferenceReceiver(context);
       checkProbe(context, echoedSeqs);
       const sent = measurements.sent.concat(unconfirmed.map((broadcast) => assumedSent(broadcast, measurements)));
       const rows = ledger ? await link.freeze(freezeRequestsOf(sent, beganAtUs)) : [];
@@ -157,7 +157,7 @@ function hasCopies({ received, unexpected, notMember, wrongSize, wrongContent }:
  * Joins the reference receiver to the room. It joins last, because a worker sends to its members in the order of their
  * joins.
  */
-async function joinSentinel(context: RunContext): Promise<void> {
+async function joinReferenceReceiver(context: RunContext): Promise<void> {
   const { sentinel, measurements, signal } = context;
   if (!sentinel || signal.aborted) return;
   try {
@@ -167,7 +167,7 @@ async function joinSentinel(context: RunContext): Promise<void> {
   }
 }
 
-function checkSentinel(context: RunContext): void {
+function checkReferenceReceiver(context: RunContext): void {
   const { measurements, sentinel, signal } = context;
   const { observations } = measurements;
   if (!measurements.sentinel || signal.aborted) return;

@@ -3,7 +3,7 @@
 import type { MachineKind } from '../../../protocol/base/machine/this-host.ts';
 import type { EngineIdentity } from '../../../protocol/link/link-messages.ts';
 import type { EventLoopHealth } from '../../../protocol/link/snapshot.ts';
-import type { MachineShares, Throttled } from '../../../protocol/result/machine-schema.ts';
+import type { CpuThrottling, MachineShares } from '../../../protocol/result/machine-schema.ts';
 
 /** A host of the generator, if there are several. */
 export interface GeneratorHost {
@@ -42,4 +42,4 @@ export interface GeneratorLoop extends EventLoopHealth {
   process: number;
 }
 
-export type ThrottledWindows = Partial<Record<GeneratorWindow, Throttled>>;
+export type ThrottledWindows = Partial<Record<GeneratorWindow, CpuThrottling>>;

@@ -1,13 +1,13 @@
 /** Measurement windows of a run, with the CPU time that each layer used in them. */
 
 /** CPU time in microseconds, by layer. */
-export type LayerCpu = Record<string, number>;
+export type CpuUsByLayer = Record<string, number>;
 
 export interface CpuWindow {
   seconds: number;
   /** Length of the window: from before the first reading to after the last reading. */
   secondsAtMost: number;
-  cpuUs: LayerCpu;
+  cpuUs: CpuUsByLayer;
   /** Number of connections opened in a ramp, or of messages delivered in the broadcasts. */
   units: number;
   /** Mean of the connection counts at the start and at the end of the window. */

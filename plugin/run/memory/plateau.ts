@@ -5,9 +5,9 @@
 
 import {
   knownValues,
+  printableCommandOf,
   readProcessTable,
   readSharedMemory,
-  shownCommand,
   withDescendants,
 } from '../../samplers/index.ts';
 import type { Checkpoints } from '../checkpoints/checkpoints.ts';
@@ -110,7 +110,7 @@ export class MemoryHolders {
     this.#first ??= new Map(processes.map(({ id, bytes }) => [id, bytes]));
     const hasGrown = ({ id, bytes }: MemoryHolder) => bytes - (this.#first?.get(id) ?? 0) > GROWN_BYTES;
     const named = processes.map((holder) =>
-      hasGrown(holder) ? { ...holder, name: shownCommand(holder.pid) } : holder,
+      hasGrown(holder) ? { ...holder, name: printableCommandOf(holder.pid) } : holder,
     );
     const shared = (await readSharedMemory()).map(({ place, bytes }) => ({ id: place, pid: null, name: place, bytes }));
     return [...named, ...shared];

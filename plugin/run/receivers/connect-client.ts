@@ -5,8 +5,8 @@ import type { FleetSettings } from '../../fleet/fleet-messages.ts';
 import { explainFailure, RefusedError } from './explain-failure.ts';
 import type { RunClient } from './run-clients.ts';
 import {
-  CONNECT_TIMEOUT_MS,
   type ConnectedClient,
+  RUN_CLIENT_TIMEOUT_MS,
   RunConnection,
   type RunConnectionListeners,
   type RunSocket,
@@ -21,7 +21,7 @@ export const RUN_CLIENT_FLEET: FleetSettings = {
   // Required but unused, because each connection overrides these options.
   defaults: {
     ...{ url: '', path: '', transports: [], query: {}, headers: {}, auth: undefined, tls: {}, localAddress: undefined },
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    connectTimeoutMs: RUN_CLIENT_TIMEOUT_MS,
   },
   localAddresses: [],
   ledger: false,
@@ -54,7 +54,7 @@ export async function connectFirstAccepted(next: () => RunClient, signal: AbortS
 /**
  * Connects a client, which the caller disconnects.
  * @param fleet fleet that holds the connections; by default the fleet in this process
- * @throws Refused if the server refuses the client or a step of the flow fails; CapacityError TARGET_UNREACHABLE, or
+ * @throws RefusedError if the server refuses the client or a step of the flow fails; CapacityError TARGET_UNREACHABLE, or
  * the signal's reason
  */
 export async function connectClient(

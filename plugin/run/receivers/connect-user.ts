@@ -9,7 +9,7 @@ import type { EngineOptions } from '../../script/options/engine-options.ts';
 import {
   closeHttpSockets,
   createUserContext,
-  loadHelpers,
+  loadArtilleryHelpers,
   loadHttpEngine,
   loadProcessor,
 } from '../../virtual-user/artillery-types.ts';
@@ -70,7 +70,7 @@ async function prepare(
   { script, arrival, vars, timeoutMs, roomsVariable, artillery }: RunUser,
   newConnection: () => RunConnection,
 ) {
-  const helpers = await loadHelpers(artillery);
+  const helpers = await loadArtilleryHelpers(artillery);
   const config: EngineOptions = {
     ...{ client: 'official', connection, timeoutMs, roomsVariable, thinkJitter: script.config.defaults?.think?.jitter },
     baseNamespace: connection.namespace === '/' ? '' : connection.namespace,

@@ -10,12 +10,12 @@ import { type FleetError, NO_UPGRADE_FAILURE } from '../../fleet/client/failure.
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { httpStatusFix, NOT_SOCKETIO_FIX } from './http-refusals.ts';
 import { requestHandshake } from './request-handshake.ts';
-import { CONNECT_TIMEOUT_MS } from './run-connection.ts';
+import { RUN_CLIENT_TIMEOUT_MS } from './run-connection.ts';
 import { type HandshakeResult, isSocketIoRefusal, SOCKET_IO_2_PROBLEM, targetProblem } from './target-problem.ts';
 
 const MAX_REASON_LENGTH = 300;
 const POLLING_FIRST: OtherOptionsNeededError['options'] = { transports: ['polling', 'websocket'] };
-const NO_ANSWER = `no answer within ${CONNECT_TIMEOUT_MS / 1000} s`;
+const NO_ANSWER = `no answer within ${RUN_CLIENT_TIMEOUT_MS / 1000} s`;
 
 const SCENARIO_FIX =
   'see why: the run’s own clients play the first scenario up to its join, with the last rows of the payload; the option `clients` names another scenario';

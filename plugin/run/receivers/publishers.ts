@@ -88,7 +88,7 @@ export class Publishers {
 
   /**
    * Connects all publishers.
-   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
+   * @throws RefusedError; CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
   static async connect(
     clients: Pick<RunClients, 'nextReceiver' | 'asksFor'>,

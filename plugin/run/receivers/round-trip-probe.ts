@@ -54,7 +54,7 @@ export class RoundTripProbe {
 
   /**
    * Connects to the target with the same options as the load.
-   * @throws Refused; CapacityError TARGET_UNREACHABLE, or the signal's reason
+   * @throws RefusedError; CapacityError TARGET_UNREACHABLE, or the signal's reason
    */
   static async connect(client: RunClient, signal: AbortSignal): Promise<RoundTripProbe> {
     return new RoundTripProbe(await connectClient(client, signal));

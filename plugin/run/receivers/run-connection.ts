@@ -13,7 +13,7 @@ import type {
 import type { ConnectionTarget } from '../../script/connection-target.ts';
 import { type CloseDescription, describeClose } from '../measurements/close-descriptions.ts';
 
-export const CONNECT_TIMEOUT_MS = 10_000;
+export const RUN_CLIENT_TIMEOUT_MS = 10_000;
 /** A timeout longer than any run, because the wait ends when the connection closes. */
 const NO_TIMEOUT_MS = 24 * 3_600_000;
 
@@ -62,7 +62,7 @@ export class RunConnection implements FleetConnection {
     const { onAny } = listeners;
     if (onAny) this.listen(namespace, ANY_EVENT, (args, { event }) => onAny(event, args))('take');
     this.sockets.set(namespace, new RunSocket(this, target));
-    const { namespace: _, ...connecting } = { ...target, connectTimeoutMs: CONNECT_TIMEOUT_MS };
+    const { namespace: _, ...connecting } = { ...target, connectTimeoutMs: RUN_CLIENT_TIMEOUT_MS };
     try {
       const opened = await this.remote.open(namespace, { overrides: connecting });
       if (emit) this.emit(namespace, emit.event, emit.args);

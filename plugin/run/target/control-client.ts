@@ -73,7 +73,7 @@ export function tolerateRefusedControl(
 
   /**
    * Repeats a request until it is answered.
-   * @throws Absent if the worker does not answer within the longest drain
+   * @throws SourceAbsentError if the worker does not answer within the longest drain
    */
   async function withRetries<T>(ask: Ask<T>, isRepeatable = true): Promise<T> {
     if (measurements.samplesBeganAtUs === undefined || absentSources.has(CONTROL_PORT) || signal.aborted)

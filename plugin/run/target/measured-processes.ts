@@ -1,15 +1,15 @@
 /** Describes the processes whose memory and CPU the run measures as the deployment's. */
 import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
 import {
-  holdingsOf,
+  connectionHoldingsOf,
   type LayerPids,
   ListeningPorts,
   type PortListeners,
   type ProcessTable,
+  printableCommandOf,
   readProcessTable,
   roleOf,
   runtimeOfProcess,
-  shownCommand,
   type UnrelatedProcess,
   withDescendants,
 } from '../../samplers/index.ts';
@@ -43,7 +43,7 @@ export async function describeProcesses(
   const living = all.filter(({ pid }) => table.has(pid));
   const shown = living.slice(0, MAX_MEASURED);
   const candidates = shown.map(({ pid }) => pid);
-  const hops = port === undefined ? undefined : await holdingsOf(candidates, port, MAX_FILES);
+  const hops = port === undefined ? undefined : await connectionHoldingsOf(candidates, port, MAX_FILES);
   const ports = new ListeningPorts();
   const holdings = hops?.flat() ?? [];
   const related = holdings.length > 0 ? relatives(new Set(holdings.map(({ pid }) => pid)), table) : undefined;
@@ -60,7 +60,7 @@ export async function describeProcesses(
       ports: listed,
     } = before ?? {
       runtime: runtimeOfProcess(pid),
-      command: shownCommand(pid),
+      command: printableCommandOf(pid),
       role: roleOf(pid, listening, table),
       ports: ports.of(pid) ?? null,
     };

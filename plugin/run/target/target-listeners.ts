@@ -6,11 +6,11 @@ import { onlyOnce } from '../../../protocol/base/only-once.ts';
 import { isTlsUrl } from '../../../protocol/wire/http-agent.ts';
 import {
   type ConnectionHolding,
-  holdingsOf,
+  connectionHoldingsOf,
   isInspectable,
   listenersOn,
+  printableCommandOf,
   readProcessTable,
-  shownCommand,
   suggestProcessQuery,
   withDescendants,
 } from '../../samplers/index.ts';
@@ -24,7 +24,7 @@ export type ListeningProcesses = ({ match: string } | { pids: number[] }) & { in
  * once, because reading the open files of all processes takes long when there are many connections.
  * @returns empty if the target is on another machine; undefined if unknown
  */
-export function listenersOf(url: string): () => Promise<number[] | undefined> {
+export function targetListeners(url: string): () => Promise<number[] | undefined> {
   const pids = onlyOnce(() => listenersOn(portOfUrl(url)));
   return async () => (isThisMachine(url) ? pids() : []);
 }
@@ -34,7 +34,7 @@ export function listenersOf(url: string): () => Promise<number[] | undefined> {
  * no process or a proxy listens here.
  */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
-  const pids = (await listenersOf(url)()) ?? [];
+  const pids = (await targetListeners(url)()) ?? [];
   const query = suggestProcessQuery(pids);
   // Skips a command line that Artillery would take for a template.
   if (!query || isTemplate(query)) return undefined;
@@ -51,9 +51,9 @@ export async function connectionHolders(url: string): Promise<(ConnectionHolding
   const table = readProcessTable();
   const own = withDescendants([process.pid], table);
   const candidates = [...table.keys()].filter((pid) => !own.has(pid));
-  const servers = (await holdingsOf(candidates, portOfUrl(url)))?.at(-1);
+  const servers = (await connectionHoldingsOf(candidates, portOfUrl(url)))?.at(-1);
   if (!servers || servers.some(({ passesOn }) => passesOn)) return undefined;
-  return servers.map((server) => ({ ...server, command: shownCommand(server.pid) }));
+  return servers.map((server) => ({ ...server, command: printableCommandOf(server.pid) }));
 }
 
 /** Returns whether the URL names a loopback address, or an address or the name of this machine. */

@@ -38,7 +38,7 @@ import type { Settings } from '../../script/settings.ts';
 import { SERVER_PROCESSES } from '../measurements/observations.ts';
 import { type DeploymentPart, deploymentPartsOf } from '../measurements/worker-identity.ts';
 import { describeProcesses } from './measured-processes.ts';
-import { isThisMachine, listenersOf, portOfUrl } from './target-listeners.ts';
+import { isThisMachine, portOfUrl, targetListeners } from './target-listeners.ts';
 import { type PlannedDeployment, whichDeployment } from './which-deployment.ts';
 
 export interface RunTarget {
@@ -197,7 +197,7 @@ export async function openOwnServer(config: Settings): Promise<RunTarget> {
   const port = isThisMachine(url) ? portOfUrl(url) : undefined;
   const listening = port === undefined ? ELSEWHERE : await findPortListeners(port);
   const { worker: processes, ...otherLayers } = processesOf(config, port, listening);
-  const listeners = listenersOf(url);
+  const listeners = targetListeners(url);
   const here = thisHost();
   const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
   const pidsHere = (workers: WorkerStats[]) => workers.filter(isHere).map(({ pid }) => pid);

@@ -7,9 +7,9 @@ import { readCgroup } from '../../../protocol/base/machine/cgroup.ts';
 import { readCpu } from '../../../protocol/base/machine/kernel.ts';
 import { allowedCpus } from '../../../protocol/base/machine/usable.ts';
 import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
-import type { MachineShares, Throttled } from '../../../protocol/result/machine-schema.ts';
+import type { CpuThrottling, MachineShares } from '../../../protocol/result/machine-schema.ts';
 import type { CpuQuota, CpuReading, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
-import { type MachineTotals, sharesBetween } from '../../samplers/index.ts';
+import { type MachineTotals, machineSharesBetween } from '../../samplers/index.ts';
 import type { GeneratorWindow, ShareWindow } from '../measurements/generator-measured.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
@@ -108,8 +108,8 @@ function readAllowedCpu(): CpuReading | undefined {
 }
 
 /** Returns the throttling by the quota that throttled most often; undefined if no quota was read at both times. */
-export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): Throttled | undefined {
-  const found = after.flatMap((now): Throttled[] => {
+export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): CpuThrottling | undefined {
+  const found = after.flatMap((now): CpuThrottling[] => {
     const then = before.find(({ group }) => group === now.group);
     // Throttling is unknown if the container's group has no statistics.
     if (!isCounted(now) || !then || !isCounted(then) || now.periods < then.periods) return [];
@@ -135,7 +135,7 @@ function noteShares(
   from: MachineTotals | undefined,
   to: MachineTotals | undefined,
 ): void {
-  const now = from && to && sharesBetween(from, to);
+  const now = from && to && machineSharesBetween(from, to);
   const before = machineShares[window];
   if (now && (!before || otherProgramsShare(now) > otherProgramsShare(before))) machineShares[window] = now;
 }
@@ -153,7 +153,7 @@ function noteThrottled(
   { throttled }: ResourceMeasurements,
   worker: string,
   window: GeneratorWindow,
-  now: Throttled | undefined,
+  now: CpuThrottling | undefined,
 ): void {
   if (!now) return;
   const windows = throttled.get(worker) ?? {};
@@ -205,6 +205,6 @@ function max(a: number | undefined, b: number | undefined): number | undefined {
   return a === undefined || b === undefined ? (a ?? b) : Math.max(a, b);
 }
 
-function shareOf({ periods, throttledPeriods }: Throttled): number {
+function shareOf({ periods, throttledPeriods }: CpuThrottling): number {
   return periods === 0 ? 0 : throttledPeriods / periods;
 }

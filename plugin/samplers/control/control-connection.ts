@@ -17,7 +17,7 @@ import {
   UnansweredRequestError,
   workerUnreachableError,
 } from './control-errors.ts';
-import { replyTo } from './replies.ts';
+import { parseControlReply } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
 /** Time to wait for a refusal, in milliseconds. It is enough for several attempts to reconnect. */
@@ -141,7 +141,7 @@ export class ControlConnection {
         `worker ${this.url} did not answer \`${event}\` within ${timeoutMs} ms`,
       );
     }
-    const reply = replyTo(event, answer);
+    const reply = parseControlReply(event, answer);
     if (reply === undefined) {
       throw new UnansweredRequestError(
         'VERSIONS_DIFFER',

@@ -12,7 +12,7 @@ import type { ControlReply } from '../../../protocol/wire/events.ts';
 const refusal = z.object({ ok: z.literal(false), code: boundedName, message: boundedText });
 
 /** Returns the parsed reply to a request; undefined if the reply is invalid. */
-export function replyTo<E extends ControlRequest>(
+export function parseControlReply<E extends ControlRequest>(
   request: E,
   given: unknown,
 ): ControlReply<ControlAnswer<E>> | undefined {

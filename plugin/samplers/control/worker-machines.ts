@@ -18,7 +18,7 @@ export function workerMachines(resources: WorkerResources[]): { machine: WorkerM
 /**
  * Returns the memory limits of the workers' containers. Empty if a worker has no limit below its machine's memory, or
  * if the generator is in one of the containers.
- * @throws Absent if a container does not report its memory use
+ * @throws SourceAbsentError if a container does not report its memory use
  */
 export function workerContainers(resources: WorkerResources[]): CgroupLimit[] {
   const own = new Set(readCgroup().memory.map(({ group }) => group));

@@ -12,7 +12,7 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { SourceAbsentError } from '../absence.ts';
 import { bodyBeginning } from '../late-answers.ts';
 import { livingStat } from '../processes/proc.ts';
-import { shownCommand } from '../processes/process-name.ts';
+import { printableCommandOf } from '../processes/process-name.ts';
 import { GC_TIMEOUT_MS, type InspectedMemory, type InspectedProcess } from './inspected.ts';
 import { catchesSignal, maySignal, statusField } from './may-open.ts';
 
@@ -80,7 +80,7 @@ async function openSocket(pid: number): Promise<string> {
   const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   if (!livingStat(pid) || status === undefined)
     throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
-  const shown = `process ${pid} (${shownCommand(pid)})`;
+  const shown = `process ${pid} (${printableCommandOf(pid)})`;
   if (!maySignal(status))
     throw new CapacityError('INSPECTOR_FORBIDDEN', `${shown} belongs to another user, who alone may read its heap`);
   const ownPid = statusField(status, 'NSpid')?.split(/\s+/).at(-1) ?? pid;

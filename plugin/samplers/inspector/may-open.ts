@@ -8,11 +8,11 @@ import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { ServerRuntime } from '../../../protocol/documents/server-runtimes.ts';
 import { livingStat } from '../processes/proc.ts';
-import { shownCommand } from '../processes/process-name.ts';
+import { printableCommandOf } from '../processes/process-name.ts';
 import { runtimeOfProcess } from './inspected.ts';
 
 /** Facts about a process that determine the effect of a signal. */
-export interface Inspectable {
+export interface InspectableProcess {
   pid: number;
   startedAtUs: number;
   /** Pid of the process in its own pid namespace. */
@@ -50,11 +50,11 @@ const UNSUITABLE: { [runtime in ServerRuntime]?: { what: string; fix: string } }
  * Checks that the signal may be sent.
  * @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _UNSUITABLE, _OFF, _EXPOSED or _HIDDEN
  */
-export function requireInspectable(pid: number): Inspectable {
+export function requireInspectable(pid: number): InspectableProcess {
   const stat = livingStat(pid);
   const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
   if (!stat || status === undefined) throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
-  const shown = `process ${pid} (${shownCommand(pid)})`;
+  const shown = `process ${pid} (${printableCommandOf(pid)})`;
   if (!maySignal(status))
     throw new CapacityError(
       'INSPECTOR_FORBIDDEN',
@@ -93,7 +93,7 @@ export function withoutPrimaries(pids: number[]): number[] {
  * Returns whether the process still runs and handles the signal. Must be called right before the signal is sent,
  * because the pid may belong to another process by then.
  */
-export function isStillSafe({ pid, startedAtUs }: Inspectable): boolean {
+export function isStillSafe({ pid, startedAtUs }: InspectableProcess): boolean {
   const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';
   return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
 }

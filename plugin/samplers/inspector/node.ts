@@ -24,7 +24,7 @@ import {
   type InspectedProfiles,
 } from './inspected.ts';
 import type { InspectorSession, ThreadSession } from './inspector-session.ts';
-import { type Inspectable, requireInspectable } from './may-open.ts';
+import { type InspectableProcess, requireInspectable } from './may-open.ts';
 import { attachInspector, closeLateInspector, type OpenInspector, openProcessInspector } from './open-inspector.ts';
 
 const memorySchema = z.object({
@@ -61,7 +61,7 @@ export class NodeProcess implements InspectedProcess, InspectedProfiles {
   /** Whether each thread serves connections, by the thread's id. */
   readonly #threads = new Map<string, Promise<boolean>>();
   /** The process that got the signal; undefined again after its inspector is closed. */
-  #signalled: Inspectable | undefined;
+  #signalled: InspectableProcess | undefined;
   /** Kind of the profile that is being taken. */
   #profiled: ProfileKind | undefined;
 

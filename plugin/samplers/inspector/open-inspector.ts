@@ -13,10 +13,10 @@ import {
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { errorCodeOf } from '../absence.ts';
 import { ListeningPorts } from '../processes/listeners.ts';
-import { shownCommand } from '../processes/process-name.ts';
+import { printableCommandOf } from '../processes/process-name.ts';
 import { debuggerUrl, InspectorSession } from './inspector-session.ts';
 import { reserveInspector } from './inspector-turn.ts';
-import { type Inspectable, isStillSafe } from './may-open.ts';
+import { type InspectableProcess, isStillSafe } from './may-open.ts';
 
 const LOOPBACK = '127.0.0.1';
 const POLL_MS = 20;
@@ -64,7 +64,7 @@ export async function attachInspector(url: URL): Promise<OpenInspector> {
  * @throws CapacityError INSPECTOR_BUSY, INSPECTOR_OFF or INSPECTOR_SILENT
  */
 export async function openProcessInspector(
-  target: Inspectable,
+  target: InspectableProcess,
   onSignal: () => void = () => {},
 ): Promise<OpenInspector> {
   const endTurn = await reserveInspector(target.port === 0 ? `process ${target.pid}` : `port ${target.port}`);
@@ -77,7 +77,7 @@ export async function openProcessInspector(
   }
 }
 
-async function openInTurn(target: Inspectable, onSignal: () => void): Promise<OpenInspector> {
+async function openInTurn(target: InspectableProcess, onSignal: () => void): Promise<OpenInspector> {
   if (await isOpen(target)) {
     await requireNoDebugger(target);
     return attachInspector(baseOf(target.port));
@@ -99,7 +99,7 @@ async function openInTurn(target: Inspectable, onSignal: () => void): Promise<Op
 }
 
 /** Closes an inspector that opened after `openProcessInspector` had timed out. Never rejects. */
-export async function closeLateInspector(target: Inspectable): Promise<void> {
+export async function closeLateInspector(target: InspectableProcess): Promise<void> {
   try {
     if (target.port === 0 || !(await holds(target))) return;
     const session = await InspectorSession.connect(await debuggerUrl(baseOf(target.port)));
@@ -124,7 +124,7 @@ async function closeOpened(session: InspectorSession, timer: string | undefined)
  * @returns whether the measured process uses the port
  * @throws CapacityError INSPECTOR_BUSY
  */
-async function isOpen(target: Inspectable): Promise<boolean> {
+async function isOpen(target: InspectableProcess): Promise<boolean> {
   const { port } = target;
   if (port === 0) return false;
   const deadlineMs = performance.now() + FREE_TIMEOUT_MS;
@@ -136,21 +136,21 @@ async function isOpen(target: Inspectable): Promise<boolean> {
   return false;
 }
 
-async function busy({ pid, port }: Inspectable): Promise<CapacityError> {
+async function busy({ pid, port }: InspectableProcess): Promise<CapacityError> {
   return new CapacityError(
     'INSPECTOR_BUSY',
-    `process ${pid} (${shownCommand(pid)}) cannot open its inspector: ${await describeListeners(port)} listens on port ${port}`,
+    `process ${pid} (${printableCommandOf(pid)}) cannot open its inspector: ${await describeListeners(port)} listens on port ${port}`,
     'end that program, or start the server with `--inspect-port=0`',
   );
 }
 
-async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
+async function requireNoDebugger({ pid, port }: InspectableProcess): Promise<void> {
   const sockets = (await listSockets()) ?? [];
   const attached = sockets.some(({ local, state }) => state === ESTABLISHED && parseKernelPort(local) === port);
   if (!attached) return;
   throw new CapacityError(
     'INSPECTOR_BUSY',
-    `${await describeClients(port)} is connected to the inspector of process ${pid} (${shownCommand(pid)}), and can stop it at any time`,
+    `${await describeClients(port)} is connected to the inspector of process ${pid} (${printableCommandOf(pid)}), and can stop it at any time`,
     'disconnect the debugger during the run',
   );
 }
@@ -159,7 +159,7 @@ async function requireNoDebugger({ pid, port }: Inspectable): Promise<void> {
  * Waits until the inspector has opened, and connects to it.
  * @param before ports of the process before the signal, if the kernel chooses the inspector's port
  */
-async function connectTo(target: Inspectable, before: number[]): Promise<InspectorSession> {
+async function connectTo(target: InspectableProcess, before: number[]): Promise<InspectorSession> {
   const deadlineMs = performance.now() + OPEN_TIMEOUT_MS;
   while (performance.now() < deadlineMs) {
     await delay(POLL_MS);
@@ -172,8 +172,8 @@ async function connectTo(target: Inspectable, before: number[]): Promise<Inspect
   throw silent(target, `opened no inspector within ${OPEN_TIMEOUT_MS / 1000} s after SIGUSR1`);
 }
 
-function silent({ pid }: Inspectable, what: string): CapacityError {
-  return new CapacityError('INSPECTOR_SILENT', `process ${pid} (${shownCommand(pid)}) ${what}`);
+function silent({ pid }: InspectableProcess, what: string): CapacityError {
+  return new CapacityError('INSPECTOR_SILENT', `process ${pid} (${printableCommandOf(pid)}) ${what}`);
 }
 
 function noInspector(url: URL, error: unknown): never {
@@ -190,7 +190,7 @@ function portsOf(pid: number): number[] {
   return new ListeningPorts().of(pid) ?? [];
 }
 
-async function holds({ pid, port }: Inspectable): Promise<boolean> {
+async function holds({ pid, port }: InspectableProcess): Promise<boolean> {
   const sockets = (await listSockets()) ?? [];
   const links = sockets.filter(({ local, state }) => state === LISTEN && parseKernelPort(local) === port);
   return ownsAnySocket(pid, new Set(links.map(({ link }) => link)));

@@ -15,7 +15,7 @@ const MIN_CORES = 0.005;
 const ERROR_SHARE = 0.05;
 
 /** Returns the CPU use between two readings; undefined if no time has passed. */
-export function sharesBetween(from: MachineTotals, to: MachineTotals): MachineShares | undefined {
+export function machineSharesBetween(from: MachineTotals, to: MachineTotals): MachineShares | undefined {
   const wallMs = to.atMs - from.atMs;
   if (wallMs <= 0) return undefined;
   const cores = (us: number) => us / 1000 / wallMs;
@@ -83,7 +83,7 @@ function withinBusy(shares: ProcessShares, busyCores: number): ProcessShares {
  * Returns the mean CPU use, weighted by the length of the windows.
  * @param some windows of one machine, at least one
  */
-export function meanShares(some: MachineShares[]): MachineShares {
+export function meanMachineShares(some: MachineShares[]): MachineShares {
   const seconds = some.reduce((sum, shares) => sum + shares.seconds, 0);
   const mean = (of: (shares: MachineShares) => number) =>
     some.reduce((sum, shares) => sum + of(shares) * shares.seconds, 0) / seconds;
@@ -148,13 +148,13 @@ export class MachineWatch {
     const now = await this.totals();
     this.#latest = now ?? before;
     this.#dueMs = beganMs + Math.min(MAX_INTERVAL_MS, (performance.now() - beganMs) / SHARE);
-    return before && now && sharesBetween(before, now);
+    return before && now && machineSharesBetween(before, now);
   }
 
   /** Returns the CPU use between the readings at the previous call and now; undefined if there is no new reading. */
   takeShares(): MachineShares | undefined {
     const [from, to] = [this.#taken, this.#latest];
     this.#taken = to;
-    return from && to && sharesBetween(from, to);
+    return from && to && machineSharesBetween(from, to);
   }
 }

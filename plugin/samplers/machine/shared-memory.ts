@@ -15,7 +15,7 @@ const MAX_LENGTH = 100;
 
 /** Reads all shared memory of the machine. Never rejects. */
 export async function readSharedMemory(): Promise<SharedMemory[]> {
-  const points = tmpfsIn(textOf('/proc/self/mountinfo')).slice(0, MAX_MOUNTS);
+  const points = tmpfsMounts(textOf('/proc/self/mountinfo')).slice(0, MAX_MOUNTS);
   const mounts = points.map(async (path): Promise<SharedMemory[]> => {
     const { blocks, bfree, bsize } = await statfs(path);
     return [{ place: `files of ${printableLine(path, MAX_LENGTH)}`, bytes: (blocks - bfree) * bsize }];
@@ -25,7 +25,7 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
 }
 
 /** Returns one mount point of each tmpfs. */
-export function tmpfsIn(mountinfo: string): string[] {
+export function tmpfsMounts(mountinfo: string): string[] {
   const byDevice = new Map<string, string>();
   for (const row of mountinfo.split('\n')) {
     // Fields of a line by proc_pid_mountinfo(5): two ids, device, root, mount point; after a dash, the type.

@@ -46,7 +46,7 @@ const MIN_TO_SERVER = 2;
  * @returns a list of processes for each hop; the last list contains the servers, if they are among `pids`; undefined if
  * the kernel has no list of sockets
  */
-export async function holdingsOf(
+export async function connectionHoldingsOf(
   pids: Iterable<number>,
   port: number,
   mostFiles?: number,

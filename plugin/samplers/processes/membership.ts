@@ -9,7 +9,7 @@ import { ownsAnySocket } from '../../../protocol/base/machine/sockets.ts';
 import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import type { ProcessRole } from '../../../protocol/result/server-schema.ts';
 import { ListeningPorts, type PortListeners } from './listeners.ts';
-import { commandLine, programWords } from './process-name.ts';
+import { programWords, readCommandLine } from './process-name.ts';
 import { PROXY_PATTERN } from './process-query.ts';
 import { type ProcessTable, withDescendants } from './process-table.ts';
 
@@ -82,7 +82,7 @@ export function executableOf(pid: number): string | undefined {
 }
 
 export function programOf(pid: number): string {
-  return [executableOf(pid) ?? '', ...(programWords(pid) ?? [commandLine(pid)]).slice(1)].join(' ');
+  return [executableOf(pid) ?? '', ...(programWords(pid) ?? [readCommandLine(pid)]).slice(1)].join(' ');
 }
 
 /** Returns whether the process accepts connections on a Unix domain socket. */

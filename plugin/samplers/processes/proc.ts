@@ -72,25 +72,25 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
 }
 
 /** Synchronous, because the file never blocks, and a read through the thread pool takes longer. */
-export function statOf(pid: number, root = '/'): ProcessStat | undefined {
+export function readProcessStat(pid: number, root = '/'): ProcessStat | undefined {
   return tryOrUndefined(() => parseProcStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
 
 /** Returns the status of a process; undefined if it has exited, or if /proc hides it from this user. */
 export function livingStat(pid: number): ProcessStat | undefined {
-  const stat = statOf(pid);
+  const stat = readProcessStat(pid);
   return stat?.isZombie ? undefined : stat;
 }
 
 /** Returns whether the process still exists, even if this user can no longer read it. */
 export function isProcessAlive({ pid, startedAtUs }: Pick<ProcessStat, 'pid' | 'startedAtUs'>): boolean {
-  const stat = statOf(pid);
+  const stat = readProcessStat(pid);
   return stat ? !stat.isZombie && stat.startedAtUs === startedAtUs : isHidden(pid);
 }
 
 /** Returns whether the process exists although /proc does not show it to this user. */
 export function isHidden(pid: number): boolean {
-  if (statOf(pid)) return false;
+  if (readProcessStat(pid)) return false;
   try {
     process.kill(pid, 0);
     return true;

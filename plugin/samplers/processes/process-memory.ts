@@ -18,7 +18,7 @@ export const HIDDEN_PROCESS_REASON = 'another user owns them, and /proc hides th
 
 /**
  * Sums a figure of a layer's processes.
- * @throws Absent if the figure of a process is missing, because a sum over the other processes would be too low
+ * @throws SourceAbsentError if the figure of a process is missing, because a sum over the other processes would be too low
  */
 export function sumProcessBytes(
   pids: number[] = [],

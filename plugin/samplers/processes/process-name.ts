@@ -9,12 +9,12 @@ const MAX_WORDS = 4;
 /**
  * Returns the words of a command line, separated by single spaces; empty for an exited process and for a kernel thread.
  */
-export function commandLine(pid: number): string {
+export function readCommandLine(pid: number): string {
   return argumentsOf(pid).join(' ').replace(/\s+/g, ' ').trim();
 }
 
 /** Returns the command line on one line, without credentials, with at most 160 characters. */
-export function shownCommand(pid: number): string {
+export function printableCommandOf(pid: number): string {
   return printableCommand(argumentsOf(pid), MAX_LENGTH);
 }
 
@@ -23,7 +23,7 @@ export function shownCommand(pid: number): string {
  * script.
  */
 export function programWords(pid: number): string[] | undefined {
-  const words = commandLine(pid).split(' ');
+  const words = readCommandLine(pid).split(' ');
   const script = words.findIndex((word, index) => index > 0 && !word.startsWith('-'));
   return script < 0 || script >= MAX_WORDS ? undefined : words.slice(0, script + 1);
 }

@@ -6,7 +6,7 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { absenceReasonOf } from '../absence.ts';
 import { isHidden } from './proc.ts';
 import { HIDDEN_PROCESS_REASON } from './process-memory.ts';
-import { commandLine, programWords } from './process-name.ts';
+import { programWords, readCommandLine } from './process-name.ts';
 import { type ProcessTable, readProcessTable, withDescendants } from './process-table.ts';
 
 export interface ProcessQuery {
@@ -53,7 +53,7 @@ function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] 
   if (match === undefined) return pids ?? [];
   const pattern = new RegExp(match);
   const own = generator(table);
-  return [...table.keys()].filter((pid) => !own.has(pid) && pattern.test(commandLine(pid)));
+  return [...table.keys()].filter((pid) => !own.has(pid) && pattern.test(readCommandLine(pid)));
 }
 
 /**

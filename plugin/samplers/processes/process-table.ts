@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
-import { isProcessAlive, livingStat, type ProcessStat, statOf } from './proc.ts';
+import { isProcessAlive, livingStat, type ProcessStat, readProcessStat } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
 
 export type ProcessTable = Map<number, ProcessStat>;
@@ -26,7 +26,7 @@ export async function readProcessTableInSlices(root = '/'): Promise<ProcessTable
   const entries: [number, ProcessStat][] = [];
   for (let from = 0; from < pids.length; from += SLICE) {
     if (from > 0) await nextTurn();
-    entries.push(...pids.slice(from, from + SLICE).flatMap((pid) => entryOf(statOf(pid, root))));
+    entries.push(...pids.slice(from, from + SLICE).flatMap((pid) => entryOf(readProcessStat(pid, root))));
   }
   return new Map(entries);
 }

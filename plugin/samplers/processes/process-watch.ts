@@ -6,7 +6,7 @@ import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { executableOf } from './membership.ts';
 import { type HaltedState, isProcessAlive, livingStat } from './proc.ts';
 import type { LayerPids } from './process-memory.ts';
-import { shownCommand } from './process-name.ts';
+import { printableCommandOf } from './process-name.ts';
 
 interface LayerProcess {
   pid: number;
@@ -82,7 +82,7 @@ export class ProcessWatch {
       // Child processes of a proxy always count as short-lived: the proxy replaces them when it reloads.
       const isHelper = pids.includes(parent) && (layer !== 'worker' || executableOf(pid) !== executableOf(parent));
       const limit = limitsOfProcess(pid)?.soft;
-      const named = { pid, layer, parent, startedAtUs, command: shownCommand(pid), halt: undefined };
+      const named = { pid, layer, parent, startedAtUs, command: printableCommandOf(pid), halt: undefined };
       this.#watched.set(pid, {
         ...{ ...named, openFiles, isHelper, isFromStart: !this.#begun.has(layer), firstFiles: openFiles ?? 0 },
         limit: Number.isFinite(limit) ? limit : undefined,

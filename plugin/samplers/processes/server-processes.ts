@@ -14,7 +14,7 @@ import {
   unrelatedMatches,
 } from './membership.ts';
 import { isHidden, isProcessAlive, type ProcessStat } from './proc.ts';
-import { shownCommand } from './process-name.ts';
+import { printableCommandOf } from './process-name.ts';
 import { matchingProcesses, type ProcessQuery, processNotFoundError, processTreesOf } from './process-query.ts';
 import {
   cachedProcessTable,
@@ -188,7 +188,7 @@ export class ServerProcesses {
     const key = keyOf(found);
     if (this.#outsiders.size >= MAX_OUTSIDERS && !this.#outsiders.has(key)) return;
     const { pid, ports } = found;
-    const outsider = { pid, command: shownCommand(pid), ports, why };
+    const outsider = { pid, command: printableCommandOf(pid), ports, why };
     this.#outsiders.set(key, { outsider, isFromStart: portReads === undefined, portReads: portReads ?? 0 });
   }
 
@@ -233,7 +233,7 @@ export async function findFullestProcess(pids: number[]) {
       const files = await readdir(`/proc/${pid}/fd`).catch(() => undefined);
       const limit = limitsOfProcess(pid)?.soft ?? Number.POSITIVE_INFINITY;
       return files && Number.isFinite(limit)
-        ? [{ pid, command: shownCommand(pid), openFiles: files.length, limit }]
+        ? [{ pid, command: printableCommandOf(pid), openFiles: files.length, limit }]
         : [];
     }),
   );

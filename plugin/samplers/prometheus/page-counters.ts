@@ -30,7 +30,7 @@ export function parseCounters(text: string): PageCounters {
 }
 
 /** Returns the sum of a metric's samples over all labels; undefined if the page does not have it. */
-export function totalIn(text: string, metric: string): number | undefined {
+export function metricTotal(text: string, metric: string): number | undefined {
   const values = text.split('\n').flatMap((line) => {
     const [, name, , value] = SAMPLE.exec(line) ?? [];
     return name === metric ? Number(value) : [];

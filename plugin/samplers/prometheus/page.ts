@@ -3,7 +3,7 @@
 import parse from 'parse-prometheus-text-format';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { LARGEST_FIGURE } from '../../../protocol/link/bounded-schemas.ts';
-import { parseCounters, totalIn } from './page-counters.ts';
+import { metricTotal, parseCounters } from './page-counters.ts';
 import {
   computePageValues,
   FIGURE_FORMULAS,
@@ -96,7 +96,7 @@ export function readPage(text: string, query: PrometheusQuery) {
     identity: JSON.stringify(starts.sort()),
     counters: parseCounters(text),
     /** Returns the value of a counter that the user named; undefined if the page does not have it. */
-    total: (counter: string) => totalIn(text, counter),
+    total: (counter: string) => metricTotal(text, counter),
   };
 }
 

@@ -2,7 +2,13 @@
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { mergeHeaders, splitUserInfo } from '../../../protocol/wire/basic-auth.ts';
-import { Availability, absenceReasonOf, describeAbsence, type SourceAbsence, SourceAbsentError } from '../absence.ts';
+import {
+  absenceReasonOf,
+  describeAbsence,
+  type SourceAbsence,
+  SourceAbsentError,
+  SourceAvailability,
+} from '../absence.ts';
 import { AnsweringProcess, type PageAnswer } from './answering-process.ts';
 import { type JsonQuery, readJsonPage, WholePage } from './json-page.ts';
 import {
@@ -35,7 +41,7 @@ export class PageReader {
   readonly #process = new AnsweringProcess();
   /** Number of failed readings, not counting refused readings. */
   failures = 0;
-  readonly #availability = new Availability();
+  readonly #availability = new SourceAvailability();
   #timedOutInARow = 0;
   #retryAtMs = 0;
   #failure: Error = new SourceAbsentError('unanswered', 'not read yet');

@@ -13,7 +13,7 @@ export type RedisTraffic = Awaited<ReturnType<RedisNode['traffic']>>;
 const TIMEOUT_MS = 1000;
 
 export class RedisNode {
-  /** Why the last reading failed: an `ErrorReply` of Redis, or an `SourceAbsentError` error. */
+  /** Why the last reading failed: an `ErrorReply` of Redis, or a `SourceAbsentError`. */
   lastFailure: Error | undefined;
   /** `host:port` */
   readonly address: string;
@@ -232,7 +232,7 @@ function figure(info: Map<string, string>, key: string): number {
 
 /**
  * Parses a figure.
- * @throws Absent if the text is not a plausible figure
+ * @throws SourceAbsentError if the text is not a plausible figure
  */
 function figureOf(text: string | undefined, key: string): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;

@@ -1,7 +1,7 @@
 /** Reads the figures of the adapter's Redis. For a Redis Cluster, sums the figures of all nodes that have slots. */
 
 import { REDIS_CREDENTIAL_FIXES, redisPartName } from '../../../protocol/wire/redis-refusals.ts';
-import { Availability, errorCodeOf, type SourceAbsence } from '../absence.ts';
+import { errorCodeOf, type SourceAbsence, SourceAvailability } from '../absence.ts';
 import { TimeLimitError } from '../late-answers.ts';
 import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts';
 
@@ -10,7 +10,7 @@ export type { RedisTraffic } from './redis-node.ts';
 export class RedisReader {
   /** Number of failed readings after the first answer, not counting refused readings. */
   failures = 0;
-  readonly #availability = new Availability();
+  readonly #availability = new SourceAvailability();
   readonly #url: string;
   #nodes: RedisNode[];
   #isCluster = false;

@@ -29,7 +29,7 @@ const roomsOfClient = z
     return z.NEVER;
   });
 
-export const deliverySchema = z.strictObject({
+export const deliveryOptionsSchema = z.strictObject({
   event: z.string().min(1).describe('event of the server whose copies are counted'),
   id: jsonPath.describe(
     'path of the id of a broadcast (text or number), such as `$.0.id`; `$.0.*.id` for several in one event',
@@ -65,5 +65,5 @@ export const deliverySchema = z.strictObject({
 });
 
 export type EmissionOption = z.infer<typeof emissionSchema>;
-export type DeliveryOptions = z.infer<typeof deliverySchema>;
+export type DeliveryOptions = z.infer<typeof deliveryOptionsSchema>;
 export type PublishOptions = NonNullable<DeliveryOptions['publish']>;

@@ -84,7 +84,7 @@ const within = (key: string, hints: Record<string, OptionHint>) =>
 const withinAll = (keys: string[], hints: Record<string, OptionHint>): Record<string, OptionHint> =>
   Object.assign({}, ...keys.map((key) => within(key, hints)));
 
-/** Hints by name, or by parent key and name. For the keys of a step, the parent key is `replaceStepHint`. */
+/** Hints by name, or by parent key and name. For the keys of a step, the parent key is `step`. */
 const TABLE: Record<string, OptionHint> = {
   ...within('step', {
     ...all(WAIT, 'once', 'listen', 'listener', 'receive', 'expect', 'expectEvent', 'waitForEvent', 'waitUntil'),
@@ -285,7 +285,7 @@ const HINTS = new Map(Object.entries(TABLE));
 
 /**
  * Returns the hint for a name.
- * @param within parent key of the name: `replaceStepHint`, `emit`, `scenario`, `config`, `template`, …
+ * @param within parent key of the name: `step`, `emit`, `scenario`, `config`, `template`, …
  */
 export function hintFor(name: string, within: string): OptionHint | undefined {
   return HINTS.get(`${within}.${name}`);

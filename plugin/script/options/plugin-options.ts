@@ -7,7 +7,7 @@ import { TRANSPORTS, type Transport, type TransportsName } from '../../../protoc
 import { MAX_BROADCAST_BYTES } from '../../../protocol/wire/events.ts';
 import { ROOM_ORDERS } from '../../../protocol/wire/rooms.ts';
 import { durationSchema } from '../duration.ts';
-import { deliverySchema } from './delivery-options.ts';
+import { deliveryOptionsSchema } from './delivery-options.ts';
 import { faultOptionsSchema } from './fault-options.ts';
 import { tlsOptionsSchema } from './files.ts';
 import { layersSchema, workerSourcesSchema } from './worker-sources.ts';
@@ -51,7 +51,7 @@ export const pluginOptionsSchema = z.strictObject({
     })
     .prefault({})
     .describe('several rooms instead of one; each broadcast goes to one of them'),
-  delivery: deliverySchema
+  delivery: deliveryOptionsSchema
     .optional()
     .describe('an [event of your own server](../method/delivery.md) to count instead of these broadcasts'),
   counts: z

@@ -36,7 +36,7 @@ export const connectStep = defineStep({
   compile: (spec, build) => compileConnect(spec, build),
 });
 
-/** Compiles a `connectStep` step, or a `connectStep` that is part of an `emit` step. */
+/** Compiles a `connect` step, or a `connect` that is part of an `emit` step. */
 export function compileConnect(
   { connect, namespace: beside = '', timeout }: { connect: Connect; namespace?: string; timeout?: number },
   build: StepBuildContext,
@@ -51,7 +51,7 @@ export function compileConnect(
   };
 }
 
-/** Returns the options of a `connectStep` that contain no templates. */
+/** Returns the options of a `connect` that contain no templates. */
 export function connectOptions(connect: Connect | undefined): ConnectOptions {
   if (typeof connect !== 'object') return {};
   const { namespace: _, ...options } = connect;

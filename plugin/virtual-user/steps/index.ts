@@ -11,7 +11,7 @@ import type { StepKind } from './step.ts';
 import { thinkStep } from './think.ts';
 import { waitForStep } from './wait-for.ts';
 
-export const STEPS: Record<string, StepKind> = {
+export const STEP_KINDS: Record<string, StepKind> = {
   connect: connectStep,
   emit: emitStep,
   every: everyStep,

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { fileURLToPath } from 'node:url';
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { Result } from '../../../protocol/result/result.ts';
-import { kilobytes } from '../../../report/text/format.ts';
+import { kilobytesText } from '../../../report/text/format.ts';
 import { startOrphan } from '../process.ts';
 import type { Cleaner } from '../raw-listen.ts';
 import { assertNames } from '../verdict.ts';
@@ -67,7 +67,7 @@ export const apart: ApartMember[] = [
       const grown = balance?.holders.find(({ name }) => name === 'files of /dev/shm');
       assertHas(grown, BYTES);
       const message = findings.find(({ code }) => code === 'MEMORY_UNEXPLAINED')?.message;
-      assertNames(message, [`${kilobytes(grown?.bytes ?? 0)} KB`, 'files of /dev/shm']);
+      assertNames(message, [`${kilobytesText(grown?.bytes ?? 0)} KB`, 'files of /dev/shm']);
     },
   },
   {

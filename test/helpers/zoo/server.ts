@@ -17,7 +17,7 @@ import {
 import { textPayload } from '../../../server/contract/contract-payload.ts';
 import { serveControl } from '../../../server/control/control.ts';
 import { readResources } from '../../../server/control/control-port.ts';
-import { Guard } from '../../../server/guard.ts';
+import { HandlerGuard } from '../../../server/guard.ts';
 import { workerStats } from '../fake-run.ts';
 import { type Cleaner, urlOf } from '../raw-listen.ts';
 
@@ -178,7 +178,7 @@ export async function startZooServer(t: Cleaner, habits: Habits = {}) {
     profile: () => ({ worker: WORKER, failure: 'none' }),
     time: () => ({ monotonicUs: monotonicUs() }),
   };
-  serveControl(controlIo, requests, new Guard({ malformed: () => {} }));
+  serveControl(controlIo, requests, new HandlerGuard({ malformed: () => {} }));
   const [url, controlUrl] = [await urlOf(t, http), await urlOf(t, controlHttp)];
   t.after(() => void Promise.all([io.close(), controlIo.close()]));
   return { url, controlUrl, load };

@@ -1,4 +1,4 @@
-/** Tests the probe, the reference receiver (`ReferenceReceiver`), and servers with invalid acknowledgements. */
+/** Tests the probe, the reference receiver, and servers with invalid acknowledgements. */
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { type TestContext, test } from 'node:test';

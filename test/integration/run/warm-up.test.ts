@@ -7,7 +7,7 @@ import { observedFindings } from '../../../plugin/findings/checks/observed/obser
 import { Fleet } from '../../../plugin/fleet/fleet.ts';
 import { EngineLink } from '../../../plugin/run/link.ts';
 import { workerIdentityOf } from '../../../plugin/run/measurements/worker-identity.ts';
-import { warmUp } from '../../../plugin/run/warm-up.ts';
+import { warmUpWorkers } from '../../../plugin/run/warm-up.ts';
 import { ControlClients } from '../../../plugin/samplers/index.ts';
 import { RunSignals } from '../../../plugin/virtual-user/signals.ts';
 import { newUserTally } from '../../../plugin/virtual-user/tally.ts';
@@ -59,7 +59,7 @@ for (const ledger of [true, false]) {
   describe(ledger ? 'by the engine and its fleet' : 'by the hook, for stock engines', () => {
     test('the warm-up opens connections to each worker, a few at a time, in their own room, and closes all', async (t) => {
       const { context, seen, measurements, control, connectionsNow } = await start(t, ledger, 60);
-      await warmUp(context);
+      await warmUpWorkers(context);
       assert.equal(seen.connections, 60);
       assert.ok(seen.maxConcurrent <= 20, `${seen.maxConcurrent} at once`);
       assert.ok(seen.rooms.has('capacity:warm-up') && !seen.rooms.has('capacity'));
@@ -71,7 +71,7 @@ for (const ledger of [true, false]) {
     test('a warm-up that the server refuses stops connecting, and makes the run SUSPECT', async (t) => {
       const { app, context, seen, measurements, connectionsNow } = await start(t, ledger, 1000);
       app.io.use((_socket, next) => next(seen.connections < 30 ? undefined : new Error('enough')));
-      await warmUp(context);
+      await warmUpWorkers(context);
       const [warning] = observedFindings(measurements.observations);
       assert.equal(warning?.code, 'CONNECTIONS_FAILED');
       assert.match(warning.message, /enough/);
@@ -85,7 +85,7 @@ for (const ledger of [true, false]) {
       app.io.on('connection', () => {
         if (seen.connections === 30) abort.abort();
       });
-      await warmUp(context);
+      await warmUpWorkers(context);
       assert.ok(seen.connections < 60);
       assert.deepEqual(observedFindings(measurements.observations), []);
       await eventually('all have disconnected', () => app.io.engine.clientsCount === 0);
@@ -96,14 +96,14 @@ for (const ledger of [true, false]) {
 test('a run has no warm-up if the option is 0', async (t) => {
   for (const ledger of [true, false]) {
     const { context, seen } = await start(t, ledger, 0);
-    await warmUp(context);
+    await warmUpWorkers(context);
     assert.equal(seen.connections, 0);
   }
 });
 
 test('warm-up connections appear in no count of the fleet', async (t) => {
   const { context, seen, fleet } = await start(t, true, 100);
-  await warmUp(context);
+  await warmUpWorkers(context);
   assert.equal(seen.connections, 100);
   const { accounts, disconnects, perWorker, openings, receipts } = (await fleet?.snapshot()) ?? {};
   assert.deepEqual([accounts?.asked, disconnects, perWorker, openings?.counts], [0, {}, {}, []]);
@@ -113,6 +113,6 @@ test('warm-up connections appear in no count of the fleet', async (t) => {
 test('a server without a control port gets at most as many warm-up connections as the load has', async (t) => {
   const { context, seen } = await start(t, false, 1000);
   const config = { ...context.config, load: { ...context.config.load, connections: 7 } };
-  await warmUp({ ...context, config, control: await ControlClients.connect([], TOKEN) });
+  await warmUpWorkers({ ...context, config, control: await ControlClients.connect([], TOKEN) });
   assert.equal(seen.connections, 7);
 });

@@ -2,7 +2,7 @@
 
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { latestLayers } from '../../../plugin/live/live-figures.ts';
+import { latestLayerSamples } from '../../../plugin/live/live-figures.ts';
 import { addMetrics } from '../../../plugin/result/artillery-metrics.ts';
 import { cpuFigures } from '../../../plugin/result/cpu/assemble-cpu.ts';
 import { memoryFigures } from '../../../plugin/result/memory/assemble-memory.ts';
@@ -71,7 +71,7 @@ describe('a layer that was added to the table', linux, () => {
     assert.ok((reading.envoyPss ?? 0) > 1e6 && (reading.envoyRss ?? 0) >= (reading.envoyPss ?? 0));
     const second = sampler.samples[1]?.envoy;
     assert.ok((second?.rssBytes ?? 0) > 1e6 && typeof second?.cpuPercent === 'number', JSON.stringify(second));
-    assert.partialDeepStrictEqual(latestLayers(sampler).envoy, { title: 'Envoy' });
+    assert.partialDeepStrictEqual(latestLayerSamples(sampler).envoy, { title: 'Envoy' });
   });
 
   it('a layer that was added to the table has its figures in the result document', () => {

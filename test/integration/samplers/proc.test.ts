@@ -5,8 +5,8 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, it, test } from 'node:test';
-import { MachineWatch, sharesBetween } from '../../../plugin/samplers/index.ts';
-import { readByPs, readProcesses, statOf } from '../../../plugin/samplers/processes/proc.ts';
+import { MachineWatch, machineSharesBetween } from '../../../plugin/samplers/index.ts';
+import { readByPs, readProcesses, readProcessStat } from '../../../plugin/samplers/processes/proc.ts';
 import { readProcessTable } from '../../../plugin/samplers/processes/process-table.ts';
 import { readCpu, readMemory, readSlabBytes, readSwap, readTcpBytes } from '../../../protocol/base/machine/kernel.ts';
 import { eventually } from '../../helpers/poll.ts';
@@ -50,7 +50,7 @@ test('a zombie process counts as ended, although its exit code has not been read
   // The shell replaces itself with another program, which does not wait for the shell's child.
   const parent = startProcess(t, '/bin/sh', ['-c', 'sleep 0 & echo "child $!"; exec sleep 60']);
   const [, pid = ''] = await parent.said(/child (\d+)/);
-  await eventually('it is a zombie', () => statOf(Number(pid))?.isZombie);
+  await eventually('it is a zombie', () => readProcessStat(Number(pid))?.isZombie);
   assert.equal((await readProcesses([Number(pid)], { pss: false })).size, 0);
   assert.equal(readProcessTable().has(Number(pid)), false);
 });
@@ -124,7 +124,7 @@ it('reports the CPU time of another busy program, and all shares add up to the b
   const to = await watch.totals();
   assert.ok(from && to);
   const cpuUs = (await used()) - before;
-  const shares = sharesBetween(from, to);
+  const shares = machineSharesBetween(from, to);
   assert.ok(shares, 'time has passed');
   const found = shares.programs.find(({ name }) => name === ODD);
   assert.ok(found, JSON.stringify(shares));
@@ -140,6 +140,6 @@ it('reports the CPU time of another busy program, and all shares add up to the b
   const then = await used();
   await eventually('it has used enough again', async () => (await used()) - then > ENOUGH_US);
   const last = await ownWatch.totals();
-  const own = first && last && sharesBetween(first, last);
+  const own = first && last && machineSharesBetween(first, last);
   assert.ok(own && (own.oursCores ?? 0) > 0 && !own.programs.some(({ name }) => name === ODD), JSON.stringify(own));
 });

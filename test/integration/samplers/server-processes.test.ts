@@ -16,7 +16,7 @@ import {
   ServerProcesses,
   suggestProcessQuery,
 } from '../../../plugin/samplers/index.ts';
-import { connectionsTo, holdingsOf } from '../../../plugin/samplers/processes/connections-to.ts';
+import { connectionHoldingsOf, connectionsTo } from '../../../plugin/samplers/processes/connections-to.ts';
 import { listenersOn } from '../../../plugin/samplers/processes/listeners.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startOrphan, startProcess } from '../../helpers/process.ts';
@@ -182,14 +182,15 @@ it('finds the processes that hold connections, and the proxy in front of them', 
   const proxy = startProcess(t, process.execPath, ['-e', PROXY, port]);
   const [, proxied = ''] = await proxy.said(/^(\d+)$/m);
   const pids = [server.pid, proxy.pid, process.pid];
-  assert.deepEqual(await holdingsOf(pids, Number(proxied)), []);
+  assert.deepEqual(await connectionHoldingsOf(pids, Number(proxied)), []);
   const clients = Array.from({ length: 20 }, () => connect(Number(proxied), '127.0.0.1'));
   t.after(() => clients.forEach((client) => void client.destroy()));
-  const isThrough = async () => ((await holdingsOf(pids, Number(proxied)))?.[1]?.[0]?.connections ?? 0) === 20;
+  const isThrough = async () =>
+    ((await connectionHoldingsOf(pids, Number(proxied)))?.[1]?.[0]?.connections ?? 0) === 20;
   await eventually('the proxy has passed them on', isThrough);
   const hop = (pid: number, passesOn: boolean) => [{ pid, connections: 20, passesOn }];
-  assert.deepEqual(await holdingsOf(pids, Number(proxied)), [hop(proxy.pid, true), hop(server.pid, false)]);
-  assert.deepEqual(await holdingsOf([proxy.pid], Number(proxied)), [hop(proxy.pid, true)]);
+  assert.deepEqual(await connectionHoldingsOf(pids, Number(proxied)), [hop(proxy.pid, true), hop(server.pid, false)]);
+  assert.deepEqual(await connectionHoldingsOf([proxy.pid], Number(proxied)), [hop(proxy.pid, true)]);
 });
 
 it('reports the number of connections as unknown if the kernel lists none', async () => {

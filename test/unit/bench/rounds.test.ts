@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { FLOOR_LABEL, type GeneratorAndFloor, generatorColumns } from '../../../bench/client/columns.ts';
 import type { MeasuredClients } from '../../../bench/client/measure-clients.ts';
-import { regressions, replaceSection, roundsTable } from '../../../bench/rounds.ts';
+import { benchRegressions, replaceSection, roundsTable } from '../../../bench/rounds.ts';
 
 function measured(
   cpuPerConnectionUs: number,
@@ -78,6 +78,6 @@ test('the check of a bench lists the rows that exceed the published figures by m
     ['theirs', '2.10 (1.50–2.70)'],
     ['new', '9.00'],
   ];
-  assert.deepEqual(regressions(published, rows('1.31'), 1), []);
-  assert.deepEqual(regressions(published, rows('1.33'), 1), ['ours: 1.33, published 1.20 (1.10–1.30)']);
+  assert.deepEqual(benchRegressions(published, rows('1.31'), 1), []);
+  assert.deepEqual(benchRegressions(published, rows('1.33'), 1), ['ours: 1.33, published 1.20 (1.10–1.30)']);
 });

@@ -4,7 +4,7 @@ import { describe, it } from 'node:test';
 import { scenarioScale } from '../../../plugin/cli/search/scale.ts';
 import { arrivalsOf, exactRamp, type Phase, totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { SearchedQuantity } from '../../../protocol/documents/search-schema.ts';
 import { quickScript } from '../../helpers/run.ts';
 
@@ -24,7 +24,7 @@ const NONE = { count: 0 };
 /** @param options options of the plugin */
 function scale(vary: SearchedQuantity, options: object = {}, phases: Phase[] = PHASES, flow?: object[]) {
   const script = quickScript({ phases }, options, {}, flow);
-  const { own, snap, overrides } = scenarioScale(readSettings(script, STEPS, {}), vary);
+  const { own, snap, overrides } = scenarioScale(readSettings(script, STEP_KINDS, {}), vary);
   const configAt = (level: number) => overrides(level).config as { phases: Phase[]; plugins?: Record<string, object> };
   return {
     ...{ own, snap },

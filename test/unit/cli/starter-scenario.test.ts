@@ -5,7 +5,7 @@ import { type StarterOptions, starterScenario as written } from '../../../plugin
 import { readScenario } from '../../../plugin/cli/scenario-argument.ts';
 import { totalArrivals } from '../../../plugin/script/load/phases.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { mistakesIn } from '../../helpers/mistakes.ts';
 
@@ -32,7 +32,7 @@ async function checked(t: TestContext, text: string) {
   t.after(() => delete process.env.CAPACITY_TOKEN);
   const script = await readScenario(path, undefined);
   assert.deepEqual(mistakesIn(script), []);
-  return { script, config: readSettings(script, STEPS, process.env), flow: script.scenarios?.[0]?.flow };
+  return { script, config: readSettings(script, STEP_KINDS, process.env), flow: script.scenarios?.[0]?.flow };
 }
 
 describe('a first scenario', () => {

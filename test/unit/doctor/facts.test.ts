@@ -3,7 +3,7 @@ import { describe, it } from 'node:test';
 import { readDoctorMachine } from '../../../plugin/doctor/check-machine.ts';
 import { readDoctorLoad } from '../../../plugin/doctor/situation.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 
 describe('load', () => {
   const ramp = { duration: 10, arrivalRate: 100, rampTo: 100 };
@@ -12,7 +12,7 @@ describe('load', () => {
       config: { target: 'http://localhost:8080', phases: [ramp], ...config },
       scenarios: [{ engine: 'socketio-capacity', flow: [{ connect: true }, { hold: true }] }],
     };
-    return readDoctorLoad(readSettings(script, STEPS, {}));
+    return readDoctorLoad(readSettings(script, STEP_KINDS, {}));
   };
 
   it('the doctor counts at most `maxVusers` connections of a phase', () => {

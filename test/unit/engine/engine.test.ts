@@ -7,7 +7,7 @@ import type { FleetSettings } from '../../../plugin/fleet/fleet-messages.ts';
 import { handOverSettings } from '../../../plugin/script/handed-over.ts';
 import type { Script } from '../../../plugin/script/script.ts';
 import { readSettings } from '../../../plugin/script/settings.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { describeError } from '../../../protocol/codes/errors.ts';
 import { openThreadCarrier } from '../../../protocol/link/carrier.ts';
@@ -43,7 +43,7 @@ function start(script: Partial<Script> & { flow?: unknown[]; options?: object; h
     scenarios: [{ engine: name, flow }],
   };
   // Settings that the plugin has read in the main thread. The worker's script can differ.
-  if (hook) handOverSettings(readSettings({ ...full, scenarios: [{ engine: name, flow: HELD }] }, STEPS, {}));
+  if (hook) handOverSettings(readSettings({ ...full, scenarios: [{ engine: name, flow: HELD }] }, STEP_KINDS, {}));
   const engine = new CapacityEngine(full, events, helpers, {
     startFleet: async (settings, processes) => {
       started.push({ settings, processes });

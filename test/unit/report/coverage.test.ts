@@ -3,12 +3,12 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { comparisonCells } from '../../../bench/calibrate/comparison.ts';
 import { plateauRows } from '../../../bench/calibrate/coverage/memory-coverage.ts';
-import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { clusterIntervals, type ValueCluster } from '../../../report/statistics/quantile-intervals.ts';
 import { confidenceInterval, differenceOfLevels, pooledNoise, spreadOf } from '../../../report/statistics/spread.ts';
 import { normals, uniforms } from '../../helpers/random-source.ts';
 
 /** Returns the copies of a broadcast, which share the delay `shift`. */
-function copies(shift: number, normal: () => number): Cluster {
+function copies(shift: number, normal: () => number): ValueCluster {
   return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
 }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { compareSets, type RunSet } from '../../../report/compare/compare.ts';
 import { comparisonDocument } from '../../../report/compare/compare-page.ts';
-import { detectableOf, detectableText, detectsShare } from '../../../report/compare/detectable.ts';
+import { detectableChanges, detectableText, detectsShare } from '../../../report/compare/detectable.ts';
 import { mean } from '../../../report/statistics/statistics.ts';
 import { normals } from '../../helpers/random-source.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -47,7 +47,7 @@ describe('the detectable difference', () => {
 /** Returns the mean detectable share of many comparisons. */
 function detectableShare(draw: (level: number) => RunSet): number {
   const shares = Array.from({ length: 30 }, () => {
-    const found = detectableOf(compareSets([draw(100), draw(100)]), 1);
+    const found = detectableChanges(compareSets([draw(100), draw(100)]), 1);
     return found.find(({ title }) => /one way p99/i.test(title))?.share ?? Number.NaN;
   });
   return mean(shares);

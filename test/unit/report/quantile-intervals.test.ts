@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { type Cluster, clusterIntervals } from '../../../report/statistics/quantile-intervals.ts';
+import { clusterIntervals, type ValueCluster } from '../../../report/statistics/quantile-intervals.ts';
 import { normals } from '../../helpers/random-source.ts';
 
 /** Returns the copies of a broadcast, which share the delay `shift`. */
-function copies(shift: number, normal: () => number): Cluster {
+function copies(shift: number, normal: () => number): ValueCluster {
   return Array.from({ length: 20 }, () => ({ value: shift + normal(), count: 1 }));
 }
 
-const single = (value: number): Cluster => [{ value, count: 1 }];
+const single = (value: number): ValueCluster => [{ value, count: 1 }];
 const of = (count: number) => Array.from({ length: count }, (_, index) => single(index + 1));
 
 describe('intervals of clusters', () => {

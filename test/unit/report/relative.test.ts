@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { amount, amountText } from '../../../report/model/amount.ts';
-import { changeText, exactDecimals, isShownInPercent, percentOf } from '../../../report/text/format.ts';
+import { changeText, exactDecimalsText, isShownInPercent, percentOf } from '../../../report/text/format.ts';
 
 it('gives no percentage of a value near zero', () => {
   assert.equal(isShownInPercent(100, 61, -90), true);
@@ -19,9 +19,9 @@ it('gives the margin of a value near zero in its unit', () => {
 });
 
 it('rounds no small value to zero, and no large share to 100 %', () => {
-  const texts = [exactDecimals(0.0004, 2), exactDecimals(-0.0004, 1), exactDecimals(0, 2)];
+  const texts = [exactDecimalsText(0.0004, 2), exactDecimalsText(-0.0004, 1), exactDecimalsText(0, 2)];
   assert.deepEqual(texts, ['0.0004', '-0.0004', '0.00']);
-  assert.equal(exactDecimals(0.1 + 0.2 - 0.3, 2), '0.00', 'a rounding error');
+  assert.equal(exactDecimalsText(0.1 + 0.2 - 0.3, 2), '0.00', 'a rounding error');
   assert.deepEqual(
     [percentOf(1, 100_000), percentOf(99_999, 100_000), percentOf(0, 5)],
     ['0.001 %', '99.99 %', '0.00 %'],

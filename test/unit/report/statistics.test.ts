@@ -4,7 +4,7 @@ import { describe, it, test } from 'node:test';
 import { holmRejections, rankSumP } from '../../../report/statistics/rank-sum.ts';
 import {
   confidenceInterval,
-  detectableBy,
+  detectableDifference,
   differenceOfEstimates,
   differenceOfLevels,
   differenceOfMeans,
@@ -247,8 +247,8 @@ describe('estimatesApart', () => {
 
 it('the detectable difference is found in four of five comparisons, with degrees rounded down', () => {
   // The quantiles are t(0.95, 4) = 2.776 and t(0.6, 4) = 0.941; t(0.95, 1) = 12.706 and t(0.6, 1) = 1.376.
-  near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
-  near(detectableBy({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));
+  near(detectableDifference({ value: 1, error: 2, degrees: 4.6 }, 0.95, 0), 2 * (2.7764 + 0.941));
+  near(detectableDifference({ value: 1, error: 2, degrees: 0.4 }, 0.95, 0), 2 * (12.7062 + 1.3764));
   // A difference below the threshold is not detectable.
-  near(detectableBy({ value: 1, error: 2, degrees: 4.6 }, 0.95, 20), 20 + 2 * 0.941);
+  near(detectableDifference({ value: 1, error: 2, degrees: 4.6 }, 0.95, 20), 20 + 2 * 0.941);
 });

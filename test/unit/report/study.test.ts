@@ -6,7 +6,7 @@ import { studyChangeChart } from '../../../report/charts/study-chart.ts';
 import { renderHtml } from '../../../report/render/html.ts';
 import { renderMarkdown } from '../../../report/render/markdown.ts';
 import { comparisonDoubts, missingRuns, studyDocument } from '../../../report/study/study-page.ts';
-import { type MeasuredRun, studyQuestions, summarizeStudy } from '../../../report/study/summarize.ts';
+import { type StudyRun, studyQuestions, summarizeStudy } from '../../../report/study/summarize.ts';
 import { assertEach, column } from '../../helpers/columns.ts';
 import { assertGolden } from '../../helpers/golden.ts';
 import { perfectResult } from '../../helpers/results.ts';
@@ -23,9 +23,9 @@ const PLAN: StudyPlan = {
 const TLS = { off: 15_000, on: 18_000 };
 const SLOPE = 'memory.perConnectionBytes.workerPss.slope';
 
-const pageOf = (study: Study, runs: MeasuredRun[]) => renderHtml(studyDocument(study, runs));
-const markdownOf = (study: Study, runs: MeasuredRun[]) => renderMarkdown(studyDocument(study, runs));
-const answersOf = (study: Study, runs: MeasuredRun[]) => studyDocument(study, runs).answer.lines;
+const pageOf = (study: Study, runs: StudyRun[]) => renderHtml(studyDocument(study, runs));
+const markdownOf = (study: Study, runs: StudyRun[]) => renderMarkdown(studyDocument(study, runs));
+const answersOf = (study: Study, runs: StudyRun[]) => studyDocument(study, runs).answer.lines;
 
 function resultOf(tls: keyof typeof TLS, workers: number, noise: number): Result {
   const result = perfectResult();
@@ -46,8 +46,8 @@ function runsOf(...noises: number[]): { levels: Record<string, StudyLevel>; resu
  * Returns a study of twelve runs. For `on` with two workers, one run was refused, one is INVALID, and one was never
  * made.
  */
-function studyWithHoles(): { study: Study; runs: MeasuredRun[] } {
-  const runs: MeasuredRun[] = runsOf(-20, 0, 20).slice(0, 11);
+function studyWithHoles(): { study: Study; runs: StudyRun[] } {
+  const runs: StudyRun[] = runsOf(-20, 0, 20).slice(0, 11);
   runs[9] = { levels: { TLS: 'on', workers: 2 }, result: undefined };
   Object.assign(runs[10]?.result?.verdict ?? {}, { status: 'INVALID' });
   const { study } = measuredStudy('tls', PLAN, runs);

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Closers } from '../../../plugin/run/closers.ts';
+import { ResourceClosers } from '../../../plugin/run/closers.ts';
 import { pollUntil } from '../../../plugin/run/wait.ts';
 
 it('closers close in reverse order, once, despite errors', async () => {
   const closed: string[] = [];
   const errors: unknown[] = [];
-  const closers = new Closers((error) => errors.push(error));
+  const closers = new ResourceClosers((error) => errors.push(error));
   closers.add(() => void closed.push('first'));
   closers.add(() => Promise.reject(new Error('no')));
   closers.add(async () => void closed.push('last'));
@@ -16,7 +16,7 @@ it('closers close in reverse order, once, despite errors', async () => {
 });
 
 it('closes a resource at once if it was opened after the end', async () => {
-  const closers = new Closers(() => {});
+  const closers = new ResourceClosers(() => {});
   await closers.close();
   let closed = false;
   closers.add(() => {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { randomUUID } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { EngineLink, NO_STATUS } from '../../../plugin/run/link.ts';
-import { type Carrier, openThreadCarrier } from '../../../protocol/link/carrier.ts';
+import { type MessageCarrier, openThreadCarrier } from '../../../protocol/link/carrier.ts';
 import type { EngineIdentity, EngineMessage, EngineReport, RunMessage } from '../../../protocol/link/link-messages.ts';
 import type { FleetStatus } from '../../../protocol/link/snapshot.ts';
 import { assertEach } from '../../helpers/columns.ts';
@@ -17,7 +17,7 @@ const STATUS: FleetStatus = {
 /** Simulated engine of an Artillery worker at the other end of the link. */
 class FakeEngine {
   readonly heard: RunMessage[] = [];
-  readonly #carrier: Carrier<EngineMessage, RunMessage>;
+  readonly #carrier: MessageCarrier<EngineMessage, RunMessage>;
   readonly #from: EngineIdentity;
 
   constructor(t: TestContext, runId: string, from: EngineIdentity, answer: Answer) {
@@ -109,7 +109,7 @@ test('the link requests the ledger rows of many hosts in parts', async () => {
   const hosts = Array.from({ length: 1000 }, (_, index) => `host-${index}`);
   const row = frozenBroadcast(0, [1]);
   const sizes: number[] = [];
-  const carrier: Carrier<RunMessage, EngineMessage> = {
+  const carrier: MessageCarrier<RunMessage, EngineMessage> = {
     onMessage: () => {},
     close: () => {},
     send(message) {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
-import { MachineWatch, sharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
+import { MachineWatch, machineSharesBetween } from '../../../plugin/samplers/machine/cpu-shares.ts';
 import { MachineTime, type MachineTotals, programName } from '../../../plugin/samplers/machine/machine-time.ts';
 import { CLOCK_TICK_US } from '../../../protocol/base/machine/kernel.ts';
 import { cpuContention } from '../../../report/figures/contention.ts';
@@ -51,7 +51,7 @@ describe('the CPU time of a machine', () => {
       ...{ ours: 60, others: 47, kernel: 3 },
       programs: { chrome: 45, tsc: 2 },
     });
-    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: CLOCK_TICK_US / 10 }) ?? assert.fail();
+    const shares = machineSharesBetween({ ...first, atMs: 0 }, { ...last, atMs: CLOCK_TICK_US / 10 }) ?? assert.fail();
     const { busyCores, oursCores, othersCores, stealCores, kernelCores, programs } = shares;
     const cores = [shares.cores, busyCores, oursCores, othersCores, stealCores, kernelCores];
     assertEach(cores, (count) => count?.toFixed(2), ['2.00', '1.44', '0.60', '0.47', '0.25', '0.12']);
@@ -69,7 +69,7 @@ describe('the CPU time of a machine', () => {
     });
     const first = await machine.set(at(0), { user: 1000 }).read();
     const last = await machine.set(at(1), { user: 1188, steal: 8 }).read();
-    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: CLOCK_TICK_US / 10 }) ?? assert.fail();
+    const shares = machineSharesBetween({ ...first, atMs: 0 }, { ...last, atMs: CLOCK_TICK_US / 10 }) ?? assert.fail();
     const { busyCores, stealCores, oursCores, kernelCores, othersCores, programs } = shares;
     assert.equal(
       busyCores.toFixed(2),
@@ -133,7 +133,7 @@ describe('the CPU time of a machine', () => {
     const machine = new FakeMachine(t);
     const first = await machine.set({}, { steal: 0 }).read(null);
     const last = await machine.set({}, { steal: 100 }).read(null);
-    const shares = sharesBetween({ ...first, atMs: 0 }, { ...last, atMs: 2000 }) ?? assert.fail();
+    const shares = machineSharesBetween({ ...first, atMs: 0 }, { ...last, atMs: 2000 }) ?? assert.fail();
     const { oursCores, othersCores, kernelCores, stealCores, programs } = shares;
     assert.deepEqual([oursCores, othersCores, kernelCores, programs], [null, null, null, []]);
     assert.equal(stealCores, (100 * CLOCK_TICK_US) / 2e6);

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import * as files from 'node:fs';
 import { describe, it, test } from 'node:test';
-import { systemVBytes, tmpfsIn } from '../../../plugin/samplers/machine/shared-memory.ts';
+import { systemVBytes, tmpfsMounts } from '../../../plugin/samplers/machine/shared-memory.ts';
 import { parseProcStat } from '../../../plugin/samplers/processes/proc.ts';
 import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts';
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
@@ -71,7 +71,7 @@ test('reads each tmpfs from mountinfo that no other mount hides, and the residen
     '24 27 0:6 / /dev rw - devtmpfs devtmpfs rw',
     'torn',
   ];
-  assert.deepEqual(tmpfsIn(rows.join('\n')), ['/dev/shm', '/run/a b']);
+  assert.deepEqual(tmpfsMounts(rows.join('\n')), ['/dev/shm', '/run/a b']);
   assert.equal(systemVBytes('key shmid rss swap\n 0 1 4096 0\n 0 2 8192 0\n'), 12288);
   assert.equal(systemVBytes(''), 0);
 });

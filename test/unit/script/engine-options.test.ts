@@ -4,7 +4,7 @@ import { describe, it, type TestContext } from 'node:test';
 import { sourceAddresses } from '../../../plugin/engine/engine.ts';
 import { connectionsOfShare } from '../../../plugin/script/load/load.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import { fleetProcessCount } from '../../../protocol/base/machine/generator-resources.ts';
 import { engineOptions } from '../../helpers/connection.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
@@ -120,7 +120,7 @@ describe('the share of an Artillery worker', () => {
       [[{ loop: [{ think: 1 }] }], [soak], 360_000, 360_000],
     ] as const) {
       const scenarios = [{ engine: 'socketio-capacity', flow: [...flow] }];
-      const { flows } = readScenarios({ config: {}, scenarios }, STEPS);
+      const { flows } = readScenarios({ config: {}, scenarios }, STEP_KINDS);
       const expected = connectionsOfShare([...phases], flows);
       assert.ok(expected >= min && expected <= max, `${JSON.stringify([flow, phases])}: ${expected}`);
     }

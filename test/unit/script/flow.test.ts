@@ -4,13 +4,13 @@ import { z } from 'zod';
 import { type Flow, type StepTable, stepName } from '../../../plugin/script/load/flow.ts';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { ENGINE_NAME } from '../../../plugin/script/script.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import { column } from '../../helpers/columns.ts';
 
 /** Seconds that all steps without a wait may take. */
 const OTHER_STEPS = 10;
 
-function flowOf(flow: unknown[], steps: StepTable = STEPS): Flow {
+function flowOf(flow: unknown[], steps: StepTable = STEP_KINDS): Flow {
   return readScenarios({ config: {}, scenarios: [{ flow }] }, steps).flows[0] as Flow;
 }
 
@@ -62,7 +62,7 @@ it('fills templates where a step of the flow accepts only a number, a duration o
   for (const [step, X, filled] of FILLED) {
     const flow = [structuredClone(step)];
     const script = { config: { engine: ENGINE_NAME, variables: { x: [Number(X)] } }, scenarios: [{ flow }] };
-    assert.deepEqual(readScenarios(script, STEPS, { X }).problems, [], JSON.stringify(step));
+    assert.deepEqual(readScenarios(script, STEP_KINDS, { X }).problems, [], JSON.stringify(step));
     assert.deepEqual(flow, [filled]);
   }
 });
@@ -70,7 +70,7 @@ it('fills templates where a step of the flow accepts only a number, a duration o
 it('refuses a template that can differ between virtual users where a step needs one value for all', () => {
   const flow = [{ every: { emit: ['a'], seconds: '{{ x }}' } }, { emit: ['a'], timeout: '{{ $env.UNSET }}' }];
   const script = { config: { engine: ENGINE_NAME, variables: { x: [1, 2] } }, scenarios: [{ flow }] };
-  const { problems } = readScenarios(script, STEPS, {});
+  const { problems } = readScenarios(script, STEP_KINDS, {});
   assert.deepEqual(column(problems, 'path'), ['scenarios[0].flow[0].every.seconds', 'scenarios[0].flow[1].timeout']);
   for (const { message } of problems) assert.match(message, /same for all virtual users.*\$env/);
 });
@@ -86,13 +86,13 @@ it('derives the stay of a virtual user from the declarations of its steps, also 
     schema: z.strictObject({ nap: z.number() }),
     staySeconds: ({ nap: hours }: { nap: number }) => hours * 3600,
   } as StepTable[string];
-  const flow = flowOf([{ nap: 2 }, { loop: [{ nap: 1 }], count: 2 }], { ...STEPS, nap });
+  const flow = flowOf([{ nap: 2 }, { loop: [{ nap: 1 }], count: 2 }], { ...STEP_KINDS, nap });
   assert.equal(flow.staySeconds, 4 * 3600 + OTHER_STEPS);
 });
 
 it('accepts one verb in a step, and two if one verb declares the other', () => {
-  assert.equal(stepName({ emit: ['a'], connect: true }, STEPS), 'emit');
-  assert.equal(stepName({ think: 1, jitter: 1 }, STEPS), 'think');
+  assert.equal(stepName({ emit: ['a'], connect: true }, STEP_KINDS), 'emit');
+  assert.equal(stepName({ think: 1, jitter: 1 }, STEP_KINDS), 'think');
   for (const none of [{ think: 1, log: 'x' }, { nonsense: 1 }, {}, 'think', null])
-    assert.equal(stepName(none, STEPS), undefined);
+    assert.equal(stepName(none, STEP_KINDS), undefined);
 });

@@ -5,7 +5,7 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { readSettings } from '../../../plugin/script/settings.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 
 const ENGINE = 'socketio-capacity';
 
@@ -14,7 +14,7 @@ function refusals(flow: unknown[], { config = {}, scenario = {}, env = {}, ...sc
   try {
     const own = { target: 'http://127.0.0.1:1', engines: { [ENGINE]: {} }, phases: [{ duration: 1, arrivalRate: 1 }] };
     const read = { ...script, config: { ...own, ...config }, scenarios: [{ engine: ENGINE, flow, ...scenario }] };
-    readSettings(read, STEPS, env as NodeJS.ProcessEnv);
+    readSettings(read, STEP_KINDS, env as NodeJS.ProcessEnv);
     return [];
   } catch (error) {
     const [, ...lines] = (error as Error).message.split('\n');

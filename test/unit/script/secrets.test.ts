@@ -4,7 +4,7 @@ import { test } from 'node:test';
 import { z } from 'zod';
 import { engineOptionsSchema as engineSchema } from '../../../plugin/script/options/engine-options.ts';
 import { pluginOptionsSchema as pluginSchema } from '../../../plugin/script/options/plugin-options.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import { collectScriptSecrets, maskedSettings } from '../../../protocol/base/secrets/masked-values.ts';
 
 const CANARY = 'canary-7f3a9';
@@ -54,7 +54,7 @@ function planted(place: string, value: unknown): unknown {
   }, value);
 }
 
-const STEP_PLACES = Object.values(STEPS).flatMap(({ schema }) => [...new Set(placesIn(schema))]);
+const STEP_PLACES = Object.values(STEP_KINDS).flatMap(({ schema }) => [...new Set(placesIn(schema))]);
 
 test('finds the paths of all options in all schemas', () => {
   const places = [...placesIn(engineSchema), ...placesIn(pluginSchema), ...STEP_PLACES];

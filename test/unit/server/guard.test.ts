@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { Guard } from '../../../server/guard.ts';
+import { HandlerGuard } from '../../../server/guard.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 it('the guard of event handlers catches and counts every error, and logs one line a minute', async (t) => {
   const lines = t.mock.method(console, 'error', () => {}).mock;
   const counted: string[] = [];
-  const guard = new Guard({ malformed: (event) => counted.push(event) });
+  const guard = new HandlerGuard({ malformed: (event) => counted.push(event) });
   const faults: (() => unknown)[] = [
     () => {
       throw new Error('two\nlines \u001b[2J');
@@ -30,7 +30,7 @@ it('the guard of event handlers catches and counts every error, and logs one lin
 
 it('the guard passes arguments and `this` to an event handler', () => {
   const calls: unknown[] = [];
-  const guard = new Guard({ malformed: () => assert.fail() });
+  const guard = new HandlerGuard({ malformed: () => assert.fail() });
   function handler(this: string, ...args: number[]) {
     calls.push([String(this), ...args]);
   }

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { test } from 'node:test';
 import { Registry } from 'prom-client';
 import { serveControlHttp } from '../../../server/control/control-http.ts';
-import { Guard } from '../../../server/guard.ts';
+import { HandlerGuard } from '../../../server/guard.ts';
 import { tokenCheck } from '../../../server/unauthenticated.ts';
 
 const TOKEN = 'token-of-the-tests';
@@ -25,7 +25,7 @@ async function ask(localAddress: string, headers: Record<string, string>): Promi
     worker: 'w0',
     registry: new Registry(),
     isToken: tokenCheck(TOKEN),
-    guard: new Guard({ malformed: () => {} }),
+    guard: new HandlerGuard({ malformed: () => {} }),
   };
   await serveControlHttp(request, response as unknown as ServerResponse, parts);
   return answered;

@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
-import { STEPS } from '../../../plugin/virtual-user/steps/index.ts';
+import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
 import { Bench } from '../../helpers/virtual-user.ts';
 
@@ -115,7 +115,7 @@ test('count: 0 of a loop', async () => {
 });
 
 test('hooks (before, after)', () => {
-  const { problems } = readScenarios({ config: {}, before: { engine: 'socketio-capacity', flow: [] } }, STEPS);
+  const { problems } = readScenarios({ config: {}, before: { engine: 'socketio-capacity', flow: [] } }, STEP_KINDS);
   assert.match(problems[0]?.message ?? '', /use engine: http/);
 });
 

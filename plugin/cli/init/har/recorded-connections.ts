@@ -52,7 +52,7 @@ export function isEngineIoRequest({ url, method }: HarEntry): boolean {
 
 /**
  * Returns the connections in the file, starting with the connections that have the most packets.
- * @throws Unsupported for Socket.IO 2
+ * @throws UnsupportedServerError for Socket.IO 2
  */
 export function recordedConnectionsIn(entries: HarEntry[]): RecordedConnection[] {
   const own = entries.filter(isEngineIoRequest);

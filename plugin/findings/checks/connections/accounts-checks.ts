@@ -5,7 +5,7 @@
 
 import { reasonToCode } from '../../../../protocol/codes/failure-codes.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
-import { countsBreakdown, countText, integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { countsBreakdown, countText, integerText, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type CheckFinding, defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
@@ -142,7 +142,7 @@ export const virtualUsersChecks: FindingCheck[] = [
     const said = failureExamples[`function_${reasonToCode(name)}`];
     const words =
       failed > 0
-        ? [`failed for ${integer(failed)} of ${countText(received, 'event')}: ${countsBreakdown(failures)}`]
+        ? [`failed for ${integerText(failed)} of ${countText(received, 'event')}: ${countsBreakdown(failures)}`]
         : [];
     if (dropped > 0)
       words.push(`did not get ${countText(dropped, 'event')}, which arrived faster than they could process them`);
@@ -160,7 +160,7 @@ export const virtualUsersChecks: FindingCheck[] = [
     if (!otherUsers || failed === 0) return undefined;
     const { started, failures } = otherUsers;
     return {
-      message: `${integer(failed)} of ${countText(started, 'virtual user')} of other engines failed: ${countsBreakdown(failures)}`,
+      message: `${integerText(failed)} of ${countText(started, 'virtual user')} of other engines failed: ${countsBreakdown(failures)}`,
       values: findingValues({ 'failed virtual users': failed, 'virtual users of other engines': started, ...failures }),
     };
   }),

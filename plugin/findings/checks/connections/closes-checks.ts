@@ -4,7 +4,7 @@
  */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
-import { decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { decimalsText, integerText, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import {
   closeCodeText,
@@ -97,13 +97,13 @@ function commonTo(rows: readonly CloseRow[]): string {
   const isReceived = sent === undefined && received.low === received.high && received.high > 2;
   const texts = [
     ...(sent === undefined ? [] : [messagesEach(sent)]),
-    ...(isReceived && !age ? [`${integer(received.high)} events each`] : []),
+    ...(isReceived && !age ? [`${integerText(received.high)} events each`] : []),
     ...(age || !(sent !== undefined || isReceived) ? [ageRangeText(age ?? ageOf(rows))] : []),
   ];
   return `, after ${texts.join(' and ')}`;
 }
 
-const messagesEach = (count: number) => `${integer(count)} messages each`;
+const messagesEach = (count: number) => `${integerText(count)} messages each`;
 
 /**
  * Returns the number of messages that each of the connections had sent; undefined if the numbers differ, or for few
@@ -180,7 +180,7 @@ const ageOf = (rows: readonly CloseRow[]) => spanOf(rows.map(({ ageSeconds }) =>
 /** Returns a text such as `3.0 s` or `2.9 to 3.0 s`. */
 export function ageRangeText({ low, high }: Range): string {
   const digits = high < 1 ? 2 : 1;
-  const [from, to] = [low, high].map((one) => decimals(one, digits));
+  const [from, to] = [low, high].map((one) => decimalsText(one, digits));
   return from === to ? `${to} s` : `${from} to ${to} s`;
 }
 

@@ -6,7 +6,7 @@
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import type { FindingDetail, RunFigures } from '../../check.ts';
-import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
+import { longestDelayMs, MAX_DELAY_RATIO } from '../../evidence.ts';
 
 /** Minimum wait for a connection, in milliseconds, that indicates a limit. */
 const MIN_WAIT_MS = 1000;
@@ -54,7 +54,7 @@ export function longestConnectGap(result: Ramps): ConnectGap | undefined {
   const { overTime } = result.connections;
   if (!overTime) return undefined;
   const { intervalSeconds, t, opened, slowestMs, meanMs } = overTime;
-  const least = Math.max(MIN_WAIT_MS, 2000 * intervalSeconds, MAX_GROWTH * longestDelayMs(result));
+  const least = Math.max(MIN_WAIT_MS, 2000 * intervalSeconds, MAX_DELAY_RATIO * longestDelayMs(result));
   const gaps = slowestMs.flatMap((waitedMs, index): ConnectGap[] => {
     if (waitedMs === null || waitedMs < least) return [];
     const since = index - Math.floor(waitedMs / 1000 / intervalSeconds);
@@ -75,7 +75,7 @@ export function slowConnectStage(result: Ramps): Pick<FindingDetail, 'message' |
     return summary ? [{ stage, ...summary }] : [];
   });
   const [slowest, ...others] = known.toSorted((a, b) => b.mean - a.mean);
-  const least = Math.max(MIN_STAGE_MS, MAX_GROWTH * longestDelayMs(result));
+  const least = Math.max(MIN_STAGE_MS, MAX_DELAY_RATIO * longestDelayMs(result));
   if (!slowest || others.length === 0 || slowest.mean < least) return undefined;
   const otherMs = Math.max(...others.map(({ p99, max }) => p99 ?? max));
   if (otherMs > MAX_OTHER_SHARE * slowest.mean) return undefined;

@@ -7,7 +7,7 @@ import type { Result } from '../../../../protocol/result/result.ts';
 import { CLIENT_DISCONNECT_REASON } from '../../../../protocol/wire/connection.ts';
 import { isThrottled } from '../../../../report/figures/usable-resources.ts';
 import { numberText, withUnit } from '../../../../report/model/amount.ts';
-import { countsBreakdown, decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { countsBreakdown, decimalsText, integerText, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { SERVER_DISCONNECT_REASON } from '../../../run/measurements/close-descriptions.ts';
 import type { CloseRow } from '../../../run/measurements/close-rows.ts';
@@ -71,7 +71,7 @@ export const connectionsChecks: FindingCheck[] = [
       ? NOT_READY
       : (expiredLogin(result)?.fix ?? refusal?.fix ?? failureDefinitionOf(cause)?.remedy ?? meaning?.remedy);
     const when = outage
-      ? `; no connection succeeded from ${decimals(outage.from, 1)} to ${decimals(outage.to, 1)} s, and none was refused after ${decimals(outage.since, 1)} s, when ${integer(outage.after)} succeeded`
+      ? `; no connection succeeded from ${decimalsText(outage.from, 1)} to ${decimalsText(outage.to, 1)} s, and none was refused after ${decimalsText(outage.since, 1)} s, when ${integerText(outage.after)} succeeded`
       : '';
     return {
       message: `${words}${totalOfCounts(failed)} of ${target} failed: ${countsBreakdown(failed)}${meaning ? ` (${meaning.meaning})` : ''}${when}`,
@@ -195,7 +195,7 @@ function lostConnections(result: RunFigures, measurements: Measurements): CheckF
   const isKnown = measurements.endedProcesses().some(holdsConnections);
   const when =
     fall && !isKnown
-      ? `; most ended between ${decimals(fall.sinceT, 1)} and ${decimals(fall.t, 1)} s, in stage \`${fall.stage}\``
+      ? `; most ended between ${decimalsText(fall.sinceT, 1)} and ${decimalsText(fall.t, 1)} s, in stage \`${fall.stage}\``
       : '';
   const codes = asPlanned > 0 ? [] : closesByCode(connections.ends);
   const codesText = codes.map(([code, count]) => `${count} with ${code}`).join(', ');

@@ -4,7 +4,7 @@ import { failureDefinitionOf } from '../../../../protocol/codes/failure-codes.ts
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import { fullProcess } from '../../../../report/figures/limits.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { integerText, totalOfCounts } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type CheckFinding, defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 import { isTimeoutCause } from './failure-causes.ts';
@@ -47,11 +47,12 @@ export const limitsChecks: FindingCheck[] = [
     const beside = filesBesideConnections(fullest?.command ?? '', open, peak);
     const values = findingValues({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
     // The count of open files can exceed the limit, because inherited files may have higher numbers.
-    const files = open >= limit ? `all of its ${integer(limit)}` : `${integer(open)} of at most ${integer(limit)}`;
+    const files =
+      open >= limit ? `all of its ${integerText(limit)}` : `${integerText(open)} of at most ${integerText(limit)}`;
     const message = `${failed} failed, and ${worker || named} had ${files} files open`;
     if (beside !== undefined)
       return {
-        message: `${message}, at least ${integer(beside)} of which are no connections`,
+        message: `${message}, at least ${integerText(beside)} of which are no connections`,
         values: [...values, ...findingValues({ 'open files beside connections': beside })],
         fix: leakedFilesFix(fullest?.pid),
       };

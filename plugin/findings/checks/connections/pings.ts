@@ -5,7 +5,7 @@
 
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
-import { decimals } from '../../../../report/text/format.ts';
+import { decimalsText } from '../../../../report/text/format.ts';
 import type { FindingDetail, RunFigures } from '../../check.ts';
 import { longestDelayMs } from '../../evidence.ts';
 
@@ -56,7 +56,7 @@ export function missedPingsDetail(
   }
   const percent =
     untilT === undefined ? undefined : busiestProcessPercent(result, untilT - (intervalMs + timeoutMs) / 1000, untilT);
-  const cpu = percent === undefined ? '' : `, whose processes used up to ${decimals(percent, 0)} % of a core then`;
+  const cpu = percent === undefined ? '' : `, whose processes used up to ${decimalsText(percent, 0)} % of a core then`;
   const isBlocked = percent !== undefined && percent >= BLOCKED_PERCENT;
   return {
     values: [...values, ...findingValues({ 'highest CPU of a server process': percent }, '%')],
@@ -68,7 +68,7 @@ export function missedPingsDetail(
 }
 
 function seconds(ms: number): string {
-  return decimals(ms / 1000, ms < 1000 ? 2 : 1).replace(/\.?0+$/, '');
+  return decimalsText(ms / 1000, ms < 1000 ? 2 : 1).replace(/\.?0+$/, '');
 }
 
 /** Returns the highest CPU use of a server process in the samples of a period, in percent of a core. */
@@ -105,7 +105,7 @@ export function idleTimeoutDetail(
   );
   const intervalMs = Math.min(...intervals);
   if (intervals.length === 0 || !areSilent || 1000 * ageSeconds >= intervalMs) return undefined;
-  const [age, interval] = [ageSeconds, intervalMs / 1000].map((one) => decimals(one, 1).replace(/\.0$/, ''));
+  const [age, interval] = [ageSeconds, intervalMs / 1000].map((one) => decimalsText(one, 1).replace(/\.0$/, ''));
   const byProxy = isBehindProxy(result);
   const where =
     byProxy === false

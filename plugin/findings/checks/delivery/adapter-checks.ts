@@ -4,7 +4,7 @@
  */
 import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
-import { countText, decimals, integer } from '../../../../report/text/format.ts';
+import { countText, decimalsText, integerText } from '../../../../report/text/format.ts';
 import {
   audienceInterruption,
   type ReceiverGroup,
@@ -39,10 +39,10 @@ export const adapterChecks: FindingCheck[] = [
     const { during, same, whole } = found;
     const reached =
       (servers > 1 && processOf(first, servers, measurements)) ||
-      `the same ${integer(first.received)} of ${integer(first.expected)} connections`;
+      `the same ${integerText(first.received)} of ${integerText(first.expected)} connections`;
     const times = during.flatMap(({ t }) => t ?? []);
     const when =
-      times.length > 0 && `from ${decimals(Math.min(...times), 1)} to ${decimals(Math.max(...times), 1)} s, `;
+      times.length > 0 && `from ${decimalsText(Math.min(...times), 1)} to ${decimalsText(Math.max(...times), 1)} s, `;
     return {
       values: [
         ...findingValues({
@@ -53,7 +53,7 @@ export const adapterChecks: FindingCheck[] = [
         }),
         ...findingValues({ 'first incomplete broadcast': times[0], 'last incomplete broadcast': times.at(-1) }, 's'),
       ],
-      message: `${when || ''}${integer(same.length)} of ${integer(during.length)} broadcasts reached only ${reached}; ${countText(whole.length, 'other broadcast')} reached all: for that time, nothing connected the processes`,
+      message: `${when || ''}${integerText(same.length)} of ${integerText(during.length)} broadcasts reached only ${reached}; ${countText(whole.length, 'other broadcast')} reached all: for that time, nothing connected the processes`,
       window: 'broadcasts',
     };
   }),
@@ -133,7 +133,7 @@ function processOf(
   servers: number,
   { ownEvent }: Measurements,
 ): string | undefined {
-  const reached = `the same ${integer(received)} of ${integer(expected)} connections`;
+  const reached = `the same ${integerText(received)} of ${integerText(expected)} connections`;
   const { holdings, publishers = 0 } = ownEvent ?? {};
   if (!holdings)
     return Math.abs((received * servers) / expected - 1) <= TOLERANCE
@@ -150,7 +150,7 @@ const isWithin = (connections: number, least: number, more: number) =>
 
 /** Returns a text such as `2 separate groups of connections (31, 29)`. */
 export function receiverGroupsText(groups: ReceiverGroup[]): string {
-  return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integer(connections)).join(', ')})`;
+  return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integerText(connections)).join(', ')})`;
 }
 
 /** Returns the number of server processes that may hold connections. Behind a proxy, all server processes may. */

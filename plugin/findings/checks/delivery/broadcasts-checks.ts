@@ -4,7 +4,7 @@ import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { integer } from '../../../../report/text/format.ts';
+import { integerText } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { isDuringFault } from '../../../run/fault/fault-times.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
@@ -55,7 +55,7 @@ export const broadcastsChecks: FindingCheck[] = [
     if (!tailCut) return undefined;
     const { copies, unconfirmed, seconds } = tailCut;
     const missing = [
-      ...(copies > 0 ? [`about ${integer(copies)} copies`] : []),
+      ...(copies > 0 ? [`about ${integerText(copies)} copies`] : []),
       ...(unconfirmed > 0 ? [`the confirmations of ${unconfirmed} broadcasts`] : []),
     ];
     const without = missing.length > 0 ? ` without ${missing.join(' and ')}` : '';

@@ -3,7 +3,7 @@ import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { numberText } from '../../../../report/model/amount.ts';
-import { countText, decimals, integer, percentOf } from '../../../../report/text/format.ts';
+import { countText, decimalsText, integerText, percentOf } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import { type CheckFinding, defineCheck, type FindingCheck, type FindingDetail } from '../../check.ts';
 import { serverCount } from './adapter-checks.ts';
@@ -82,11 +82,11 @@ function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' 
   const { received, expected, broadcasts, lostConnected, lostDisconnected } = delivery;
   const missing = expected - received - (fault?.broadcasts?.lost ?? 0);
   if (missing <= 0) return undefined;
-  const where = `${integer(lostConnected)} to connections that stayed open, ${integer(lostDisconnected)} to lost ones`;
+  const where = `${integerText(lostConnected)} to connections that stayed open, ${integerText(lostDisconnected)} to lost ones`;
   const fix = fixOf(delivery, processes);
   const period = periodOf(delivery.batches);
   return {
-    message: `${percentOf(received, expected)} of the copies of ${integer(broadcasts)} broadcasts delivered: ${integer(missing)} lost, ${where}${patternOf(delivery)}`,
+    message: `${percentOf(received, expected)} of the copies of ${integerText(broadcasts)} broadcasts delivered: ${integerText(missing)} lost, ${where}${patternOf(delivery)}`,
     ...(fix !== undefined && { fix }),
     window: 'broadcasts',
     values: [
@@ -128,10 +128,13 @@ function spreadText(losses: Delivery['losses']): string {
   if (!losses) return '';
   const { members, losers, receivedNone, fewest, median, most, broadcasts } = losses;
   const others = losers - receivedNone;
-  const range = fewest === most ? integer(most) : `${integer(fewest)} to ${integer(most)} (median ${integer(median)})`;
-  const who = others === members ? 'each of' : `${integer(others)} of`;
-  const deaf = `${integer(receivedNone)} of ${integer(members)} connections received none of ${integer(broadcasts)}`;
-  const some = `${who} ${integer(members)} connections lost ${range} of ${integer(broadcasts)}`;
+  const range =
+    fewest === most
+      ? integerText(most)
+      : `${integerText(fewest)} to ${integerText(most)} (median ${integerText(median)})`;
+  const who = others === members ? 'each of' : `${integerText(others)} of`;
+  const deaf = `${integerText(receivedNone)} of ${integerText(members)} connections received none of ${integerText(broadcasts)}`;
+  const some = `${who} ${integerText(members)} connections lost ${range} of ${integerText(broadcasts)}`;
   return `; ${[receivedNone > 0 && deaf, others > 0 && some].filter(Boolean).join(', ')}`;
 }
 
@@ -148,7 +151,7 @@ function sharesOf(incomplete: BroadcastBatch[]): Record<string, number> {
 function patternOf({ batches, losses, received, lostConnected }: Delivery): string {
   const incomplete = incompleteOf({ batches });
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
-  const counts = [incomplete, batches].map((rows) => integer(sum(rows.map(({ broadcasts }) => broadcasts))));
+  const counts = [incomplete, batches].map((rows) => integerText(sum(rows.map(({ broadcasts }) => broadcasts))));
   if (incomplete.every((batch) => batch.received === 0))
     return `; no connection received ${counts.join(' of ')} broadcasts`;
   const [low, high] = Object.values(sharesOf(incomplete)).map((percent) => shareText(percent / 100));
@@ -169,13 +172,13 @@ function periodOf(batches: BroadcastBatch[]): { from: number; to: number } | und
 
 function periodText(batches: BroadcastBatch[]): string {
   const period = periodOf(batches);
-  return period ? ` (all from ${decimals(period.from, 1)} to ${decimals(period.to, 1)} s)` : '';
+  return period ? ` (all from ${decimalsText(period.from, 1)} to ${decimalsText(period.to, 1)} s)` : '';
 }
 
 /** Formats a share without rounding it to 0 or 100 %. */
 function shareText(share: number): string {
   const percent = Math.round(100 * share);
-  return percent === 0 || percent === 100 ? numberText('share', share) : integer(percent);
+  return percent === 0 || percent === 100 ? numberText('share', share) : integerText(percent);
 }
 
 /** Returns the suggested fix if the run shows which part of the deployment lost the copies; otherwise undefined. */
@@ -196,7 +199,7 @@ function fixOf({ losses, batches }: Delivery, processes: Result['processes']): s
 }
 
 function repeatedText({ duplicates, received }: Delivery): string {
-  return `${integer(duplicates)} copies came twice, beside ${integer(received)} first ones`;
+  return `${integerText(duplicates)} copies came twice, beside ${integerText(received)} first ones`;
 }
 
 /** Minimum number of broadcasts with the same pattern of duplicates. */
@@ -225,7 +228,7 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   if (repeated.length < batches.length)
     return {
       values,
-      message: `${integer(some)} of ${integer(all)} broadcasts came ${times}, to each of their receivers: the server emits these again`,
+      message: `${integerText(some)} of ${integerText(all)} broadcasts came ${times}, to each of their receivers: the server emits these again`,
       fix: 'find what emits a message again: a retry, a queue or broker that delivers at least once, or a second handler',
       about: 'application',
     };
@@ -247,7 +250,7 @@ function repeatedToSome(delivery: Delivery, processes: number): FindingDetail {
     batches.every(({ duplicates, received }) => duplicates === first?.duplicates && received === first?.received);
   const isOfSome = isSame && first && first.duplicates < first.received;
   const message = isOfSome
-    ? `${integer(first.duplicates)} of ${countText(first.received, 'client')} got every copy twice: the server emits twice to them`
+    ? `${integerText(first.duplicates)} of ${countText(first.received, 'client')} got every copy twice: the server emits twice to them`
     : `${repeatedText(delivery)}, of the run's own ids: the server emits these again`;
   const adapter = processes === 1 ? '' : ', or several processes that emit the same';
   return {

@@ -7,11 +7,11 @@ import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
 import { median } from '../../../../report/statistics/statistics.ts';
-import { decimals, integer } from '../../../../report/text/format.ts';
+import { decimalsText, integerText } from '../../../../report/text/format.ts';
 import { sum } from '../../../result/sums.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { defineCheckUnless, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
-import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
+import { longestDelayMs, MAX_DELAY_RATIO } from '../../evidence.ts';
 import { workerCpuInStage } from '../server/saturation-checks.ts';
 import { stalledServer } from '../server/stalls-checks.ts';
 import { maxServerCount } from './adapter-checks.ts';
@@ -41,7 +41,7 @@ export const delaysChecks: FindingCheck[] = [
     const usualMs = median(batches.map(({ lastMs }) => lastMs)) ?? 0;
     const isHeld = batches.every(({ firstMs }) => firstMs >= MIN_DELAY_MS);
     if (isHeld) return heldBack(batches, result);
-    const leastMs = Math.max(MIN_DELAY_MS, MIN_TIMES * usualMs, MAX_GROWTH * longestDelayMs(result));
+    const leastMs = Math.max(MIN_DELAY_MS, MIN_TIMES * usualMs, MAX_DELAY_RATIO * longestDelayMs(result));
     const late = batches.filter(({ lastMs }) => lastMs >= leastMs);
     if (late.length === 0 || late.length > MAX_SHARE * batches.length) return undefined;
     const [forAll, forSome] = [late.filter(isForAll), late.filter((one) => !isForAll(one))];
@@ -79,7 +79,7 @@ function ofSome(late: Timed[], usual: Usual, result: RunFigures, measurements: M
   const ends = late.map(({ t, lastMs }) => t + lastMs / 1000);
   const isTogether = late.length > 1 && Math.max(...ends) - Math.min(...ends) <= SAME_MOMENT_SECONDS;
   const [slow, all] = receivers(late, usual.leastMs, measurements);
-  const who = `${integer(slow)} of ${integer(all)} connections`;
+  const who = `${integerText(slow)} of ${integerText(all)} connections`;
   const others = othersText(usual);
   const longest = Math.max(...late.map(({ lastMs }) => lastMs));
   const servers = maxServerCount(result, measurements);
@@ -92,7 +92,7 @@ function ofSome(late: Timed[], usual: Usual, result: RunFigures, measurements: M
       ...(isTogether ? findingValues({ 'end of the delay': Math.max(...ends) }, 's') : []),
     ],
     message: isTogether
-      ? `${who} got nothing for ${decimals(longest / 1000, 1)} s, then the copies of ${late.length} broadcasts all at once at ${decimals(Math.max(...ends), 1)} s, while the other connections got them in time${others}`
+      ? `${who} got nothing for ${decimalsText(longest / 1000, 1)} s, then the copies of ${late.length} broadcasts all at once at ${decimalsText(Math.max(...ends), 1)} s, while the other connections got them in time${others}`
       : `${late.length} of ${usual.broadcasts} broadcasts took ${rangeText(late.map(({ lastMs }) => lastMs))} to ${who}${others}`,
     window: 'broadcasts',
     ...(servers > 1 && {
@@ -121,17 +121,17 @@ function heldBack(batches: Timed[], result: RunFigures): FindingDetail | undefin
   const trips = [connections.stagesMs.namespace?.p50, messages?.ackMs?.p50].flatMap((ms) => ms ?? []);
   const tripMs = Math.max(...trips);
   const isTimed = latency.from === 'server' || latency.from === 'publisher';
-  const isOnTime = generator.every(({ delayMaxMs }) => MAX_GROWTH * delayMaxMs <= least);
+  const isOnTime = generator.every(({ delayMaxMs }) => MAX_DELAY_RATIO * delayMaxMs <= least);
   const isEven = least >= MIN_EVEN_SHARE * most && (latency.sendDelayMs?.max ?? 0) < least / 2;
   const times = batches.map(({ t }) => t);
   const intervalMs = (1000 * (Math.max(...times) - Math.min(...times))) / (batches.length - 1);
   const percent = workerCpuInStage(result, 'broadcasts');
   const cpuMs = ((percent ?? 0) / 100) * intervalMs;
-  const idle = percent === undefined ? '' : `, and the workers used ${decimals(percent, 0)} % of a core`;
+  const idle = percent === undefined ? '' : `, and the workers used ${decimalsText(percent, 0)} % of a core`;
   if (!isTimed || !isOnTime || !isEven || trips.length === 0 || least < MIN_TIMES * tripMs) return undefined;
   if (cpuMs > MAX_CPU_SHARE * least) return undefined;
   return {
-    message: `every copy of ${batches.length} broadcasts came at least ${decimals(least, 0)} ms after it was sent, where a round trip takes ${withUnit('milliseconds', tripMs)} (median)${idle}: the server or its adapter holds broadcasts back`,
+    message: `every copy of ${batches.length} broadcasts came at least ${decimalsText(least, 0)} ms after it was sent, where a round trip takes ${withUnit('milliseconds', tripMs)} (median)${idle}: the server or its adapter holds broadcasts back`,
     fix: 'see what every broadcast waits for before the server emits it: a timer, a batch, a slow query, or the adapter and its broker',
     values: [
       ...findingValues({ broadcasts: batches.length }),
@@ -144,7 +144,7 @@ function heldBack(batches: Timed[], result: RunFigures): FindingDetail | undefin
 }
 
 function othersText({ usualMs }: Usual): string {
-  return `; the others took ${decimals(usualMs, 0)} ms (median)`;
+  return `; the others took ${decimalsText(usualMs, 0)} ms (median)`;
 }
 
 function delayValues(late: Timed[], { broadcasts, usualMs }: Usual) {
@@ -165,6 +165,6 @@ function receivers(late: Timed[], leastMs: number, { frozen }: Measurements): [s
 }
 
 function rangeText(ms: number[]): string {
-  const [low, high] = [Math.min(...ms), Math.max(...ms)].map((one) => decimals(one / 1000, 1));
+  const [low, high] = [Math.min(...ms), Math.max(...ms)].map((one) => decimalsText(one / 1000, 1));
   return low === high ? `${high} s` : `${low} to ${high} s`;
 }

@@ -2,7 +2,7 @@
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
-import { countText, integer, percentOf, totalOfCounts } from '../../../../report/text/format.ts';
+import { countText, integerText, percentOf, totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 
@@ -18,9 +18,9 @@ export const messagesChecks: FindingCheck[] = [
     if (count === 0) return undefined;
     const [words = '', most = 0] = Object.entries(errors).toSorted(([, a], [, b]) => b - a)[0] ?? [];
     const isEmpty = words === '{}';
-    const example = most === count ? words : `most often ${words}, ${integer(most)} times`;
+    const example = most === count ? words : `most often ${words}, ${integerText(most)} times`;
     return {
-      message: `${integer(count)} of ${countText(acks, 'acknowledgement')} carry an error: ${example}${isEmpty ? ', as which JSON sends an `Error`' : ''}`,
+      message: `${integerText(count)} of ${countText(acks, 'acknowledgement')} carry an error: ${example}${isEmpty ? ', as which JSON sends an `Error`' : ''}`,
       ...(isEmpty && {
         fix: 'let the handler acknowledge with the text of the error: JSON leaves nothing of an `Error`',
       }),
@@ -53,10 +53,10 @@ export const messagesChecks: FindingCheck[] = [
     const neverText =
       never === 0
         ? ''
-        : `; of these, the server skipped ${integer(never)} (\`${Object.keys(skippedByServer).join('`, `')}\`): it acknowledged later messages of the same connections, or none at all`;
-    const where = `${integer(unansweredConnected)} on ${connectionsText(waitingConnections, senders)} that stayed open, ${integer(unansweredDisconnected)} on lost ones${neverText}`;
+        : `; of these, the server skipped ${integerText(never)} (\`${Object.keys(skippedByServer).join('`, `')}\`): it acknowledged later messages of the same connections, or none at all`;
+    const where = `${integerText(unansweredConnected)} on ${connectionsText(waitingConnections, senders)} that stayed open, ${integerText(unansweredDisconnected)} on lost ones${neverText}`;
     return {
-      message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integer(asked - acknowledged)} were not, ${where}`,
+      message: `${percentOf(acknowledged, asked)} of messages acknowledged: ${integerText(asked - acknowledged)} were not, ${where}`,
       window: 'messages',
       values: [
         ...findingValues({ 'acknowledged messages': (100 * acknowledged) / asked }, '%'),
@@ -78,7 +78,7 @@ function connectionsText(waiting: number | null, senders: number | undefined): s
   if (!waiting) return 'connections';
   return senders === undefined
     ? countText(waiting, 'connection')
-    : `${integer(waiting)} of ${countText(senders, 'connection')}`;
+    : `${integerText(waiting)} of ${countText(senders, 'connection')}`;
 }
 
 /** Returns the acknowledgements that virtual users and publishers received, and the errors in them by text. */

@@ -2,7 +2,7 @@
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
-import { countText, decimals, integer } from '../../../../report/text/format.ts';
+import { countText, decimalsText, integerText } from '../../../../report/text/format.ts';
 import {
   idsWithOneReceiver,
   reachesAllMembers,
@@ -32,7 +32,7 @@ export const ownEventChecks: FindingCheck[] = [
             ? `no copy of \`${event}\` came to any of ${countText(receivers, 'connection')}`
             : counters[event] === null && missingAtLeast === 0
               ? `the copies of \`${event}\` have nothing to be compared with: no page of \`workers.prometheus\` or \`workers.json\` has its \`counter\``
-              : `${countText(receivers, 'connection')} got ${integer(fewest)} to ${integer(most)} copies of \`${event}\`${sent === null ? '' : `, of ${countText(sent, 'message')}`}: at least ${integer(missingAtLeast)} are missing, if it is meant for all`,
+              : `${countText(receivers, 'connection')} got ${integerText(fewest)} to ${integerText(most)} copies of \`${event}\`${sent === null ? '' : `, of ${countText(sent, 'message')}`}: at least ${integerText(missingAtLeast)} are missing, if it is meant for all`,
         ...(most === 0 && { fix: 'check the event’s name, and what a client must do to receive it' }),
         values: findingValues({
           ...{ 'connections counted': receivers, 'most copies': most },
@@ -83,7 +83,7 @@ export const ownEventChecks: FindingCheck[] = [
     // Most handlers take no callback, so missing acknowledgements are only a problem with `acknowledge: true`.
     if (missing === asked && !isExpected) return undefined;
     return {
-      message: `${integer(missing)} of ${countText(asked, 'published message')} were not acknowledged before the end of the drain`,
+      message: `${integerText(missing)} of ${countText(asked, 'published message')} were not acknowledged before the end of the drain`,
       values: findingValues({ 'unacknowledged messages': missing, 'published messages': asked }),
     };
   }),
@@ -108,13 +108,13 @@ export const ownEventChecks: FindingCheck[] = [
     const outside = delivery.outside ?? 0;
     if (!givesIds || lostConnected === 0 || duplicates + outside !== lostConnected) return undefined;
     const parts = [
-      ...(duplicates > 0 ? [`${integer(duplicates)} came with the id of another broadcast`] : []),
-      ...(outside > 0 ? [`${integer(outside)} with an id that the run did not send`] : []),
+      ...(duplicates > 0 ? [`${integerText(duplicates)} came with the id of another broadcast`] : []),
+      ...(outside > 0 ? [`${integerText(outside)} with an id that the run did not send`] : []),
     ];
     const identity =
-      parts.length > 1 ? ` (${integer(duplicates)} + ${integer(outside)} = ${integer(lostConnected)})` : '';
+      parts.length > 1 ? ` (${integerText(duplicates)} + ${integerText(outside)} = ${integerText(lostConnected)})` : '';
     return {
-      message: `the server changes ids: ${integer(lostConnected)} copies are missing, and ${parts.join(' and ')}${identity}`,
+      message: `the server changes ids: ${integerText(lostConnected)} copies are missing, and ${parts.join(' and ')}${identity}`,
       values: findingValues({
         'missing copies': lostConnected,
         'copies with the id of another': duplicates,
@@ -127,11 +127,13 @@ export const ownEventChecks: FindingCheck[] = [
     const { losses } = delivery;
     if (!losses?.started || !joinsAreLate(delivery)) return undefined;
     const { connections, fromSeconds, toSeconds } = losses.started;
-    const [from, to] = [fromSeconds, toSeconds].map((seconds) => decimals(seconds, 1));
+    const [from, to] = [fromSeconds, toSeconds].map((seconds) => decimalsText(seconds, 1));
     const rest =
-      losses.receivedNone > 0 ? `; ${integer(losses.receivedNone)} others had not been connected for that long` : '';
+      losses.receivedNone > 0
+        ? `; ${integerText(losses.receivedNone)} others had not been connected for that long`
+        : '';
     return {
-      message: `${integer(connections)} of ${integer(losses.members)} connections got each broadcast from ${from === to ? to : `${from} to ${to}`} s after their join or connect on, and none before: their join is late${rest}`,
+      message: `${integerText(connections)} of ${integerText(losses.members)} connections got each broadcast from ${from === to ? to : `${from} to ${to}`} s after their join or connect on, and none before: their join is late${rest}`,
       values: [
         ...findingValues({
           'connections that joined late': connections,

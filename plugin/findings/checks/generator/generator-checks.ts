@@ -7,7 +7,7 @@ import type { Result } from '../../../../protocol/result/result.ts';
 import { figureExplainedByStall, standstillValue } from '../../../../report/figures/stalls.ts';
 import { isThrottled } from '../../../../report/figures/usable-resources.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { countsBreakdown, integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { countsBreakdown, integerText, totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type CheckFinding, defineCheck, defineCheckUnless, type FindingCheck, type RunFigures } from '../../check.ts';
 import { byFrequency, generatorFailures } from '../connections/failure-causes.ts';
@@ -63,7 +63,7 @@ export const generatorChecks: FindingCheck[] = [
     const lateMs = messages?.sendDelayMs?.p99 ?? 0;
     if (lateMs <= MAX_DELAY_P99_MS) return undefined;
     return {
-      message: `1 % of the messages left over ${integer(lateMs)} ms late`,
+      message: `1 % of the messages left over ${integerText(lateMs)} ms late`,
       values: findingValues({ 'p99 of the send delay': lateMs }, 'ms'),
     };
   }),
@@ -92,7 +92,7 @@ function lateLoop({ generator }: RunFigures, window: Loop['window']): CheckFindi
   const where = worst.host === undefined ? '' : ` on ${worst.host}`;
   return {
     values: findingValues({ 'p99 of the delay of an event loop': worst.delayP99Ms }, 'ms'),
-    message: `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integer(worst.delayP99Ms)} ms late during the ${window}`,
+    message: `1 % of the timers of ${worst.part === 'fleet' ? 'fleet process' : 'Artillery worker'} ${worst.index}${where} were over ${integerText(worst.delayP99Ms)} ms late during the ${window}`,
   };
 }
 

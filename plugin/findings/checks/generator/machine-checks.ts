@@ -11,7 +11,7 @@ import {
 } from '../../../../report/figures/contention.ts';
 import { isThrottled, type ThrottledByWindow, throttledShare } from '../../../../report/figures/usable-resources.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { decimals, integer, megabytes } from '../../../../report/text/format.ts';
+import { decimalsText, integerText, megabytesText } from '../../../../report/text/format.ts';
 import { violationsOf } from '../../../result/invariants/invariants.ts';
 import { type CheckFinding, defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
@@ -141,7 +141,7 @@ function swapping(result: RunFigures): CheckFinding {
     };
   if (Math.max(read ?? 0, written ?? 0) <= MAX_SWAPPED_BYTES) return undefined;
   return {
-    message: `the machine swapped out ${megabytes(written ?? 0)} MB and in ${megabytes(read ?? 0)} MB`,
+    message: `the machine swapped out ${megabytesText(written ?? 0)} MB and in ${megabytesText(read ?? 0)} MB`,
     values: findingValues({ 'swapped out': written, 'swapped in': read }, 'bytes'),
   };
 }
@@ -186,8 +186,8 @@ function worst(windows: ThrottledByWindow): FindingDetail | undefined {
   const throttled = window && windows?.[window];
   if (!throttled || !isThrottled(windows, window)) return undefined;
   const { cores, periods, throttledPeriods, throttledMs } = throttled;
-  const stopped = `${integer(throttledPeriods)} of ${integer(periods)} periods throttled during the ${window}`;
-  const share = `${decimals(cores, 2)} core${cores === 1 ? '' : 's'}`;
+  const stopped = `${integerText(throttledPeriods)} of ${integerText(periods)} periods throttled during the ${window}`;
+  const share = `${decimalsText(cores, 2)} core${cores === 1 ? '' : 's'}`;
   return {
     message: `${stopped}, for ${withUnit('seconds', throttledMs / 1000)} in all: this container may use ${share}`,
     values: [

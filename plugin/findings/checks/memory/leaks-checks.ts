@@ -5,7 +5,7 @@ import type { MemoryDrift, OverTimeResult } from '../../../../protocol/result/me
 import { driftText } from '../../../../report/answer/over-time-line.ts';
 import { layerFamily, layerTitle } from '../../../../report/figures/layers.ts';
 import { confirmedCauses, type LayerDrift, leakingLayers } from '../../../../report/figures/memory-leaks.ts';
-import { decimals, integer } from '../../../../report/text/format.ts';
+import { decimalsText, integerText } from '../../../../report/text/format.ts';
 import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
@@ -42,7 +42,7 @@ function keptOf(code: LeakCode, { memory }: RunFigures): FindingDetail[] {
     const own = codeOf(id) === 'WORKERS_LEAK' ? 'STILL_COUNTED' : codeOf(id);
     if (own !== code) return [];
     const name = `${title} left behind by each connection`;
-    const message = `${title} grew from ${integer(first)} to ${integer(last)} after all connections had closed: ${decimals(value, 2)} for each connection`;
+    const message = `${title} grew from ${integerText(first)} to ${integerText(last)} after all connections had closed: ${decimalsText(value, 2)} for each connection`;
     const values = [
       { name, value, unit: '', low95, high95 },
       ...findingValues({ [`${title} at first`]: first, [`${title} at last`]: last }),
@@ -76,13 +76,13 @@ const WHOLE_CONNECTIONS = 0.25;
 function keeperOf({ memory: { places } }: RunFigures): Pick<FindingDetail, 'fix'> | undefined {
   if (!places?.leftBehind) return undefined;
   const found = places.functions.find((one) => one.package === 'application' && one.bytes > one.halfWidth95);
-  const where = found && `${found.place} (${decimals(found.bytes / 1024, 1)} KB of each)`;
+  const where = found && `${found.place} (${decimalsText(found.bytes / 1024, 1)} KB of each)`;
   const ofConnections = OF_CONNECTIONS.flatMap((name) => places.packages.find((one) => one.name === name) ?? []);
   const bytes = ofConnections.reduce((sum, one) => sum + one.bytes, 0);
   if (bytes >= WHOLE_CONNECTIONS * places.growthBytes) {
     const also = where ? `; the application allocates beside them in ${where}` : '';
     return {
-      fix: `whole connections stay, with ${decimals(bytes / 1024, 1)} KB of ${ofConnections.map(({ name }) => name).join(', ')}: find what keeps their sockets, such as an array or a Map, a listener on an emitter that outlives them, or a timer${also}`,
+      fix: `whole connections stay, with ${decimalsText(bytes / 1024, 1)} KB of ${ofConnections.map(({ name }) => name).join(', ')}: find what keeps their sockets, such as an array or a Map, a listener on an emitter that outlives them, or a timer${also}`,
     };
   }
   return where ? { fix: `see what keeps what ${where} allocates` } : undefined;

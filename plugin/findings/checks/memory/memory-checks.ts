@@ -10,7 +10,7 @@ import { layerFamily, mainWorkerLayer, PAGE_NOISE_BYTES } from '../../../../repo
 import { withUnit } from '../../../../report/model/amount.ts';
 import { type FitPoint, fitLine } from '../../../../report/statistics/statistics.ts';
 import { fitBend } from '../../../../report/statistics/straightness.ts';
-import { decimals, integer, isShownInPercent, kilobytes } from '../../../../report/text/format.ts';
+import { decimalsText, integerText, isShownInPercent, kilobytesText } from '../../../../report/text/format.ts';
 import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type CheckFinding, defineCheck, defineCheckUnless, type FindingCheck } from '../../check.ts';
@@ -36,7 +36,7 @@ export const memoryChecks: FindingCheck[] = [
       if (overTime || fault || !memory) return undefined;
       const different = new Set(plateaus.map(({ connections }) => connections));
       if (different.size === 0 || different.size >= MIN_PLATEAUS) return undefined;
-      const counts = [...different].map(integer).join(' and ');
+      const counts = [...different].map(integerText).join(' and ');
       return {
         message: `memory was read ${counts === '0' ? 'only while no connection was open' : `at ${counts} connections`}`,
         values: findingValues(
@@ -101,7 +101,7 @@ function notLinear(what: string, points: FitPoint[]): CheckFinding {
   const each = fitLine(points)?.slope ?? 0;
   const bytes = Math.abs(share * each);
   const size = isShownInPercent(each, bytes)
-    ? `${decimals(100 * Math.abs(share), 0)} % of the average`
+    ? `${decimalsText(100 * Math.abs(share), 0)} % of the average`
     : withUnit('kilobytes', bytes);
   return {
     message: `${what}: the last connections cost ${share > 0 ? 'more' : 'less'} than the first ones, by ${size}`,
@@ -188,6 +188,6 @@ function unexplainedMemory({ parts, holders }: Balance): CheckFinding {
 
 function intervalText({ bytes, low95, high95 }: Omit<Balance['parts'][number], 'part'>): string {
   const interval =
-    low95 === null || high95 === null ? '' : ` (between ${kilobytes(low95)} and ${kilobytes(high95)} KB)`;
-  return `${kilobytes(bytes)} KB${interval}`;
+    low95 === null || high95 === null ? '' : ` (between ${kilobytesText(low95)} and ${kilobytesText(high95)} KB)`;
+  return `${kilobytesText(bytes)} KB${interval}`;
 }

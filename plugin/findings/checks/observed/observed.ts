@@ -2,7 +2,7 @@
 
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { decimals } from '../../../../report/text/format.ts';
+import { decimalsText } from '../../../../report/text/format.ts';
 import {
   type CheckMoment,
   METRICS_PAGE,
@@ -150,7 +150,7 @@ const OF_PARTS = {
       ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
       : {
           code: 'DEPLOYMENT_CHANGED',
-          message: `${momentText(when)}, ${parts.map(({ name }) => name).join(' and ')} ${parts.length > 1 || parts[0]?.name === SERVER_PROCESSES ? 'were' : 'was'} no longer as at ${decimals(since, 1)} s: reloaded, replaced or stopped`,
+          message: `${momentText(when)}, ${parts.map(({ name }) => name).join(' and ')} ${parts.length > 1 || parts[0]?.name === SERVER_PROCESSES ? 'were' : 'was'} no longer as at ${decimalsText(since, 1)} s: reloaded, replaced or stopped`,
         },
   redisSilent: ({ when, name, failure }: ObservedFacts['redisSilent']): CodedFindingDetail => ({
     code: 'DEPLOYMENT_CHANGED',

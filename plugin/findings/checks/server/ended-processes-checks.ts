@@ -5,7 +5,7 @@
 import { PROXY_LAYER_NAMES, titleOfLayer } from '../../../../protocol/documents/named-layers.ts';
 import { type FindingValue, findingValues } from '../../../../protocol/result/findings.ts';
 import { standstillValue } from '../../../../report/figures/stalls.ts';
-import { decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { decimalsText, integerText, totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import type { EndedProcess, HaltedProcess } from '../../../samplers/index.ts';
 import { type CheckFinding, defineCheck, defineCheckUnless, type FindingDetail, type RunFigures } from '../../check.ts';
@@ -47,7 +47,7 @@ function haltOf(one: HaltedProcess, measurements: Measurements): FindingDetail {
   const { state, sinceUs, untilUs, pid } = one;
   const since = endedAtSeconds({ atUs: sinceUs }, measurements);
   const length = untilUs === undefined ? undefined : (untilUs - sinceUs) / 1e6;
-  const lasting = length === undefined ? ', and did not go on' : `, for ${decimals(length, 1)} s`;
+  const lasting = length === undefined ? ', and did not go on' : `, for ${decimalsText(length, 1)} s`;
   const { what, fix } = HALTS[state];
   return {
     message: `${nameOf(one, measurements)} ${what} (state ${state})${atText(since)}${lasting}`,
@@ -85,7 +85,7 @@ function restarted(measurements: Measurements): CheckFinding {
   const [first] = workers;
   if (!first) return undefined;
   const texts = workers.map(({ worker, evidence, t, connections = 0 }) => {
-    const held = connections > 0 ? `, after it had ${integer(connections)} connections` : '';
+    const held = connections > 0 ? `, after it had ${integerText(connections)} connections` : '';
     return `${worker} restarted${t === undefined ? '' : atText(t)}${held} (${evidence})`;
   });
   return {
@@ -104,7 +104,7 @@ function gone(result: RunFigures, measurements: Measurements): CheckFinding {
   const [first] = workers;
   if (!first) return undefined;
   const texts = workers.map(
-    ({ worker, connections }) => `${worker} ended, after it had ${integer(connections)} connections`,
+    ({ worker, connections }) => `${worker} ended, after it had ${integerText(connections)} connections`,
   );
   return {
     message: `${texts.join(', ')}: its control port refuses connections, and clients were cut off`,
@@ -127,26 +127,26 @@ function ended(result: RunFigures, measurements: Measurements): CheckFinding {
   const isBefore = (endedAtSeconds(first, measurements) ?? -1) < 0;
   const [warmUp] = isBefore ? measurements.observations.of('warmUpFailed') : [];
   const during = warmUp
-    ? `, when the run had opened up to ${integer(warmUp.connections)} short connections, beside its own clients`
+    ? `, when the run had opened up to ${integerText(warmUp.connections)} short connections, beside its own clients`
     : '';
   const times = (one: EndedProcess) => atText(endedAtSeconds(one, measurements));
   const named = ({ pid, layer }: EndedProcess) =>
     workerOf(pid, measurements) ?? `${layer === 'worker' ? 'process' : titleOfLayer(layer)} ${pid}`;
   const further = others.slice(0, MAX_LISTED).map((one) => `${named(one)}${times(one)}`);
-  const more = others.length > MAX_LISTED ? `, and ${integer(others.length - MAX_LISTED)} more` : '';
+  const more = others.length > MAX_LISTED ? `, and ${integerText(others.length - MAX_LISTED)} more` : '';
   const after = further.length > 0 ? `, then ${further.join(', ')}${more}` : '';
-  const connections = lost > 0 ? ` with ${integer(lost)} connections${after === '' ? '' : ' in all'}` : '';
+  const connections = lost > 0 ? ` with ${integerText(lost)} connections${after === '' ? '' : ' in all'}` : '';
   const full = all.find(({ openFiles = 0, limit }) => limit !== undefined && openFiles >= NEARLY_FULL * limit);
   const { openFiles, limit } = full ?? first;
   const mostHeld = Math.max(result.connections.peak, warmUp?.connections ?? 0);
   const beside = full && filesBesideConnections(full.command, full.openFiles ?? 0, mostHeld);
-  const besideText = beside === undefined ? '' : `, at least ${integer(beside)} of which were no connections`;
+  const besideText = beside === undefined ? '' : `, at least ${integerText(beside)} of which were no connections`;
   const isNear = !full && warmUp && first.limit !== undefined && mayFill(first, warmUp.connections);
   const near = isNear
-    ? `; it may have ${integer(limit ?? 0)} files open, and had ${integer(openFiles ?? 0)} just before`
+    ? `; it may have ${integerText(limit ?? 0)} files open, and had ${integerText(openFiles ?? 0)} just before`
     : '';
   const files = full
-    ? `; ${full === first ? 'it' : named(full)} had ${integer(full.openFiles ?? 0)} of ${integer(full.limit ?? 0)} open files${besideText}`
+    ? `; ${full === first ? 'it' : named(full)} had ${integerText(full.openFiles ?? 0)} of ${integerText(full.limit ?? 0)} open files${besideText}`
     : near;
   const window = windowAt(endedAtSeconds(first, measurements), measurements);
   const how = lost > 0 && wasOrderly(result.connections.ends) ? ORDERLY : limitOf(first);
@@ -206,7 +206,7 @@ function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
   return megabytes > 0
     ? {
         bytes: megabytes * 1024 ** 2,
-        text: `; its heap was limited to ${integer(megabytes)} MB (\`--max-old-space-size\`)`,
+        text: `; its heap was limited to ${integerText(megabytes)} MB (\`--max-old-space-size\`)`,
         fix: 'see its log: if it says "heap out of memory", raise `--max-old-space-size`, or find what fills the heap',
       }
     : undefined;
@@ -227,7 +227,7 @@ function laterThanStart(seconds: number | undefined): number | undefined {
 
 function atText(seconds: number | undefined): string {
   const at = laterThanStart(seconds);
-  return at === undefined ? ' before the load' : ` at ${decimals(at, 1)} s`;
+  return at === undefined ? ' before the load' : ` at ${decimalsText(at, 1)} s`;
 }
 
 const WINDOWS: Record<string, string> = {

@@ -4,7 +4,7 @@ import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import type { MeasuredProcesses } from '../../../../protocol/result/server-schema.ts';
 import { stalledWorkers } from '../../../../report/figures/stalls.ts';
-import { megabytes } from '../../../../report/text/format.ts';
+import { megabytesText } from '../../../../report/text/format.ts';
 import { unknownWorkers } from '../../../result/assemble-workers.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts';
@@ -41,7 +41,7 @@ function apart(
   if (wrong.length === 0) return undefined;
   const named = wrong.map(({ pid, command, ports, grewBytes }) => {
     const where = ports && ports.length > 0 ? `, port ${ports.join(', ')}` : '';
-    return `process ${pid} (${command}${where}) grew by ${megabytes(grewBytes)} MB`;
+    return `process ${pid} (${command}${where}) grew by ${megabytesText(grewBytes)} MB`;
   });
   return {
     values: wrong.flatMap(({ pid, grewBytes }) => findingValues({ [`growth of process ${pid}`]: grewBytes }, 'bytes')),

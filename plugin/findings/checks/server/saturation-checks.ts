@@ -4,7 +4,7 @@ import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
 import { sharesMachine } from '../../../../report/figures/places.ts';
 import { mean } from '../../../../report/statistics/statistics.ts';
-import { decimals, megabytes } from '../../../../report/text/format.ts';
+import { decimalsText, megabytesText } from '../../../../report/text/format.ts';
 import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
 /** CPU use from which an event loop has work waiting, in percent of one core. */
@@ -36,7 +36,7 @@ export const saturationChecks: FindingCheck[] = [
       { whose: 'container', used: containerUsed, bytes: containerMemoryBytes },
     ].filter(({ used, bytes }) => sharesMachine(result) && used >= bytes * FULL_SHARE);
     return full.map(({ whose, used, bytes }) => ({
-      message: `${megabytes(used)} of ${megabytes(bytes)} MB of the ${whose}’s memory were in use`,
+      message: `${megabytesText(used)} of ${megabytesText(bytes)} MB of the ${whose}’s memory were in use`,
       values: findingValues({ [`used memory of the ${whose}`]: used, [`memory of the ${whose}`]: bytes }, 'bytes'),
     }));
   }),
@@ -44,7 +44,7 @@ export const saturationChecks: FindingCheck[] = [
     const most = samples.reduce((most, sample) => Math.max(most, redisOutput(sample)), 0);
     if (most < REDIS_OUTPUT_BYTES) return undefined;
     return {
-      message: `${megabytes(most)} MB of Redis’s output waited for the workers`,
+      message: `${megabytesText(most)} MB of Redis’s output waited for the workers`,
       values: findingValues({ 'waiting output': most }, 'bytes'),
     };
   }),
@@ -109,7 +109,7 @@ export function saturatedWorkers(result: RunFigures): FindingDetail | undefined 
   return {
     window: WINDOWS[busiest.stage],
     values: [...findingValues({ 'CPU of each worker': busiest.percent }, '%'), ...findingValues({ workers })],
-    message: `worker CPU was at ${decimals(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`,
+    message: `worker CPU was at ${decimalsText(busiest.percent, 0)} % of ${cores} (stage \`${busiest.stage}\`)`,
   };
 }
 
@@ -132,7 +132,7 @@ function broadcastCpu(result: RunFigures): FindingDetail | undefined {
       ),
       ...findingValues({ workers }),
     ],
-    message: `a broadcast keeps ${who} busy for ${decimals(eachMs, 0)} of the ${decimals(p50, 0)} ms until its last copy arrives`,
+    message: `a broadcast keeps ${who} busy for ${decimalsText(eachMs, 0)} of the ${decimalsText(p50, 0)} ms until its last copy arrives`,
   };
 }
 

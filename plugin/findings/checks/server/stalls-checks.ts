@@ -7,9 +7,9 @@ import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import { stalledWorkers, standstillValue } from '../../../../report/figures/stalls.ts';
 import { withUnit } from '../../../../report/model/amount.ts';
-import { decimals, integer, totalOfCounts } from '../../../../report/text/format.ts';
+import { decimalsText, integerText, totalOfCounts } from '../../../../report/text/format.ts';
 import { type CheckFinding, defineCheckUnless, type FindingCheck, type RunFigures } from '../../check.ts';
-import { longestDelayMs, MAX_GROWTH } from '../../evidence.ts';
+import { longestDelayMs, MAX_DELAY_RATIO } from '../../evidence.ts';
 import { awaitedServerAnswer, type ConnectGap, longestConnectGap } from '../connections/connect-waits.ts';
 import { busiestProcessPercent } from '../connections/pings.ts';
 
@@ -67,10 +67,11 @@ function stalledRamp(result: RunFigures): CheckFinding {
   const [from, to] = gap.untilT;
   const percent = busiestProcessPercent(result, from - seconds, from);
   const answer = awaitedServerAnswer(result);
-  const cpu = percent === undefined ? '' : `; its processes used up to ${decimals(percent, 0)} % of a core meanwhile`;
+  const cpu =
+    percent === undefined ? '' : `; its processes used up to ${decimalsText(percent, 0)} % of a core meanwhile`;
   const delayMs = longestDelayMs(result);
   return {
-    message: `the server accepted no connection for at least ${withUnit('seconds', seconds)}, until ${decimals(from, 1)} to ${decimals(to, 1)} s: ${integer(gap.opened)} of ${integer(connections.opened)} connections opened then, after ${withUnit('seconds', gap.meanMs / 1000)} on average${answer ? `, and waited for ${answer}` : ''}${cpu}; the generator was at most ${withUnit('milliseconds', delayMs)} late`,
+    message: `the server accepted no connection for at least ${withUnit('seconds', seconds)}, until ${decimalsText(from, 1)} to ${decimalsText(to, 1)} s: ${integerText(gap.opened)} of ${integerText(connections.opened)} connections opened then, after ${withUnit('seconds', gap.meanMs / 1000)} on average${answer ? `, and waited for ${answer}` : ''}${cpu}; the generator was at most ${withUnit('milliseconds', delayMs)} late`,
     window: 'ramp',
     values: [
       ...standstillValue(seconds),
@@ -96,7 +97,7 @@ interface Stall {
 
 /** Reports standstills of the server during the broadcasts, as its clients saw them. */
 export function stalledServer(result: RunFigures): CheckFinding {
-  const least = Math.max(MIN_STALL_MS, MAX_GROWTH * longestDelayMs(result));
+  const least = Math.max(MIN_STALL_MS, MAX_DELAY_RATIO * longestDelayMs(result));
   const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
   if (found.length === 0) return undefined;
   const longest = Math.max(...found.map(({ lengthMs }) => lengthMs)) / 1000;
@@ -104,10 +105,10 @@ export function stalledServer(result: RunFigures): CheckFinding {
   const ends = found.map(({ end }) => end);
   const apart = ends.slice(1).map((end, index) => end - (ends[index] as number));
   const period = apart.length > 1 && Math.max(...apart) < 1.2 * Math.min(...apart);
-  const every = period ? `, every ${decimals(Math.min(...apart), 1)} s` : '';
+  const every = period ? `, every ${decimalsText(Math.min(...apart), 1)} s` : '';
   const most = Math.max(...found.map(({ broadcasts }) => broadcasts));
   return {
-    message: `the server stood still ${times} at least ${decimals(longest, 1)} s${every}: copies of up to ${most} consecutive broadcasts arrived together`,
+    message: `the server stood still ${times} at least ${decimalsText(longest, 1)} s${every}: copies of up to ${most} consecutive broadcasts arrived together`,
     window: 'broadcasts',
     values: [
       ...standstillValue(longest),

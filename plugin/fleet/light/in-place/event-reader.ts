@@ -21,7 +21,7 @@ interface LastId {
 }
 
 /**
- * Reads copies for all connections of a process. It is reused for every copy, so as a `EventCopy` it is valid only during
+ * Reads copies for all connections of a process. It is reused for every copy, so as an `EventCopy` it is valid only during
  * the report.
  */
 export class EventReader implements EventCopy {

@@ -29,7 +29,7 @@ export type PollingRequestKind = 'poll' | 'post';
 /** Receives the TCP and TLS events of all HTTP connections of the session. */
 export type WireWatcher = Pick<WireListener, 'onTcpOpen' | 'onWireOpen'>;
 
-export interface HttpListener {
+export interface PollingHttpListener {
   /** Called with a response; its body is valid only during the call. */
   onAnswer(purpose: PollingRequestKind, answer: HttpResponse): void;
   onRequestFailed(failure: ConnectionFailure): void;
@@ -42,7 +42,7 @@ export interface HttpListener {
 export class HttpConnection implements WireListener {
   /** Whether the connection can no longer be used. */
   isGone = false;
-  readonly #listener: HttpListener;
+  readonly #listener: PollingHttpListener;
   readonly #watcher: WireWatcher;
   readonly #shared: ConnectionPool;
   readonly #destination: ServerDestination;
@@ -56,7 +56,7 @@ export class HttpConnection implements WireListener {
   #error: NodeJS.ErrnoException | undefined = undefined;
 
   constructor(
-    listener: HttpListener,
+    listener: PollingHttpListener,
     watcher: WireWatcher,
     shared: ConnectionPool,
     destination: ServerDestination,

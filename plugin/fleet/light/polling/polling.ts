@@ -8,7 +8,12 @@ import { failureOfResponse, type HttpResponse } from '../http/http-response.ts';
 import type { ConnectionPool } from '../pool.ts';
 import { MAX_UNSENT_BYTES } from '../sockets/wire.ts';
 import { CookieJar } from './cookies.ts';
-import { HttpConnection, type HttpListener, type PollingRequestKind, type WireWatcher } from './http-connection.ts';
+import {
+  HttpConnection,
+  type PollingHttpListener,
+  type PollingRequestKind,
+  type WireWatcher,
+} from './http-connection.ts';
 import {
   countFittingPackets,
   decodePayload,
@@ -19,7 +24,10 @@ import {
 import { encodeRequest, type PollingPlan, planUpgradeProbe } from './polling-plan.ts';
 import { UpgradeProbe, type UpgradeProbeListener } from './upgrade-probe.ts';
 
-export interface PollingListener extends PacketHandler, WireWatcher, Pick<HttpListener, 'onReadError' | 'onOverflow'> {
+export interface PollingListener
+  extends PacketHandler,
+    WireWatcher,
+    Pick<PollingHttpListener, 'onReadError' | 'onOverflow'> {
   onPollingFailed(failure: ConnectionFailure): void;
   /** Called when the server has received the close packet, or cannot receive it. */
   onWireClosed(): void;
@@ -38,7 +46,7 @@ export const PONG_PACKET = '3';
 /** Estimated memory of a queued packet in bytes, in addition to its characters. */
 const PACKET_BYTES = 64;
 
-export class Polling implements HttpListener, UpgradeProbeListener {
+export class Polling implements PollingHttpListener, UpgradeProbeListener {
   /** Whether the session must be closed as soon as the upgrade has succeeded or failed. */
   closesLater = false;
   readonly #cookies: CookieJar;

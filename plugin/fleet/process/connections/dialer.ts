@@ -9,7 +9,7 @@ export interface ConnectionShare {
   of: number;
 }
 
-export class Dialer {
+export class ConnectionDialer {
   readonly #create: CreateClient;
   /** Options for each source address. Clients share these objects, to save memory. */
   readonly #options: ClientOptions[];

@@ -8,14 +8,14 @@ import { addToOwnCounter } from '../../../../protocol/base/sum-counts.ts';
 import type { MessageCounts, MessageStage, MessageTotals } from '../../../../protocol/link/client-messages.ts';
 import { FIRST_REPEATED_ACK_ID, type RepeatedMessage } from '../../client/client.ts';
 import { SendWheel } from './send-wheel.ts';
-import { MessageWindow, PendingAcks, type Sender, type SendingConnection } from './sender.ts';
+import { MessageWindow, PendingAcks, type RepeatedSender, type SendingConnection } from './sender.ts';
 
 const NEVER = Number.POSITIVE_INFINITY;
 
 /** Schedule for all connections that send the same message. */
 interface Series {
-  wheel: SendWheel<Sender>;
-  senders: Set<Sender>;
+  wheel: SendWheel<RepeatedSender>;
+  senders: Set<RepeatedSender>;
 }
 
 export class RepeatedMessages {
@@ -73,7 +73,7 @@ export class RepeatedMessages {
     const sinceUs = this.#sendDue();
     const index = this.#connections++ * this.#share.of + this.#share.index;
     const order = new PendingAcks(repeated.event);
-    const sender: Sender = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs, order };
+    const sender: RepeatedSender = { slot: wheel.slotOf(index), message: repeated, connection, sinceUs, order };
     connection.senders = [...connection.senders, sender];
     senders.add(sender);
     wheel.add(sender);
@@ -150,7 +150,10 @@ export class RepeatedMessages {
 
   #seriesOf(message: RepeatedMessage): Series {
     const { periodUs } = message;
-    const begun = () => ({ wheel: new SendWheel<Sender>(periodUs, this.#clock()), senders: new Set<Sender>() });
+    const begun = () => ({
+      wheel: new SendWheel<RepeatedSender>(periodUs, this.#clock()),
+      senders: new Set<RepeatedSender>(),
+    });
     return getOrAdd(this.#series, message, begun);
   }
 
@@ -159,7 +162,7 @@ export class RepeatedMessages {
     for (const { senders } of this.#series.values()) for (const sender of senders) this.#remove(sender);
   }
 
-  #remove(sender: Sender): void {
+  #remove(sender: RepeatedSender): void {
     const series = this.#series.get(sender.message);
     if (!series?.senders.delete(sender)) return;
     series.wheel.remove(sender);
@@ -180,7 +183,7 @@ export class RepeatedMessages {
     return nowUs;
   }
 
-  #send(sender: Sender, dueAtUs: number, nowUs: number): void {
+  #send(sender: RepeatedSender, dueAtUs: number, nowUs: number): void {
     const { message } = sender;
     for (let index = 0; index < message.count; index++) {
       if (nowUs - dueAtUs >= message.periodUs) this.#notSent.missed++;
@@ -188,7 +191,7 @@ export class RepeatedMessages {
     }
   }
 
-  #sendOne({ message, connection, order }: Sender, dueAtUs: number): boolean {
+  #sendOne({ message, connection, order }: RepeatedSender, dueAtUs: number): boolean {
     const { client, open } = connection;
     const sentAtUs = this.#clock();
     const ackId = message.acknowledge ? this.#nextAckId++ : undefined;
@@ -237,7 +240,7 @@ export class RepeatedMessages {
     return due;
   }
 
-  #dueOf(sender: Sender, { wheel }: Series): number {
+  #dueOf(sender: RepeatedSender, { wheel }: Series): number {
     return sender.message.count * wheel.dueBetween(sender, sender.sinceUs, this.#upToUs);
   }
 }

@@ -8,20 +8,20 @@ import type { SendTurn } from './send-wheel.ts';
 export interface SendingConnection {
   readonly client: Client | undefined;
   readonly open: boolean;
-  senders: readonly Sender[];
+  senders: readonly RepeatedSender[];
   /** Unacknowledged messages by acknowledgement id. */
   unanswered: Map<number, Awaited<MessageWindow>> | undefined;
 }
 
 /** A connection's schedule entry for a repeated message. */
-export interface Sender extends SendTurn {
+export interface RepeatedSender extends SendTurn {
   readonly message: RepeatedMessage;
   readonly connection: SendingConnection;
   readonly sinceUs: number;
   readonly order: PendingAcks;
 }
 
-export const NO_SENDERS: readonly Sender[] = [];
+export const NO_SENDERS: readonly RepeatedSender[] = [];
 
 /** Message counts and acknowledgement times in one stage of the run, such as the measurement. */
 export class MessageWindow {
