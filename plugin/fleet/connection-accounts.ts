@@ -33,7 +33,8 @@ export class ConnectionAccounts {
   }
 
   /**
-   * Records that a namespace opened. For a disconnected connection, this can be the first sign that it has reconnected.
+   * Records that a namespace opened. For a disconnected connection, this call can be the first sign that it has
+   * reconnected.
    */
   opened(account: ConnectionAccount): void {
     if (account.state === 'ended') this.returned(account);

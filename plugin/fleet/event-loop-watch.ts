@@ -1,6 +1,6 @@
 /**
- * Event loop and CPU of a process or thread of the load generator. If its event loop lags, the run measures the
- * generator's own queue instead of the server.
+ * Measures event loop and CPU of a process or thread of the load generator. If its event loop lags, the run measures
+ * the generator's own queue instead of the server.
  */
 import { readFileSync } from 'node:fs';
 import { type EventLoopUtilization, monitorEventLoopDelay, performance } from 'node:perf_hooks';

@@ -22,7 +22,7 @@ import type { ConnectionFailure } from './client/failure.ts';
 export interface FleetSettings {
   client: ClientKind;
   defaults: ClientOptions;
-  /** Source addresses, which connections use in turn. If empty, the kernel chooses. */
+  /** Source addresses, which the connections use in turn. If the list is empty, the kernel chooses an address. */
   localAddresses: string[];
   /** Whether to request an acknowledgement of every `join_room`. The ledger needs it to count the members of rooms. */
   ledger: boolean;
@@ -51,7 +51,7 @@ export interface FleetSettings {
 
 /** Broadcasts that a run publishes, with their expected payload. */
 export interface BroadcastPlan {
-  /** Number of broadcasts; they are numbered from 1. */
+  /** Number of broadcasts that the run publishes. They are numbered from 1. */
   count: number;
   /** Expected length of the payload in characters; undefined if unknown. */
   bytes: number | undefined;
@@ -80,7 +80,8 @@ export interface EmittedMessage {
 }
 
 /**
- * Options of a connection. Connections should share one object, because a message then contains a single copy of it.
+ * Options for opening a connection. Connections should share one object, because a message then contains a single copy
+ * of it.
  */
 export interface OpenOptions {
   overrides?: Partial<ClientOptions>;
@@ -100,7 +101,8 @@ export interface ProcessQuestions {
   sight(order: SightingsRequest): OwnEventSightings;
   messages(stage: MessageStage): MessageCounts;
   /**
-   * Counts of received events without ids since the last call. Includes only connections that were open all the time.
+   * Returns the counts of received events without ids since the last call. Includes only connections that were open all
+   * the time.
    */
   events(): EventCounts[];
   fault(order: FaultCommand): void;
@@ -124,7 +126,7 @@ export interface OfficialClientEnd {
 export interface SightingsRequest {
   /** Whether to count broadcasts of the server's own event with new ids from now on. */
   watch: boolean;
-  /** Ids outside the measured part of the run. Their rows in the ledger are discarded. */
+  /** Ids of broadcasts outside the measured part of the run. The ledger discards the rows of these broadcasts. */
   outside: string[];
 }
 

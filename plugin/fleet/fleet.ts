@@ -39,7 +39,7 @@ export class Fleet {
   readonly #lastSnapshots = new Map<FleetProcess, ProcessSnapshot>();
   #accounts = new ConnectionAccounts();
   #nextId = 0;
-  /** Process that gets the current batch of connections, and the number of connections in the batch. */
+  /** Process to which the current batch of connections is assigned, and the number of connections in the batch. */
   #filling: FleetProcess | undefined;
   #inBatch = 0;
 
@@ -127,7 +127,7 @@ export class Fleet {
     return { ...sum, ended: this.#accounts.read().accounts.ended };
   }
 
-  /** Resets all counts and ledgers, and drops the remaining connections. */
+  /** Resets the counts and ledgers of all processes, and drops the remaining connections. */
   async reset(): Promise<void> {
     await this.#ask('reset', this.#nextId);
     this.#accounts = new ConnectionAccounts();

@@ -1,5 +1,5 @@
 /**
- * The engine's view of a connection in a fleet process: calls become commands, and reports from the process become
+ * The engine's side of a connection in a fleet process: calls become commands, and reports from the process become
  * events.
  */
 
@@ -35,7 +35,10 @@ export interface OpenTimes {
 
 /** Receives the events of a connection immediately and in order. After `close()`, only `displaced` is called. */
 export interface ConnectionWatcher {
-  /** Called before the promise of `open` resolves. The next report can arrive before the promise resolves. */
+  /**
+   * Called when a namespace is open, before the promise of `open` resolves. The next report can arrive before the
+   * promise resolves.
+   */
   opened(namespace: string, connection: FleetConnection): void;
   /**
    * Called when the connection, or one of its namespaces, has ended for any reason except `close()`. `returns` is set

@@ -1,4 +1,7 @@
-/** Finds acknowledgements that carry an error instead of a result, from the keys of the acknowledged object. */
+/**
+ * Finds acknowledgements that carry an error instead of a result. An error is recognized by the keys of the
+ * acknowledged object.
+ */
 
 import { printableLine } from '../../../protocol/base/printable.ts';
 import { addToOwnCounter } from '../../../protocol/base/sum-counts.ts';

@@ -84,7 +84,10 @@ export interface ClientSink {
   onRefused(namespace: string, message: string, data: unknown): void;
   /** Called when the connection attempt failed before any namespace was connected. */
   onFailed(failure: ConnectionFailure): void;
-  /** Called when a polling connection has changed to WebSocket. @param tookUs time since the Engine.IO handshake */
+  /**
+   * Called when a polling connection has changed to WebSocket.
+   * @param tookUs microseconds since the Engine.IO handshake
+   */
   onUpgraded(tookUs: number): void;
   /** Called when the connection stays on polling although the server has offered WebSocket. */
   onUpgradeFailed(failure: ConnectionFailure): void;
@@ -186,7 +189,10 @@ export class ClientTraffic {
   /** Number of sent Socket.IO messages. */
   sent = 0;
   received = 0;
-  /** Size in bytes of the largest sent Engine.IO packet, measured like the server's limit `maxPayload`. */
+  /**
+   * Size in bytes of the largest Engine.IO packet that the client has sent, measured like the server's limit
+   * `maxPayload`.
+   */
   largestSentBytes = 0;
   announced: HandshakeSettings = NO_HANDSHAKE_SETTINGS;
   lastEvent: SeenEvent | undefined = undefined;

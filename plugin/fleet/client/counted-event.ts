@@ -74,7 +74,7 @@ export const BROADCAST_EVENT_PLAN: EventPlan = {
   payload: ['0', 'data'],
 };
 
-/** Longest accepted id. All ids are stored, so longer ids would fill the memory. */
+/** Longest accepted id of a broadcast. All ids are stored, so longer ids would fill the memory. */
 const MAX_ID_LENGTH = 200;
 const MAX_EXAMPLE_LENGTH = 300;
 const NO_ID = [undefined];
@@ -158,7 +158,7 @@ export function parseEventId(value: unknown): string | undefined {
 }
 
 /**
- * Returns the start of a received event, as an example for an error message.
+ * Returns the beginning of a received event, as an example for an error message.
  * @param json JSON of the event
  */
 export function eventExample(json: string): string {

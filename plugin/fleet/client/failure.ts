@@ -11,7 +11,10 @@ export interface ConnectionFailure {
   message: string;
   /** Payload of the server's CONNECT_ERROR packet. */
   data?: unknown;
-  /** State of the server before the failure. Set by the official client if the Engine.IO handshake had succeeded. */
+  /**
+   * Facts about the server from before the failure. Set by the official client if the Engine.IO handshake had
+   * succeeded.
+   */
   after?: Granted | undefined;
 }
 

@@ -22,8 +22,8 @@ export class ByteQueue {
   }
 
   /**
-   * Appends `from[start, end)`.
-   * @throws ProtocolError `buffers_full`
+   * Appends the bytes `from[start, end)`.
+   * @throws ProtocolError `buffers_full` if the budget is exceeded
    */
   append(from: Uint8Array, start: number, end: number): void {
     const needed = this.length + end - start;

@@ -1,4 +1,4 @@
-/** Light connections of a process, with their sockets and the timers that check timeouts. */
+/** Holds the light connections of a process, with their sockets and the timers that check timeouts. */
 
 import { Socket } from 'node:net';
 import type { ClientOptions } from '../client/client.ts';

@@ -122,7 +122,7 @@ export function resumeSession(socket: Socket, { pid, offset }: RecoverableSessio
 }
 
 /**
- * Returns whether no message waits for the acknowledgement. The library ignores such an acknowledgement.
+ * Returns whether no sent message waits for this acknowledgement. The library ignores such an acknowledgement.
  * @param socket socket of the namespace; undefined if it is not connected
  */
 export function isUnknownAck(socket: Socket | undefined, { type, id }: Packet): boolean {

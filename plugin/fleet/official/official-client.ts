@@ -119,7 +119,7 @@ export class OfficialClient implements Client {
       if (this.#state === 'idle') this.#watchEngineIo(manager);
     } catch (error) {
       const { code, message } = error as NodeJS.ErrnoException;
-      // A URL with an invalid query causes an error that has no code.
+      // An error without a code is caused by a URL with an invalid query.
       const failure: ConnectionFailure = code ? networkFailure(error as Error) : { cause: 'ERR_INVALID_URI', message };
       process.nextTick(() => this.#fail(failure));
     }

@@ -103,7 +103,7 @@ function requestFailure(status: number, request: unknown): ConnectionFailure {
 function socketFailure(error: NodeJS.ErrnoException): ConnectionFailure {
   const { message, code } = error;
   if (code === 'WS_ERR_UNSUPPORTED_MESSAGE_LENGTH') return { cause: 'message_too_large', message };
-  // The status of a failed upgrade is available only in this text of `ws`.
+  // The HTTP status of a failed upgrade is available only in this error message of `ws`.
   const status = /^Unexpected server response: (\d+)/.exec(message)?.[1];
   if (status !== undefined) return { cause: `http_${status}`, message: `the server answered ${status}` };
   const isNotWebSocket =

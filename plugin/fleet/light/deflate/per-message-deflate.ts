@@ -90,7 +90,7 @@ export class PerMessageDeflate {
    * @throws ProtocolError; the object must not be used afterwards
    */
   inflate(bytes: Uint8Array, start: number, end: number, maxBytes: number): Buffer {
-    // A compressed message is never empty. For an empty payload, zlib would misread the appended tail.
+    // A compressed message is never empty. zlib would misread the appended tail after an empty payload.
     if (start === end) throw webSocketError('a compressed message without a payload');
     const { serverNoContextTakeover, serverMaxWindowBits } = this.#grant;
     const payload = Buffer.concat([bytes.subarray(start, end), TAIL]);

@@ -1,4 +1,7 @@
-/** Engine.IO 4's handshake, request target, and message packets with their WebSocket frames. */
+/**
+ * Reads the handshake of Engine.IO 4, builds the target of its requests, and encodes message packets with their
+ * WebSocket frames.
+ */
 import { isUtf8 } from 'node:buffer';
 import type { HandshakeSettings } from '../../../../protocol/link/close-kinds.ts';
 import type { ClientOptions } from '../../client/client.ts';

@@ -34,7 +34,7 @@ export interface HttpResponseHead {
   reason: string;
   /** Header values by lower-case name. */
   headers: ReadonlyMap<string, readonly string[]>;
-  /** Whether the TCP connection can be used for another request. */
+  /** Whether the TCP connection can be used for another request after the response. */
   keepsAlive: boolean;
   /** Body size in bytes; negative if the size is not announced. */
   bodySize: number;
@@ -51,7 +51,7 @@ export interface HttpResponse {
   end: number;
 }
 
-/** Expected status of the response, and the error if it differs. */
+/** Status that the response must have, and the error for any other status. */
 export interface ExpectedResponse {
   status: 101 | 200;
   error: (message: string) => ProtocolError;
@@ -121,7 +121,7 @@ export class HttpResponseReader {
     return this.refusal ?? (this.#head?.bodySize === UNTIL_CLOSE ? this.#finishCollected() : undefined);
   }
 
-  /** Received part of an error response; undefined if the response is not an error. */
+  /** Part of an error response that has been received so far; undefined if the response is not an error. */
   get refusal(): HttpResponse | undefined {
     const head = this.#head;
     if (head === undefined || head.status === this.#expected.status) return undefined;

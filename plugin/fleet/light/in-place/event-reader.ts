@@ -21,12 +21,12 @@ interface LastId {
 }
 
 /**
- * Reads copies for all connections of a process. It is reused for every copy, so as an `EventCopy` it is valid only during
- * the report.
+ * Reads copies of the counted event for all connections of a process. The reader is reused for every copy, so as an
+ * `EventCopy` it is valid only during the report.
  */
 export class EventReader implements EventCopy {
   readonly #plan: EventPlan;
-  /** Start of the event's JSON. */
+  /** First bytes of the JSON that an event with this name has. */
   readonly #head: Buffer;
   /** Whether every copy must be decoded, because the path of the id or room can select several values. */
   readonly #isDecoded: boolean;

@@ -25,7 +25,7 @@ interface Step {
 }
 
 export class JsonLocator {
-  /** Start of the last found value, which is `bytes[start, end)`. */
+  /** Start of the value that was found last, which is `bytes[start, end)`. */
   start = 0;
   end = 0;
   /** Whether the last search found no value. False if a key with escapes may hide the value. */

@@ -105,7 +105,7 @@ export function isEventName(name: unknown): boolean {
   return typeof name === 'number' || (typeof name === 'string' && !RESERVED.includes(name));
 }
 
-/** Returns whether the byte is the bracket, or whitespace, which is allowed around JSON. */
+/** Returns whether the byte is the given bracket, or whitespace, which is allowed around JSON. */
 function isEnd(byte: number | undefined, bracket: number): boolean {
   return byte === bracket || (byte !== undefined && byte <= SPACE);
 }

@@ -18,7 +18,7 @@ import type { ServerDestination } from '../websocket/websocket-handshake.ts';
 
 export const POLLING_RESPONSE: ExpectedResponse = { status: 200, error: httpError, readHead };
 
-/** Failure if the connection ends before the response is complete. */
+/** Failure that is reported if the connection ends before the response is complete. */
 const UNANSWERED: ConnectionFailure = {
   cause: 'closed',
   message: 'the server closed the connection without a complete answer',

@@ -11,14 +11,14 @@ import {
 
 /** Parts of polling requests that are the same for all connections with the same options. Callers should cache them. */
 export interface PollingPlan extends ServerDestination {
-  /** Path and query, percent-encoded. */
+  /** Path and query of polling requests, percent-encoded. */
   pollTarget: string;
   upgradeTarget: string;
   /** Header lines of every request, without cookies. */
   headers: string;
   /** The user's `Cookie` header; '' for none. */
   cookie: string;
-  /** Whether the upgrade offers compression. */
+  /** Whether the upgrade request offers compression to the server. */
   compression: boolean;
 }
 

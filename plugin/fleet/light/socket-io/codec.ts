@@ -1,4 +1,4 @@
-/** Encodes and decodes Socket.IO packets, with the official parser or another one. */
+/** Encodes and decodes Socket.IO packets, with the official parser or a custom parser. */
 import * as official from 'socket.io-parser';
 import { type Packet, PacketType } from 'socket.io-parser';
 import type { Parser } from '../../client/parser.ts';

@@ -18,7 +18,8 @@ export function eventHead(event: string): Buffer {
 }
 
 /**
- * Returns whether an event may have this head. Also true for a name with escapes, which must be decoded to be compared.
+ * Returns whether the JSON of a received event may begin with this head. Also true for a name with escapes, which must
+ * be decoded to be compared.
  * @param json start of the event's JSON
  */
 export function mayBeginWithHead(head: Uint8Array, bytes: Uint8Array, json: number, end: number): boolean {
@@ -80,7 +81,7 @@ export function jsonStart(bytes: Uint8Array, start: number, end: number): number
 }
 
 /**
- * Returns the offset for connection state recovery of an event.
+ * Returns the event's offset for connection state recovery.
  * @param json start of the event's JSON
  */
 export function recoveryOffsetIn(bytes: Buffer, json: number, end: number): string | undefined {
@@ -91,7 +92,10 @@ export function recoveryOffsetIn(bytes: Buffer, json: number, end: number): stri
   }
 }
 
-/** Returns the last element of the packet if it is text: the offset, by the rule of socket.io-client. */
+/**
+ * Returns the offset for connection state recovery: the last element of the packet if it is text, as in
+ * socket.io-client.
+ */
 export function recoveryOffsetOf(packet: unknown[]): string | undefined {
   const last = packet.at(-1);
   return typeof last === 'string' ? last : undefined;

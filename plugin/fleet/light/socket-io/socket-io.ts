@@ -46,7 +46,8 @@ export class SocketIoConnection extends SocketIoReader {
     if (this.state !== 'open' || !this.namespaces.includes(message.namespace)) return false;
     this.traffic.emits(message.event);
     const prepared = preparedMessage(this.shared.codec, message);
-    // Prepared frames are sent only without compression, because compressed bytes differ between connections.
+    // Frames that were prepared for all connections are sent only without compression, because compressed bytes differ
+    // between connections.
     if (this.transport === 'polling' || this.deflate !== undefined) this.sendMessages(prepared.packets(ackId));
     else this.sendMessages(NO_MESSAGES, prepared.frames(ackId));
     return true;
@@ -130,8 +131,8 @@ export class SocketIoConnection extends SocketIoReader {
   }
 
   /**
-   * Sends an acknowledgement.
-   * @param request acknowledgement that the server requested; undefined for none
+   * Sends an acknowledgement to the server.
+   * @param request acknowledgement that the server requested; undefined if it requested none
    */
   protected override acknowledge(request: { namespace: string; id: number } | undefined): void {
     const { acknowledge } = this.options;

@@ -54,7 +54,7 @@ interface Bindings {
 }
 
 const END_OF_FILE = 'EOF';
-/** Error codes that mean that the source port is in use. The next port is tried then. */
+/** Error codes for a source port that is in use. After such an error, the next port is tried. */
 const PORT_TAKEN = new Set(['EADDRINUSE', 'EADDRNOTAVAIL']);
 const MAX_PORT_TRIES = 100;
 /** Memory in bytes that a pending write takes in addition to its data. 566 bytes were measured with 200,000 pongs. */

@@ -8,7 +8,7 @@ import { secureContextOptions } from '../../../../protocol/wire/http-agent.ts';
 const CLASSICAL_GROUP = 'X25519';
 /**
  * Groups of Node's default key exchanges, with a key share only for X25519 (`*`). By default, OpenSSL also creates an
- * ML-KEM key and keeps it as long as the connection (docs/benchmarks.md).
+ * ML-KEM key and keeps it until the connection closes (docs/benchmarks.md).
  */
 const CLASSICAL_KEY_ONLY = '?X25519MLKEM768:?*X25519:DEFAULT';
 

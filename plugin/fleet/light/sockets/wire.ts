@@ -1,13 +1,13 @@
 /** Interface of a connection's socket: plain TCP or TLS, on Node's handles or on net.Socket. */
 
-/** Limit of bytes that the server has not read. Above it, the next send closes the connection. */
+/** Largest number of outgoing bytes that the server has not read. Above it, the next send closes the connection. */
 export const MAX_UNSENT_BYTES = 16 * 1024 ** 2;
 
 /** Part of the net.Socket interface that connections use. */
 export interface Wire {
   /** Receiver of the socket's events. It can be replaced while the socket is open. */
   listener: WireListener | undefined;
-  /** Bytes that the kernel has not accepted yet. May include the memory overhead of storing them. */
+  /** Number of outgoing bytes that the kernel has not accepted yet. May include the memory overhead of storing them. */
   readonly writableLength: number;
   write(bytes: Uint8Array): unknown;
   end(): unknown;

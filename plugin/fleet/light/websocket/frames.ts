@@ -226,7 +226,7 @@ export function encodeFrame(opcode: number, payload: string | Uint8Array): Buffe
 const MAX_HEADER_BYTES = 14;
 
 /**
- * Returns the size of the largest payload, at least `known`.
+ * Returns the size of the largest payload in the frames, or `known` if that is larger.
  * @param frames complete frames of `encodeFrame`
  * @param known largest size so far
  */

@@ -1,7 +1,7 @@
 /**
  * Lowest layer of a light connection: a WebSocket on a socket's bytes, from the upgrade request to the close frame.
- * Higher layers extend this class, so a connection is a single object. A process holds tens of thousands of
- * connections, so they have few fields, no closures and no timers.
+ * Higher layers extend this class, so a connection is a single object. A process holds tens of thousands of these
+ * objects, so they have few fields, no closures and no timers.
  */
 
 import { monotonicUs } from '../../../../protocol/base/clock/clock.ts';
@@ -276,8 +276,8 @@ export abstract class WebSocketConnection<Common extends ConnectionPool = Connec
   }
 
   /**
-   * Ends an open connection because of the server.
-   * @param code code of the close frame; undefined to send none
+   * Ends an open connection because of the server's behaviour, such as missing pings or a close frame.
+   * @param code code of the close frame to send; undefined to send none
    */
   protected leave(reason: string, code?: number, why?: ConnectionFailure): void {
     this.depart(code);

@@ -27,7 +27,7 @@ export class ConnectionTable {
     if (op === 'repeat' && command.message) repeatedMessages.define(command.key, command.message);
     const isNew = op === 'open' || op === 'close' || (op === 'listen' && command.mode !== 'drop');
     const connection = isNew ? getOrAdd(this.#byId, id, () => new Connection(id, this.#parts)) : this.#byId.get(id);
-    // The connection may have ended before the command arrived.
+    // A connection may have ended before the engine's command arrived.
     if (connection) connection.run(command);
     else if (op === 'emit') failEmit(command, NOT_CONNECTED_FAILURE, answer);
   }

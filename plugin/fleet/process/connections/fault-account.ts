@@ -15,7 +15,7 @@ import { CountSeries } from '../counts/count-series.ts';
 interface AffectedConnection {
   readonly id: number;
   readonly open: boolean;
-  /** Set while the connection is dropped and will reconnect. */
+  /** Object that is set while the connection is dropped and will reconnect. */
   readonly away: object | undefined;
 }
 
@@ -28,7 +28,7 @@ interface Process {
 
 /** State of a connection that dropped after the fault. */
 interface Fate {
-  /** Time of the last reconnect; 0 while the connection is dropped. */
+  /** Time at which the connection last reconnected; 0 while it is dropped. */
   backAtUs: number;
   /** Reason of the last disconnect. */
   reason: string;

@@ -12,7 +12,7 @@ export interface CountedConnection {
    * session id.
    */
   namedByJoin: boolean;
-  /** Current transport; after a close, the last transport. Undefined before the first opening. */
+  /** Transport of the connection; after its close, the last transport. Undefined before the connection first opens. */
   transport: TransportState | undefined;
   isUpgrading: boolean;
   /** Whether the connection uses compression; after a close, whether it did. */
@@ -34,9 +34,9 @@ export class ConnectionCounts {
   eventsDropped = 0;
   /** Number of acknowledgements that carry an error, by the error's text. */
   readonly ackErrors: Record<string, number> = {};
-  /** Number of connections that have ever opened, by current or last transport. */
+  /** Number of connections that have opened at least once, by their current or last transport. */
   readonly transports: Record<TransportState, number> = { websocket: 0, upgraded: 0, polling: 0 };
-  /** Number of connections that have ever opened and use compression, or used it until they ended. */
+  /** Number of connections that have opened at least once and use compression, or used it until they ended. */
   compressed = 0;
   /** Number of polling connections that are upgrading to WebSocket. */
   upgrading = 0;
@@ -63,8 +63,8 @@ export class ConnectionCounts {
   }
 
   /**
-   * Removes a connecting or open connection from the current counts.
-   * @param openMs time for which it was open; ignored if it was not
+   * Removes a connecting or open connection from the numbers of current connections.
+   * @param openMs time for which it was open; ignored if it was not open
    */
   dropped(connection: CountedConnection, openMs: number): void {
     if (connection.open) {
@@ -93,8 +93,8 @@ export class ConnectionCounts {
   }
 
   /**
-   * Sets the worker of a connection.
-   * @param worker `''` for none
+   * Sets the server's worker that holds a connection.
+   * @param worker `''` if no worker is known
    * @param namedByJoin whether the server has named the worker in the acknowledgement of a join
    */
   assign(connection: CountedConnection, worker: string, namedByJoin: boolean): void {

@@ -112,7 +112,8 @@ function audienceOf(
     receivers: 0,
   };
   const { sentAtUs, orderedAtUs = sentAtUs, previousAtUs = orderedAtUs, worker: publisher = '' } = order;
-  // Latency is measured from the intended send time. If the worker sent early, it is measured from the send.
+  // Latency is measured from the intended send time, or from the actual send time if the worker sent the broadcast too
+  // early.
   const fromUs = order.latencyFromAtUs ?? Math.min(sentAtUs, order.intendedAtUs);
   const firstLatencyUs = (row?.firstAtUs ?? 0) - fromUs;
   let firstUs = NEVER;
@@ -127,7 +128,8 @@ function audienceOf(
     }
     const stored = sinceFirstUs[slot] ?? 0;
     const wasClosed = members.wasClosedByUser(slot);
-    // Copies to a connection that its user closed may have been in flight: they are neither received nor lost.
+    // If a virtual user closes its connection, copies may still be in flight. These copies count as neither received
+    // nor lost.
     if (stored === 0 && wasClosed && leftAtUs <= arrivedByUs) {
       counts.justLeft++;
       continue;

@@ -58,7 +58,7 @@ export class Ledger {
     return this.#plan.count > 0;
   }
 
-  /** Returns how many connections have received the broadcast, while its row is open. */
+  /** Returns the number of connections that have received the broadcast, while its row is open. */
   reachedBy(seq: number): number {
     const row = this.#rows.get(seq);
     return row ? row.copies - row.duplicates - row.wrongSize - row.wrongContent : 0;

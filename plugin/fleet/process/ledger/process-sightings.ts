@@ -1,7 +1,7 @@
 /**
- * Ids of the server's own event that this process has received. Each id gets a number, under which the ledger counts
- * its copies. Later the run decides, from the ids of all processes, which ids count. After the decision only the id is
- * kept.
+ * Records the ids of the server's own event that this process has received. Each id gets a number, under which the
+ * ledger counts its copies. Later the run decides, from the ids of all processes, which ids count. After the decision
+ * only the id is kept.
  */
 import type { OwnEventSighting, OwnEventSightings as Report } from '../../../../protocol/link/ledger-messages.ts';
 import type { EventCopy } from '../../client/client.ts';
@@ -185,7 +185,7 @@ export class FirstReceipts {
   }
 
   /**
-   * Adds a broadcast.
+   * Adds the first receive time of a broadcast.
    * @param atUs receive time, not before that of the previous broadcast
    * @returns the broadcast's number, from 1
    */

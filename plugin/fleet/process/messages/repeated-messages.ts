@@ -32,7 +32,7 @@ export class RepeatedMessages {
   #stopped = false;
   #nextAckId = FIRST_REPEATED_ACK_ID;
   #connections = 0;
-  /** Time up to which all due messages have been sent, or counted as not sent. */
+  /** Time until which all due messages have been sent, or have been counted as not sent. */
   #upToUs = 0;
   #dueOfEnded = 0;
   #sent = 0;
