@@ -82,7 +82,7 @@ export function invalidOptionError(message: string, command: string): CapacityEr
 }
 
 /**
- * Writes a file.
+ * Calls `write`, which writes an output file.
  * @throws CapacityError FILE_UNWRITABLE if `write` throws
  */
 export function writeOutputFile(path: string, fix: string, write: () => void): void {
@@ -93,7 +93,7 @@ export function writeOutputFile(path: string, fix: string, write: () => void): v
   }
 }
 
-/** Returns the path for a shell command, with quotes if needed. */
+/** Returns the path as an argument for a shell command, with quotes if needed. */
 export function shellQuotedPath(path: string): string {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", `'\\''`)}'`;
 }

@@ -120,7 +120,7 @@ const UNMEASURED: DoctorWarning = {
   raise: 'config.plugins: { socketio-capacity: {} }',
 };
 
-/** Returns a scenario with a single connection that stays open. */
+/** Returns a minimal scenario: a single connection that stays open. */
 function nothingElse(): Script {
   return {
     config: {

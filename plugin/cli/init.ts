@@ -142,8 +142,8 @@ async function examineAny(given: InitAnswers, publishes: string[], context: Exam
 }
 
 /**
- * Examines the server.
- * @returns values of the new scenario, and the environment variables that it needs
+ * Examines the server for which `init` writes a scenario.
+ * @returns values for the new scenario, and the environment variables that it needs
  */
 async function examine(answers: InitAnswers, { say, isInteractive, needsEvent, recording }: Examination) {
   const { listen: seconds, ...starter } = starterOf(answers);

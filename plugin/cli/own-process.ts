@@ -23,7 +23,7 @@ export async function waitOrFail<T>(error: CapacityError, wait: () => Promise<T>
 /** Runs a command as the main work of this process. Handles unexpected endings. */
 export async function runAsProcess(command: () => Promise<void>): Promise<void> {
   let isDone = false;
-  // Node's exit code for an uncaught error is 1, which means a missed threshold here.
+  // Node exits with code 1 after an uncaught error, but in this tool code 1 means that a threshold was missed.
   process.on('uncaughtException', (error) => {
     console.error(error);
     process.exit(exitCodeOfOutcome('failed'));

@@ -60,7 +60,7 @@ export async function parseScenario(
   const util = await artilleryUtil();
   const flags = { environment };
   const checked = await util.checkConfig(await parsed(text, util), path, flags);
-  // Overrides are merged after the environment and before templates are filled, as in Artillery.
+  // `overrides` is merged after the environment and before templates are filled, as in Artillery.
   const script = mergeLikeArtillery(checked, JSON.parse(overrides)) as Script;
   return { ...(await util.resolveConfigTemplates(script, flags, path, path)), _scriptPath: resolve(path) };
 }
@@ -109,7 +109,7 @@ function withoutLines(error: unknown): unknown {
 }
 
 /**
- * Reads a file.
+ * Reads a file by calling `read`.
  * @throws CapacityError FILE_UNREADABLE for any unexpected error of `read`
  */
 export async function withReadErrors<T>(path: string, read: () => Promise<T>): Promise<T> {

@@ -88,7 +88,7 @@ async function run(path: string, other: string | undefined, rest: string[], give
   // The modules are imported only when needed: charts and the server's settings load slowly.
   const { readStudy, seriesOfStudy } = await import('./study/read-study.ts');
   const { parseLevel } = await import('./study/levels.ts');
-  // If `other` begins with a dash, it is the first argument for Artillery after `--`, not a scenario.
+  // If `other` begins with a dash, it is not a scenario, but the first argument for Artillery after `--`.
   const isOption = other?.startsWith('-') ?? false;
   if (conduct && (isOption || rest.length > 0))
     throw invalidOptionError('--hosts: takes no arguments for Artillery', 'study');

@@ -138,7 +138,7 @@ async function examine(draft: AdoptionDraft): Promise<{ settings?: Settings; pro
   }
 }
 
-/** Returns the script, with placeholder values for environment variables that are not set. */
+/** Returns the scenario's script, with placeholder values for environment variables that are not set. */
 async function resolved(draft: AdoptionDraft): Promise<Script> {
   const missing = draft.variables.filter((name) => process.env[name] === undefined);
   Object.assign(process.env, Object.fromEntries(missing.map((name) => [name, environmentOf(draft)[name]])));
@@ -163,7 +163,8 @@ function flowDepth(path: ProblemPath): number {
 }
 
 /**
- * Returns the reason for a change. If a key was renamed, the change itself shows the new name, so the reason is short.
+ * Returns the reason for a change of the scenario. If a key was renamed, the change itself shows the new name, so the
+ * reason is short.
  */
 function reasonOf({ message, at = [], isUnknownKey }: InputProblem, { after }: ScenarioChange): string {
   return isUnknownKey && Object.keys(after).length > 0 ? `nothing reads ${at.at(-1)}` : message;

@@ -52,7 +52,8 @@ export function moveScenariosToOwnEngine(draft: AdoptionDraft): number[] {
   const known = { ...Object(config.socketio), ...options };
   if (places.length > spoken.length && !('transports' in known || 'upgrade' in known))
     options.transports = ['polling', 'websocket'];
-  // `timeout` is the time to connect in options of `socket.io-client`, but not in this engine's options.
+  // In options of `socket.io-client`, `timeout` limits the time for connecting. In this engine's options,
+  // `connectTimeout` does.
   if (typeof known.timeout === 'number' && known.timeout >= MILLISECONDS_FROM) {
     options.connectTimeout = `${known.timeout}ms`;
     delete options.timeout;

@@ -16,7 +16,7 @@ const MANY_TIMES = 3;
 const PAUSE_SECONDS = 4;
 const MAX_PHASES = 10;
 
-/** Returns whether the load stays similar if all virtual users stay connected. */
+/** Returns whether the scenario's load stays similar if all its virtual users stay connected. */
 export function canHoldAllUsers({ load: { connections, connectionsAtOnce } }: Settings): boolean {
   return connections <= MAX_HELD || connections <= MANY_TIMES * connectionsAtOnce;
 }

@@ -77,7 +77,7 @@ export class ScenarioDocument {
   }
 
   toString(): string {
-    // JSON is valid YAML, but has no comments.
+    // A scenario in JSON stays JSON. Comments on changes are left out, because JSON has no comments.
     if (this.#text.trimStart().startsWith('{')) return `${JSON.stringify(this.#document.toJS(), null, 2)}\n`;
     const text = this.#document.toString({ lineWidth: 0, indentSeq: !FLUSH_LIST.test(this.#text) });
     const restored = withLinesOf(this.#text, text);
@@ -139,7 +139,7 @@ export class ScenarioDocument {
     owner.add(added);
   }
 
-  /** Renames a key without moving it. */
+  /** Renames a key without changing its position in the map. */
   rename(path: ProblemPath, to: string): void {
     const owner = this.#nodeAt(path.slice(0, -1));
     const pair = isMap(owner) ? pairOf(owner, String(path.at(-1))) : undefined;

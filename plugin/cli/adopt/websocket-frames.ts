@@ -20,7 +20,7 @@ const CLOSES = '1';
 const SPEAKS = 'the engine speaks the protocol of Socket.IO';
 
 /**
- * Replaces packets in the steps by steps of this engine.
+ * Replaces Socket.IO packets in the steps of flows by steps of this engine.
  * @returns indexes of the scenarios that contained packets
  * @throws CapacityError for packets of Socket.IO 2
  */
@@ -50,7 +50,9 @@ function frameOf(step: unknown): string | undefined {
   return ['string', 'number'].includes(typeof sent) ? String(sent) : undefined;
 }
 
-/** Returns the connection options in the URL or path of a WebSocket. The origin is empty if it is a template. */
+/**
+ * Returns the connection options that the URL or path of a WebSocket contains. The origin is empty if it is a template.
+ */
 function optionsOf(text: string, base: string) {
   const url = tryOrUndefined(() => new URL(text, base || undefined));
   if (!url) return { origin: '' };

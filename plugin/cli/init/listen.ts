@@ -42,8 +42,8 @@ const MAX_WORDS_LENGTH = 1000;
 const MAX_EXAMPLE_LENGTH = 200;
 
 /**
- * Runs the flow with two clients. If `publish` is given, a third client emits it several times.
- * @returns the received events and acknowledgements
+ * Runs the flow with two clients. If `publish` is given, a third client emits this event several times.
+ * @returns the events and acknowledgements that the clients received
  */
 export async function recordTwoClients({ url, flow, publish, ...starter }: StarterOptions, seconds: number) {
   const problems: InputProblem[] = [];

@@ -94,7 +94,8 @@ export function starterFlow({
   const emits = joins.map((step) =>
     'emit' in step && namespace ? { ...step, namespace: step.namespace ?? namespace } : step,
   );
-  // A `connect` step is added only if no other step connects. After a login, it would replace the connection.
+  // A `connect` step is added only if no other step connects. After a login step that connects, it would replace the
+  // connection.
   const isConnected = login.some((step) => 'emit' in step);
   const named = Object.keys(connect).filter((key) => !(isConnected && emits.length > 0 && key === 'namespace'));
   const opens = !isConnected && !emits.some((step) => 'emit' in step || 'waitFor' in step) && { connect: true };

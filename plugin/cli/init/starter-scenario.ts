@@ -15,7 +15,7 @@ import { type ClientRoom, ROOM_VARIABLE } from './client-room.ts';
 export interface StarterOptions {
   /** Origin of the server. It has no path, because Artillery would prepend it to the paths of HTTP steps. */
   url: string;
-  /** Path of Engine.IO; undefined for the default. */
+  /** Path of Engine.IO on the server; undefined for the default path. */
   path?: string;
   /** False if the server expects the path without a trailing slash. */
   addTrailingSlash?: false;
@@ -36,7 +36,7 @@ export interface StarterOptions {
   room?: unknown;
   /** Description of the events that `init` received, on one line. Undefined if the server was not examined. */
   finding: string | undefined;
-  /** Notes on a browser's recording. Each is a paragraph. */
+  /** Notes on the browser's recording from which the scenario is made. Each note is a paragraph. */
   recorded?: string[];
   /** Environment variables that the flow needs, with commands to set them. */
   environment?: string[];
@@ -137,7 +137,7 @@ function onOneLine(options: object): string {
   return all.length === 0 ? '{}' : `{ ${all.join(', ')} }`;
 }
 
-/** Returns the character in YAML's escaped form for texts in quotes. */
+/** Returns the character in the escaped form that YAML has for texts in quotes. */
 function escaped(character: string): string {
   const code = (character.codePointAt(0) as number).toString(16);
   return code.length > 4 ? `\\U${code.padStart(8, '0')}` : `\\u${code.padStart(4, '0')}`;

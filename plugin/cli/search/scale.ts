@@ -27,7 +27,7 @@ interface Scale {
 const MIN_ARRIVALS = 2;
 
 /**
- * Returns how to scale a scenario.
+ * Returns functions that scale a scenario.
  * @throws CapacityError CONFIG_INVALID if the scenario does not contain the value to vary
  */
 export function scenarioScale(settings: Settings, vary: SearchedQuantity): Scale {
@@ -36,7 +36,10 @@ export function scenarioScale(settings: Settings, vary: SearchedQuantity): Scale
   return { ...scale, overrides: (level) => mergeLikeArtillery(window, scale.overrides(level)) as { config: object } };
 }
 
-/** Returns overrides that make broadcasts and messages last long enough to see whether the deployment keeps up. */
+/**
+ * Returns overrides of the scenario that make broadcasts and messages last long enough to show whether the deployment
+ * keeps up.
+ */
 function windowOf({ broadcasts, delivery, hold, load }: Settings): object {
   const longer = (every: number, count: number, wrap: (count: object) => object) => {
     const least = Math.max(LEAST_BROADCASTS, Math.ceil(LEAST_WINDOW_SECONDS / every));
@@ -167,8 +170,8 @@ function divide(total: number, shares: number[]): number[] {
 }
 
 /**
- * Returns the phases at the given rate; undefined keeps the rate of each phase. Leaves out `maxVusers`, and names,
- * which may mention the scenario's numbers.
+ * Returns the phases at the given rate; if it is undefined, each phase keeps its rate. Leaves out `maxVusers`, and the
+ * names of phases, which may mention the scenario's numbers.
  */
 function phasesOf(phases: Phase[], arriving: number[], ratePerSec?: number): Phase[] {
   return phases.map((phase, index) => {
