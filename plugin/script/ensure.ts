@@ -1,4 +1,4 @@
-/** Thresholds of Artillery's plugin `ensure`. */
+/** Reads the thresholds that are set for Artillery's plugin `ensure`. */
 import type { MetricDefinition } from '../../protocol/base/metric.ts';
 import { didYouMean, formatPath, type InputProblem, type ProblemPath } from '../../protocol/base/problems.ts';
 import type { Script } from './script.ts';

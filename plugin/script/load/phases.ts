@@ -68,7 +68,7 @@ export function arrivalsOf({ duration = 0, pause, arrivalRate = 0, rampTo, arriv
   return arrivalCount ?? 0;
 }
 
-/** Returns the number of arrivals in a ramp. Artillery rounds the arrivals of each second, over all workers. */
+/** Returns the number of arrivals in a ramp. Artillery rounds the arrivals of each second, for all workers together. */
 function rampArrivals(duration: number, arrivalRate: number, rampTo: number): number {
   if (duration === 1) return Math.round((arrivalRate + rampTo) / 2);
   const perSecond = (rampTo - arrivalRate) / (duration - 1);

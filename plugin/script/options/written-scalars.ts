@@ -18,7 +18,7 @@ const NUMBER = /^\s*-?\d+(\.\d+)?\s*$/;
 const asWritten = (text: string) => text;
 
 /**
- * Converts each text to a number or a boolean, if the schema accepts no text there.
+ * Converts each text in a value to a number or a boolean, if the schema accepts no text there.
  * @param fill fills the templates of a text; templates without a value stay unchanged
  */
 export function parseWrittenScalars(schema: z.ZodType, value: unknown, fill = asWritten): unknown {
