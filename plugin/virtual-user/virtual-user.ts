@@ -2,7 +2,7 @@ import { withRefusedRequest } from './flow-error.ts';
 import type { UserSession } from './session.ts';
 import type { ScenarioEvents, UserContext } from './user-types.ts';
 
-/** A virtual user, as passed to its steps. */
+/** State of a virtual user, which is passed to each of its steps. */
 export interface VirtualUser {
   context: UserContext;
   session: UserSession;

@@ -51,7 +51,7 @@ export function compileConnect(
   };
 }
 
-/** Returns the options of a `connect` that contain no templates. */
+/** Returns those options of a `connect` step that contain no templates. */
 export function connectOptions(connect: Connect | undefined): ConnectOptions {
   if (typeof connect !== 'object') return {};
   const { namespace: _, ...options } = connect;

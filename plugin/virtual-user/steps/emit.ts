@@ -135,7 +135,7 @@ function compileSend(spec: z.output<typeof schema>, build: StepBuildContext): Co
   };
 }
 
-/** Compiles an `emit` that waits for the acknowledgement, for a response event, or for both. */
+/** Compiles an `emit` step that waits for the acknowledgement, for a response event, or for both. */
 function compileExchange({ acknowledge, response, timeout }: z.output<typeof schema>, build: StepBuildContext) {
   const { config, meter } = build.shared;
   const timeoutMs = timeout ?? config.timeoutMs;
