@@ -69,7 +69,7 @@ export default class CapacityEngine {
   /** Time at which all workers begin their arrivals, on the clock of this process. */
   #startAtUs: number | undefined;
   #began = false;
-  /** Delay of this worker's arrivals in milliseconds, until the common start. */
+  /** Delay in milliseconds by which this worker's arrivals wait for the common start. */
   #startDelayMs = 0;
 
   /**
@@ -180,7 +180,7 @@ export default class CapacityEngine {
   }
 
   /**
-   * Starts the fleet.
+   * Starts the fleet of this worker.
    * @returns undefined if no scenario runs on this engine
    */
   async #start(): Promise<EngineContext | undefined> {

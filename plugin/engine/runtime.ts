@@ -14,7 +14,7 @@ export type ArtilleryRuntime = ReturnType<typeof artilleryRuntime>;
 export function artilleryRuntime() {
   const artillery = (globalThis as { artillery?: ArtilleryGlobal }).artillery ?? {};
   const workerId = process.env.LOCAL_WORKER_ID;
-  /** Reports an error. The run continues, and ends with exit code 1. */
+  /** Reports an error. The run continues, but ends with exit code 1. */
   const fail = (error: CapacityError) => {
     // The text is written synchronously. A worker's console prints through the main thread, which may exit before.
     writeSync(2, `${describeError(error)}\n`);
