@@ -40,7 +40,7 @@ export interface LiveFigures extends Pick<LiveFacts, 'stage' | 'connections'> {
 }
 
 interface LiveLayer {
-  /** Title of the layer; undefined for the whole machine. */
+  /** Title of the layer in the live view; undefined for the whole machine. */
   title?: string;
   rssBytes?: number;
   pssBytes?: number;
@@ -199,7 +199,8 @@ export function createLiveFactsReader(
   return () => {
     const { stage } = conductor;
     const now = population.connections();
-    // `reached` counts first copies of broadcasts. `received` would include other messages of the same event.
+    // `reached` counts only first copies of broadcasts. `received` also includes other messages with the same event
+    // name.
     const { started, failures, ended, reached } = link.status;
     const target = config.otherEngines.length > 0 ? started : measurements.targetConnections;
     const nowMs = performance.now();

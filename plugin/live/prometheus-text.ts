@@ -90,7 +90,7 @@ function samplesOf({ path, live }: DeclaredFigure, now: LiveFigures): Sample[] {
   return Object.entries(all).map(([name, value]) => [{ [label]: name }, value]);
 }
 
-/** Returns the text of `/metrics`. Only numbers are included. */
+/** Returns the text of the live view's `/metrics`. Only values that are numbers are included. */
 export async function renderMetrics(figures: LiveFigures): Promise<string> {
   const registry = new Registry();
   registry.setDefaultLabels({ run: figures.run, scenario: figures.scenario });
