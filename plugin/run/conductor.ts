@@ -39,7 +39,10 @@ import { addRampPhase, beginRampWindow, endRamp } from './windows/ramp-window.ts
 
 /** Time limit for the arrivals of a phase to connect and join after the phase has ended. */
 const SETTLE_TIMEOUT_MS = 30_000;
-/** Time limit for all connections to close. Workers that share the generator's cores needed 0.4 ms per connection. */
+/**
+ * Time limit for all connections to close, in milliseconds. Workers on the same cores as the generator needed 0.4 ms
+ * per connection.
+ */
 const LEAVE_TIMEOUT_MS = 120_000;
 const LEAVE_TIMEOUT_MS_PER_CONNECTION = 1;
 /** Maximum age of the server's connection count, in milliseconds. */
@@ -56,7 +59,7 @@ export class Conductor {
   readonly #context: RunContext;
   readonly #checkpoints: Checkpoints;
   readonly #arrivals: Arrivals = { count: 0, mayBeSkipped: false };
-  /** Measures a load whose virtual users all leave by themselves; undefined for other loads. */
+  /** Measures a load whose virtual users all leave by themselves; undefined if the users stay. */
   readonly #leaving: LeavingUsers | undefined;
   #ramp: Awaited<ReturnType<typeof beginRampWindow>> | undefined;
   /** Whether users have arrived since the last wave was measured. */
@@ -79,7 +82,7 @@ export class Conductor {
     await clocks.read();
     clocks.follow();
     await warmUpWorkers(this.#context);
-    // Waits for a new connection count of the server, because an older count could include warm-up connections.
+    // Waits for a new connection count from the server, because an older count could include warm-up connections.
     await population.gone(COUNT_AGE_MS, signal);
     if (signal.aborted) return;
     await control.eventLoops(true);
@@ -94,7 +97,7 @@ export class Conductor {
 
   /**
    * Called at the start of a phase.
-   * @param beganAtUs when Artillery began the phase
+   * @param beganAtUs time at which Artillery began the phase
    */
   async phaseStarted(index: number, beganAtUs = monotonicUs()): Promise<void> {
     const { config, measurements } = this.#context;
@@ -123,7 +126,7 @@ export class Conductor {
     await this.#readWhileUsersComeAndGo({ seconds: phase.duration ?? 0 });
   }
 
-  /** Runs all measurements after the last phase. Ends quickly when the run is aborted. */
+  /** Runs all measurements after the last phase. Ends early when the run is aborted. */
   async finale(): Promise<void> {
     const { measurements, config, population, control, holds } = this.#context;
     if (this.#leaving) await this.#untilAllLeft(this.#leaving);
@@ -156,7 +159,7 @@ export class Conductor {
         measureBroadcasts(this.#context, contractBroadcasts(this.#context), onDrain, meanwhile),
       );
     } else if (fault) {
-      // Reconnects during a fault count for the measurement window `ramp`.
+      // Reconnects during a fault belong to the measurement window `ramp`.
       await this.#during('fault', () =>
         measureFault(this.#context, this.#checkpoints, fault, { leadMs: 0, window: 'ramp' }),
       );
@@ -166,7 +169,7 @@ export class Conductor {
       await endMessageWindow(this.#context);
       if (!this.#leaving) await measureCpuWithoutMessages(this.#context);
     }
-    // Memory cannot be compared if a fault replaced processes, or if the connections of waves have closed.
+    // Memory cannot be compared if a fault replaced processes, or after the connections of the waves have closed.
     if (!fault && !config.overTime) await measureMachineGrowth(this.#context);
     measurements.snapshots = await this.#checkpoints.end();
     if (holds) await this.#during('disconnect', () => this.#disconnect());
@@ -178,7 +181,7 @@ export class Conductor {
     this.#enter('done');
   }
 
-  /** Looks for the reason why the run was aborted. */
+  /** Looks for the reason why the run was aborted, such as a worker that has exited. */
   async stopped(): Promise<void> {
     await this.#checkpoints.stopped();
   }
@@ -227,7 +230,10 @@ export class Conductor {
     await measureChurn(this.#context, this.#checkpoints, this.#overTime(), { ...times, everySeconds }, onReading);
   }
 
-  /** Measures memory with the users of the latest wave. Does nothing if users connect and disconnect all the time. */
+  /**
+   * Measures memory while the users of the latest wave are connected. Does nothing if users connect and disconnect all
+   * the time.
+   */
   async #measureWave(untilMs: number): Promise<void> {
     const { signal } = this.#context;
     if (!this.#hasWaves || !this.#hasArrivals || signal.aborted) return;
@@ -281,8 +287,8 @@ export class Conductor {
 }
 
 /**
- * Replaces the planned number of users by the actual number if some users run on other engines. Artillery chooses the
- * scenario of each user at random.
+ * Corrects the planned number of users if some users run on other engines. Artillery chooses the scenario of each user
+ * at random.
  */
 function countUsers({ measurements, link, config }: RunContext): void {
   const { started, others } = link.status;

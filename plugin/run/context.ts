@@ -23,13 +23,13 @@ export interface RunContext {
   control: Omit<WorkerControl, 'close'>;
   /** Forces garbage collections through control ports or inspectors. Does nothing without either. */
   collector: GarbageCollector;
-  /** Takes profiles through control ports or inspectors; undefined if the run takes none. */
+  /** Takes profiles through control ports or inspectors; undefined if the run takes no profiles. */
   profiler: Pick<Inspectors, 'startProfiles' | 'takeProfiles'> | undefined;
-  /** The sampler of memory and CPU. `close` ends its time series. */
+  /** The sampler of memory and CPU. Its method `close` ends the time series. */
   sampler: Pick<Sampler, keyof Sampler>;
   resources: Pick<ResourceWindows, 'begin' | 'end'>;
   probe: Omit<RoundTripProbe, 'close'>;
-  /** The reference receiver; undefined if there is none. */
+  /** The reference receiver; undefined if the run has none. */
   sentinel: (Pick<ReferenceReceiver, 'join' | 'connected'> & Partial<Pick<ReferenceReceiver, 'ending'>>) | undefined;
   /** Publishers of the server's own event; undefined if the run does not publish it. */
   publishers:
@@ -49,17 +49,17 @@ export interface RunContext {
     | undefined;
   clients: Pick<RunClients, 'nextTemporary' | 'nextReceiver' | 'areUsers'>;
   population: Omit<ConnectionPopulation, 'close'>;
-  /** Identifies the processes of the deployment, by name. Unknown processes are missing. */
+  /** Identifies the processes of the deployment, by name. Processes that the run cannot identify are missing. */
   deployment(): Promise<Record<string, DeploymentPart>>;
   /** Records which processes are measured at the moment. */
   noteProcesses?(): Promise<void>;
   /**
    * Reads processes outside the measured layers that may hold memory for connections; undefined if the run does not
-   * compare the machine's memory.
+   * compare the sum of the layers with the machine's memory.
    */
   holders?(): Promise<MemoryHolder[]>;
   target: Pick<RunTarget, 'openFiles' | 'fullest' | 'connections' | 'stack'>;
-  /** The adapter's Redis; undefined if unknown. */
+  /** The adapter's Redis; undefined if the run does not know its address. */
   redis: Pick<RedisReader, 'answers' | 'traffic' | 'absence' | 'name'> | undefined;
   /** The metrics pages that the run reads, grouped by layer. */
   metrics: Record<string, { readEach(): Promise<TargetReading[]> }>;
@@ -67,6 +67,6 @@ export interface RunContext {
   clocks: Pick<WorkerClocks, 'lines' | 'read' | 'follow'>;
   /** Whether virtual users stay connected until the run releases them. */
   holds: boolean;
-  /** Aborted when the run ends early. All waiting and publishing ends then. */
+  /** Signal that aborts when the run ends early. All waiting and publishing ends then. */
   signal: AbortSignal;
 }

@@ -14,7 +14,7 @@ export class LeavingUsers {
     this.#context = context;
   }
 
-  /** Aborts when the last virtual user has left. */
+  /** Signal that aborts when the last virtual user has left. */
   get over(): AbortSignal {
     return this.#over.signal;
   }
@@ -22,7 +22,7 @@ export class LeavingUsers {
   /** Starts the measurement. Must be called when the first virtual users arrive. */
   begin(): void {
     this.#broadcasts ??= this.#countBroadcasts();
-    // Prevents an unhandled rejection, because the caller of `untilGone` handles it later.
+    // Prevents an unhandled rejection, because the caller of `untilGone` handles the error later.
     this.#broadcasts.catch(() => {});
   }
 
@@ -41,7 +41,7 @@ export class LeavingUsers {
     const { config, signal } = this.#context;
     const { delivery, broadcasts, leadSeconds } = config;
     if (!delivery && broadcasts.count === 0) return;
-    // An event that the server sends by itself is counted as soon as the first user has arrived.
+    // If the server sends the event by itself, the run counts it as soon as the first user has arrived.
     const isListening = delivery !== undefined && delivery.publish === undefined;
     if (!isListening) await abortablePause(leadSeconds * 1000, AbortSignal.any([signal, this.over]));
     if (signal.aborted) return;

@@ -14,27 +14,36 @@ import type { EventCounts } from '../../protocol/link/time-series.ts';
 
 export type EngineSnapshot = FleetSnapshot & { from: EngineIdentity };
 
-/** A ledger row (the receipts of a broadcast), with the name of the host if there are several hosts. */
+/**
+ * A ledger row, which contains the receipts of a broadcast. If there are several hosts, it also has the name of the
+ * host.
+ */
 export type HostedRow = FrozenBroadcast & { host?: string };
 
 interface LinkOptions {
   replyTimeoutMs?: number;
-  /** Number of generator hosts; undefined if this host generates the load itself. */
+  /** Number of generator hosts; undefined if this host alone generates the load. */
   hosts?: number;
-  /** How long a generator host may be disconnected, in milliseconds. A host that stays away longer is lost. */
+  /** How long a generator host may be disconnected, in milliseconds. After this time, the host counts as lost. */
   awayMs?: number;
 }
 
 type Reply = Extract<EngineMessage, { requestId: number }>;
 
-/** Time without a reply after which an engine counts as dead, for example because its worker thread crashed. */
+/**
+ * Time in milliseconds without a reply after which an engine counts as dead, for example because its worker thread
+ * crashed.
+ */
 const REPLY_TIMEOUT_MS = 20_000;
 /**
- * Time limit for each further engine to start. Artillery starts engines one after the other, which takes one or two
- * seconds each.
+ * Time limit for each further engine to start, in milliseconds. Artillery starts engines one after the other, and each
+ * start takes one or two seconds.
  */
 const READY_TIMEOUT_MS = 60_000;
-/** Time between the start order and the first arrival, for several hosts. Artillery starts a worker every 50 ms. */
+/**
+ * Time between the start message and the first arrival, if there are several hosts. Artillery starts a worker every 50
+ * ms.
+ */
 const START_LEAD_US = { always: 500_000, eachEngine: 60_000 };
 
 /** Ledger rows that all engines together send for one request: a conductor that shares its core reads 200 a second. */
@@ -67,7 +76,7 @@ export class EngineLink {
   unanswered = 0;
   /** Names of the hosts with an engine that did not answer. */
   readonly silentHosts = new Set<string>();
-  /** Engines of lost hosts. Their last status still counts. */
+  /** Engines on lost hosts. The last status of these engines still counts. */
   readonly gone = new Set<string>();
   readonly #carrier: MessageCarrier<RunMessage, EngineMessage>;
   readonly #replyTimeoutMs: number;
@@ -102,7 +111,8 @@ export class EngineLink {
   }
 
   /**
-   * Number of first copies of broadcasts so far, by engine. Excludes lost hosts, because their counts no longer change.
+   * Number of first copies of broadcasts so far, by engine. Excludes engines on lost hosts, because their counts no
+   * longer change.
    */
   get reached(): ReadonlyMap<string, number> {
     const answering = [...this.#statuses].filter(([engine]) => !this.gone.has(engine));
@@ -134,8 +144,8 @@ export class EngineLink {
   }
 
   /**
-   * Divides the warm-up connections between the engines. Resolves when all connections have closed.
-   * @throws Error of the first failure, or if an engine does not reply
+   * Divides the warm-up connections between the engines. Resolves when all warm-up connections have closed.
+   * @throws Error of the first failed connection, or if an engine does not reply
    */
   async warmUp({ connections, ...order }: WarmUpRequest): Promise<void> {
     const engines = this.#statuses.size;
@@ -149,7 +159,7 @@ export class EngineLink {
     if (replies.length < engines) throw new Error('an Artillery worker did not answer');
   }
 
-  /** Starts the arrivals in all engines, including engines that are ready later. */
+  /** Starts the arrivals in all engines. Engines that become ready later start their arrivals then. */
   start(): void {
     this.#started = true;
     const { always, eachEngine } = START_LEAD_US;

@@ -43,7 +43,7 @@ export async function openProbe(
 }
 
 /**
- * Reports which measurements are missing because the server refuses the run's clients.
+ * Reports which measurements are impossible because the server refuses the run's clients.
  * @returns the settings without these measurements
  */
 export function settingsWithoutClients(
@@ -79,7 +79,7 @@ export function settingsWithoutClients(
 
 /**
  * Connects the reference receiver.
- * @returns undefined if that failed
+ * @returns undefined if the connect failed
  */
 export async function openReferenceReceiver(
   clients: RunClients,

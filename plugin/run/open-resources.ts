@@ -1,4 +1,7 @@
-/** Opens all resources of a run. Opens the target first, because its error is the clearest if the target is wrong. */
+/**
+ * Opens all resources of a run. Opens the target first, because the target's error message is the clearest if the URL
+ * is wrong.
+ */
 import { totalmem } from 'node:os';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { thisHost } from '../../protocol/base/machine/this-host.ts';
@@ -81,7 +84,7 @@ export async function openResources(options: ResourceOptions) {
   const { url, profile, missing } = target;
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
   measurements.memory = measurements.control || settings.workerSources !== undefined;
-  // Artillery runs the `before` section of the script first, and starts the engines after it.
+  // Artillery runs the `before` section of the script first. Only then does it start the engines.
   if (options.script.before) await link.ready(signal);
   const clients = await RunClients.open(settings, options.script, target.url);
   const { probe, refusal } = await openProbe(clients, target, signal);
@@ -104,7 +107,7 @@ export async function openResources(options: ResourceOptions) {
   const named = sourcesByLayer(config);
   const metrics = await openMetrics(named);
 
-  // The engines' processes must be running when the baseline is read.
+  // The processes of the engines must be running when the baseline is read.
   await link.ready(signal);
   const ledger = measurements.engine === ENGINE_NAME;
   const publishers = config.delivery && (await openPublishers(config.delivery, refusal ? undefined : clients, options));
@@ -240,8 +243,8 @@ function whyNotShared({ sharedHost, control }: Measurements): string | undefined
 }
 
 /**
- * Identifies the processes of the deployment, so that a later call shows which processes were replaced. The workers'
- * statistics identify each worker in addition.
+ * Identifies the processes of the deployment. Two results show which processes were replaced between the calls. Workers
+ * are also identified by their statistics.
  */
 async function identify(
   target: RunTarget,
@@ -264,7 +267,7 @@ async function identify(
 
 /**
  * Identifies the processes of a layer by its metrics pages. Empty if the pages do not answer, or if several processes
- * answer at one address.
+ * answer at one URL.
  */
 async function identityOf(layer: string, pages: PageTargets): Promise<Record<string, DeploymentPart>> {
   const reading = await pages.read().catch(() => undefined);

@@ -7,8 +7,8 @@ import { pollUntil } from './wait.ts';
 
 const SERVER_POLL_MS = 500;
 /**
- * Time without a change after which the population counts as settled. It is longer than the status intervals of fleet
- * and engine together.
+ * Time without a change, in milliseconds, after which all virtual users count as settled. It is longer than the status
+ * intervals of fleet and engine together.
  */
 const QUIET_MS = 1000;
 
@@ -33,17 +33,20 @@ export interface ConnectionPopulation {
   /** Number of connections opened so far, including reconnects, and number of failed attempts. */
   made(): Made;
   /**
-   * Waits until all virtual users have connected and joined, or have failed. If Artillery may skip some, waits for a
-   * second without changes instead.
+   * Waits until all virtual users have connected and joined, or have failed. If Artillery may skip some users, waits
+   * for a second without changes instead.
    * @returns false if the time limit passed
    */
   settled(arrivals: Arrivals, timeoutMs: number, signal: AbortSignal): Promise<boolean>;
-  /** Waits until all connections have closed. */
+  /**
+   * Waits until all connections have closed.
+   * @returns false if the time limit passed
+   */
   gone(timeoutMs: number, signal: AbortSignal): Promise<boolean>;
   close(): void;
 }
 
-/** Counts connections by the reports of the fleet processes. */
+/** Counts the connections from the status reports of the fleet processes. */
 export class FleetPopulation implements ConnectionPopulation {
   readonly #link: Pick<EngineLink, 'status'>;
   readonly #awaitsJoins: boolean;
@@ -85,10 +88,10 @@ export class FleetPopulation implements ConnectionPopulation {
     return pollUntil(() => this.#link.status.connected === 0, timeoutMs, signal);
   }
 
-  close(): void {} // Does nothing: the run closes the link.
+  close(): void {} // Nothing to close here: the run closes the link.
 }
 
-/** Counts connections by the reports of the server's workers, for engines that report no counts. */
+/** Counts the connections from the statistics of the server's workers, for engines that report no counts. */
 export class ServerPopulation implements ConnectionPopulation {
   readonly #control: Pick<ControlClients, 'stats'>;
   #connections = 0;
@@ -105,7 +108,10 @@ export class ServerPopulation implements ConnectionPopulation {
     return this.#connections;
   }
 
-  /** Returns a lower bound of the opened connections: connections that open and close between two polls are missing. */
+  /**
+   * Returns a lower bound of the opened connections: a connection that opens and closes between two polls is not
+   * counted.
+   */
   made(): Made {
     return { opened: this.#opened, failedAttempts: 0 };
   }

@@ -1,10 +1,10 @@
-/** Polls values that other processes report periodically. */
+/** Waits for values that other processes report periodically. */
 import { setTimeout as delay } from 'node:timers/promises';
 
 export { resultWithin } from '../../protocol/base/within.ts';
 
 const POLL_MS = 50;
-/** Longest wait while a server's backlog gets shorter, as a multiple of the configured deadline. */
+/** Maximum length of the wait while a server's backlog gets shorter, as a multiple of the configured deadline. */
 export const MAX_DEADLINES = 10;
 
 /**
@@ -21,7 +21,7 @@ export async function pollUntil(
   while (!(await condition())) {
     if (signal.aborted || performance.now() > deadline) return false;
     await abortablePause(pollMs, signal);
-    // After an abort, resources that `condition` uses may be closed.
+    // After an abort, resources that `condition` uses may be closed, so it is not called again.
     if (signal.aborted) return false;
   }
   return true;
@@ -34,7 +34,7 @@ export async function abortablePause(ms: number, signal: AbortSignal): Promise<v
 
 /**
  * Retries a call until it succeeds.
- * @returns its result; undefined if no call succeeds within `timeoutMs`
+ * @returns the result of the call; undefined if no call succeeds within `timeoutMs`
  */
 export async function retryUntilSuccess<T>(ask: () => Promise<T>, timeoutMs: number): Promise<T | undefined> {
   const deadline = performance.now() + timeoutMs;

@@ -43,8 +43,8 @@ export async function warmUpWorkers(context: RunContext): Promise<void> {
 }
 
 /**
- * Opens and closes the connections.
- * @throws Error of the first failure, after all connections have closed
+ * Opens and closes the warm-up connections.
+ * @throws Error of the first failed connection, after all connections have closed
  */
 async function connectBriefly(context: RunContext, count: number): Promise<void> {
   const { ledger, link, config, control, clients } = context;
@@ -77,7 +77,7 @@ function warmUpInRun({ clients, signal }: RunContext, { connections, together, r
   });
 }
 
-/** Makes each worker broadcast in turn until the signal aborts. */
+/** Makes the workers broadcast one after the other until the signal aborts. */
 async function broadcastUntil({ control, config }: RunContext, signal: AbortSignal): Promise<void> {
   if (control.size === 0) return;
   const { bytes, binary } = config.broadcasts;

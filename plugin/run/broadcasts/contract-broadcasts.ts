@@ -1,5 +1,5 @@
 /**
- * Publishes broadcasts by the wire contract. For each broadcast, the run sends an order to a worker. The worker counts
+ * Publishes broadcasts by the wire contract. For each broadcast, the run sends a request to a worker. The worker counts
  * the room's members, publishes, and confirms.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -16,9 +16,9 @@ import { readRedisBefore, redisLoadSince } from './redis-commands.ts';
 import { recheckImpossible, recordEcho } from './round-trips.ts';
 import { type BroadcastSource, isFirstOfPart } from './window.ts';
 
-/** Time that an aborted run waits for confirmations. */
+/** Longest time that an aborted run waits for the workers' confirmations, in milliseconds. */
 const STOP_TIMEOUT_MS = 1000;
-/** Time before a fault in which the fault may have prevented the probe's echo of a broadcast. */
+/** Length of the period before a fault in which the fault may have prevented the probe's echo of a broadcast. */
 const ECHO_IN_FLIGHT_US = 1e6;
 /** Number of silent intervals to wait if the missing copies may belong to broadcasts that were never sent. */
 const UNCERTAIN_QUIETS = 5;
@@ -74,7 +74,8 @@ export function contractBroadcasts(context: RunContext): BroadcastSource {
       return {
         received: ledger ? link.status.received : echoes,
         progress: `${reached} ${measurements.sent.length}`,
-        // A disconnected client may still receive missed broadcasts when it reconnects.
+        // A disconnected client may still receive missed broadcasts when it reconnects, so the drain does not end
+        // early.
         isComplete: orders.open === 0 && missing(0) <= 0 && link.status.away === 0,
         // Duplicates and other unexpected copies can still arrive.
         quiets: missing(orders.unanswered) > 0 ? UNCERTAIN_QUIETS : 1,
@@ -100,8 +101,9 @@ export function contractBroadcasts(context: RunContext): BroadcastSource {
 }
 
 /**
- * Sums the members of all broadcasts. A broadcast without a member count takes the count of the previous broadcast.
- * After the loss of a generator host, no broadcast expects more copies than the remaining hosts have members.
+ * Sums the member counts of all broadcasts. A broadcast without a member count takes the count of the previous
+ * broadcast. After the loss of a generator host, no broadcast expects more copies than the remaining hosts have
+ * members.
  * @param unconfirmed number of unconfirmed broadcasts to add, each with the last member count
  */
 function expectedCopies({ measurements, link }: RunContext, unconfirmed: number): number {
@@ -192,7 +194,7 @@ function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   const { measurements, probe, signal } = context;
   measurements.probeLeftAtUs = probe.leftAtUs;
   measurements.probeReceivedAtUs = probe.receivedAtUs;
-  // `leftAtUs` is 0 in a run without a probe. The run has already reported the missing probe.
+  // `leftAtUs` is 0 in a run without a probe, which the run has already reported.
   if (probe.leftAtUs === 0) return;
   const { sent: all, receiversRoom, fault } = measurements;
   const isGone = probe.leftAtUs !== undefined && isDuringFault(fault, probe.leftAtUs);
@@ -207,7 +209,10 @@ function checkProbe(context: RunContext, echoedSeqs: Set<number>): void {
   measurements.observations.note('roundTripsMissing', missed, 'underLoad');
 }
 
-/** Reads the clocks again and recomputes send times, because offsets between two clock readings are more exact. */
+/**
+ * Reads the workers' clocks again and recomputes the send times, because a clock offset between two readings is more
+ * exact.
+ */
 async function settleClocks(context: RunContext): Promise<void> {
   const { measurements, clocks, signal } = context;
   if (signal.aborted) return;

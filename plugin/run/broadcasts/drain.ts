@@ -1,13 +1,14 @@
 /**
- * Waits for the last confirmations and copies. The wait ends early only if every copy and confirmation has arrived,
- * because a slow copy is late and not lost. A server's backlog may take longer than the broadcasts did.
+ * Waits for the last confirmations and copies of the broadcasts. The wait ends early only if every copy and
+ * confirmation has arrived, because a slow copy is late and not lost. A server may need longer for its backlog than the
+ * run needed to send the broadcasts.
  */
 import type { RunContext } from '../context.ts';
 import { ChangeTimer, MAX_DEADLINES, pollUntil } from '../wait.ts';
 
 /** Numbers of copies and confirmations that have arrived or are missing. */
 export interface OutstandingCopies {
-  /** Copies so far, including duplicates. The server counts as silent while this number stays the same. */
+  /** Number of copies so far, including duplicates. The server counts as silent while this number stays the same. */
   received: number;
   /** Value that changes as long as the server's backlog gets shorter. */
   progress: number | string;
@@ -25,8 +26,8 @@ const BLOCKED_MS = 1000;
 /**
  * Resolves after a silent interval if every copy has arrived, or at the deadline. The deadline counts from the last
  * progress, or from the arrival of the last expected copy: some servers never fall silent. If copies are missing and a
- * worker was blocked, both waits start again, because the worker may send its backlog now. Sets `measurements.tailCut`
- * if copies still arrived at the end.
+ * worker was blocked, the silent interval and the deadline start again, because the worker may send its backlog now.
+ * Sets `measurements.tailCut` if copies still arrived at the end.
  */
 export async function drainBroadcasts(
   { config, control, measurements, signal }: RunContext,

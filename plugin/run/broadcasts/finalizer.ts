@@ -30,7 +30,7 @@ export class LedgerFinalizer {
   readonly #context: FinalizerContext;
   readonly #nowUs: () => number;
   readonly #beganAtUs: number;
-  /** Time after which a broadcast does not count if its first copy arrives later. */
+  /** Time from which first copies do not count: a broadcast whose first copy arrives later is ignored. */
   #endedAtUs = Number.POSITIVE_INFINITY;
   /** Published broadcasts that are not finalized yet, by id. Empty if the server chooses the ids. */
   readonly #published = new Map<string, PublishedEvent>();
@@ -39,14 +39,14 @@ export class LedgerFinalizer {
   /** Number of copies of each id, and the time of its last change. */
   #copies = new Map<string, { reached: number; sinceUs: number }>();
   #bytes = 0;
-  /** Ids to remove from the ledgers with the next poll. */
+  /** Ids of broadcasts to remove from the ledgers with the next poll. */
   #ignoredIds: string[] = [];
   #otherIds: [path: string, id: string][] = [];
   readonly #rooms: ReadonlyMap<string, number>;
 
   /**
    * Must be created when the ledgers start to count.
-   * @param rooms number of members by room
+   * @param rooms number of members of each room
    */
   constructor(
     context: FinalizerContext,
@@ -67,7 +67,8 @@ export class LedgerFinalizer {
   }
 
   /**
-   * Another path than the configured path, at which copies have ids that may be the run's; undefined if there is none.
+   * A path in the payload, other than the configured path of the id, at which copies have ids that may be the run's;
+   * undefined if there is none.
    */
   get idsBeside(): string | undefined {
     const inList = (path: string) => path.indexOf('*') > '$.'.length;
@@ -86,7 +87,8 @@ export class LedgerFinalizer {
 
   /**
    * Polls the fleet processes, and finalizes broadcasts early if the ledgers are filling up.
-   * @returns number of broadcasts that are not finalized, copies expected of them, and first copies so far
+   * @returns number of broadcasts that are not finalized, number of copies expected from these broadcasts, and number
+   * of first copies so far
    */
   async poll() {
     const { sightings, filled } = await this.#readSightings(true);
@@ -162,8 +164,8 @@ export class LedgerFinalizer {
   }
 
   /**
-   * Counts the broadcasts as arrived.
-   * @returns the broadcasts that have a row in every process that received them
+   * Counts broadcasts as arrived. Broadcasts that a process could not add to its full ledger are skipped.
+   * @returns the broadcasts that every process counted
    */
   #takeArrived(ofRun: OwnEventSighting[]): OrderedBroadcast[] {
     const broadcasts: OrderedBroadcast[] = [];
@@ -183,7 +185,8 @@ export class LedgerFinalizer {
   }
 
   /**
-   * Gives a sequence number to a broadcast of the server. All members at the time of its first copy should receive it.
+   * Gives a sequence number to a broadcast that the server sent by itself. All members at the time of its first copy
+   * should receive it.
    */
   #numbered(sighting: OwnEventSighting): OrderedBroadcast {
     const { id, firstAtUs } = sighting;

@@ -13,7 +13,7 @@ export interface ReceivedMessage {
   receivedAtUs: number;
 }
 
-/** Messages that two connections received in the same period. Both connections receive a broadcast with the same id. */
+/** Messages that two connections received in the same period. A broadcast has the same id on both connections. */
 export type ReceivedByTwo = readonly [ReceivedMessage[], ReceivedMessage[]];
 
 export interface EventPaths {

@@ -1,6 +1,6 @@
 /**
- * Stores the finalized broadcasts of the server's own event in bounded memory. In a long run, a row sums up several
- * consecutive broadcasts. Sums, histograms and completion times stay exact.
+ * Stores the finalized broadcasts of the server's own event in bounded memory. In a long run, one row sums up several
+ * consecutive broadcasts. The sums, histograms and completion times of a row stay exact.
  */
 import { createHistogram, decodeHistogram, encodeHistogram, recordUs } from '../../../protocol/base/histogram.ts';
 import { emptyLedgerRow, type FreezeRequest, type FrozenBroadcast } from '../../../protocol/link/ledger-messages.ts';
@@ -71,7 +71,10 @@ export class LedgerRows {
   }
 }
 
-/** Mixes the process's number into the checksum of receivers, because all processes use the same connection numbers. */
+/**
+ * Mixes the number of the fleet process into the checksum of receivers, because all processes use the same connection
+ * numbers.
+ */
 function withProcessChecksum(page: FrozenBroadcast, index: number): FrozenBroadcast {
   return { ...page, receivers: Math.imul(page.receivers, 2 * index + 3) >>> 0 };
 }
@@ -109,7 +112,10 @@ function addHistograms(a: string, b: string): string {
   return encodeHistogram(both);
 }
 
-/** Returns the row of a broadcast of the server's own event. No worker reports its send time or counts its members. */
+/**
+ * Returns the row of a broadcast of the server's own event. Such a broadcast has no send time from a worker and no
+ * member count.
+ */
 export function sentOwnEventRow({
   seq,
   room,

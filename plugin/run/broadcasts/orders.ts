@@ -1,6 +1,6 @@
 /**
- * Builds the orders to finalize the ledger rows of the server's own event, and decides whether latency counts from the
- * payload's time.
+ * Builds the requests to finalize the ledger rows of the server's own event, and decides whether latency is measured
+ * from the send time in the payload.
  */
 
 import type { FreezeRequest, OwnEventSighting, OwnEventSightings } from '../../../protocol/link/ledger-messages.ts';
@@ -9,8 +9,8 @@ import { roomKeyOfOwnBroadcast } from '../../../protocol/wire/rooms.ts';
 import { measureEpochOffsetUs, type StampedBroadcast, sentTimes } from './sent-times.ts';
 
 /**
- * Merges the reports of the fleet processes about each id.
- * @returns the ids in the order of their first copies; `counted` if every process counts the id
+ * Merges the reports of the fleet processes about each broadcast id.
+ * @returns the ids in the order of their first copies; `counted` is true if every process counts the id
  */
 export function mergeSightings(sightings: OwnEventSightings[]): OwnEventSighting[] {
   const byId = new Map<string, OwnEventSighting>();
@@ -27,7 +27,7 @@ export function mergeSightings(sightings: OwnEventSightings[]): OwnEventSighting
   return [...byId.values()].sort((a, b) => a.firstAtUs - b.firstAtUs);
 }
 
-/** A broadcast of the run's publishers or of the server. Times are on CLOCK_MONOTONIC. */
+/** A broadcast that the run's publishers or the server sent. Times are on CLOCK_MONOTONIC. */
 export interface OrderedBroadcast {
   seq: number;
   id: string;
@@ -41,26 +41,26 @@ export interface OrderedBroadcast {
 }
 
 /**
- * Decides from which time latency counts: the time in the payload, the emit, or the first copy. The first orders decide
- * for the whole run, because latencies with different starts cannot be merged.
+ * Decides from which time latency is measured: the time in the payload, the emit, or the first copy. The first
+ * broadcasts decide for the whole run, because latencies with different starting points cannot be merged.
  */
 export class LatencyBasis {
   /**
-   * Reason why the payload's time is not used, for some broadcasts or for all. Only set if the options name such a
-   * time.
+   * Reason why the payload's time is not used, for some broadcasts or for all. Only set if the options configure a path
+   * to such a time.
    */
   unusable: string | undefined;
   /**
-   * Number of broadcasts without a latency, because their time is unusable although other broadcasts have a usable
-   * time.
+   * Number of broadcasts without a latency because the time in their payload is unusable, although other broadcasts
+   * have a usable time.
    */
   untimed = 0;
   readonly #otherwise: LatencyFrom;
   #usesPayload: boolean | undefined;
 
   /**
-   * @param hasSentAt whether the options name a time in the payload
-   * @param otherwise from which time latency counts if the payload's time is unusable
+   * @param hasSentAt whether the options configure a path to a send time in the payload
+   * @param otherwise from which time latency is measured if the payload's time is unusable
    */
   constructor(hasSentAt: boolean, otherwise: LatencyFrom) {
     this.#otherwise = otherwise;
@@ -83,7 +83,7 @@ export class LatencyBasis {
     }));
   }
 
-  /** Returns whether latency counts from the payload's time; undefined while no copy has arrived. */
+  /** Returns whether latency is measured from the payload's time; undefined while no copy has arrived. */
   #decide(broadcasts: OrderedBroadcast[], epochOffsetUs: number): boolean | undefined {
     const received = broadcasts.flatMap(({ sighting, publishedSentAt, membersAtUs }) =>
       sighting ? [{ ...sighting, publishedSentAt, ...emitOf({ publishedSentAt, membersAtUs }) }] : [],
@@ -111,7 +111,7 @@ export class LatencyBasis {
   }
 }
 
-/** Returns the time of the emit; undefined if the run did not publish the broadcast. */
+/** Returns the time of the broadcast's emit; undefined if the run did not publish the broadcast. */
 function emitOf({
   publishedSentAt,
   membersAtUs,

@@ -53,7 +53,7 @@ export function ownEventBroadcasts(
       signal,
       rooms,
     );
-  /** Waits while the server broadcasts by itself. Divides the time into parts of equal length. */
+  /** Waits while the server broadcasts by itself. Divides the waiting time into parts of equal length. */
   const listen = async (nextPart: () => void) => {
     if (loadIsOver) return abortablePause(MAX_TIMER_MS, signal);
     for (let part = 0; part < BROADCAST_PARTS && !signal.aborted; part++) {
@@ -66,7 +66,7 @@ export function ownEventBroadcasts(
     pollMs: 250,
 
     async publish(nextPart) {
-      // From this call on, the ledgers count broadcasts. Earlier broadcasts are ignored.
+      // From this call on, the ledgers count broadcasts. Broadcasts that arrive before it are ignored.
       const rooms = roomsOf(await link.sight(true), delivery, loadIsOver === undefined || publishers !== undefined);
       finalizer = new LedgerFinalizer(context, delivery, rooms);
       await whilePolling(signal, finalizer, () =>
@@ -108,7 +108,10 @@ export function ownEventBroadcasts(
   };
 }
 
-/** Runs a function, and polls the fleet processes meanwhile, so that rows of finished broadcasts become free. */
+/**
+ * Runs a function, and polls the fleet processes in the meantime, so that ledger rows of finished broadcasts become
+ * free.
+ */
 async function whilePolling(signal: AbortSignal, finalizer: LedgerFinalizer, run: () => Promise<void>): Promise<void> {
   const done = new AbortController();
   const untilDone = AbortSignal.any([signal, done.signal]);
@@ -130,7 +133,7 @@ async function whilePolling(signal: AbortSignal, finalizer: LedgerFinalizer, run
 
 /**
  * Sums the members of each room over all fleet processes.
- * @param areNeeded whether a connection must already be in a room
+ * @param areNeeded whether at least one connection must already be in a room
  * @returns members by namespace and room; a random selection if there are more than `MAX_ROOMS` rooms
  * @throws CapacityError DELIVERY_UNMATCHED if `audience` is configured and no connection is in a room
  */
@@ -153,7 +156,7 @@ function roomsOf(
 }
 
 /**
- * Checks the configured path of the id after the first connections, so that a wrong path fails early.
+ * Checks the configured path of the id after the first connections, so that a wrong path ends the run early.
  * @throws CapacityError DELIVERY_UNMATCHED if the event has arrived, but never with an id
  */
 export async function checkIdPath(
@@ -175,7 +178,7 @@ export function pathUnmatchedError(event: string, paths: JsonPath[], example: st
   );
 }
 
-/** Error for a received event that has an id but no room, although broadcasts go to rooms. */
+/** Error for a received event that has an id but no room, although the server broadcasts to rooms. */
 export function roomMissingError(event: string, path: JsonPath, example: string): CapacityError {
   return new CapacityError(
     'DELIVERY_UNMATCHED',
@@ -184,7 +187,7 @@ export function roomMissingError(event: string, path: JsonPath, example: string)
   );
 }
 
-/** Returns the suggested fix for an event whose payload does not contain the room. */
+/** Returns the suggested fix for an event whose payload does not contain the name of the room. */
 export function addRoomToEventFix(event: string): string {
   return `let the server put the room into the event, as in io.to(room).emit('${event}', {...message, room})`;
 }

@@ -14,19 +14,22 @@ export interface SentBroadcast extends Omit<BroadcastSent, 'expected'> {
   /** Members of the room as the worker counted them; null without a count. */
   expected: number | null;
   intendedAtUs: number;
-  /** When the run ordered the broadcast, on the run's clock. The worker counts the members after this time. */
+  /**
+   * Time at which the run sent the request for the broadcast to the worker, on the run's clock. The worker counts the
+   * members after this time.
+   */
   orderedAtUs?: number;
   /** Send time on the publisher's own clock. */
   stampedAtUs: number;
-  /** The time in the payload, if latency counts from it; null if the time is unusable. */
+  /** The send time in the payload, if latency is measured from it; null if that time is unusable. */
   latencyFromAtUs?: number | null;
   /** Index of the worker that publishes the broadcast. */
   via: number;
-  /** The `seq` that the worker confirmed, if it differs from the ordered `seq`. */
+  /** The `seq` that the worker confirmed, if it differs from the requested `seq`. */
   confirmedAs?: number;
-  /** True if no worker confirmed the broadcast although copies arrived. `sentAtUs` is then the intended time. */
+  /** True if no worker confirmed the broadcast although copies arrived. `sentAtUs` is then the intended send time. */
   unconfirmed?: true;
-  /** Number of consecutive broadcasts in this row; by default 1. */
+  /** Number of consecutive broadcasts that this row sums up; by default 1. */
   broadcasts?: number;
 }
 
@@ -53,34 +56,38 @@ interface Schedule {
   /** Clocks of the workers. If missing, all workers use the run's clock. */
   clocks?: ClockLine[];
   /**
-   * Returns true while workers may stop and start. Any reachable worker publishes then, without counting the members.
+   * Returns true while workers may stop and start. During this time, any reachable worker publishes, and the members
+   * are not counted.
    */
   isUnsteady?: () => boolean;
 }
 
 interface PublishEvents {
   /**
-   * Called before each broadcast. The copies of the previous broadcast should have arrived by then. `index` counts from
-   * 0.
+   * Called before each broadcast. The copies of the previous broadcast should have arrived by then. `index` is the
+   * number of the broadcast, from 0.
    */
   beforeSend?: (index: number) => unknown;
   onSent: (sent: SentBroadcast) => unknown;
   onFailed: (unsent: UnsentBroadcast) => unknown;
 }
 
-/** Time for the worker to count the members before the send, so that the count does not delay the send. */
+/**
+ * Time by which a broadcast is requested before its send, in milliseconds. The worker counts the members in this time,
+ * so that the count does not delay the send.
+ */
 const ORDER_AHEAD_MS = 200;
 /** Time from the call of `publishBroadcasts` to the first intended send time. */
 export const PUBLISH_LEAD_MS = 2 * ORDER_AHEAD_MS;
 /**
- * Timeout of a confirmation. It is longer than any run, because an overloaded worker confirms late and the drain has
- * its own time limit.
+ * Time limit for the confirmation of a broadcast. It is longer than any run, because an overloaded worker confirms late
+ * and the drain has its own time limit.
  */
 const CONFIRM_TIMEOUT_MS = 24 * 3_600_000;
 
-/** Orders of broadcasts that the run sent to workers, and their confirmations. */
+/** The broadcasts that the run has requested from workers, and the workers' confirmations. */
 export class PublishRequests {
-  /** Orders without a confirmation that may still be confirmed, by `seq`. */
+  /** Broadcasts that the run requested and a worker may still confirm, by `seq`. */
   readonly #open = new Map<number, Omit<UnconfirmedBroadcast, 'message'>>();
   readonly #unanswered: UnconfirmedBroadcast[] = [];
   readonly #answers: Promise<void>[] = [];
@@ -90,14 +97,14 @@ export class PublishRequests {
     return this.#answers.length;
   }
 
-  /** Number of orders that may still be confirmed. */
+  /** Number of requested broadcasts that may still be confirmed. */
   get open(): number {
     return this.#open.size;
   }
 
   /**
-   * Number of orders that can no longer be confirmed although the worker may have sent the broadcast, for example after
-   * a lost connection.
+   * Number of requested broadcasts that can no longer be confirmed although the worker may have sent them, for example
+   * after a lost connection.
    */
   get unanswered(): number {
     return this.#unanswered.length;
@@ -134,7 +141,7 @@ export class PublishRequests {
 
   /**
    * Stops waiting for confirmations. Idempotent.
-   * @returns the orders without a confirmation
+   * @returns the requested broadcasts without a confirmation
    */
   close(): UnconfirmedBroadcast[] {
     this.#closed = true;
@@ -148,8 +155,8 @@ export class PublishRequests {
 }
 
 /**
- * Orders all broadcasts. Resolves when the last broadcast is due, without waiting for confirmations.
- * @returns the orders; the caller waits for confirmations and closes it
+ * Requests all broadcasts from the workers. Resolves when the last broadcast is due, without waiting for confirmations.
+ * @returns the requested broadcasts; the caller waits for their confirmations and calls `close`
  */
 export async function publishBroadcasts(
   control: Pick<ControlClients, 'broadcast' | 'reachable'>,
@@ -189,8 +196,9 @@ export async function publishBroadcasts(
 }
 
 /**
- * Calls `send` for each number from 1, some time before the broadcast is due. The due times are fixed, so a slow call
- * does not delay the next call. Resolves when the last broadcast is due, or when the signal aborts.
+ * Calls `send` with the number of each broadcast, counted from 1, some time before the broadcast is due. The due times
+ * are fixed, so a slow call does not delay the next call. Resolves when the last broadcast is due, or when the signal
+ * aborts.
  */
 export async function sendOnSchedule(
   { count, intervalMs, leadMs, aheadMs }: Record<'count' | 'intervalMs' | 'leadMs' | 'aheadMs', number>,

@@ -1,5 +1,5 @@
 /**
- * Builds the orders to finalize ledger rows, and corrects the rows of lost generator hosts with the server's member
+ * Builds the requests to finalize ledger rows, and corrects the rows of lost generator hosts with the server's member
  * counts.
  */
 import type { FreezeRequest } from '../../../protocol/link/ledger-messages.ts';
@@ -9,8 +9,8 @@ import { membersWithoutOwnClients } from '../receivers/members-without-own-clien
 import type { SentBroadcast } from './publish.ts';
 
 /**
- * Adds the order time of the previous broadcast to each broadcast. Connections that closed before that time are not in
- * the server's member count.
+ * Adds to each broadcast the time at which the previous broadcast was requested. Connections that closed before that
+ * time are not in the server's member count.
  * @param beganAtUs time to use for the first broadcast
  */
 export function freezeRequestsOf(sent: SentBroadcast[], beganAtUs: number): FreezeRequest[] {

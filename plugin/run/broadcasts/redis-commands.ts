@@ -27,8 +27,8 @@ export async function measureIdleRedisCpu(
 
 /**
  * Reads Redis just before the broadcasts.
- * @returns for each Redis node: the reading, the cost of one member count, and the CPU time of a reading (its bytes are
- * already subtracted); undefined without Redis, or if Redis does not answer
+ * @returns for each Redis node: its counters, the cost of one member count, and the CPU time that reading the node
+ * takes (the bytes of that reading are already subtracted); undefined without Redis, or if Redis does not answer
  */
 export async function readRedisBefore({ redis, control, measurements }: RunContext) {
   const { workersAtStart, redisStream: stream, receiversRoom } = measurements;
@@ -39,7 +39,7 @@ export async function readRedisBefore({ redis, control, measurements }: RunConte
   try {
     for (let count = 0; count < counts; count++) await control.members(receiversRoom, count % workersAtStart.length);
   } catch {
-    // Ignores a control port that does not answer, because the checkpoints report it.
+    // No error is reported here, because the checkpoints report a control port that does not answer.
     return undefined;
   }
   const begin = await redis.traffic(stream);
@@ -58,7 +58,7 @@ export async function readRedisBefore({ redis, control, measurements }: RunConte
 }
 
 /**
- * @param counts number of member counts since the first reading
+ * @param counts number of times that workers have counted members since the first reading
  * @returns undefined if Redis does not answer or has restarted
  */
 export async function redisLoadSince(

@@ -44,7 +44,10 @@ export function recordEcho(
   return true;
 }
 
-/** Checks impossible round trips again after new clock readings, because these may show that a clock had jumped. */
+/**
+ * Checks impossible round trips again after new clock readings, because the new readings may show that a clock had
+ * jumped.
+ */
 export function recheckImpossible(context: RunContext): void {
   const { measurements } = context;
   for (const { load, via, echo } of measurements.impossibleRoundTrips.splice(0)) recordEcho(context, load, via, echo);
@@ -56,8 +59,8 @@ export function singleRoom(room: string): string {
 }
 
 /**
- * Measures the probe's round trips without load, in a room that only the probe joins. Resolves when all echoes are
- * answered or timed out. The probe then joins the room of the broadcasts.
+ * Measures the probe's round trips without load, in a room that only the probe joins. Resolves when the round trips of
+ * all echoes are measured or timed out. The probe then joins the room of the broadcasts.
  */
 export async function measureSingleRoundTrips(context: RunContext): Promise<void> {
   const { control, probe, config, measurements, clocks, signal } = context;

@@ -20,7 +20,7 @@ const MAX_BEHIND_US = 60e6;
 const MAX_RESOLUTION_US = 10_000;
 
 /**
- * Converts send times to CLOCK_MONOTONIC.
+ * Converts the send times in payloads to CLOCK_MONOTONIC.
  * @returns the times, or why they are unusable
  */
 export function sentTimes(
@@ -49,13 +49,17 @@ export function sentTimes(
   return { atUs };
 }
 
-/** Required precision of the offset between the clocks. The clocks of two machines differ by far more. */
+/**
+ * Required precision of the offset between the system clock and CLOCK_MONOTONIC, in microseconds. The clocks of two
+ * machines differ by far more.
+ */
 const PRECISE_US = 100;
 const MAX_TICKS = 20;
 
 /**
  * Measures how far the system clock is ahead of CLOCK_MONOTONIC. `Date.now()` returns whole milliseconds, so both
- * clocks are read in turn until the millisecond changes. If that reading took too long, waits for the next millisecond.
+ * clocks are read alternately until the millisecond changes. If that last reading took too long, waits for the next
+ * millisecond.
  */
 export function measureEpochOffsetUs(epochMs = Date.now, clockUs = monotonicUs): number {
   let best = { widthUs: Number.POSITIVE_INFINITY, offsetUs: 0 };
@@ -88,7 +92,10 @@ interface Instant {
   resolutionUs: number;
 }
 
-/** Units of a number since 1970. The magnitude of the number shows its unit for the years 2001 to 5138. */
+/**
+ * Units in which a number may count the time since 1970. The magnitude of the number shows its unit for the years 2001
+ * to 5138.
+ */
 const UNITS = [
   { from: 1e9, toUs: 1e6 },
   { from: 1e12, toUs: 1e3 },
@@ -98,7 +105,7 @@ const UNITS = [
 const ISO_SECONDS = /T\d\d:\d\d(?::\d\d(?:[.,](\d+))?)?/;
 
 /**
- * Parses seconds, milliseconds, microseconds or nanoseconds since 1970, or an ISO 8601 date.
+ * Parses a send time: seconds, milliseconds, microseconds or nanoseconds since 1970, or an ISO 8601 date.
  * @returns undefined for any other value
  */
 export function parseInstant(value: unknown): Instant | undefined {

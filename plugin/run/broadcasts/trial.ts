@@ -1,5 +1,5 @@
 /**
- * Tries before the load whether the server's own event arrives, and whether id, room and time are at the configured
+ * Checks before the load whether the server's own event arrives, and whether id, room and time are at the configured
  * paths.
  */
 
@@ -25,13 +25,13 @@ import { pathUnmatchedError, roomMissingError } from './own-event.ts';
 const TRIES = 5;
 const TRY_MS = 1000;
 const MAX_OTHER_EVENTS = 10;
-/** Number of test events that request no acknowledgement, unless the options do. */
+/** Number of test events that request no acknowledgement, unless the options request one. */
 const TRIES_WITHOUT_ACK = 3;
 
 /**
  * Connects a listener, publishes if configured, and waits for the event.
- * @returns names of other events that arrived if the configured event did not; undefined if the configured event
- * arrived, or could not reach the listener
+ * @returns names of the events that arrived instead of the configured event; undefined if the configured event arrived,
+ * or could not reach the listener
  * @throws CapacityError DELIVERY_UNMATCHED, PUBLISHER_CLOSED or TARGET_UNREACHABLE
  */
 export async function tryDelivery(
@@ -125,8 +125,8 @@ async function listen(
 /**
  * Error for a publisher whose connection closed during the test.
  * @param socket socket of the publisher
- * @param event name of the event that it emits
- * @param isEmitted whether the event was emitted before the close
+ * @param event name of the event that the publisher emits
+ * @param isEmitted whether the publisher had emitted the event before the close
  */
 export async function publisherClosed(socket: RunSocket, event: string, isEmitted: boolean): Promise<CapacityError> {
   const { text = 'it ended', fix, isExplained = false } = socket.ending ?? {};

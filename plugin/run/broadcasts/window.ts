@@ -9,12 +9,15 @@ import { beginGeneratorWindow, endGeneratorWindow } from '../windows/generator-w
 import { drainBroadcasts, type OutstandingCopies } from './drain.ts';
 import { PUBLISH_LEAD_MS } from './publish.ts';
 
-/** A source of broadcasts: the workers, by the wire contract, or the user's own server. */
+/**
+ * A way to make the server broadcast: through the workers by the wire contract, or by an event of the user's own
+ * server.
+ */
 export interface BroadcastSource {
   begin?(): Promise<void>;
   /**
    * Publishes all broadcasts. Resolves when the last broadcast is due.
-   * @param nextPart must be called between two parts of the window
+   * @param nextPart called between two parts of the measurement window
    */
   publish(nextPart: () => void): Promise<void>;
   outstanding(): OutstandingCopies | Promise<OutstandingCopies>;
@@ -25,8 +28,8 @@ export interface BroadcastSource {
 
 /**
  * @param onDrain called when the last broadcast is due
- * @param meanwhile runs while broadcasts are published, for example a planned fault; called `leadMs` before the first
- * broadcast
+ * @param meanwhile runs while broadcasts are published, for example to cause a planned fault; called `leadMs` before
+ * the first broadcast
  */
 export async function measureBroadcasts(
   context: RunContext,
@@ -50,13 +53,13 @@ export async function measureBroadcasts(
   if (!measurements.fault) measurements.cpu.broadcasts = used;
   await endGeneratorWindow(context, 'broadcasts');
   await broadcasting.settle();
-  // Memory of processes that a fault replaced cannot be compared with memory before the fault.
+  // After a fault has replaced processes, their memory cannot be compared with the memory before the fault.
   if (!measurements.fault) await measureAfterBroadcasts(context);
 }
 
 /**
- * Counts broadcasts while virtual users connect and disconnect. CPU per copy is not measured, because connects use CPU
- * at the same time. Memory is not read here, because the run reads it all the time.
+ * Counts broadcasts while virtual users connect and disconnect. CPU time per copy is not measured, because connects use
+ * CPU at the same time. Memory is not read here, because another function reads it during the whole load.
  */
 export async function measureDuringLoad(context: RunContext, broadcasting: BroadcastSource): Promise<void> {
   await broadcasting.begin?.();

@@ -1,7 +1,7 @@
 /**
- * Checks at every pause of a run that the workers count as many connections as the generator holds, that their
- * statistics are up to date, and that no process of the deployment was replaced. Memory per connection depends on these
- * counts.
+ * Checks at every pause of a run that the workers count as many connections as the generator holds, that the workers'
+ * statistics are up to date, and that no process of the deployment was replaced. Memory per connection depends on the
+ * connection counts.
  */
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { RunContext } from '../context.ts';
@@ -48,7 +48,7 @@ export class Checkpoints {
 
   /**
    * Takes the first readings before the load.
-   * @returns the workers, and the number of connections that other clients hold
+   * @returns the workers' statistics, and the number of connections that other clients hold
    */
   async begin(): Promise<{ workers: WorkerStats[]; others: number }> {
     const { workers, others } = await this.#counts.begin();
@@ -70,14 +70,15 @@ export class Checkpoints {
   }
 
   /**
-   * Checks after the broadcasts that Redis and all engines still answer, and that each worker's count matches the
-   * workers that the join acknowledgements name.
+   * Checks after the broadcasts that Redis and all engines still answer, and that the connection count of each worker
+   * matches the join acknowledgements that name the worker.
    * @returns the counts of all engines
    */
   async end(): Promise<EngineSnapshot[]> {
     if (!this.#context.signal.aborted) await this.#checkRedis({ at: 'broadcasts' });
     await this.check({ at: 'broadcasts' });
-    // Processes that hold connections can only be found while connections are open.
+    // Processes that hold connections can only be found while connections are open, so the check is skipped without
+    // any.
     if (this.#context.population.connections() > 0) await this.#context.noteProcesses?.();
     const snapshots = await this.#context.link.snapshots();
     this.#counts.checkEach(snapshots);
@@ -89,7 +90,8 @@ export class Checkpoints {
   async stopped(): Promise<void> {
     const when = { at: 'stop' } as const;
     await this.checkDeployment(when);
-    // A user often stops the server together with the run, so the stop of the run does not wait for the server.
+    // After a stop by the user, workers that do not answer are not reported, because users often stop the server
+    // together with the run.
     const { measurements, control } = this.#context;
     const { stoppedByUser } = measurements;
     const silent = await this.#awaitWorkers(stoppedByUser ? 0 : RESTART_TIMEOUT_MS);
@@ -167,7 +169,7 @@ export class Checkpoints {
     return workersAtStart.flatMap(({ worker }, index) => (index in now && !now[index] ? { worker, index } : []));
   }
 
-  /** Notes engines that did not answer: all figures lack the counts of these engines. */
+  /** Notes engines that did not answer: all figures of the run lack the counts of these engines. */
   #checkEngines(): void {
     const { link, measurements } = this.#context;
     if (link.unanswered === 0) return;

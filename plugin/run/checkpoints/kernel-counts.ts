@@ -1,6 +1,6 @@
 /**
- * Checks connection counts with the kernel's figures, for a server on this machine whose workers do not report counts.
- * Each connection is an open file of a server process, and costs CPU time of the process.
+ * Checks the number of connections with the kernel's figures, for a server on this machine whose workers do not report
+ * counts. Each connection is an open file of a server process, and costs CPU time of the process.
  */
 import type { RunContext } from '../context.ts';
 import { type CheckMoment, type ObservedFacts, WRONG_COUNTS } from '../measurements/observations.ts';
@@ -8,8 +8,8 @@ import { pollUntil } from '../wait.ts';
 import { areCountsUnchanged, runCounts } from './still.ts';
 
 /**
- * Allowed number of sockets that are missing from the count of open files: other files may have closed in the same
- * time.
+ * Allowed number of sockets that are missing in the server's open files: other files of the server may have closed in
+ * the same time.
  */
 const ALLOWED_MISSING = { least: 5, share: 0.1 };
 /**
@@ -23,14 +23,17 @@ const POLL_MS = 200;
 
 export class KernelCounts {
   readonly #context: RunContext;
-  /** Readings before the load; undefined if they are unavailable. */
+  /** Open files and other clients' connections before the load; undefined if they are unavailable. */
   #before: { files?: number | undefined; others?: number | undefined } = {};
 
   constructor(context: RunContext) {
     this.#context = context;
   }
 
-  /** Returns the number of connections to the port that are not the run's; 0 for a small number. */
+  /**
+   * Takes the first readings.
+   * @returns the number of connections to the port that are not the run's; 0 if there are only a few
+   */
   async begin(): Promise<number> {
     const others = await this.#otherConnections();
     this.#before = { files: await this.#context.target.openFiles?.(), others };
@@ -55,7 +58,8 @@ export class KernelCounts {
       return !differs;
     };
     await pollUntil(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
-    // If a process has ended, its sockets are missing. The run reports the end separately.
+    // The sockets of an exited process are missing, so nothing is noted after an exit. The run reports the exit
+    // separately.
     if (!signal.aborted && this.#context.measurements.endedProcesses().length === 0) note?.();
   }
 
@@ -100,8 +104,8 @@ export class KernelCounts {
 }
 
 /**
- * Number of connections that take even the fastest server more than 10 ms of CPU time, which is the kernel's
- * resolution.
+ * Number of connections that cost even the fastest server more than 10 ms of CPU time, which is the resolution of the
+ * kernel's CPU times.
  */
 const MIN_CONNECTIONS = 400;
 
@@ -111,7 +115,7 @@ const MIN_CONNECTIONS = 400;
  */
 export class BusyWorkers {
   readonly #context: RunContext;
-  /** The CPU time, and the number of connections when the CPU time last changed. */
+  /** The workers' CPU time when it last changed, and the number of connections at that time. */
   #lastChange: { cpuUs: number; connections: number } | undefined;
 
   constructor(context: RunContext) {

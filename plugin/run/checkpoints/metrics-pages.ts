@@ -1,4 +1,4 @@
-/** Checks that metrics pages answer, that their figures change, and that each page reports a different process. */
+/** Checks that metrics pages answer, that the values on them change, and that each page reports a different process. */
 import type { TargetReading } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { recordAbsentSource } from '../measurements/absent-sources.ts';
@@ -9,18 +9,18 @@ type Figures = NonNullable<TargetReading['reading']>['figures'];
 interface Watched {
   what: string;
   /**
-   * Reads a figure of a page.
-   * @returns undefined if the page does not have the figure, or if the figure may stay constant while connections open
+   * Reads a value from a metrics page.
+   * @returns undefined if the page does not have the value, or if the value may stay constant while connections open
    */
   of(figures: Figures, targets: number): number | string | undefined;
-  /** Number of connections per page after which the figure must have changed. */
+  /** Number of new connections per metrics page after which the value on the page must have changed. */
   connections: number;
 }
 
 /**
- * Figures that show an outdated page, because they stop changing. The numbers of connections allow for CPU time in
- * steps of 10 ms and for free memory in the heap. One of several workers may get no new connection, but still uses some
- * CPU time.
+ * Values that show that a metrics page is outdated, because they stop changing. The numbers of connections allow for
+ * CPU time in steps of 10 ms and for free memory in the heap. One of several workers may get no new connection, but
+ * still uses some CPU time.
  */
 const WATCHED: Watched[] = [
   {
@@ -33,12 +33,12 @@ const WATCHED: Watched[] = [
 ];
 
 export class UnchangedFigures {
-  /** Last value of each figure of each page, and the number of connections when it last changed. */
+  /** Last value of each figure on each metrics page, and the number of connections when the value last changed. */
   readonly #lastChanges = new Map<string, { value: number | string; connections: number }>();
 
   /**
-   * Returns the first figure that has stopped changing, its pages, and the number of connections when it stopped;
-   * undefined if all figures change.
+   * Returns the first figure that has stopped changing, the metrics pages that show it, and the number of connections
+   * when it stopped; undefined if all figures change.
    */
   check(targets: TargetReading[], connections: number) {
     const stopped = WATCHED.map((watched) => this.#checkFigure(watched, targets, connections));
@@ -62,13 +62,13 @@ export class UnchangedFigures {
   }
 }
 
-/** Number of checks in which two pages must show the same figures to count as pages of one process. */
+/** Number of checks in which two metrics pages must show the same values to count as pages of one process. */
 const MIN_CHECKS = 3;
 
 type Reading = NonNullable<TargetReading['reading']>;
 
 class SamePages {
-  /** Number of checks in which two pages showed the same figures; NaN after different figures. */
+  /** Number of checks in which a pair of pages showed the same values; NaN if the values ever differed. */
   readonly #agreements = new Map<string, number>();
 
   /**
@@ -102,7 +102,7 @@ function isOneProcess([a1, b1, a2, b2]: Reading[]): boolean {
   return names.every((name) => {
     const of = ({ figures }: Reading) => figures[name] ?? Number.NaN;
     const [a, b, laterA, laterB] = [of(a1), of(b1), of(a2), of(b2)];
-    // CPU time never falls, so for one process, the earlier value cannot be above the later value.
+    // CPU time never falls. If both pages belong to one process, the earlier value cannot exceed the later value.
     if (/cpu/i.test(name)) return Math.max(a, b) <= Math.min(laterA, laterB);
     if (!/rss|workingSet/.test(name)) return true;
     return Math.max(Math.min(a, laterA), Math.min(b, laterB)) <= Math.min(Math.max(a, laterA), Math.max(b, laterB));
@@ -123,7 +123,7 @@ export class MetricsPages {
   }
 
   async check(when: CheckMoment): Promise<void> {
-    // Connections are counted before the pages are read, so that a page can only be newer than the count.
+    // Connections are counted before the metrics pages are read, so that a page can only be newer than the count.
     const connectionsBefore = this.#context.population.connections();
     const stopped = this.#still.check(await this.#read(when), connectionsBefore);
     if (!stopped) return;
@@ -133,8 +133,8 @@ export class MetricsPages {
   }
 
   /**
-   * Reads all pages. Reads worker pages twice if there are several, to compare their processes.
-   * @returns the worker pages
+   * Reads all metrics pages. Reads the workers' pages twice if there are several, to compare their processes.
+   * @returns the readings of the workers' pages
    */
   async #read(when: CheckMoment): Promise<TargetReading[]> {
     const { metrics, measurements } = this.#context;

@@ -1,5 +1,5 @@
 /**
- * Checks whether the number of connections is changing. A count of the server or the kernel is comparable only if the
+ * Checks whether the number of connections is changing. A count from the server or the kernel is comparable only if the
  * run's own counts are the same before and after it.
  */
 import { setTimeout as delay } from 'node:timers/promises';
@@ -13,7 +13,7 @@ type Counting = Pick<RunContext, 'link' | 'population' | 'probe' | 'sentinel' | 
  */
 export const STATUS_AGE_MS = 1000;
 
-/** Returns all counts that change when a connection opens or closes, as a text for comparison. */
+/** Returns all counts that change when a connection opens or closes, as one string for comparison. */
 export function runCounts(context: Counting): string {
   const { started, connecting, connected, upgrading, away, failed, ended } = context.link.status;
   const counts = [started, connecting, connected, upgrading, away, failed, totalCount(ended)];
@@ -21,9 +21,9 @@ export function runCounts(context: Counting): string {
 }
 
 /**
- * Waits until every change has been reported.
- * @param before result of `runCounts` before the other count was read
- * @returns whether no count has changed
+ * Waits until fleet processes and engines have reported every change.
+ * @param before result of `runCounts` before the server's or the kernel's count was read
+ * @returns whether the run's own counts are still the same
  */
 export async function areCountsUnchanged(
   context: Counting & Pick<RunContext, 'signal'>,
@@ -34,8 +34,8 @@ export async function areCountsUnchanged(
 }
 
 /**
- * Open connections of the probe, the reference receiver and the publishers. Workers count these connections, but not
- * control connections.
+ * Returns the number of open connections of the probe, the reference receiver and the publishers. Workers count these
+ * connections, but not control connections.
  */
 export function countOwnConnections({ probe, sentinel, publishers }: Omit<Counting, 'link' | 'population'>): number {
   return [probe, sentinel].filter((client) => client?.connected).length + (publishers?.connected ?? 0);

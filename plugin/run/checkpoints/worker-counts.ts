@@ -14,11 +14,11 @@ import { areCountsUnchanged, countOwnConnections, runCounts, STATUS_AGE_MS, tota
 
 /** How long workers may take to notice that the generator closed connections. */
 const AGREE_TIMEOUT_MS = 3000;
-/** Time limit of the wait for the generator's count to stay constant for `AGREE_TIMEOUT_MS`. */
+/** Time limit of the wait until the generator's connection count stays constant for `AGREE_TIMEOUT_MS`. */
 const STEADY_TIMEOUT_MS = 6000;
 /**
- * Time limit of the wait while the workers' count gets closer to the generator's. Closing 100,000 connections takes
- * time.
+ * Time limit of the wait while the workers' connection count gets closer to the generator's. Closing 100,000
+ * connections takes time.
  */
 const NEARER_TIMEOUT_MS = 120_000;
 const POLL_MS = 200;
@@ -38,8 +38,8 @@ export class WorkerCounts {
   /** Number of connections that the workers had accepted at the last check, and the run's own counts at that time. */
   #accepted: { count: number; begun: string } | undefined;
   /**
-   * Number of connections that the workers had accepted at the first check after the warm-up, and the number of the
-   * run's own clients at that time.
+   * Number of connections that the workers had accepted at the first check after the warm-up, and number of the run's
+   * own clients at that time.
    */
   #first: { count: number; own: number } | undefined;
   #counted: WorkerStats[] = [];
@@ -77,7 +77,7 @@ export class WorkerCounts {
   }
 
   /**
-   * Waits until workers and generator count the same connections.
+   * Waits until workers and generator count the same number of connections.
    * @returns the workers' last statistics
    */
   async #agreement(when: CheckMoment): Promise<WorkerStats[]> {
@@ -94,7 +94,7 @@ export class WorkerCounts {
       const nowMs = performance.now();
       // Skips the comparison if the ledger or the workers have no counts.
       if (!ledger || workers.length === 0 || counted === held || signal.aborted) return workers;
-      // Waits no longer if a wrong count is already reported.
+      // The wait is useless if a wrong count is already reported.
       if (measurements.observations.has(...WRONG_COUNTS, 'endsUnnoticed')) return workers;
       const moved = held !== steady.held;
       // Whether the generator's count changed after it had differed from the workers' count for too long.
@@ -103,7 +103,8 @@ export class WorkerCounts {
       if (moved || apart < nearest.apart) nearest = { apart, sinceMs: nowMs };
       const steadyMs = nowMs - steady.sinceMs;
       steady.isLate = steadyMs > AGREE_TIMEOUT_MS;
-      // Latest comparison that is old enough for all changes of that time to have been reported.
+      // Latest comparison that is old enough: fleet processes and engines have reported all changes that happened
+      // before it.
       const still = compared.findLast(({ atMs }) => atMs <= nowMs - STATUS_AGE_MS);
       compared = [...compared.filter(({ atMs }) => atMs >= (still?.atMs ?? 0)), { workers, held, atMs: nowMs }];
       if (isLate || nowMs - nearest.sinceMs > AGREE_TIMEOUT_MS || steadyMs > NEARER_TIMEOUT_MS) {
@@ -124,13 +125,13 @@ export class WorkerCounts {
     const counted = all - this.#otherConnections - own;
     const surplus = counted - held;
     const ended = this.#ended();
-    // The workers have accepted no new connection, so the surplus may be closed connections of the run.
+    // The workers have accepted no new connection, so the surplus may consist of closed connections of the run.
     const isNoneNew = this.#accepted?.count === acceptedBy(workers);
     if (isNoneNew && surplus > 0 && ended >= surplus) {
       observations.note('endsUnnoticed', { when, connections: surplus });
       return;
     }
-    // The adapter may count a worker without a control URL.
+    // The adapter may count a worker that has no control URL.
     const isAsked = surplus < 0 && control.size > 1;
     observations.note('countsDiffer', {
       ...{ when, counted, held, all, own, ended },
@@ -142,7 +143,7 @@ export class WorkerCounts {
   }
 
   /**
-   * Compares the number of connections that workers accepted with the number that the run opened. Without a first
+   * Compares the number of connections that workers accepted with the number that the run opened. If there was no first
    * check, other clients may have connected.
    */
   #accounted(workers: WorkerStats[], ended: number) {
@@ -153,7 +154,7 @@ export class WorkerCounts {
     return { acceptedOthers: accepted > made, acceptedAll: accepted >= made };
   }
 
-  /** Number of connections that closed, and of failed attempts that the server may have accepted late. */
+  /** Number of connections that have closed, plus the failed attempts that the server may have accepted late. */
   #ended(): number {
     const { link, measurements, probe } = this.#context;
     const { ended, failed } = link.status;
@@ -193,7 +194,7 @@ export class WorkerCounts {
 
   /**
    * Compares each worker's connection count with the number of join acknowledgements that name the worker. This finds
-   * wrong names, even if the total is right.
+   * wrong worker names even if the sum over all workers is right.
    * @param snapshots statistics from a period in which no count changed
    */
   checkEach(snapshots: Pick<EngineSnapshot, 'connected' | 'perWorker'>[]): void {
@@ -201,10 +202,10 @@ export class WorkerCounts {
     const named = sumCounts(snapshots.map(({ perWorker }) => perWorker));
     const all = snapshots.reduce((total, { connected }) => total + connected, 0);
     const isKnown = Object.values(named).reduce((total, count) => total + count, 0) === all;
-    // If the workers' total is doubtful, the counts of single workers are not compared.
+    // If the sum of the workers' counts is doubtful, the counts of single workers are not compared.
     const isDoubtful = measurements.observations.has(...WRONG_COUNTS, 'statisticsRepeated');
     if (signal.aborted || !isKnown || isDoubtful) return;
-    // The generator does not know the worker of every connection.
+    // Connections whose worker the generator does not know may belong to any worker.
     const unknown = countOwnConnections(this.#context) + this.#otherConnections;
     if (connectionsOfWorkers(this.#counted) - unknown !== all) return;
     const wrong = this.#counted
@@ -219,7 +220,10 @@ function acceptedBy(workers: WorkerStats[]): number {
   return workers.reduce((total, { accepted }) => total + accepted, 0);
 }
 
-/** Detects worker restarts at every check. At the end of a run, a new process could look like the old process. */
+/**
+ * Detects worker restarts at every check. If checked only at the end of a run, a new process could look like the old
+ * process.
+ */
 export class WorkerRestarts {
   readonly #context: RunContext;
   #last: WorkerIdentity[] = [];

@@ -54,16 +54,16 @@ export async function causePlannedFault(
   { stack, signal }: Pick<RunTarget, 'stack'> & Pick<RunContext, 'signal'>,
   timeoutMs = COMMAND_TIMEOUT_MS,
 ): Promise<void> {
-  // The fleet has already dropped the connections: it did so when it was notified of the fault.
+  // The fleet drops the connections as soon as it is notified of the fault, so nothing is left to do here.
   if (kind === 'drop-connections') return;
   if (isStackFault(kind)) return stack?.fault(kind);
   await run(command ?? [], signal, timeoutMs);
 }
 
 /**
- * Runs the user's command and waits for its exit. A server that the command starts inherits its output and keeps the
- * output open, so this does not wait for the output to close. The output is a file, because writes to a closed pipe
- * would fail.
+ * Runs the user's command and waits for its exit. A server that the command starts inherits the command's output and
+ * keeps it open, so this function does not wait for the output to close. The output is a file, because writes to a
+ * closed pipe would fail.
  */
 async function run([program = '', ...args]: string[], signal: AbortSignal, timeoutMs: number): Promise<void> {
   const output = await openUnnamed();

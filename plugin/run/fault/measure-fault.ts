@@ -15,18 +15,20 @@ import { abortablePause, pollUntil } from '../wait.ts';
 import { endGeneratorWindow } from '../windows/generator-window.ts';
 import { causePlannedFault } from './cause.ts';
 
-/** Time limit of the recovery, far longer than client backoff and the start of a worker. */
+/**
+ * Time limit of the recovery, in milliseconds. It is far longer than the backoff of clients and the start of a worker.
+ */
 const RECOVERY_TIMEOUT_MS = 120_000;
 /**
- * Time without a change after which connections count as settled. It is longer than the status intervals of fleet and
- * engine together.
+ * Time without a change after which all connections count as reconnected. It is longer than the status intervals of
+ * fleet and engine together.
  */
 const QUIET_MS = 1000;
 const POLL_MS = 250;
 
 /**
  * Causes the planned fault on time, and waits until the connections have reconnected.
- * @param when `leadMs`: time until the start from which `fault.at` counts; `window`: the generator's measurement
+ * @param when `leadMs`: time until the moment from which `fault.at` counts; `window`: the generator's measurement
  * window, which ends with the fault
  */
 export async function measureFault(
@@ -82,8 +84,8 @@ async function awaitConnections({ link, measurements, signal }: RunContext): Pro
 }
 
 /**
- * Waits until all workers answer, and until the adapter connects them. The adapter may wait some seconds for a killed
- * worker.
+ * Waits until all workers answer, and until the adapter has connected all workers to each other. The adapter may take
+ * some seconds to notice a killed worker.
  */
 async function awaitWorkers({ control, measurements, signal }: RunContext): Promise<void> {
   const answer = async () => {
@@ -127,8 +129,8 @@ async function identities({ control }: RunContext): Promise<WorkerIdentity[]> {
 }
 
 /**
- * Counts connections per worker. Also ends the current measurement window of the generator's event loops, because
- * reading the counts starts a new window.
+ * Counts the connections of each worker. Also ends the current measurement window of the generator's event loops,
+ * because reading the counts starts a new window.
  */
 async function perWorker(context: RunContext, window: GeneratorWindow): Promise<Record<string, number>> {
   return connectionsPerWorker(context.measurements, addSnapshots(await endGeneratorWindow(context, window)));

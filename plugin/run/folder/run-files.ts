@@ -16,7 +16,7 @@ export class RunFiles {
   readonly directory: string;
   onFailed: (error: CapacityError) => void = () => {};
   #failure: CapacityError | undefined;
-  /** Size of each file to which the run appends, by name. */
+  /** Size of each file to which the run appends, in bytes, by the name of the file. */
   readonly #sizesBytes = new Map<string, number>();
 
   /** @param directory folder of the files, which is created if it does not exist */
@@ -24,7 +24,7 @@ export class RunFiles {
     this.directory = directory;
   }
 
-  /** Error FILE_UNWRITABLE of the first file that could not be written. */
+  /** Error FILE_UNWRITABLE for the first file that could not be written. */
   get failure(): CapacityError | undefined {
     return this.#failure;
   }
@@ -37,7 +37,7 @@ export class RunFiles {
     const path = join(this.directory, name);
     const sizeBytes = this.#sizesBytes.get(name) ?? tryOrUndefined(() => statSync(path).size) ?? 0;
     const isWritten = this.write(path, () => appendFileSync(path, text));
-    // The truncation also fails if the user has deleted the folder, which is ignored.
+    // The truncation also fails if the user has deleted the folder. That error is ignored.
     if (!isWritten) tryOrUndefined(() => truncateSync(path, sizeBytes));
     this.#sizesBytes.set(name, isWritten ? sizeBytes + Buffer.byteLength(text) : sizeBytes);
     return isWritten;
@@ -54,7 +54,7 @@ export class RunFiles {
 
   /**
    * Runs a write operation.
-   * @returns false if it threw
+   * @returns false if the operation threw an error
    */
   write(path: string, work: () => void): boolean {
     try {

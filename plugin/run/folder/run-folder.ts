@@ -1,5 +1,5 @@
 /**
- * The folder of a run. Its result file is written at every stage of the run, so that a killed run keeps its
+ * The folder of a run. The result file is written again at every stage of the run, so that a killed run keeps its
  * measurements.
  */
 import { lstatSync, rmdirSync, rmSync, symlinkSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../../../protocol/result/result.ts';
 import { createNumberedFolder, OTHER_RESULTS, RunFiles, replaceFileAtomically } from './run-files.ts';
 
-/** Minimum free disk space. The files of a run with 32,000 connections take 2 MB. */
+/** Minimum free disk space, in bytes. The files of a run with 32,000 connections take 2 MB. */
 const ROOM_BYTES = 4 * 2 ** 20;
 
 export class RunFolder {

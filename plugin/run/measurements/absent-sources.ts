@@ -1,4 +1,4 @@
-/** Records sources of figures that could not be read when the run needed them. */
+/** Records which sources of figures could not be read when the run needed them. */
 import type { SourceAbsence } from '../../samplers/index.ts';
 import type { Measurements } from './measurements.ts';
 

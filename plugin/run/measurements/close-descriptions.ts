@@ -15,7 +15,7 @@ export function isTooLarge({ cause, reason, largestSentBytes, maxPayloadBytes }:
   return maxPayloadBytes !== null && largestSentBytes.low > maxPayloadBytes && /^transport /.test(reason);
 }
 
-/** Returns the size and the limit of a message that was too large, and the suggested fix. */
+/** Returns a text with the size of the too large message and the limit, and the suggested fix. */
 export function tooLargeSizes({ cause, largestSentBytes, maxPayloadBytes: taken }: CloseRow): {
   text: string;
   fix: string;
@@ -65,7 +65,7 @@ export function lastEventText({ event, eventText }: CloseRow): string {
 
 /** Describes why a connection closed. */
 export interface CloseDescription {
-  /** Text such as `the server closed it with 4000 (…)`. */
+  /** Text with the cause, such as `the server closed it with 4000 (…)`. */
   text: string;
   fix?: string | undefined;
   /** Whether the text gives the cause. If not, the client's last message may be the cause. */

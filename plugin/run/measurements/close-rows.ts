@@ -4,7 +4,7 @@ import type { Result } from '../../../protocol/result/result.ts';
 
 export type CloseRow = Result['connections']['ends'][number];
 
-/** Returns the rows, the most frequent reason first. */
+/** Returns a row for each reason, the most frequent reason first. */
 export function closeRows(kinds: readonly CloseKind[]): CloseRow[] {
   return kinds.toSorted((a, b) => b.count - a.count).map(closeRowOf);
 }

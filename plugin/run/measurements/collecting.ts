@@ -22,7 +22,7 @@ export function includesGarbage(measured: Pick<CollectionContext, 'inspectors'>,
 
 const PAGES = ['workerRss', 'workerPss', 'workerWorkingSet'];
 
-/** Returns the minimum number of processes that the workers have. */
+/** Returns the minimum number of processes in which the workers run. */
 export function minWorkerProcesses(
   measured: Pick<Measurements, 'workersAtStart'> & Pick<CollectionContext, 'inspectors'>,
 ): number {
@@ -35,8 +35,8 @@ export function canForceCollections({ control, inspectors }: CollectionContext):
 }
 
 /**
- * Returns whether the run forces a collection before each reading. Collections delay connects, so the run forces none
- * while users connect and disconnect.
+ * Returns whether the run forces a garbage collection before each memory reading. Collections delay connects, so the
+ * run forces none while users connect and disconnect.
  */
 export function forcesCollections(measurements: CollectionContext): boolean {
   return canForceCollections(measurements) && !measurements.usersLeave;

@@ -20,9 +20,12 @@ export interface GeneratorHost {
   lost: string | undefined;
   /** Offset of the run's clock from the host's clock, and the maximum error of a converted time. */
   clock: { offsetUs: number; boundUs: number } | undefined;
-  /** Idle CPU by measurement window. Of several ramps, the lowest value. */
+  /** Idle CPU percentage of the host, by measurement window. If there are several ramps, the lowest value is kept. */
   cpuIdlePercent: Partial<Record<GeneratorWindow, number>>;
-  /** CPU use by measurement window. Of several ramps, the ramp in which other programs used the most CPU. */
+  /**
+   * CPU use on the host, by measurement window. If there are several ramps, the ramp in which other programs used the
+   * most CPU is kept.
+   */
   shares: Partial<Record<ShareWindow, MachineShares>>;
   /** Identifies the host's kernel, see `Host`. */
   kernel: string;
@@ -30,10 +33,10 @@ export interface GeneratorHost {
 
 export type GeneratorWindow = 'ramp' | 'messages' | 'broadcasts';
 
-/** A measurement window in which the CPU use of this machine's programs is recorded. */
+/** A measurement window in which the run records which programs on this machine use CPU. */
 export type ShareWindow = GeneratorWindow | 'idle';
 
-/** Event loop of one fleet process or Artillery worker thread in one measurement window. */
+/** Health of the event loop of one fleet process or Artillery worker thread, in one measurement window. */
 export interface GeneratorLoop extends EventLoopHealth {
   window: GeneratorWindow;
   part: 'fleet' | 'artillery';

@@ -5,12 +5,15 @@ export type CpuUsByLayer = Record<string, number>;
 
 export interface CpuWindow {
   seconds: number;
-  /** Length of the window: from before the first reading to after the last reading. */
+  /** Upper limit of the window's length in seconds: from before the first reading to after the last reading. */
   secondsAtMost: number;
   cpuUs: CpuUsByLayer;
-  /** Number of connections opened in a ramp, or of messages delivered in the broadcasts. */
+  /**
+   * Number of connections that opened, if the window is a ramp, or of messages that were delivered, if it contains
+   * broadcasts.
+   */
   units: number;
-  /** Mean of the connection counts at the start and at the end of the window. */
+  /** Mean number of open connections, from the counts at the start and at the end of the window. */
   held: number;
 }
 
@@ -23,7 +26,10 @@ export interface RampWindow extends CpuWindow {
 /** A ramp: the phases with arrivals between two pauses. */
 export interface Ramp {
   beganAtUs: number;
-  /** Time at which all arrivals had connected and joined, or at which the time limit passed. Infinite until then. */
+  /**
+   * Time at which all arrivals of the ramp had connected and joined, or at which the time limit passed. Infinite until
+   * then.
+   */
   endedAtUs: number;
   /** Planned length of the ramp's phases. */
   seconds: number;

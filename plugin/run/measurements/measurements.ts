@@ -44,15 +44,18 @@ import { createRunId } from './run-id.ts';
 import type { Restart, SilentWorker, WorkerIdentity } from './worker-identity.ts';
 
 export interface MessagesMeasured {
-  /** The `every` steps of all flows. */
+  /** The `every` steps in the flows of all scenarios. */
   readonly steps: RepeatedFlowMessage[];
   /** Length of the measurement window in seconds. */
   seconds: number;
-  /** Number of messages without an acknowledgement, at the start of the window and at the end of each part. */
+  /**
+   * Number of messages without an acknowledgement, at the start of the measurement window and at the end of each of its
+   * parts.
+   */
   unanswered: number[];
   /**
-   * Number of unacknowledged messages that will probably never be acknowledged: their connection received an
-   * acknowledgement of a later message, or never any.
+   * Number of unacknowledged messages that the server will probably never acknowledge: it acknowledged a later message
+   * of the same connection, or no message of the connection at all.
    */
   skippedByServer: number[];
   /** The workers' own message counts in the window; empty without control ports. */
@@ -63,7 +66,7 @@ export interface MessagesMeasured {
 export interface RedisMeasured {
   /** Traffic of each Redis node, excluding the run's own requests. */
   nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
-  /** CPU time of all Redis nodes, excluding idle CPU and the run's own requests. */
+  /** CPU time of all Redis nodes, excluding their idle CPU use and the run's own requests. */
   cpuUs: number;
 }
 
@@ -112,17 +115,20 @@ export class Measurements {
   missing: readonly string[] = [];
   /** Whether the workers have control ports. */
   control = true;
-  /** Inspectors of the workers, which force garbage collections if there are no control ports. */
+  /** Inspectors of the workers. The run forces garbage collections through them if there are no control ports. */
   inspectors: Pick<Inspectors, 'longestPauseMs' | 'size' | 'runtime'> | undefined;
-  /** Memory of connections by the code that allocated it, or why it is unknown. Undefined unless configured. */
+  /**
+   * Memory of connections by the code that allocated it. If the heap profiles failed, the error. Undefined unless
+   * configured.
+   */
   heapProfiles: V8Profile[] | Error | undefined;
-  /** CPU use of connects and of copies by function. Undefined unless configured. */
+  /** CPU use of connects and of copies, by function. Undefined unless configured. */
   cpuProfiles: CpuProfiled | undefined;
   /** Whether any source reads the workers' memory. */
   memory = true;
   /** Whether all workers run on the generator's machine. */
   sharedHost = true;
-  /** Number of all arrivals, or of the arrivals that Artillery chose for this engine. */
+  /** Number of arrivals that this engine plays: all arrivals, unless Artillery also uses other engines. */
   targetConnections: number;
   /** Connections that must be open at the same time; null if virtual users disconnect by themselves. */
   expectedAtOnce: number | null;
@@ -143,14 +149,14 @@ export class Measurements {
   afterDisconnect: LayerBytes | undefined;
   /** Memory readings of a run with waves, or with users that connect and disconnect all the time. */
   overTime: OverTimeMeasured | undefined;
-  /** The last reading of each figure, with its source or why it is absent. */
+  /** The last reading of each memory figure, with its source or the reason why it is absent. */
   lastReadings: FigureReadings = {};
-  /** Figures that include garbage, because a worker confirmed a collection without making it. */
+  /** Memory figures that include garbage, because a worker confirmed a garbage collection without making it. */
   uncollected: string[] = [];
-  /** Figures that were still falling when the baseline was read. */
+  /** Memory figures that were still falling when the baseline was read. */
   fallingAtBaseline: string[] = [];
   /**
-   * CPU time by measurement window, divided into parts. The hold counts as `messages` if connections send messages,
+   * CPU time by measurement window, divided into parts. The hold is stored as `messages` if connections send messages,
    * otherwise as `idle`. The last part of `broadcasts` includes the drain.
    */
   cpu: {
@@ -161,7 +167,7 @@ export class Measurements {
     messages: CpuWindow[];
     broadcasts: CpuWindow[];
   } = { unloaded: [], ramps: [], idle: [], messages: [], broadcasts: [] };
-  /** Event loop delays of the workers that can record them. */
+  /** Event loop delays of the workers, if the workers can record them. */
   eventLoops: WorkerEventLoop[] = [];
   /** Start of the sampler, from which its times count; undefined before the start. */
   samplesBeganAtUs: number | undefined;
@@ -180,8 +186,8 @@ export class Measurements {
   /** Broadcasts without confirmation and without copies: whether they were sent is unknown. */
   unknown: UnconfirmedBroadcast[] = [];
   /**
-   * Numbers of missing copies and confirmations, and length of the drain. Only set if copies still arrived when the
-   * drain ended.
+   * Numbers of missing copies and confirmations at the end of the drain, and length of the drain. Only set if copies
+   * still arrived when the drain ended.
    */
   tailCut: { copies: number; unconfirmed: number; seconds: number } | undefined;
   frozen: HostedRow[] = [];
@@ -190,31 +196,31 @@ export class Measurements {
   ownEvent: OwnEventMeasured | undefined;
   /** Measurements of repeated messages; undefined unless the flows have `every` steps. */
   messages: MessagesMeasured | undefined;
-  /** Number of copies of events without ids while all connections were open. */
+  /** Number of received copies of events without ids, while all connections were open. */
   eventCounts:
     | {
         seconds: number;
         counts: EventCounts[];
-        /** Rise of the server's counters, by event; null if a page does not have the counter. */
+        /** Increase of the server's counters, by event; null if a metrics page does not have the counter. */
         counters: Record<string, number | null>;
-        /** Events that the server sends because of the connections' own messages. */
+        /** Events that the server sends in response to messages from the connections themselves. */
         fromUsers: string[];
       }
     | undefined;
   snapshots: EngineSnapshot[] = [];
   generator: GeneratorLoop[] = [];
-  /** CPU throttling by worker name. The empty name stands for the generator. */
+  /** CPU throttling by name of the worker. The empty name stands for the generator. */
   readonly throttled = new Map<string, ThrottledWindows>();
   /**
-   * Idle CPU percentage of the workers' machines, by kernel. The empty key stands for the CPUs that the generator may
-   * use, if it may not use all.
+   * Idle CPU percentage of the workers' machines, by kernel id. The empty key stands for the CPUs that the generator
+   * may use; it is missing if the generator may use all CPUs.
    */
   readonly machineIdle = new Map<string, Partial<Record<GeneratorWindow, number>>>();
-  /** Percentage of stolen CPU time, with the keys of `machineIdle`. */
+  /** Percentage of CPU time that the hypervisor took, with the same keys as `machineIdle`. */
   readonly machineSteal = new Map<string, Partial<Record<GeneratorWindow, number>>>();
   /**
-   * CPU use of this machine by measurement window. Of several parts of a window, the part in which other programs used
-   * the most CPU.
+   * CPU use on this machine by measurement window. If a window has several parts, the part in which other programs used
+   * the most CPU is kept.
    */
   readonly machineShares: Partial<Record<ShareWindow, MachineShares>> = {};
   /**
@@ -222,15 +228,13 @@ export class Measurements {
    * far.
    */
   workerResources: WorkerResources[] = [];
-  /** Readings of the workers' machines from node_exporter, by kernel. */
+  /** Readings of the workers' machines from node_exporter, by kernel id. */
   readonly exportedMachines = new Map<string, WorkerMachine>();
   /** The process with the most open files. Only for a server without control ports. */
   fullest: FullestProcess | undefined;
-  /**
-   * Room of the probe and the reference receiver. They join only this room, so that other rooms have no extra members.
-   */
+  /** Room that only the probe and the reference receiver join, so that other rooms have no extra members. */
   readonly receiversRoom: string;
-  /** Broadcasts that the reference receiver received. It joins just before the broadcasts. */
+  /** Receipts of the reference receiver. It joins just before the broadcasts. */
   sentinel: ReferenceReceipts | undefined;
   /** The generator's hosts; undefined if this host alone generates the load. */
   hosts: GeneratorHost[] | undefined;
@@ -240,8 +244,8 @@ export class Measurements {
   probeReceivedAtUs: number | undefined;
   roundTripsUs: { single: number[]; underLoad: number[] } = { single: [], underLoad: [] };
   /**
-   * Round trips that are impossible because they contradict the probe's own times, with the lower and upper bound by
-   * these times. `roundTripUs` may be NaN.
+   * Round trips that contradict the probe's own times, with the lower and the upper limit that these times allow.
+   * `roundTripUs` may be NaN.
    */
   impossibleRoundTrips: {
     load: 'single' | 'underLoad';
@@ -254,13 +258,13 @@ export class Measurements {
   }[] = [];
   /** Number of round trips during which a worker's clock jumped. */
   jumpedRoundTrips = 0;
-  /** The processes that the run measures; null while unknown. */
+  /** The processes of the deployment that the run measures; null while unknown. */
   processes: MeasuredProcesses | null = null;
-  /** Returns the server's processes that have exited so far, except because of a planned fault. */
+  /** Returns the server's processes that have exited so far, except processes that a planned fault ended. */
   endedProcesses: () => EndedProcess[] = () => [];
   /** Returns the periods so far in which a process of the deployment was halted. */
   haltedProcesses: () => HaltedProcess[] = () => [];
-  /** Why sources could not be read when the run needed them, by source. */
+  /** Reasons why sources of figures could not be read when the run needed them, by source. */
   readonly absentSources = new Map<string, SourceAbsence>();
   workersAtStart: WorkerIdentity[] = [];
   readonly restarts = new Map<string, Restart>();

@@ -2,17 +2,17 @@
 import type { BoundedSeries } from '../../../protocol/base/bounded-series.ts';
 import type { OverTimeResult } from '../../../protocol/result/memory-schema.ts';
 
-/** Memory in bytes, by figure of a layer. */
+/** Memory in bytes, by the id of the memory figure. */
 export type LayerBytes = Record<string, number>;
 
 export interface Plateau {
   connections: number;
-  /** Memory at rest: mean of several readings, each after a garbage collection. */
+  /** Memory at a constant number of connections: mean of several readings, each after a garbage collection. */
   layers: LayerBytes;
   readings?: LayerBytes[];
   /** Memory just before the first garbage collection. */
   inService?: LayerBytes;
-  /** Memory of the machine before and after the readings, if the run compares it. */
+  /** Memory of the machine before and after the readings, if the run compares it with the sum of the layers. */
   machine?: { before: MachineMemoryReading; after: MachineMemoryReading };
 }
 
@@ -24,7 +24,7 @@ export interface MomentReading {
   /** Number of connections that had closed before the reading. */
   gone: number;
   layers: LayerBytes;
-  /** Object counts of the layers, read after all connections of a wave have closed. */
+  /** Numbers of open or stored items in the layers, read after all connections of a wave have closed. */
   counts?: Record<string, number>;
 }
 
@@ -37,14 +37,14 @@ export interface OverTimeMeasured {
   readings: BoundedSeries<MomentReading>;
 }
 
-/** A process of this machine outside all layers, or a segment of shared memory. */
+/** A process on this machine outside all layers, or a segment of shared memory. */
 export interface MemoryHolder {
   /** Identifies the process, even if its pid is reused. */
   id: string;
   pid: number | null;
   /** RSS of the process, or size of the shared memory. */
   bytes: number;
-  /** Path of the shared memory, or command line of a process that has grown. */
+  /** Path of the shared memory segment, or command line of a process whose memory has grown. */
   name?: string;
 }
 

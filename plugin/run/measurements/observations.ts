@@ -1,7 +1,10 @@
-/** Facts that a run records in addition to its figures, by kind. `plugin/findings/` turns them into findings. */
+/**
+ * Facts that a run records in addition to its figures, by kind. `plugin/findings/` converts them to findings (problems
+ * that a report lists).
+ */
 import type { ChangedPart } from './worker-identity.ts';
 
-/** Point of a run at which it checks the deployment. */
+/** Point in a run at which it checks the deployment. */
 export interface CheckMoment {
   /** Number of connections at a plateau, number of the wave, or seconds since the first memory reading. */
   at: 'begin' | 'plateau' | 'wave' | 'reading' | 'before fault' | 'after fault' | 'broadcasts' | 'left' | 'stop';
@@ -13,14 +16,14 @@ export const METRICS_PAGE = 'a process behind a page of metrics';
 /** Name of all processes of the server together. Their common identity changes when any of them exits. */
 export const SERVER_PROCESSES = "the server's processes";
 
-/** Facts by kind. `held` is the number of connections that the generator holds. */
+/** Facts by kind of fact. `held` is the number of connections that the generator holds. */
 export interface ObservedFacts {
   connectionsBefore: { others: number };
   countsDiffer: {
     when: CheckMoment;
     /**
-     * The workers' count of this run's connections: `all`, less the run's `own` clients and the connections from
-     * `before` the run.
+     * Number of this run's connections by the workers' count. It is the whole count `all`, less the run's `own` clients
+     * and the connections from `before` the run.
      */
     counted: number;
     held: number;
@@ -51,7 +54,7 @@ export interface ObservedFacts {
   pagesShared: { pairs: [string, string][] };
   pagesAlternate: { when: CheckMoment; urls: string[] };
 
-  /** `since`: time of the last check without changed processes, in seconds since the start of the sampler. */
+  /** `since`: time of the last check before the change, in seconds since the start of the sampler. */
   partsChanged: { when: CheckMoment; parts: ChangedPart[]; since: number };
   redisSilent: { when: CheckMoment; name: string; failure: string };
   enginesSilent: { requests: number; hosts: string[] };
@@ -86,7 +89,7 @@ export interface ObservedFacts {
   waveStayed: { wave: number; connections: number };
   wavesOverlap: { when: CheckMoment };
   plateauMoved: { from: number; to: number };
-  /** `falls`: decrease of memory since the previous reading, when the time limit of `seconds` passed. */
+  /** `falls`: how much the memory fell since the previous reading, when the time limit of `seconds` passed. */
   memoryFalls: { when: CheckMoment; seconds: number; falls: { title: string; bytes: number }[] };
   /** `isInspected`: whether the run forces collections through `workers.inspect` and not through control ports. */
   collectionMissing: { when: CheckMoment; workers: string[]; isInspected: boolean };
@@ -95,14 +98,14 @@ export interface ObservedFacts {
 export type ObservedKind = keyof ObservedFacts;
 
 /**
- * Kinds of facts that show that counts include other connections. Only the first fact is reported, because further
- * facts have the same cause.
+ * Kinds of facts that show that the connection counts include other connections. Only the first fact is reported,
+ * because further facts have the same cause.
  */
 export const WRONG_COUNTS = [
   ...(['countsDiffer', 'othersAccepted', 'socketsMissing', 'othersAtPort', 'cpuStill', 'joinsMisnamed'] as const),
 ] as const satisfies ObservedKind[];
 
-/** Kinds of facts that show that some addresses lead to no worker, to the same worker, or to outdated figures. */
+/** Kinds of facts that show that some control URLs lead to no worker, to the same worker, or to outdated values. */
 export const WRONG_ADDRESSES = [
   ...(['statisticsRepeated', 'pagesRepeated', 'pagesShared', 'pagesAlternate'] as const),
 ] as const satisfies ObservedKind[];

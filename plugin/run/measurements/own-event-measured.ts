@@ -22,13 +22,13 @@ export interface OwnEventMeasured {
   seen: number;
   /** Mean length of a copy's JSON in characters. */
   bytes: number;
-  /** Number of arrived broadcasts that have no row, because the ledgers were full. */
+  /** Number of arrived broadcasts that have no ledger row, because the ledgers were full. */
   skipped: number;
-  /** Number of broadcasts without a latency, because their time is unusable. */
+  /** Number of broadcasts without a latency, because the send time in their payload is unusable. */
   untimed: number;
   /**
-   * Send and completion times of each broadcast, because a row may sum up several broadcasts. Undefined until the rows
-   * are finalized.
+   * Send and completion times of each broadcast. They are kept separately, because a ledger row may sum up several
+   * broadcasts. Undefined until the rows are finalized.
    */
   each: LedgerRows['each'] | undefined;
   /** The first copy that had no id, as an example. */
@@ -39,16 +39,16 @@ export interface OwnEventMeasured {
   ackErrors?: Record<string, number>;
   /** Number of published messages without an acknowledgement at the end of the drain. */
   unacknowledged?: UnacknowledgedEvent;
-  /** Events that arrived before the load, when the run tried to receive the configured event and it did not arrive. */
+  /** Events that arrived when the run tested the configured event before the load and it did not arrive. */
   others?: string[];
-  /** Events that the publishers received when the run tried the event before the load. */
+  /** Events that the publishers received when the run tested the configured event before the load. */
   toPublisher?: ReceivedByPublisher[];
   /**
-   * Processes of this machine that hold the connections. Only read if copies are missing. Undefined if the run cannot
+   * Processes on this machine that hold the connections. Only read if copies are missing. Undefined if the run cannot
    * read all processes.
    */
   holdings?: (ConnectionHolding & { command: string })[] | undefined;
-  /** A path at which copies have ids, but which is not the configured path. */
+  /** A path in the payload at which copies have ids, other than the configured path. */
   idsBeside?: string | undefined;
 }
 

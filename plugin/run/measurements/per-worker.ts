@@ -4,8 +4,8 @@ import type { FleetTotals } from '../../../protocol/link/add-up.ts';
 import type { Measurements } from './measurements.ts';
 
 /**
- * Returns the number of connections by worker. Empty if sessions were recovered: such connections do not join again, so
- * their worker is unknown.
+ * Returns the number of connections of each worker. Empty if sessions were recovered: recovered connections do not join
+ * again, so their worker is unknown.
  */
 export function connectionsPerWorker(
   { workersAtStart }: Pick<Measurements, 'workersAtStart'>,

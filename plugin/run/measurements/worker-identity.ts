@@ -5,7 +5,7 @@
 import type { WorkerStats } from '../../../protocol/wire/events.ts';
 
 export interface WorkerIdentity extends Pick<WorkerStats, 'worker' | 'pid' | 'instance'> {
-  /** Statistics that change with a restart; missing if only the worker's name was read. */
+  /** Values that change when the worker restarts; missing if only the worker's name was read. */
   life?: Life;
 }
 
@@ -17,7 +17,7 @@ interface Life {
   totals: Record<keyof typeof TOTALS, number>;
 }
 
-/** Counters that only rise while a process runs. */
+/** Statistics that only rise while a worker process runs. */
 const TOTALS = {
   accepted: 'accepted connections',
   broadcasts: 'broadcasts',
@@ -25,7 +25,7 @@ const TOTALS = {
   cpuUs: 'microseconds of CPU',
 };
 
-/** Tolerance for an uptime, because some servers report whole seconds. */
+/** Tolerance for a worker's uptime in seconds, because some servers report whole seconds. */
 const ROUNDING_SECONDS = 1;
 /** Maximum age of a worker's answer when it arrives. It equals the timeout of control requests. */
 const DELAY_SECONDS = 5;
@@ -112,7 +112,7 @@ export interface ChangedPart extends Pick<DeploymentPart, 'layer'> {
 /** A worker's restart between two checks. */
 export interface Restart {
   evidence: string;
-  /** Start of the new process, in seconds since the start of the sampler. */
+  /** Start time of the new process, in seconds since the start of the sampler. */
   t?: number;
   /** Number of connections of the old process at the last check. */
   connections?: number;
@@ -120,7 +120,7 @@ export interface Restart {
 
 export interface SilentWorker {
   worker: string;
-  /** Whether the control port refuses connections. If not, the worker may be running without answering. */
+  /** Whether the control port refuses connections. Otherwise, the worker may be running without answering. */
   isRefused: boolean;
   /** Number of the worker's connections at the last check. */
   connections: number;

@@ -1,4 +1,7 @@
-/** Reads memory at rest, and drops figures that still include garbage or keep falling. */
+/**
+ * Reads memory at a constant number of connections, and drops memory figures that still include garbage or keep
+ * falling.
+ */
 import { knownValues } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import { CONTROL_PORT } from '../measurements/absent-sources.ts';
@@ -7,9 +10,9 @@ import type { CheckMoment } from '../measurements/observations.ts';
 import { MEMORY_FALL_LIMIT_MS, type MemoryAtRest, readMemoryAtRest, readSettledMemory } from './readings.ts';
 
 /**
- * Reads memory at rest.
- * @param isSame returns whether the connections are still the same as at the first reading
- * @returns bytes per figure
+ * Reads memory at a constant number of connections.
+ * @param isSame returns whether the same connections are still open as at the first reading
+ * @returns bytes of each memory figure
  */
 export async function measureMemoryAtRest(
   context: RunContext,
@@ -22,7 +25,7 @@ export async function measureMemoryAtRest(
 
 /**
  * Waits until memory stops falling, up to a time limit.
- * @returns bytes per figure, and the figures that were still falling
+ * @returns bytes of each memory figure, and the figures that were still falling
  */
 export async function measureSettledMemory(
   context: RunContext,

@@ -33,8 +33,8 @@ export function newOverTime(
 }
 
 /**
- * Reads memory at the peak of a wave, waits until its connections have closed, and reads again.
- * @param leaveMs time limit for the connections to close
+ * Reads memory at the peak of a wave, waits until the connections of the wave have closed, and reads memory again.
+ * @param leaveMs time limit for the connections to close, in milliseconds
  */
 export async function measureWave(
   context: RunContext,
@@ -92,7 +92,7 @@ export async function measureChurn(
     if (signal.aborted) return;
     const when = { at: 'reading', count: index * everySeconds } as const;
     await checkpoints.checkDeployment(when);
-    // The engines' snapshots start a new measurement window of the event loops, so the current window ends here.
+    // Reading the engines' counts starts a new measurement window of the event loops, so the current window ends here.
     const snapshots = await endGeneratorWindow(context, 'ramp');
     measurements.peakConnections = Math.max(measurements.peakConnections, population.connections());
     const reading = await moment(context, snapshots, () =>
@@ -101,14 +101,15 @@ export async function measureChurn(
     if (signal.aborted) return;
     measured.readings.add(reading);
     if (reading.connections > most) await context.noteProcesses?.();
-    // A process keeps memory pages of closed connections, so only readings at new peaks are points of the fit.
+    // A process keeps memory pages of closed connections, so only readings at a new peak of open connections are used
+    // to fit memory per connection.
     if (reading.connections > most && config.usersLeave) measurements.plateaus.push(plateauOf(reading));
     most = Math.max(most, reading.connections);
     onReading();
   }
 }
 
-/** Returns a point of the fit of memory per connection. */
+/** Returns the memory reading as a plateau, to fit memory per connection. */
 function plateauOf({ connections, layers }: Pick<MomentReading, 'connections' | 'layers'>): Plateau {
   return { connections, layers, readings: [], inService: layers };
 }

@@ -18,8 +18,8 @@ import { measureMemoryAtRest, measureSettledMemory, withoutFigures } from './at-
 import type { MemoryAtRest } from './readings.ts';
 
 /**
- * Measures memory without connections, after it has stopped falling. If memory were freed later, connections would
- * appear cheaper than they are.
+ * Measures memory without connections, after it has stopped falling. If memory of the baseline were freed later,
+ * connections would appear cheaper than they are.
  */
 export async function measureBaseline(context: RunContext, checkpoints: Checkpoints): Promise<void> {
   await measurePlateau(context, checkpoints, async (when) => {
@@ -32,8 +32,8 @@ export async function measureBaseline(context: RunContext, checkpoints: Checkpoi
 type ReadAtRest = (when: CheckMoment, isSame: () => boolean) => Promise<Omit<MemoryAtRest, 'uncollected'>>;
 
 /**
- * Reads memory at the current number of connections. If that number changes before the first reading has ended, the
- * reading is discarded.
+ * Reads memory at the current number of connections. If that number changes before the first memory reading has ended,
+ * the reading is discarded.
  */
 export async function measurePlateau(
   context: RunContext,
@@ -64,13 +64,16 @@ export async function measureResidualMemory(context: RunContext, checkpoints: Ch
   const { measurements } = context;
   const when = { at: 'left' } as const;
   await checkpoints.check(when);
-  // Memory of processes that a fault replaced cannot be compared with the baseline.
+  // After a fault has replaced processes, their memory cannot be compared with the baseline.
   if (measurements.fault) return;
   const { layers, falling } = await measureSettledMemory(context, when);
   measurements.afterDisconnect = withoutFigures(layers, falling);
 }
 
-/** Starts heap profiles. Stores a failure in place of the profiles, because no other figure depends on them. */
+/**
+ * Starts heap profiles. If that fails, stores the error in place of the profiles, because no other figure depends on
+ * them.
+ */
 export async function startHeapProfiles({ profiler, measurements, signal }: RunContext): Promise<void> {
   if (!profiler || signal.aborted || measurements.heapProfiles) return;
   measurements.heapProfiles = [];
@@ -86,7 +89,10 @@ export async function takeHeapProfiles({ profiler, measurements, signal }: RunCo
   measurements.heapProfiles = await profiler.takeProfiles().catch((error: Error) => error);
 }
 
-/** Number of processes to read, the largest first. A smaller process cannot have grown by much. */
+/**
+ * Maximum number of processes to read, those with the most memory first. A process with less memory cannot have grown
+ * by much.
+ */
 const MAX_PROCESSES = 300;
 /** Minimum growth since the first reading, in bytes, for which the command line of a process is read. */
 const GROWN_BYTES = 1024 ** 2;
@@ -119,7 +125,7 @@ export class MemoryHolders {
 
 /**
  * @param layers memory of the layers, read at the same time
- * @returns undefined if the run does not compare the machine's memory
+ * @returns undefined if the run does not compare the machine's memory with the sum of the layers
  */
 async function machineMoment(
   { sampler, holders }: RunContext,
@@ -130,8 +136,8 @@ async function machineMoment(
 }
 
 /**
- * Reads the machine's memory again before the connections close. Growth since the last plateau is not caused by new
- * connections.
+ * Reads the machine's memory again before the connections close. No connection has opened since the last plateau, so
+ * growth in this time has another cause.
  */
 export async function measureMachineGrowth(context: RunContext): Promise<void> {
   const { sampler, measurements, signal } = context;

@@ -1,6 +1,6 @@
 /**
- * Reads memory at rest: the mean of several readings, each after a forced garbage collection. The spread of the
- * readings shows the noise.
+ * Reads memory at a constant number of connections: the mean of several readings, each after a forced garbage
+ * collection. The spread of the readings shows the noise.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { type FigureReadings, knownValues, type Sampler } from '../../samplers/index.ts';
@@ -9,13 +9,16 @@ import type { GarbageCollector } from '../target/control-client.ts';
 
 const READINGS = 3;
 /**
- * No reading starts after this time, in milliseconds: collections of a large server are slow, and the scenario's pause
- * is limited.
+ * Time in milliseconds after which no further reading starts: garbage collections of a large server are slow, and the
+ * scenario's pause is limited.
  */
 const LONGEST_MS = 1500;
-/** Time to wait after a collection: finalizers run, and the kernel takes pages back. */
+/**
+ * Time to wait after a garbage collection, in milliseconds: finalizers run, and the kernel takes free memory pages
+ * back.
+ */
 const SETTLE_MS = 250;
-/** A later collection frees up to 1 MB that the first two of a process leave. */
+/** Number of garbage collections before the first reading. A third collection frees at most 1 MB more. */
 const COLLECTIONS_BEFORE = 2;
 export const MEMORY_FALL_LIMIT_MS = 20_000;
 /** Maximum difference between successive readings of an idle deployment. */
@@ -27,9 +30,10 @@ export type MemoryAtRest = Awaited<ReturnType<typeof readMemoryAtRest>>;
 /**
  * Reads memory several times, each time after a garbage collection, because a reading itself leaves hundreds of
  * kilobytes of garbage in each worker.
- * @param isSame returns whether the connections are still the same as at the first reading; later readings are ignored
- * @returns `readings`: bytes per figure; `layers`: their means; `last`: the last reading with sources and absences;
- * `uncollected`: workers that confirmed a collection but made none
+ * @param isSame returns whether the same connections are still open as at the first reading; if not, no later reading
+ * counts
+ * @returns `readings`: bytes of each memory figure; `layers`: means of the readings; `last`: the last reading with
+ * sources and absences; `uncollected`: workers that confirmed a collection but made none
  */
 export async function readMemoryAtRest(
   collector: GarbageCollector,
@@ -51,7 +55,7 @@ export async function readMemoryAtRest(
 }
 
 /**
- * Reads memory until it stops falling: a process frees some memory late, or only in a further collection.
+ * Reads memory until it stops falling: a process frees some memory late, or only in a further garbage collection.
  * @returns the last reading, and the figures that were still falling at the time limit
  */
 export async function readSettledMemory(
@@ -70,7 +74,10 @@ export async function readSettledMemory(
   }
 }
 
-/** Returns the names of workers that made no collection between the two readings, with the reason if known. */
+/**
+ * Returns the names of workers that made no garbage collection between two readings of their counters, with the reason
+ * if known.
+ */
 function withoutCollection(before: Collections, after: Collections): string[] {
   const earlier = new Map(before.map(({ worker, collections }) => [worker, collections]));
   return after.flatMap(({ worker, collections, failure }) => {

@@ -4,13 +4,13 @@ import { ENGINE_NAME } from '../../script/script.ts';
 
 const TLS = `config.engines.${ENGINE_NAME}.tls`;
 
-/** The fields of a certificate that the explanation of the error uses. Any of them may be missing. */
+/** The fields of a certificate that error messages use. Any of them may be missing. */
 export type CertificateFields = Partial<
   Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname' | 'issuer'>
 >;
 
 /**
- * Explains a certificate error.
+ * Returns the problem and the fix for a certificate error code.
  * @param code error code such as `CERT_HAS_EXPIRED`
  * @param name host name that the certificate must match
  * @returns undefined for a code that does not concern certificates

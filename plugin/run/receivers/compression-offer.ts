@@ -8,8 +8,8 @@ import type { RunClient } from './run-clients.ts';
 const TIMEOUT_MS = 5000;
 
 /**
- * Opens and closes one connection that offers permessage-deflate.
- * @returns whether the server accepted the offer; null if no WebSocket opened. Never rejects
+ * Opens and closes one connection that offers permessage-deflate. Never rejects.
+ * @returns whether the server accepted the offer; null if no WebSocket opened
  */
 export async function grantsCompression(client: RunClient, signal: AbortSignal): Promise<boolean | null> {
   if (signal.aborted) return null;

@@ -18,7 +18,7 @@ import {
  */
 export const RUN_CLIENT_FLEET: FleetSettings = {
   client: 'official',
-  // Required but unused, because each connection overrides these options.
+  // These values are required but not used, because each connection has its own options.
   defaults: {
     ...{ url: '', path: '', transports: [], query: {}, headers: {}, auth: undefined, tls: {}, localAddress: undefined },
     connectTimeoutMs: RUN_CLIENT_TIMEOUT_MS,
@@ -33,12 +33,14 @@ export const RUN_CLIENT_FLEET: FleetSettings = {
 /** The fleet in this process, shared by the run's clients. It has no timer that would keep the process alive. */
 let localFleet: Promise<Fleet> | undefined;
 
-/** Number of clients to try. If the server refuses all of them, it counts as refusing every client. */
+/**
+ * Number of clients to try, one after the other. If the server refuses all of them, it counts as refusing every client.
+ */
 const TRIES = 3;
 
 /**
  * Connects a client. If the server refuses it, tries further clients, up to `TRIES` in total. The caller disconnects
- * the client.
+ * the accepted client.
  * @throws see `connectClient`
  */
 export async function connectFirstAccepted(next: () => RunClient, signal: AbortSignal): Promise<ConnectedClient> {

@@ -1,6 +1,6 @@
 /**
- * Connects one of the run's own clients as a virtual user: it runs the steps of the flow that open the connection, and
- * keeps the connection open.
+ * Connects one of the run's own clients as a virtual user: the client runs the steps of the flow that open the
+ * connection, and keeps the connection open.
  */
 
 import { printableLine } from '../../../protocol/base/printable.ts';
@@ -56,7 +56,7 @@ export async function connectUser(client: RunClient, newConnection: () => RunCon
     }
     const explained = await explainFailure(failure.target, failure.error);
     const { refusal } = player ?? {};
-    // The clients do not support Socket.IO 2, so a login would not help.
+    // The run's clients do not support Socket.IO 2, so a login would not help.
     const isLogin = refusal !== undefined && !(explained instanceof UnsupportedServerError);
     throw isLogin ? loginError(connection.url, refusal, explained) : explained;
   } finally {
@@ -86,7 +86,7 @@ async function prepare(
   return { compiled, context: createUserContext(script, helpers, vars) };
 }
 
-/** Error for a step that failed although all connections opened. */
+/** Error for a step of the flow that failed although all connections had opened. */
 function stepError(
   target: string,
   { code, message }: FlowError,

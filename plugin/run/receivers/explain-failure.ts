@@ -124,9 +124,11 @@ function closedEarly(connection: ConnectionTarget, { code, message, after }: Fle
   return new OtherOptionsNeededError(connectionText(url, found), fix, POLLING_FIRST);
 }
 
-/** Failure codes that may mean that the server refused the client. */
+/** Pattern of failure codes that may mean that the server refused the client. */
 const MAYBE_REFUSED = /^(http_[45]\d\d|ECONNRESET|ECONNABORTED|EPIPE|closed)$/;
-/** Error texts of Socket.IO and python-socketio for a polling request whose session is on another worker. */
+/**
+ * Pattern of the error texts in Socket.IO and python-socketio for a polling request whose session is on another worker.
+ */
 const WRONG_WORKER = /Session ID unknown|Invalid session/;
 const STICKY_FIX =
   'a polling session must stay with the worker that opened it: make the proxy route by session (sticky sessions), or use `transports: [websocket]`';
@@ -138,7 +140,7 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   const failed = (found: string, fix?: string) => notConnectedError(target, withoutSecrets(found, secrets), fix);
   if (WRONG_WORKER.test(message)) return failed(message, STICKY_FIX);
   const status = Number(/^http_(\d+)$/.exec(code)?.[1]);
-  // The status shows the cause, so no further request is sent, which would count against connection limits.
+  // The HTTP status shows the cause, so no further request is sent, which would count against connection limits.
   const isBusy = [502, 503, 504].includes(status);
   const handshake: HandshakeResult = isBusy
     ? { asked: 'websocket', ...connection, status }
@@ -178,14 +180,14 @@ async function unreachable(connection: ConnectionTarget, { code, message }: Flee
   return new RefusedError(target, reasonText(found, secrets), fix, dependsOnClient(status));
 }
 
-/** Returns false for a rate limit or a server error, because no client option can change these. */
+/** Returns false for a rate limit or a server error, because no option of the client can change these. */
 const dependsOnClient = (status: number) => status !== 429 && !(status >= 500);
 
 function reasonText(found: string, secrets: string[]): string {
   return printableLine(found, MAX_REASON_LENGTH, secrets);
 }
 
-/** Pending handshakes by connection options. */
+/** Pending handshake requests by connection options. */
 const handshakes = new Map<string, Promise<HandshakeResult>>();
 
 /**
@@ -199,14 +201,14 @@ function sharedHandshake(connection: ConnectionTarget): Promise<HandshakeResult>
 }
 
 /**
- * Time in which a Socket.IO 2 server opens or refuses its main namespace after a WebSocket has opened. Its middleware
- * may query a database.
+ * Time in milliseconds in which a Socket.IO 2 server opens or refuses its main namespace after a WebSocket has opened.
+ * Its middleware may query a database.
  */
 const UNASKED_MS = 1000;
 
 /**
- * Returns whether the server uses Socket.IO 2, so that no option helps. A refusal by its middleware does not show the
- * version. Never rejects.
+ * Returns whether the server uses Socket.IO 2, so that no option of the client helps. If the middleware refuses the
+ * client, the version is unknown and the result is false. Never rejects.
  */
 export async function speaksSocketIo2(connection: ConnectionTarget): Promise<boolean> {
   const polled = await sharedHandshake(connection);

@@ -1,4 +1,4 @@
-/** Suggests fixes for HTTP error statuses in answer to Engine.IO's handshake. */
+/** Suggests fixes for HTTP error statuses in answers to Engine.IO's handshake request. */
 import { ENGINE_NAME } from '../../script/script.ts';
 
 const OPTIONS = `config.engines.${ENGINE_NAME}`;

@@ -21,8 +21,8 @@ export function membersWithoutOwnClients(
 }
 
 /**
- * Counts the run's own receivers that closed at about the time of the server's member count, so that the subtraction
- * may be wrong.
+ * Counts the run's own receivers that closed at about the time of the server's member count, so that it is uncertain
+ * whether the count includes them.
  * @returns `before`: receivers that are not subtracted, although the server may have counted them; `after`: receivers
  * that are subtracted, although the server may not have counted them
  */

@@ -1,6 +1,6 @@
 /**
- * Publishes the user's own event from clients of the run. No ledger counts what these clients receive, so it does not
- * matter whether the server sends a broadcast back to its publisher.
+ * Publishes the user's own event through clients of the run. No ledger counts what these clients receive, so it does
+ * not matter whether the server sends a broadcast back to its publisher.
  */
 import { randomBytes } from 'node:crypto';
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -14,24 +14,24 @@ import { connectFirstAccepted } from './connect-client.ts';
 import type { RunClients } from './run-clients.ts';
 import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
-/** A published event. Times are on CLOCK_MONOTONIC. */
+/** An event that the run published. Times are on CLOCK_MONOTONIC. */
 export interface PublishedEvent {
   /** Number of the event, from 1. */
   seq: number;
   id: string;
-  /** Room that the event goes to; `''` if the run does not choose the room. */
+  /** Room to which the event is published; `''` if the run does not choose the room. */
   room: string;
   /** Key of the broadcast in the ledgers, if the server sends it in the publisher's namespace. */
   countedAs: string;
   emittedAtUs: number;
   intendedAtUs: number;
-  /** The time in the payload, in milliseconds since 1970. */
+  /** The send time in the payload, in milliseconds since 1970. */
   sentAt: number;
 }
 
 /** An acknowledgement of the server, and how many times it arrived. */
 export interface ReceivedAck {
-  /** JSON of the acknowledged value; of a list of values if there are several. */
+  /** The acknowledged value as JSON; a list if the server acknowledges with several values. */
   text: string;
   count: number;
 }
@@ -56,7 +56,7 @@ const MAX_RECEIVED = 5;
 /** Number of received events after which a publisher stops listening. */
 const MAX_EVENTS = 100;
 
-/** Time in milliseconds until the first broadcast. */
+/** Time in milliseconds until the first event is published. */
 const LEAD_MS = 200;
 const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 
@@ -113,7 +113,9 @@ export class Publishers {
     return this.clients.filter(({ socket }) => socket.connected).length;
   }
 
-  /** Whether the run chooses the ids of broadcasts. If so, the run notices a broadcast that no client receives. */
+  /**
+   * Whether the run chooses the ids of broadcasts. Only then can the run notice a broadcast that no client receives.
+   */
   get givesIds(): boolean {
     const { args } = this.#options.emit;
     return mentions(args, '$id') && (!this.#options.hasRooms || mentions(args, '$room'));
@@ -124,22 +126,25 @@ export class Publishers {
     return mentions(this.#options.emit.args, '$room');
   }
 
-  /** Examples of acknowledgements of published events: the first different values, with their numbers. */
+  /**
+   * Examples of acknowledgements of published events: the first different values, with the number of times that each
+   * was received.
+   */
   get acknowledged(): ReceivedAck[] {
     return [...this.#acknowledged].map(([text, count]) => ({ text, count }));
   }
 
-  /** Number of acknowledgements that were requested, and number of missing acknowledgements. */
+  /** Number of requested acknowledgements, and number of missing acknowledgements. */
   get unacknowledged(): UnacknowledgedEvent {
     const [asked, missing] = [this.#ackRequests, this.#ackRequests - this.#ackCount];
     return { asked, missing, isExpected: this.#isExpected };
   }
 
   /**
-   * Publishes one event before the load.
+   * Publishes one test event before the load.
    * @param asks whether to request an acknowledgement, unless the options forbid it; if one arrives, later events also
    * request acknowledgements
-   * @param name end of the event's id
+   * @param name last part of the event's id
    * @returns the id; undefined if the connection is closed
    */
   publishTrial({ socket }: ConnectedClient, room: string, asks: boolean, name = 'trial'): string | undefined {
@@ -151,8 +156,8 @@ export class Publishers {
 
   /**
    * Publishes all events on a fixed schedule.
-   * @param onFailed called for each event whose publisher is closed
-   * @param places namespaces and rooms; if the run chooses rooms, the broadcasts go to these in turn
+   * @param onFailed called for each event whose publisher is disconnected
+   * @param places namespaces and rooms; if the run chooses rooms, it publishes to these in turn
    */
   async publish(
     onSent: (sent: PublishedEvent) => void,
@@ -184,14 +189,15 @@ export class Publishers {
 
   /**
    * Emits an event.
-   * @returns false if the publisher is not connected, because the client would buffer the event
+   * @returns false if the publisher is not connected; the event is not emitted then, because socket.io-client would
+   * buffer it
    */
   #emit(socket: RunSocket, values: Values, onAck: ((answer: unknown[]) => void) | undefined): boolean {
     if (!socket.connected) return false;
     this.#listenTo(socket);
     const { event, args } = this.#options.emit;
     const filled = args.map((value) => fill(value, values));
-    // The promise rejects if the publisher closes, which is recorded elsewhere.
+    // The promise rejects if the publisher's connection closes. That close is recorded elsewhere.
     if (onAck) socket.ask(event, filled).then(onAck, () => {});
     else socket.emit(event, filled);
     return true;
@@ -225,7 +231,7 @@ interface Values {
 }
 
 /**
- * Replaces placeholders. A text that consists of one placeholder becomes the value itself, so that a time stays a
+ * Replaces placeholders. A string that consists of one placeholder becomes the value itself, so that a time stays a
  * number.
  */
 function fill(value: unknown, values: Values): unknown {

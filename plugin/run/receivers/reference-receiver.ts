@@ -79,7 +79,7 @@ export class ReferenceReceiver {
       this.#receipts = { worker, joinedAtUs, leftAtUs: undefined, receivedAtUs: this.#receivedAtUs };
       return this.#receipts;
     } catch (error) {
-      // The server may still carry out the join without acknowledging it, and the room would have an extra member.
+      // The server may still carry out the join without acknowledging it. The room would then have an extra member.
       void this.#socket.disconnect();
       throw error;
     } finally {

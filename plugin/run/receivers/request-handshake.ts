@@ -23,7 +23,8 @@ const MAX_BODY_LENGTH = 1000;
 /**
  * Sends one handshake request.
  * @param options.address IP address to connect to, if the host name has several
- * @param options.listenMs time in which the first frames of an opened WebSocket are read as the body
+ * @param options.listenMs time in milliseconds for which frames are read after a WebSocket has opened; they become the
+ * body of the answer
  * @returns the answer or the error; never rejects
  */
 export async function requestHandshake(

@@ -25,7 +25,7 @@ export interface ProbeEcho {
   acknowledgedAtUs: number;
 }
 
-/** Returns a substitute for the probe if the server has no control ports or refused the probe. */
+/** Returns a substitute for the probe, for a server that has no control ports or that refused the probe. */
 export function substituteProbe(): Omit<RoundTripProbe, 'close'> {
   const state = { ending: undefined, connected: false, leftAtUs: 0, receivedAtUs: undefined };
   return { worker: '', join: async () => {}, onRoundTrip: () => {}, ...state };
@@ -88,7 +88,7 @@ export class RoundTripProbe {
       const roundTripUs = typeof timed.roundTripUs === 'number' ? timed.roundTripUs : Number.NaN;
       this.onRoundTrip({ seq, roundTripUs, sentAtUs, receivedAtUs, acknowledgedAtUs });
     };
-    // The promise rejects if the connection closes, which is recorded elsewhere.
+    // The promise rejects if the probe's connection closes. That close is recorded elsewhere.
     this.#socket.ask(CONTRACT_EVENTS.broadcastEcho, [{ seq, sentAtUs, data }]).then(onTimed, () => {});
   }
 

@@ -26,7 +26,7 @@ export interface RunClient {
 }
 
 export interface RunUser {
-  /** The Artillery script without its payload. */
+  /** The Artillery script without the rows of its payload. */
   script: Script;
   arrival: UserArrival;
   vars: Record<string, unknown>;
@@ -54,7 +54,7 @@ type ClientSettings = Pick<
   Settings,
   'connection' | 'engine' | 'engineOptions' | 'external' | 'clients' | 'delivery' | 'target' | 'tls'
 > & {
-  /** Further events for which an acknowledgement is requested. */
+  /** Further events for which the run requests an acknowledgement. */
   ackEvents?: string[];
   load?: Pick<Settings['load'], 'connections'>;
 };
@@ -110,7 +110,7 @@ export class RunClients {
     return this.#client({ join: this.#settings.delivery?.join });
   }
 
-  /** Returns whether a scenario requests an acknowledgement of an event; undefined if no scenario emits the event. */
+  /** Returns whether the scenarios request an acknowledgement of an event; undefined if no scenario emits the event. */
   asksFor(event: string): boolean | undefined {
     return requestsAcknowledgement(this.#script.scenarios ?? [], event);
   }
@@ -120,7 +120,7 @@ export class RunClients {
     if (!this.#scenario) return { connection };
     const { engineOptions, delivery, ackEvents = [] } = this.#settings;
     const arrival = compileArrival(this.#scenario, until);
-    // Plain connections need no Artillery, which takes long to load.
+    // Plain connections do not need Artillery, which takes long to load.
     if (arrival.isBare) return { connection };
     const user = {
       script: { ...this.#script, scenarios: [] },
@@ -134,7 +134,10 @@ export class RunClients {
     return { connection, user };
   }
 
-  /** Returns a row of the payload, counted from the end: a load that takes the rows in order begins at the start. */
+  /**
+   * Returns a row of the payload, counted from the last row, because a load that takes the rows in order begins at the
+   * first row.
+   */
   #row(index: number): Record<string, unknown> {
     const entries = this.#payload.flatMap(({ fields = [], data = [], loadAll, name = '' }) => {
       const named = (row: unknown[] = []) => fields.map((field, column) => [field, row[column]]);
@@ -160,7 +163,7 @@ function scenarioOf(script: Script, engine: string, name: string | undefined): S
   return scenarios.find(({ weight }) => Number(weight ?? 1) !== 0) ?? scenarios[0];
 }
 
-/** Reads the payload's rows, unless Artillery has already put them into the script. */
+/** Reads the rows of the payload, unless Artillery has already put them into the script. */
 async function readPayload({ config, ...script }: Script): Promise<PayloadSpec[]> {
   const specs = [config.payload ?? []].flat() as PayloadSpec[];
   return Promise.all(

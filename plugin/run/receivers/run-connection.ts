@@ -1,4 +1,6 @@
-/** A connection of one of the run's own clients. It records failures, rooms, and why each namespace closed. */
+/**
+ * A connection of one of the run's own clients. It records failures, rooms, and the reason why each namespace closed.
+ */
 import { CLIENT_DISCONNECT_REASON } from '../../../protocol/wire/connection.ts';
 import type { ClientState, RepeatedMessage } from '../../fleet/client/client.ts';
 import type { FleetError } from '../../fleet/client/failure.ts';
@@ -125,7 +127,7 @@ export class RunConnection implements FleetConnection {
 
 /** A namespace of a run client's connection. */
 export class RunSocket {
-  /** Options of the connection, including options from the flow. */
+  /** Options of the connection, including options that the flow sets. */
   readonly target: ConnectionTarget;
   /** Arguments of the client's last event in `ackEvents`, for example its join. */
   joinArgs: unknown[] | undefined;
@@ -199,7 +201,10 @@ export class RunSocket {
 }
 
 export interface ConnectedClient {
-  /** The client's socket in the namespace of its flow. Closing this socket closes all connections of the client. */
+  /**
+   * The client's socket in the namespace of its flow. When this socket closes, all connections of the client are
+   * closed.
+   */
   socket: RunSocket;
   /** Variables that the client's flow set or changed. */
   variables?: Record<string, unknown>;

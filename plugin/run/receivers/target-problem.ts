@@ -16,7 +16,7 @@ import { httpStatusFix, NOT_SOCKETIO_FIX, SET_PATH_FIX, WITHOUT_SLASH_FIX } from
 /** A target's answer to one handshake request, or the error of the request. */
 export interface HandshakeResult {
   asked: 'polling' | 'websocket';
-  /** The target's URL, without Engine.IO's path. */
+  /** The target's URL, without the path of Engine.IO. */
   url: string;
   path: string;
   /** HTTP status of the answer; undefined without an answer. */
@@ -31,11 +31,11 @@ export interface HandshakeResult {
   certificate?: CertificateFields;
   isAccepted?: boolean;
   /**
-   * Other addresses of this machine at which a server listens on the target's port. Only set if the connection was
-   * refused.
+   * Other addresses of this machine at which a server listens on the target's port. Only set if the target refused the
+   * TCP connection.
    */
   listensAt?: string[];
-  /** Whether a TLS handshake succeeded after an `http:` request got no answer. */
+  /** Whether a TLS handshake succeeded after a request with `http:` got no answer. */
   hasTls?: boolean;
 }
 
@@ -44,7 +44,7 @@ interface TargetProblem {
   fix: string;
   /** Whether the target may be a Socket.IO server that refuses this client, for example without a login. */
   isRefusal?: boolean;
-  /** Whether the server's protocol version is not supported, so that no option helps. */
+  /** Whether the server's protocol version is not supported, so that no option of the client helps. */
   isUnsupported?: boolean;
   /** Whether the server redirects to the same path without its trailing slash. */
   isWithoutSlash?: boolean;
@@ -54,7 +54,7 @@ interface WireError {
   code?: string;
   message?: string;
   rawPacket?: Buffer;
-  /** The server's certificate. Only set in an error about its host names. */
+  /** The server's certificate. Only set in errors about the certificate's host names. */
   cert?: CertificateFields;
 }
 
@@ -82,7 +82,10 @@ const CERTIFICATE: TargetProblem = {
   fix: `name one that it trusts: ${ENGINE}: { tls: { cert: client.pem, key: client-key.pem } }`,
 };
 
-/** Patterns of OpenSSL alerts, Node's error codes and proxies' answers. The first pattern that matches decides. */
+/**
+ * Patterns of OpenSSL alerts, Node's error codes and proxies' answers. The first pattern that matches determines the
+ * problem.
+ */
 const BY_WORDS: [RegExp, TargetProblem][] = [
   [/ALPN|NO[_ ]APPLICATION[_ ]PROTOCOL/i, HTTP2],
   [/CERTIFICATE[_ ]REQUIRED|No required SSL certificate/i, CERTIFICATE],
@@ -119,10 +122,10 @@ const BY_ERRNO: Record<string, (host: string, hostname: string) => TargetProblem
   EMFILE: () => ({ found: 'this process has no file descriptor left', fix: 'raise `ulimit -n`' }),
 };
 
-/** Loopback address for a server that listens on all addresses of a family. */
+/** Loopback address to use for a server that listens on all IPv4 or all IPv6 addresses. */
 const ANY_ADDRESS: Record<string, string> = { '0.0.0.0': '127.0.0.1', '[::]': '[::1]' };
 
-/** Bytes of an answer that is not HTTP/1.1: a TLS alert, or an HTTP/2 SETTINGS frame. */
+/** Bytes that show that an answer is not HTTP/1.1: a TLS alert, or an HTTP/2 SETTINGS frame. */
 const BY_BYTES: [at: number, byte: number, TargetProblem][] = [
   [0, 0x15, TLS],
   [3, 0x04, HTTP2],
@@ -142,12 +145,12 @@ export function tlsProblem(answer: unknown): TargetProblem | undefined {
 
 /** HTTP statuses that mean that Socket.IO is not at this address, or that a proxy cannot reach the server. */
 const NOT_SOCKETIO_STATUSES = [404, 405, 406, 410, 501, 502, 504, 505];
-/** Body of the answer of `ws` to a request without an upgrade. */
+/** Pattern of the body with which `ws` answers a request without an upgrade. */
 const PLAIN_WEBSOCKET = /^(upgrade required)?$/i;
 
 /**
- * Returns whether the Socket.IO server itself refused the client. If not, the target is unreachable or is no Socket.IO
- * server.
+ * Returns whether the HTTP status means that the Socket.IO server itself refused the client. If not, the target is
+ * unreachable or is no Socket.IO server.
  */
 export function isSocketIoRefusal(status: number): boolean {
   return status >= 400 && status < 520 && !NOT_SOCKETIO_STATUSES.includes(status);
@@ -255,7 +258,7 @@ function statusProblem(handshake: HandshakeResult, status: number): TargetProble
   if (location !== undefined && status >= 300 && status < 400) return redirectProblem(handshake, status, location);
   if (isSocketIoRefusal(status)) {
     const fix = /origin/i.test(words) ? ORIGIN_FIX : (statusFix ?? 'see its answer, and the log of the server');
-    // The plain-text answer comes from the server itself, so the Upgrade header reached the server.
+    // The answer in plain text comes from the server itself, so the Upgrade header reached the server.
     const isProxy = status === 400 && asked === 'websocket' && (words === '' || isPage);
     return isProxy ? { found, fix: UPGRADE_HEADERS_FIX } : { found, fix, isRefusal: true };
   }

@@ -1,5 +1,5 @@
 /**
- * Sends a run's requests to the workers' control ports: with retries, and with empty answers if the server has no
+ * Sends a run's requests to the workers' control ports and retries them. Returns empty answers if the server has no
  * control ports or refuses the run.
  */
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -72,7 +72,7 @@ export function tolerateRefusedControl(
   type Ask<T> = (timeoutMs?: number) => Promise<T>;
 
   /**
-   * Repeats a request until it is answered.
+   * Repeats a request until the worker answers.
    * @throws SourceAbsentError if the worker does not answer within the longest drain
    */
   async function withRetries<T>(ask: Ask<T>, isRepeatable = true): Promise<T> {
@@ -96,8 +96,9 @@ export function tolerateRefusedControl(
   }
 
   /**
-   * Sends a request. If the connection is lost and a new connection is refused, the worker counts as refusing the run.
-   * @param isRead false for a request that the worker may have carried out
+   * Sends a request. If the connection to the worker is lost and a new connection is refused, the worker counts as
+   * refusing the run.
+   * @param isRead false for a request that the worker may have carried out without answering
    */
   async function orRefusal<T>(ask: () => Promise<T>, isRead = true): Promise<T> {
     try {
@@ -113,7 +114,7 @@ export function tolerateRefusedControl(
   }
 
   /**
-   * Reads figures from the workers.
+   * Reads statistics from the workers.
    * @param source name of the source to record as unreadable if there is no answer
    */
   async function read<T>(ask: Ask<T>, source = CONTROL_PORT): Promise<T> {

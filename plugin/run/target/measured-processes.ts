@@ -29,8 +29,8 @@ interface TargetPort {
 
 /**
  * Describes the measured processes.
- * @param previous result of an earlier call; its ports and roles are not read again, and processes that have exited
- * stay in the result
+ * @param previous result of an earlier call; ports and roles of its processes are not read again, and processes that
+ * have exited stay in the result
  */
 export async function describeProcesses(
   { workerChildren: _, ...layers }: LayerPids,
@@ -47,7 +47,7 @@ export async function describeProcesses(
   const ports = new ListeningPorts();
   const holdings = hops?.flat() ?? [];
   const related = holdings.length > 0 ? relatives(new Set(holdings.map(({ pid }) => pid)), table) : undefined;
-  // If no worker holds connections of the target's port, a proxy that is not measured is in between.
+  // If no worker holds connections to the target's port, a proxy that is not measured forwards the connections.
   const isDirect = shown.some(({ layer, pid }) => layer === 'worker' && related?.has(pid));
   // A proxy may forward connections in a way that is not visible here, for example through Unix sockets.
   const areAllSeen = hops?.at(-1)?.every(({ passesOn }) => !passesOn) ?? false;

@@ -5,10 +5,13 @@ import type { WorkerStats } from '../../../protocol/wire/events.ts';
 import type { Settings } from '../../script/settings.ts';
 import type { WorkerControl } from './control-client.ts';
 
-/** Time limit for the adapter's server count. Some adapters still count a server ten seconds after its exit. */
+/**
+ * Time limit for the adapter to count the right number of servers, in milliseconds. Some adapters still count a server
+ * ten seconds after its exit.
+ */
 const COUNT_TIMEOUT_MS = 12_000;
 const POLL_MS = 1000;
-/** Bytes of an echo message without its payload: names, number, time, namespace. */
+/** Bytes of an echo message without its payload: event names, number, time and namespace. */
 const ENVELOPE_BYTES = 500;
 
 type Controls = Pick<WorkerControl, 'size' | 'stats' | 'servers'>;
@@ -88,7 +91,7 @@ type Broadcasts = Pick<Settings['broadcasts'], 'bytes' | 'binary'>;
 function requireFittingPayload({ bytes, binary }: Broadcasts, workers: WorkerStats[]): void {
   const needed = bytes + (binary ? 0 : ENVELOPE_BYTES);
   for (const { worker, server } of workers) {
-    // Servers other than the included one may report no limit, or a limit that is not a number; 0 means no limit.
+    // Servers other than the included server may report no limit, or a limit that is not a number; 0 means no limit.
     const limit = Number(server.options.maxHttpBufferSize);
     if (!(limit > 0 && limit < needed)) continue;
     throw new CapacityError(

@@ -16,7 +16,7 @@ import {
 } from '../../samplers/index.ts';
 import { isTemplate } from '../../script/is-template.ts';
 
-/** Listening processes in the notation of the option `workers`. */
+/** Listening processes in the format of the option `workers`. */
 export type ListeningProcesses = ({ match: string } | { pids: number[] }) & { inspect?: true };
 
 /**
@@ -30,8 +30,8 @@ export function targetListeners(url: string): () => Promise<number[] | undefined
 }
 
 /**
- * Returns a selector of the server's processes, if possible a pattern that still matches after a restart; undefined if
- * no process or a proxy listens here.
+ * Returns a value for the option `workers` that selects the server's processes, if possible a pattern that still
+ * matches after a restart; undefined if no process listens on this machine, or if a proxy does.
  */
 export async function listeningProcesses(url: string): Promise<ListeningProcesses | undefined> {
   const pids = (await targetListeners(url)()) ?? [];
@@ -65,8 +65,8 @@ export function isThisMachine(url: string): boolean {
 }
 
 /**
- * Returns the addresses of this machine at which a server listens on the target's port, in URL notation; empty for
- * another machine.
+ * Returns the addresses of this machine at which a server listens on the target's port, as written in a URL; empty if
+ * the target is on another machine.
  */
 export async function listeningHosts(url: string): Promise<string[]> {
   const { sockets = [] } = (isThisMachine(url) && (await findListeners(portOfUrl(url)))) || {};

@@ -75,7 +75,7 @@ export interface RunTarget {
    */
   connections?(): Promise<number | undefined>;
   /**
-   * The included stack; undefined for the user's own server. A run changes a user's server only with the user's
+   * The included stack; undefined for the user's own server. A run changes a user's server only through the user's own
    * command.
    */
   stack: Pick<Stack, 'fault' | 'restarts' | 'state'> | undefined;
@@ -101,7 +101,7 @@ export async function openRunTarget(
   signal: AbortSignal,
 ): Promise<RunTarget> {
   const stateDir = defaultStateDir();
-  // Stops a stack that a killed run left behind, because it would use memory and ports.
+  // Stops a stack that a killed run left behind, because that stack would use memory and ports.
   const found = await findLivingStack(stateDir, (reason) =>
     log(`Cleaning up a stack left by a killed run (${reason}).`),
   );

@@ -1,5 +1,6 @@
 /**
- * Decides which deployment a run measures, from the settings and from a stack's state file. Free ports do not matter.
+ * Decides which deployment a run measures, from the settings and from the state file of a stack. Does not check whether
+ * ports are free.
  */
 
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -13,7 +14,7 @@ import type { Settings } from '../../script/settings.ts';
 type WhichDeployment =
   /** The user's own server. */
   | { kind: 'own' }
-  /** A running stack of this checkout at the target. */
+  /** A running stack that this checkout started, at the target's port. */
   | { kind: 'up'; stack: Stack }
   | PlannedDeployment;
 
@@ -41,7 +42,7 @@ export async function whichDeployment(settings: Settings, found: FoundStack): Pr
   if (found.status === 'up' && state && isAtTarget(state, settings)) return { kind: 'up', stack: found.stack };
   if (!stack) return { kind: 'own' };
   if (found.status === 'up') requireNoOther(found.stack.state, stack.port);
-  // A stack that is stopping, or that remains from a killed run, may still listen on the port.
+  // A stack that is stopping, or that a killed run left behind, may still listen on the port.
   if (found.status === 'up' || found.status === 'down') await assertPortFree(stack.port, alternatives(stack.port));
   return { kind: 'planned', port: stack.port, ...chooseProfile(settings.profile ?? neededProfile(settings)) };
 }
@@ -79,8 +80,8 @@ function requireNoOther({ target, checkout }: StackState, port: number): void {
 }
 
 /**
- * Checks whether a stack runs at the target. With the option `stack`, the URL may have another protocol, so that the
- * run reports this mistake.
+ * Returns whether a stack runs at the target's address. With the option `stack`, only the ports are compared: a stack
+ * with TLS is found even if the URL begins with `http:`, and the run reports that mistake.
  */
 function isAtTarget({ target }: StackState, { stack, target: wanted }: Settings): boolean {
   const [its, url] = [new URL(target), new URL(wanted)];

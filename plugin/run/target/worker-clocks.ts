@@ -1,6 +1,6 @@
 /**
- * Compares the workers' monotonic clocks with the run's clock. Clocks of other hosts have another zero and drift, so
- * they are read during the whole run, and most precisely just before and after measurements.
+ * Compares the workers' monotonic clocks with the run's clock. Clocks of other hosts start at another zero and drift.
+ * Therefore, they are read during the whole run, and most precisely just before and after measurements.
  */
 
 import { followClock } from '../../../protocol/base/clock/clock.ts';
@@ -10,11 +10,14 @@ import type { WorkerControl } from './control-client.ts';
 
 /** Number of clock readings in quick succession. The reading with the shortest round trip is used. */
 const READINGS = 16;
-/** Interval of the clock readings during a run. A shorter interval would put load on the measured workers. */
+/**
+ * Interval of the clock readings during a run, in milliseconds. A shorter interval would put load on the measured
+ * workers.
+ */
 const INTERVAL_MS = 1000;
 
 export class WorkerClocks {
-  /** The workers' clocks, in the order of the control URLs. */
+  /** Offset of each worker's clock over time, in the order of the control URLs. */
   readonly lines: ClockLine[];
   readonly #control: Pick<WorkerControl, 'clock'>;
   readonly #unfollow: (() => void)[] = [];

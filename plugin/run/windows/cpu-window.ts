@@ -3,7 +3,7 @@ import type { Sampler } from '../../samplers/index.ts';
 import type { CpuWindow } from '../measurements/measured-windows.ts';
 import type { ConnectionPopulation } from '../population.ts';
 
-/** CPU times and connections at the start of a window. */
+/** CPU times, number of connections and time at the start of a window. */
 type Mark = Awaited<ReturnType<typeof markWindowStart>>;
 export type WindowContext = {
   sampler: Pick<Sampler, 'cpu'>;
@@ -25,12 +25,15 @@ export async function cpuWindowSince(context: WindowContext, begin: Mark, units:
   return windowBetween(begin, await markWindowStart(context), units);
 }
 
-/** Measures consecutive windows without gaps. */
+/** Measures consecutive CPU windows without gaps. */
 export class ConsecutiveWindows {
   readonly #context: WindowContext;
   readonly #unitsSoFar: () => number;
   readonly #done: CpuWindow[] = [];
-  /** The latest reading. Each reading waits for the previous reading, so that their order is the order of the calls. */
+  /**
+   * The latest CPU reading. Each reading waits for the previous reading, so that readings stay in the order of the
+   * calls.
+   */
   #begin: Promise<{ mark: Mark; units: number }>;
 
   constructor(context: WindowContext, unitsSoFar: () => number) {
@@ -39,7 +42,7 @@ export class ConsecutiveWindows {
     this.#begin = this.#read();
   }
 
-  /** Ends the current window and begins the next. Never rejects. */
+  /** Ends the current CPU window and begins the next. Never rejects. */
   async next(): Promise<void> {
     const begin = this.#begin;
     this.#begin = begin.then(async (from) => {
@@ -50,7 +53,10 @@ export class ConsecutiveWindows {
     await this.#begin;
   }
 
-  /** Ends the last window. @returns all windows */
+  /**
+   * Ends the last CPU window.
+   * @returns all windows
+   */
   async end(): Promise<CpuWindow[]> {
     await this.next();
     return this.#done;
@@ -62,7 +68,7 @@ export class ConsecutiveWindows {
   }
 }
 
-/** Returns the CPU time of each layer between two readings. Leaves out layers that are not in both readings. */
+/** Returns the CPU time that each layer used between two readings. Leaves out layers that are not in both readings. */
 function windowBetween(begin: Mark, end: Mark, units: number): CpuWindow {
   const used = Object.entries(end.cpu).flatMap(([layer, us]) => {
     const before = begin.cpu[layer];

@@ -10,13 +10,14 @@ export async function beginGeneratorWindow({ link, ledger, resources }: RunConte
   if (ledger) await link.snapshots();
 }
 
-/** Ends the window of the idle hold. Only the machine's CPU is recorded, not the event loops. */
+/** Ends the measurement window of the idle hold. Only the machine's CPU is recorded, not the event loops. */
 export async function endIdleHoldWindow({ measurements, resources }: RunContext): Promise<void> {
   await resources.end('idle', measurements);
 }
 
 /**
- * Ends a window. If it has several parts, keeps the worst values of each event loop.
+ * Ends a measurement window of the generator. If the window has several parts, keeps the worst values of each event
+ * loop.
  * @returns the engines' counts
  */
 export async function endGeneratorWindow(

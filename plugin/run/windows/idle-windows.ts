@@ -11,7 +11,9 @@ import { cpuWindowSince, markWindowStart, type WindowContext } from './cpu-windo
 /** Number of parts of the hold. The spread between the parts is the noise of all CPU figures. */
 const HOLD_PARTS = 10;
 
-/** Length of the short windows before the first connection and after the messages, as a share of the hold. */
+/**
+ * Length of the short measurement windows before the first connection and after the messages, as a share of the hold.
+ */
 const BRIEF_SHARE = 0.2;
 const BRIEF_MAX_SECONDS = 5;
 
@@ -34,8 +36,8 @@ export async function measureIdleCpu(context: IdleContext & Workers): Promise<vo
 }
 
 /**
- * Rounds down to whole ping intervals. Servers ping connections in the order in which they opened, so pings are not
- * evenly distributed.
+ * Rounds a time down to whole ping intervals. Servers ping connections in the order in which the connections opened, so
+ * pings are not evenly distributed.
  */
 function wholeIntervals(seconds: number, intervalSeconds: number | null): number {
   if (intervalSeconds === null || intervalSeconds > seconds) return seconds;
@@ -55,7 +57,8 @@ export async function measureUnloadedCpu(context: IdleContext): Promise<void> {
 }
 
 /**
- * Measures CPU use while connections are held after their messages have ended, for example of an application's timers.
+ * Measures CPU use while connections are held after their messages have ended. This is, for example, the CPU use of an
+ * application's timers.
  */
 export async function measureCpuWithoutMessages(context: IdleContext): Promise<void> {
   await measureBriefly(context, context.measurements.cpu.idle);
@@ -66,7 +69,7 @@ async function measureBriefly(context: IdleContext, parts: CpuWindow[]): Promise
   if (seconds > 0) await measureInParts(context, seconds, parts);
 }
 
-/** @param unitsOf returns the number of units of a part, such as messages; called at the end of the part */
+/** @param unitsOf returns the number of units in a part, such as messages; called at the end of the part */
 export async function measureInParts(
   context: WindowContext & { signal: AbortSignal },
   seconds: number,

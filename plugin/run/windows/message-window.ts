@@ -9,10 +9,7 @@ import { ChangeTimer, MAX_DEADLINES, pollUntil } from '../wait.ts';
 import { beginGeneratorWindow, endGeneratorWindow } from './generator-window.ts';
 import { measureInParts } from './idle-windows.ts';
 
-/**
- * Measures messages during the hold only, because forced garbage collections at other times would delay
- * acknowledgements.
- */
+/** Measures messages only during the hold. At other times, forced garbage collections would delay acknowledgements. */
 export async function measureMessageWindow(context: RunContext, measured: MessagesMeasured): Promise<void> {
   const { config, measurements, link, control } = context;
   const connected = link.status.connected;
@@ -38,7 +35,7 @@ export async function measureMessageWindow(context: RunContext, measured: Messag
   measured.seconds = (performance.now() - beganMs) / 1000;
   measured.workers = await control.batches();
   const after = await link.messages('rest');
-  // If a connection closed, some of its messages may not have arrived.
+  // If a connection closed, some of its messages may not have arrived at the server, so the count is a lower limit.
   const atLeast = link.status.connected === connected ? rest.sent - rest.unanswered - first : 0;
   checkHandled(context, measured, { atLeast, atMost: after.sent - before.sent + before.unanswered });
   await endGeneratorWindow(context, 'messages');
@@ -81,7 +78,7 @@ export async function endMessageWindow(context: RunContext): Promise<void> {
   measurements.observations.note('acknowledgementsCut', { unanswered });
 }
 
-/** Counts copies of events without ids while all connections are open. */
+/** The parts of a run that are needed to count copies of events without ids. */
 type Context = Pick<RunContext, 'link' | 'measurements' | 'metrics'> & { config: Pick<RunContext['config'], 'counts'> };
 
 /**
@@ -96,7 +93,8 @@ export async function beginEventCounts(context: Context) {
   const before = await readCounters(context);
   return {
     async end(): Promise<void> {
-      // The server's counters are read within the period of the copies, so that every counted message has copies.
+      // The server's counters are read while copies are still counted, so that the copies of every counted message are
+      // included.
       const now = await readCounters(context);
       const seconds = (performance.now() - beganMs) / 1000;
       const rises = events.flatMap(({ event, counter }) => {
@@ -111,7 +109,7 @@ export async function beginEventCounts(context: Context) {
   };
 }
 
-/** Reads the server's counters, each summed over all pages and labels. Empty if a page does not answer. */
+/** Reads the server's counters, each summed over all metrics pages and labels. Empty if a page does not answer. */
 async function readCounters({ config, metrics }: Context): Promise<Map<string, number>> {
   const names = (config.counts ?? []).flatMap(({ counter }) => counter ?? []);
   if (names.length === 0) return new Map();

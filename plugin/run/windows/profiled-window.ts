@@ -20,7 +20,8 @@ const INTERVAL_MS = 50;
 const RECEIVE_TIMEOUT_MS = 5000;
 
 /**
- * Profiles the server's CPU use. Stores a failure in place of the profiles, because no other figure depends on them.
+ * Profiles the server's CPU use. If that fails, stores the error in place of the profiles, because no other figure
+ * depends on them.
  */
 export async function profileCpu(context: RunContext): Promise<void> {
   const { profiler, measurements, config, sampler, signal } = context;
@@ -60,7 +61,7 @@ interface Source {
   receivers: RunSocket[];
   /**
    * Publishes a broadcast; undefined if the server broadcasts by itself.
-   * @param index counts from 0
+   * @param index number of the broadcast, from 0
    */
   send: ((index: number) => unknown) | undefined;
 }
@@ -89,7 +90,7 @@ function sourceOf({ config, control, publishers }: RunContext, sockets: RunSocke
 }
 
 /**
- * Publishes until enough copies were sent or the time is over.
+ * Publishes until the server has sent enough copies or the time limit has passed.
  * @returns the number of copies that arrived
  */
 async function broadcast({ event, receivers, send }: Source, signal: AbortSignal): Promise<number> {

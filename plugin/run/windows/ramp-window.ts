@@ -1,6 +1,6 @@
 /**
  * Measures CPU use while connections open, over a whole ramp and over its parts. The spread between the parts is the
- * noise. A ramp consists of the phases with arrivals between two pauses.
+ * noise of the figure. A ramp consists of the phases with arrivals between two pauses.
  */
 
 import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
@@ -41,7 +41,7 @@ export async function beginRampWindow(context: RampContext, seconds: number): Pr
 
 /**
  * Starts a ramp, or adds the phase to the current ramp.
- * @param beganAtUs when Artillery began the phase, which may be before the end of the previous measurement
+ * @param beganAtUs time at which Artillery began the phase, which may be before the end of the previous measurement
  */
 export function addRampPhase(ramps: Ramp[], phase: Phase, beganAtUs: number): void {
   let ramp = ramps.at(-1);

@@ -13,7 +13,7 @@ import { type MachineTotals, machineSharesBetween } from '../../samplers/index.t
 import type { GeneratorWindow, ShareWindow } from '../measurements/generator-measured.ts';
 import type { Measurements } from '../measurements/measurements.ts';
 
-/** Key that stands for the generator in maps by worker name. */
+/** Key that stands for the generator in maps whose keys are names of workers. */
 export const GENERATOR_KEY = '';
 
 type GeneratorReading = ReturnType<typeof readGenerator>;
@@ -27,7 +27,7 @@ interface Reading {
 
 interface Sources {
   workers(): Promise<WorkerResources[]>;
-  /** Readings of the workers' machines from node exporters. */
+  /** Readings of the workers' machines from node_exporter pages. */
   exported(): Promise<WorkerMachine[]>;
   machine(): Promise<MachineTotals | undefined>;
   own(): GeneratorReading;
@@ -59,8 +59,8 @@ export class ResourceWindows {
   }
 
   /**
-   * Ends the window and starts the next window. If a window has several parts, the worst part counts. For the idle
-   * hold, only this machine is recorded. Never rejects.
+   * Ends the measurement window and starts the next window. If a window has several parts, the worst part counts. For
+   * the idle hold, only this machine is recorded. Never rejects.
    */
   async end(window: ShareWindow, noted: ResourceMeasurements): Promise<void> {
     const before = this.#begin;
@@ -85,7 +85,7 @@ export class ResourceWindows {
       const known = noted.exportedMachines.get(machine.kernel);
       noted.exportedMachines.set(machine.kernel, known ? withPeakMemory(known, machine) : machine);
     }
-    // If no worker answers, for example during a planned fault, the previous values stay.
+    // If no worker answers, for example during a planned fault, the values of the previous window stay.
     if (now.workers.length === 0) return;
     noted.workerResources = now.workers.map((worker) =>
       withPeaks(
@@ -107,7 +107,9 @@ function readAllowedCpu(): CpuReading | undefined {
   return allowed.length < cpus().length ? tryOrUndefined(() => readCpu(allowed)) : undefined;
 }
 
-/** Returns the throttling by the quota that throttled most often; undefined if no quota was read at both times. */
+/**
+ * Returns the throttling from the CPU quota that throttled most often; undefined if no quota was read at both times.
+ */
 export function throttledBetween(before: CpuQuota[], after: CpuQuota[]): CpuThrottling | undefined {
   const found = after.flatMap((now): CpuThrottling[] => {
     const then = before.find(({ group }) => group === now.group);
@@ -141,7 +143,8 @@ function noteShares(
 }
 
 /**
- * Returns the share of the CPUs that other programs used, including programs outside this container; 1 means all CPUs.
+ * Returns the share of this machine's CPUs that other programs used, including programs outside this container; 1 means
+ * all CPUs.
  */
 export function otherProgramsShare(shares: MachineShares): number {
   const { cores, busyCores, oursCores, othersCores, kernelCores, stealCores } = shares;
@@ -163,7 +166,8 @@ function noteThrottled(
 }
 
 /**
- * Records the idle and stolen CPU time of a machine. All its workers read the same counters; the worst reading counts.
+ * Records the idle and stolen CPU time of a machine. All workers on the machine read the same counters. If their
+ * readings differ, the worst reading counts.
  */
 function noteCpu(
   { machineIdle, machineSteal }: ResourceMeasurements,
