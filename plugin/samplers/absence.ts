@@ -3,9 +3,8 @@ import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { describeError } from '../../protocol/codes/errors.ts';
 
 /**
- * `refused`: the run is not permitted to read the source. `gone`: the source no longer exists. `unanswered`: the source
- * does not answer, or reports that it cannot answer now. `unsupported`: the source's answer does not contain the
- * figure.
+ * `refused`: the run may not read the source. `gone`: the source no longer exists. `unanswered`: the source does not
+ * answer, or reports that it cannot answer now. `unsupported`: the source's answer does not contain the figure.
  */
 type AbsenceReason = 'refused' | 'gone' | 'unanswered' | 'unsupported';
 
@@ -40,7 +39,7 @@ export class SourceAbsentError extends Error {
   readonly reason: AbsenceReason;
   readonly known: Partial<SourceAbsence>;
 
-  /** @param known time and fix, if they differ from the default of the reason */
+  /** @param known time of the first failed reading and suggested fix, if they differ from the default for the reason */
   constructor(reason: AbsenceReason, message: string, known: Partial<SourceAbsence> = {}) {
     super(message);
     this.reason = reason;
@@ -96,8 +95,8 @@ export class SourceAvailability {
 
   /**
    * Records a failed reading.
-   * @param detail by default the error's message
-   * @param fix by default the fix of the reason
+   * @param detail text about the failure; by default the error's message
+   * @param fix suggested fix; by default the fix for the reason
    */
   fail(error: unknown, detail = (error as Error).message, fix?: string): SourceAbsence {
     const reason = absenceReasonOf(error);
@@ -117,7 +116,7 @@ const WORDS: Record<AbsenceReason, [never: string, later: string]> = {
 /**
  * Returns a text about a source that could not be read.
  * @param source name of the source
- * @param beganAtUs start of the run's time; without it, the text has no time
+ * @param beganAtUs start of the run's time axis; without it, the text contains no time
  */
 export function describeAbsence(
   source: string,
@@ -131,7 +130,7 @@ export function describeAbsence(
 }
 
 /**
- * Returns the seconds from the start of the run's time to the first failed reading; undefined if either time is
+ * Returns the seconds from the start of the run's time axis to the first failed reading; undefined if either time is
  * unknown.
  */
 export function absentSinceSeconds(

@@ -1,4 +1,4 @@
-/** Limits the time and the size of other programs' answers. */
+/** Limits how long the run waits for answers from other programs, and how large these answers may be. */
 
 import { SourceAbsentError } from './absence.ts';
 
@@ -21,8 +21,8 @@ export function destroyAfter(request: Destroyable, timeoutMs: number): void {
 }
 
 /**
- * Returns the first bytes of a body as text. If the connection breaks, returns the bytes received so far. Never
- * rejects.
+ * Returns the first bytes of a response body as text. If the connection breaks, returns the bytes received so far.
+ * Never rejects.
  */
 export async function bodyBeginning(body: AsyncIterable<Uint8Array> | [], maxBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];

@@ -8,12 +8,12 @@ import type { LayerPids } from './processes/process-memory.ts';
 import { knownValues, readLayerFigure } from './reading.ts';
 import type { SamplerInputs } from './sampler-inputs.ts';
 
-/** CPU time of a layer, and `idleUs` if the layer has its own cores, such as the whole machine. */
+/** CPU time of a layer, and `idleUs` if the layer has its own cores, as the whole machine has. */
 type CpuUse = Pick<CpuReading, 'busyUs'> & Partial<CpuReading>;
 
 export interface CpuPoint {
   atMs: number;
-  /** CPU time by layer; layers that could not be read are missing. */
+  /** CPU time by layer. A layer that could not be read is missing. */
   uses: Record<string, CpuUse>;
 }
 
@@ -43,7 +43,7 @@ export class LayerCpu {
     }
   }
 
-  /** Returns the CPU time by layer. For processes, this is the total of all `add` calls. Never rejects. */
+  /** Returns the CPU time by layer. For layers of processes, this is the total of all `add` calls. Never rejects. */
   async uses(inputs: SamplerInputs): Promise<Record<string, CpuUse>> {
     const uses: Record<string, CpuUse> = {};
     for (const layer of this.#layers) {
@@ -59,14 +59,14 @@ export class LayerCpu {
 }
 
 /**
- * Returns the CPU percentage since the previous sample: 100 is one core, or all cores of a layer with its own cores.
- * Empty for the first sample of a layer.
+ * Returns the CPU use of a layer since the previous sample in percent: 100 is one core, or all cores of a layer with
+ * its own cores. Empty for the first sample of a layer.
  */
 export function cpuPercent(layer: string, before: CpuPoint | undefined, now: CpuPoint): { cpuPercent?: number } {
   const [from, to] = [before?.uses[layer], now.uses[layer]];
   if (before === undefined || from === undefined || to === undefined) return {};
   const busyUs = to.busyUs - from.busyUs;
-  // A CPU time below the previous value shows that the process was replaced.
+  // If the CPU time is below the previous value, the process was replaced.
   if (busyUs < 0) return {};
   const wholeUs =
     to.idleUs === undefined || from.idleUs === undefined

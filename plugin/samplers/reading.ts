@@ -10,8 +10,9 @@ export type FigureReading = { value: number; source: string } | { absent: Source
 export type FigureReadings = Record<string, FigureReading>;
 
 /**
- * Reads a measure from the first source of the layer that can read it. Never rejects.
- * @returns the value; without any, the reason of the last source that is part of the run, or else of the first source
+ * Reads a value from the first source of the layer that can read it. Never rejects.
+ * @returns the value. If no source can read it: the reason of the last source that is part of the run, or else of the
+ * first source
  */
 export async function readLayerFigure(
   { sources }: Layer,
@@ -49,17 +50,17 @@ export async function readLayerSample(
   return {};
 }
 
-/** Returns the known values by figure id. */
+/** Returns the known values by the id of the figure. */
 export function knownValues(readings: FigureReadings): Record<string, number> {
   return mapReadings(readings, (reading) => ('value' in reading ? reading.value : undefined));
 }
 
-/** Returns the sources of the known values by figure id. */
+/** Returns the source of each known value, by the id of the figure. */
 export function sourcesOfReadings(readings: FigureReadings): Record<string, string> {
   return mapReadings(readings, (reading) => ('source' in reading ? reading.source : undefined));
 }
 
-/** Returns the reasons of absent values by figure id. */
+/** Returns why each absent value is missing, by the id of the figure. */
 export function absencesOfReadings(readings: FigureReadings): Record<string, string> {
   return mapReadings(readings, (reading) => ('absent' in reading ? reading.absent.detail : undefined));
 }

@@ -8,12 +8,12 @@
  */
 export type LayerSample = Record<string, number>;
 
-/** A row. `t` is the time in seconds since the start. Layers that could not be read are missing. */
+/** A row of the time series. `t` is the time in seconds since the start. Layers that could not be read are missing. */
 export type SampleRow = { t: number; connections: number } & { [layer: string]: LayerSample | undefined };
 
 /**
- * Merges two rows: keeps the later time, the most connections, the highest memory so that no peak is lost, and the mean
- * CPU.
+ * Merges two rows: keeps the later time, the higher number of connections, the higher memory so that no peak is lost,
+ * and the mean CPU use.
  */
 export function mergeRows(older: SampleRow, newer: SampleRow): SampleRow {
   const row: Record<string, number | LayerSample | undefined> = { ...older, ...newer };

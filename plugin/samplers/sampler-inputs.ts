@@ -1,5 +1,6 @@
 /**
- * Answers that all sources of one reading share. Each answer is requested at most once, when a source first needs it.
+ * Answers that all sources of one memory reading share. Each answer is requested at most once, when a source first
+ * needs it.
  */
 import { onlyOnce } from '../../protocol/base/only-once.ts';
 import type { InspectedRuntime } from '../../protocol/documents/server-runtimes.ts';
@@ -11,7 +12,7 @@ import type { LayerPids } from './processes/process-memory.ts';
 import type { PageTargets } from './prometheus/targets.ts';
 import type { RedisReader } from './redis/redis-sampler.ts';
 
-/** Connections through which a run reads figures. Their owner closes them. */
+/** Connections through which a run reads figures. The code that opened them closes them. */
 export interface FigureReaders {
   redis?: Pick<RedisReader, 'read' | 'failures' | 'absence' | 'name'> | undefined;
   workers?: Pick<ControlClients, 'stats' | 'resources'> | undefined;
@@ -22,7 +23,7 @@ export interface FigureReaders {
 export type SamplerInputs = ReturnType<typeof createSamplerInputs>;
 
 /**
- * Returns functions that request the answers. Each function rejects with the reason if the answer is missing.
+ * Returns functions that request the shared answers. Each function rejects with the reason if the answer is missing.
  * @param pids processes by layer
  * @param processes readings of all these processes
  */
@@ -47,7 +48,7 @@ export function createSamplerInputs(
     }),
     stats: onlyOnce(async () => given(workers, NO_CONTROL).stats()),
     /**
-     * Reads processes through their runtime.
+     * Reads the memory of processes through their runtime.
      * @param runtime required runtime of the processes
      */
     inspected: async (runtime: InspectedRuntime) => {

@@ -1,5 +1,5 @@
 /**
- * Samples all layers: one row each second for the time series, and full readings and CPU times on request. In long
+ * Samples all layers: one row each second for the time series, and memory readings and CPU times on request. In long
  * runs, rows are merged, so that memory stays bounded.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -23,12 +23,15 @@ import { type LayerSample, mergeRows, type SampleRow } from './sample-row.ts';
 import { createSamplerInputs, type FigureReaders, type SamplerInputs } from './sampler-inputs.ts';
 
 export interface SamplerSources extends FigureReaders {
-  /** Called for every sample, because workers restart and fleet processes may start late. */
+  /**
+   * Returns the processes of each layer. Called for every sample, because workers restart and fleet processes may start
+   * late.
+   */
   pids(): LayerPids | Promise<LayerPids>;
   machine?: Pick<MachineWatch, 'tick'>;
   /** Returns the number of connections that are open now. */
   connections(): number;
-  /** Why figures of this machine do not include the deployment; undefined if the deployment runs on this machine. */
+  /** Why figures from this machine do not include the deployment; undefined if the deployment runs on this machine. */
   notShared?: string | undefined;
   intervalMs?: number;
   layers?: readonly Layer[];
@@ -37,13 +40,16 @@ export interface SamplerSources extends FigureReaders {
 type Pages = NonNullable<FigureReaders['prometheus']>[string];
 type SamplerHealth = NonNullable<Result['sampling']>;
 
-/** Maximum share of the time that reading PSS may take. The PSS of larger processes is read less often. */
+/**
+ * Maximum share of the run's time that reading PSS may take. If processes are so large that reading takes long, PSS is
+ * read less often.
+ */
 const PSS_SHARE = 0.002;
 
-/** Share of the sample interval in which metrics pages must answer. */
+/** Share of the sample interval within which metrics pages must answer. */
 const PAGE_SHARE = 0.9;
 
-/** Number of rows in an hour. In a longer run, rows are merged. */
+/** Maximum number of rows in the time series: the rows of an hour. In a longer run, rows are merged. */
 const MAX_ROWS = 3600;
 
 export class Sampler {
@@ -65,7 +71,7 @@ export class Sampler {
   #before: CpuPoint | undefined;
   #pssDueMs = 0;
 
-  /** Does not close the readers in `sources`, which belong to the caller. */
+  /** The readers in `sources` belong to the caller, so the sampler does not close them. */
   constructor(sources: SamplerSources) {
     this.#sources = sources;
     this.#intervalMs = sources.intervalMs ?? 1000;
@@ -111,7 +117,9 @@ export class Sampler {
     return readings;
   }
 
-  /** Returns the layers' current object counts by id; unknown counts are missing. Never rejects. */
+  /**
+   * Returns the current counts of open or stored items in the layers, by id; unknown counts are missing. Never rejects.
+   */
   async counts(): Promise<Record<string, number>> {
     const { pids, processes } = await this.#readProcesses(false);
     const all = this.layers.flatMap((layer) => (layer.counts ?? []).map((count) => ({ layer, ...count })));
@@ -159,8 +167,8 @@ export class Sampler {
   }
 
   /**
-   * Returns the bytes that the machine has swapped in and out since the start of the series; undefined if the kernel
-   * does not report them.
+   * Returns the bytes that the machine has swapped in and out since the start of the time series; undefined if the
+   * kernel does not report them.
    */
   swapped(): SwapReading | undefined {
     const [before, now] = [this.#swapAtStart, readSwap()];
@@ -224,7 +232,8 @@ export class Sampler {
   }
 
   /**
-   * Sources for a row. A source that does not answer within the interval is missing in the row, and does not delay it.
+   * Returns the sources for a row. A source that does not answer within the interval is missing in the row, and does
+   * not delay it.
    */
   #timelyReaders(): FigureReaders {
     const { workers, prometheus = {} } = this.#sources;
@@ -233,14 +242,14 @@ export class Sampler {
     });
     return {
       ...this.#sources,
-      // Rows of the time series exclude inspectors, which would have to stay open all the time.
+      // Inspectors are not used for rows of the time series, because they would have to stay open all the time.
       inspectors: undefined,
       workers: workers && { resources: () => workers.resources(), stats: () => workers.stats(this.#intervalMs / 2) },
       prometheus: Object.fromEntries(pages),
     };
   }
 
-  /** Requests a page. If a request to the page is pending, waits for that request. */
+  /** Requests a metrics page. If a request to the page is pending, waits for that request. */
   async #pageInTime(layer: string, pages: Pages): Promise<PagesReading> {
     const reading = getOrAdd(this.#pages, layer, () => pages.read().finally(() => this.#pages.delete(layer)));
     try {
@@ -288,7 +297,7 @@ export class Sampler {
   }
 }
 
-/** CPU use of other programs and of the hypervisor. */
+/** Returns the CPU use of other programs and of the hypervisor as parts of a row. */
 function otherCpuSamples(shares: MachineShares | undefined): Record<string, LayerSample> {
   if (!shares) return {};
   const { othersCores, stealCores } = shares;

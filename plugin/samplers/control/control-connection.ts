@@ -20,18 +20,20 @@ import {
 import { parseControlReply } from './replies.ts';
 
 const TIMEOUT_MS = 5000;
-/** Time to wait for a refusal, in milliseconds. It is enough for several attempts to reconnect. */
+/**
+ * Longest time to wait for a refusal by the worker, in milliseconds. It is enough for several attempts to reconnect.
+ */
 const REFUSAL_TIMEOUT_MS = 1000;
 const CLOSED = 'ECONNREFUSED';
 /**
- * Maximum size of a reply in bytes. It is several times the largest reply of a worker, which is an event loop's record
- * of a day. A larger reply would block the run while it is parsed.
+ * Maximum size of a worker's reply in bytes. It is several times the size of the largest reply, which is the record of
+ * an event loop over a day. A larger reply would block the run while it is parsed.
  */
 const MAX_REPLY_BYTES = 8 * 1024 ** 2;
 
 export interface ControlOptions {
   tls?: TlsOptions;
-  /** Timeout of the connect, and of every request except `gc`. */
+  /** Timeout of the connect and of every request except `gc`, in milliseconds. */
   timeoutMs?: number;
   look?: LookupAll;
 }
@@ -43,7 +45,7 @@ export class ControlConnection {
   readonly #timeoutMs: number;
   #failure: string | undefined;
   #timer: NodeJS.Timeout | undefined;
-  /** Why the last attempt to connect failed; undefined while the connection is open. */
+  /** Error of the last attempt to connect; undefined while the connection is open. */
   #connectError: CapacityError | undefined;
 
   constructor({ url, address }: ControlEndpoint, token: string, { tls = {}, timeoutMs = TIMEOUT_MS }: ControlOptions) {

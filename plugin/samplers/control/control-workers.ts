@@ -91,8 +91,8 @@ export class ControlClients {
   }
 
   /**
-   * Returns why the last attempt to reconnect to each worker failed, such as ECONNREFUSED; undefined if no attempt has
-   * failed.
+   * Returns the error of the last attempt to reconnect to each worker, such as ECONNREFUSED; undefined if no attempt
+   * has failed.
    */
   failures(): (string | undefined)[] {
     return this.#workers.map(({ failure }) => failure);
@@ -107,7 +107,7 @@ export class ControlClients {
     return Promise.all(this.#workers.map((worker) => worker.request('resources', [], timeoutMs)));
   }
 
-  /** Starts or stops recording every worker's event loop. Workers that fail are missing in the answer. */
+  /** Starts or stops the recording of every worker's event loop. A worker that fails is missing in the result. */
   async eventLoops(record: boolean): Promise<WorkerEventLoop[]> {
     const asked = this.#workers.map((worker) => worker.request('eventLoop', [record]).catch(() => undefined));
     return (await Promise.all(asked)).filter((answer) => answer !== undefined);
@@ -179,7 +179,10 @@ export class ControlClients {
     return (await this.#worker(via).request('members', [room], timeoutMs)).members;
   }
 
-  /** Returns the index of the first connected worker, searching from `via`; `via` if no worker is connected. */
+  /**
+   * Returns the index of the first connected worker. The search starts at index `via`. Returns `via` if no worker is
+   * connected.
+   */
   reachable(via: number): number {
     const from = (step: number) => (via + step) % this.#workers.length;
     const step = this.#workers.findIndex((_, index) => this.#worker(from(index)).isConnected);
@@ -187,7 +190,7 @@ export class ControlClients {
   }
 
   /**
-   * Orders a broadcast.
+   * Requests a broadcast from a worker.
    * @param via index of the worker that publishes the broadcast
    */
   async broadcast(order: BroadcastRequest, via: number, timeoutMs?: number): Promise<BroadcastSent> {

@@ -8,7 +8,7 @@ import {
 } from '../../../protocol/wire/control-replies.ts';
 import type { ControlReply } from '../../../protocol/wire/events.ts';
 
-/** The code can be any text, because servers of other versions may have other codes. */
+/** The error code can be any text, because servers of other versions may have other codes. */
 const refusal = z.object({ ok: z.literal(false), code: boundedName, message: boundedText });
 
 /** Returns the parsed reply to a request; undefined if the reply is invalid. */

@@ -6,7 +6,7 @@ import { lowestLimit } from '../../../protocol/base/machine/usable.ts';
 import type { CgroupLimit, WorkerMachine, WorkerResources } from '../../../protocol/wire/events.ts';
 import { SourceAbsentError } from '../absence.ts';
 
-/** Returns each machine with its workers, in the order of the workers. */
+/** Returns each machine once, with the names of its workers, in the order of the workers. */
 export function workerMachines(resources: WorkerResources[]): { machine: WorkerMachine; workers: WorkerResources[] }[] {
   const byKernel = Map.groupBy(resources, ({ machine }) => machine.kernel);
   return [...byKernel.values()].flatMap((workers) => {

@@ -1,7 +1,7 @@
 /**
- * Reads the memory of a Go server from its `net/http/pprof` pages: the text of a heap profile ends with the figures of
- * `runtime.MemStats`. The figure includes the stacks of goroutines, because a Go server needs at least one goroutine
- * per connection. It excludes memory of C code and of mmap.
+ * Reads the memory of a Go server from its `net/http/pprof` pages: the text of a heap profile ends with the figures
+ * from `runtime.MemStats`. The memory figure includes the stacks of goroutines, because a Go server needs at least one
+ * goroutine per connection. It excludes memory of C code and of mmap.
  */
 import { z } from 'zod';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
@@ -16,26 +16,29 @@ import {
   type InspectedProcess,
 } from './inspected.ts';
 
-/** Paths of Node's inspector, which does not support TLS. A URL with another path belongs to a pprof page. */
+/**
+ * Pattern of the paths that Node's inspector has, which does not support TLS. A URL with another path belongs to a
+ * pprof page.
+ */
 const INSPECTOR_PATH = /^\/(json(\/.*)?)?$/;
-/** Time limit of a reading without a garbage collection. Go answers such a request at once. */
+/** Time limit of a memory reading without a garbage collection, in milliseconds. Go answers such a request at once. */
 const READ_TIMEOUT_MS = 10_000;
 const FIND_TIMEOUT_MS = 2000;
 const LOOPBACK = ['127.0.0.1', '[::1]'];
-/** Maximum size of a profile in bytes. The profile of a program with 10,000 allocation sites has some MB. */
+/** Maximum size of a heap profile in bytes. The profile of a program with 10,000 allocation sites has some MB. */
 const MAX_BYTES = 32 * 1024 ** 2;
 const FIX =
   'serve `net/http/pprof` in the server, and name the URL of its pages, such as http://127.0.0.1:6060/debug/pprof';
 const FIX_PROCESS = 'let each URL lead to one process, which stays the same during the run';
 const FIRST_LINE = /^heap profile: \d+: \d+ \[\d+: \d+\] @ heap\/\d+$/;
 const STATS = '\n# runtime.MemStats\n';
-/** Number of garbage collections whose times Go keeps. */
+/** Number of garbage collections for which Go keeps the times. */
 const TIMES = 256;
 
 const count = z.coerce.number().int().nonnegative();
 /**
- * `PauseNs` and `PauseEnd` are ring buffers; collection `n` has the index `(n + 255) % 256`. The times exceed the exact
- * range of JavaScript numbers.
+ * `PauseNs` and `PauseEnd` are ring buffers: the entry of collection `n` has the index `(n + 255) % 256`. The times
+ * exceed the exact range of JavaScript numbers.
  */
 const times = z.array(z.string().regex(/^\d+$/)).length(TIMES);
 const memStatsSchema = z.object({
@@ -59,12 +62,12 @@ export class GoServer implements InspectedProcess {
   readonly #credentials: Record<string, string>;
   readonly #readTimeoutMs: number;
   readonly #closing = new AbortController();
-  /** The previous answer of the page. */
+  /** The previous figures from the pprof page. */
   #last: MemStats | undefined;
 
   /**
    * @param pages URL of the pprof index, or of the heap profile
-   * @param readTimeoutMs time limit of a reading without a collection
+   * @param readTimeoutMs time limit of a reading without a garbage collection
    */
   constructor(pages: URL, readTimeoutMs = READ_TIMEOUT_MS) {
     this.#readTimeoutMs = readTimeoutMs;
@@ -92,7 +95,8 @@ export class GoServer implements InspectedProcess {
 
   /**
    * Requests a reading, and checks that the same process has answered.
-   * @throws CapacityError SOURCE_UNREACHABLE if a different process answered; Absent if it did not collect its garbage
+   * @throws CapacityError SOURCE_UNREACHABLE if a different process answered; SourceAbsentError if the process did not
+   * collect its garbage
    */
   async #next(collect: boolean): Promise<MemStats> {
     const [before, now] = [this.#last as MemStats, await this.#request(collect)];
@@ -120,7 +124,7 @@ export class GoServer implements InspectedProcess {
     url.searchParams.set('debug', '1');
     url.searchParams.set('gc', collect ? '1' : '0');
     try {
-      // Opens a new connection each time, to notice if several processes share the address.
+      // Each request opens a new connection, to notice if several processes share the address.
       const headers = { ...this.#credentials, connection: 'close' };
       const signal = AbortSignal.any([this.#closing.signal, AbortSignal.timeout(timeoutMs)]);
       return parseMemStats(await textOf(await fetch(url, { headers, redirect: 'manual', signal })));
@@ -175,7 +179,7 @@ export function parseMemStats(text: string): MemStats {
 }
 
 /**
- * Reads the text of an answer.
+ * Reads the body of an answer as text.
  * @throws Error for a status other than 200, or for an answer that is too large or too late
  */
 async function textOf(response: Response): Promise<string> {

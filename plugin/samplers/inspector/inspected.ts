@@ -1,6 +1,6 @@
 /**
- * Types that all ways of reading a process's memory from outside share, and the choice of the way by the runtime of the
- * process.
+ * Types for reading the memory of a process from outside, and the runtime of a process, which determines how its memory
+ * is read.
  */
 
 import { closeSync, openSync, readlinkSync, readSync } from 'node:fs';
@@ -41,7 +41,7 @@ export interface InspectedProcess {
   /**
    * Reads the memory of the process.
    * @param collect whether to force a full garbage collection before the reading
-   * @throws CapacityError or Absent
+   * @throws CapacityError or SourceAbsentError
    */
   read(collect: boolean): Promise<InspectedMemory>;
   /** Takes profiles of the process; undefined if profiles of its runtime are not supported. */
@@ -50,7 +50,7 @@ export interface InspectedProcess {
   close(): Promise<void>;
 }
 
-/** Profiles of a process. Each function can throw a CapacityError or Absent. */
+/** Profiles of a process. Each function can throw a CapacityError or SourceAbsentError. */
 export interface InspectedProfiles {
   start(kind: ProfileKind): Promise<void>;
   take(): Promise<V8Profile>;
@@ -58,7 +58,7 @@ export interface InspectedProfiles {
   end(): Promise<void>;
 }
 
-/** Runtimes, with patterns of their programs' names. */
+/** Runtimes, each with a pattern that matches the names of its programs. */
 const PROGRAMS: [ServerRuntime, RegExp][] = [
   ['node', /^(node|nodejs|deno)([-_.]?v?\d[\w.-]*)?$/],
   ['jvm', /^java$/],
@@ -67,12 +67,14 @@ const PROGRAMS: [ServerRuntime, RegExp][] = [
 ];
 /** Header of the ELF note that contains the build id of a Go program: type and owner of the note. */
 const GO_NOTE = Buffer.from('\x04\0\0\0Go\0\0', 'latin1');
-/** Number of bytes in which to search for the ELF note. Linkers place notes at the beginning of a program. */
+/**
+ * Number of bytes at the beginning of a program in which the ELF note is searched, because linkers place notes there.
+ */
 const NOTES_BYTES = 64 * 1024;
 
 /**
- * Returns the runtime of a process; undefined if the process has ended, or if the user of the run cannot read its
- * program.
+ * Returns the runtime of a process; undefined if the process has ended, or if the user of the run cannot read the
+ * process's program file.
  */
 export function runtimeOfProcess(pid: number): ServerRuntime | undefined {
   const path = tryOrUndefined(() => readlinkSync(`/proc/${pid}/exe`));

@@ -9,7 +9,7 @@ import { bodyBeginning, withTimeLimit } from '../late-answers.ts';
 const CONNECT_TIMEOUT_MS = 5000;
 const REQUEST_TIMEOUT_MS = 5000;
 const CLOSE_TIMEOUT_MS = 2000;
-/** Maximum size of an answer in bytes. A heap profile with 100,000 call frames has about 20 MB. */
+/** Maximum size of an inspector's answer in bytes. A heap profile with 100,000 call frames has about 20 MB. */
 const MAX_ANSWER_BYTES = 64 * 1024 ** 2;
 const MAX_LIST_BYTES = 64 * 1024;
 
@@ -41,7 +41,7 @@ type Evaluated = z.infer<typeof evaluatedSchema>['result'];
  * Requests the WebSocket URL of an inspector.
  * @param base address such as `http://127.0.0.1:9229`
  * @returns the WebSocket URL of the first target, with the host and port of `base`
- * @throws a system error if nothing listens there; Absent if the answer does not come from an inspector
+ * @throws a system error if nothing listens there; SourceAbsentError if the answer does not come from an inspector
  */
 export async function debuggerUrl(base: URL, timeoutMs = CONNECT_TIMEOUT_MS): Promise<string> {
   const response = await fetch(new URL('/json/list', base), {
@@ -54,19 +54,22 @@ export async function debuggerUrl(base: URL, timeoutMs = CONNECT_TIMEOUT_MS): Pr
   return `ws://${base.host}${new URL(target.webSocketDebuggerUrl).pathname}`;
 }
 
-/** Requests to one thread. Each request rejects with `SourceAbsentError` after its timeout, or when the connection closes. */
+/**
+ * Requests to one thread through the inspector. Each request rejects with `SourceAbsentError` after its timeout, or
+ * when the connection closes.
+ */
 abstract class Requests {
   readonly #open = new Map<number, PromiseWithResolvers<unknown>>();
   #count = 0;
 
   /**
-   * Throws if the connection is closed.
-   * @throws Absent
+   * Sends a message to the thread.
+   * @throws SourceAbsentError if the connection is closed
    */
   protected abstract send(text: string): void;
 
   /**
-   * Sends a request.
+   * Sends a request to the thread.
    * @returns the unparsed `result` of the answer
    */
   async request(method: string, params: object = {}, timeoutMs = REQUEST_TIMEOUT_MS): Promise<unknown> {
@@ -96,7 +99,7 @@ abstract class Requests {
     return result;
   }
 
-  /** Settles the request to which the text is the answer. */
+  /** Settles the request that the text answers. */
   receive(text: string): void {
     const { data } = answerSchema.safeParse(parsed(text));
     const waiting = data && this.#open.get(data.id);
@@ -114,7 +117,7 @@ abstract class Requests {
 
 /** A thread of `node:worker_threads`. Its requests go through the session of the main thread. */
 export class ThreadSession extends Requests {
-  /** Id of the thread. It is the same in each session of the process. */
+  /** Id of the thread, which is the same in every session with the process. */
   readonly threadId: string;
   readonly #main: InspectorSession;
   readonly #sessionId: string;

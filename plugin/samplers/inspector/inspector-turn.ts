@@ -8,8 +8,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 const POLL_MS = 20;
 /**
- * Time to wait for the other runs. A reading takes less, except of a heap of some GB. After this time, the run tries to
- * open the inspector nevertheless.
+ * Longest time to wait for other runs, in milliseconds. A memory reading takes less, except from a heap of some GB.
+ * After this time, the run tries to open the inspector nevertheless.
  */
 const WAIT_MS = 10_000;
 

@@ -15,7 +15,10 @@ import { JvmProcess, mayAttachToJvm } from './jvm.ts';
 import { requireInspectable, withoutPrimaries } from './may-open.ts';
 import { NodeProcess } from './node.ts';
 
-/** Maximum age of a garbage collection, in milliseconds, whose memory reading can be used. */
+/**
+ * Maximum age in milliseconds of the memory figures that were read with the last garbage collection. Younger figures
+ * are used without a new reading.
+ */
 const COLLECTED_AGE_MS = 2000;
 /**
  * Runtimes that the run tries to read. An unknown runtime is included, because the attempt shows why the process cannot
@@ -25,8 +28,8 @@ const READABLE: (ServerRuntime | undefined)[] = ['node', 'jvm', undefined];
 
 interface InspectorSources {
   /**
-   * Processes on this machine. Go processes are read only if there are no processes of Node, Deno or a JVM. Processes
-   * of other runtimes are ignored.
+   * Returns process ids on this machine. Go processes are read only if there are no processes of Node, Deno or a JVM.
+   * Processes of other runtimes are ignored.
    */
   pids?: () => Promise<number[]>;
   /** URLs of open inspectors (`http:` or `ws:`), or of pprof pages. */
@@ -41,13 +44,13 @@ export class Inspectors {
   /** Processes that the last request reached. */
   #current: InspectedProcess[] = [];
   readonly #collections = new Map<InspectedProcess, number>();
-  /** Errors of the last garbage collection. */
+  /** Errors of the last garbage collection, by process. */
   readonly #failures = new Map<InspectedProcess, Error>();
-  /** Memory reading of the last garbage collection, for a call of `read` soon afterwards. */
+  /** Memory that was read with the last garbage collection, for a call of `read` soon afterwards. */
   #collected: { memory: InspectedMemory[] | Error; atMs: number } | undefined;
   #queue: Promise<unknown> = Promise.resolve();
   #isClosing = false;
-  /** Longest pause of a process that one garbage collection caused. */
+  /** Longest pause of a process that one forced garbage collection caused, in milliseconds. */
   longestPauseMs = 0;
 
   private constructor(sources: InspectorSources) {
@@ -122,7 +125,7 @@ export class Inspectors {
 
   /**
    * Reads the memory of each process. Right after `gc`, returns the memory directly after that garbage collection.
-   * @throws CapacityError or Absent if a process is unavailable, or could not collect its garbage
+   * @throws CapacityError or SourceAbsentError if a process is unavailable, or could not collect its garbage
    */
   async memory(): Promise<InspectedMemory[]> {
     const collected = this.#collected;
@@ -138,7 +141,7 @@ export class Inspectors {
 
   /**
    * Starts profiles: the processes record where they allocate memory or use CPU.
-   * @throws CapacityError or Absent if a process cannot be profiled
+   * @throws CapacityError or SourceAbsentError if a process cannot be profiled
    */
   async startProfiles(kind: ProfileKind): Promise<void> {
     await this.#each(await this.#all(), (one) => profilesOf(one).start(kind));
@@ -147,7 +150,7 @@ export class Inspectors {
   /**
    * Ends the profiles.
    * @returns the profile of each process
-   * @throws CapacityError or Absent if a process cannot be profiled
+   * @throws CapacityError or SourceAbsentError if a process cannot be profiled
    */
   async takeProfiles(): Promise<V8Profile[]> {
     return this.#each(await this.#all(), (one) => profilesOf(one).take());
@@ -178,7 +181,8 @@ export class Inspectors {
   }
 
   /**
-   * Returns the URLs of the pprof pages that Go processes serve. Processes such as `go run` and helpers serve no pages.
+   * Returns the URLs of the pprof pages that Go processes serve. Some Go processes, such as `go run` and helpers, serve
+   * no pages.
    */
   async #pprofOf(pids: number[]): Promise<string[]> {
     const go = pids.filter((pid) => runtimeOfProcess(pid) === 'go');
@@ -209,7 +213,7 @@ export async function isInspectable(pid: number): Promise<boolean> {
   return tryOrUndefined(() => requireInspectable(pid)) !== undefined;
 }
 
-/** Returns the process whose refusal tells most, for example the server and not the shell that started it. */
+/** Returns the process whose error message is most useful, for example the server and not the shell that started it. */
 function mostTelling(pids: number[]): number[] {
   return pids
     .toSorted((a, b) => Number(runtimeOfProcess(a) === 'other') - Number(runtimeOfProcess(b) === 'other'))

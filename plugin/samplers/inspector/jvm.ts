@@ -1,7 +1,7 @@
 /**
- * Reads the heap of a JVM with the attach protocol that `jcmd` uses, without a JDK. SIGQUIT and a file make the JVM
- * listen on a Unix socket in its /tmp; only its own user and root may connect. The figure excludes memory outside the
- * heap, such as direct buffers.
+ * Reads the heap of a JVM with the attach protocol that `jcmd` uses, without a JDK. The signal SIGQUIT and a file make
+ * the JVM listen on a Unix socket in its /tmp; only the JVM's own user and root may connect. The figure excludes memory
+ * outside the heap, such as direct buffers.
  */
 import { once } from 'node:events';
 import { closeSync, existsSync, fchownSync, openSync, readFileSync, rmSync } from 'node:fs';
@@ -34,8 +34,8 @@ export class JvmProcess implements InspectedProcess {
 
   /**
    * Reads the used bytes of the heap.
-   * @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _OFF or _SILENT; Absent if the JVM refuses the
-   * command
+   * @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, INSPECTOR_OFF or INSPECTOR_SILENT; SourceAbsentError
+   * if the JVM refuses the command
    */
   async read(collect: boolean): Promise<InspectedMemory> {
     const socket = await openSocket(this.#pid);
@@ -67,8 +67,8 @@ export function parseUsedHeapBytes(text: string): number | undefined {
 }
 
 /**
- * Returns whether this user may attach to the JVM, so that the signal does not end the JVM. Only an attempt shows
- * whether the JVM itself forbids attaching.
+ * Returns whether this user may send the signal, and whether the JVM handles it: an unhandled signal would end the JVM.
+ * Only an attempt shows whether the JVM itself forbids attaching.
  */
 export function mayAttachToJvm(pid: number): boolean {
   const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));

@@ -48,7 +48,8 @@ const UNSUITABLE: { [runtime in ServerRuntime]?: { what: string; fix: string } }
 
 /**
  * Checks that the signal may be sent.
- * @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, _UNSUITABLE, _OFF, _EXPOSED or _HIDDEN
+ * @throws CapacityError PROCESS_NOT_FOUND, INSPECTOR_FORBIDDEN, INSPECTOR_UNSUITABLE, INSPECTOR_OFF, INSPECTOR_EXPOSED
+ * or INSPECTOR_HIDDEN
  */
 export function requireInspectable(pid: number): InspectableProcess {
   const stat = livingStat(pid);
@@ -80,8 +81,8 @@ export function requireInspectable(pid: number): InspectableProcess {
 }
 
 /**
- * Removes the primary processes of Node's `cluster`. A primary forwards the signal, and all its workers would open
- * their inspectors at once.
+ * Removes the primary processes of Node's `cluster` from a list. A primary forwards the signal, and all its workers
+ * would open their inspectors at once.
  */
 export function withoutPrimaries(pids: number[]): number[] {
   const isWorker = (pid: number) => variablesOf(pid).some((one) => one.startsWith('NODE_UNIQUE_ID='));
@@ -122,7 +123,10 @@ function sharesNetwork(pid: number): boolean {
   return namespace(pid) === namespace('self');
 }
 
-/** Returns the address of the process's inspector. Options of the command line override options of NODE_OPTIONS. */
+/**
+ * Returns the address at which the process would open its inspector. Options on the command line override options in
+ * NODE_OPTIONS.
+ */
 function inspectorAddress(pid: number): { host: string | undefined; port: number } {
   const variable = variablesOf(pid).findLast((one) => one.startsWith('NODE_OPTIONS=')) ?? '';
   const options = [...variable.slice('NODE_OPTIONS='.length).split(/\s+/), ...wordsOf(pid, 'cmdline')];

@@ -41,13 +41,13 @@ const MEMORY = `(() => {
 })()`;
 
 /**
- * Timeout of a request to a thread. A thread that serves connections answers sooner; a thread that waits with
- * `Atomics.wait` never answers.
+ * Timeout of a request to a thread in milliseconds. A thread that serves connections answers sooner; a thread that
+ * waits with `Atomics.wait` never answers.
  */
 const THREAD_TIMEOUT_MS = 2000;
 /**
- * Number of readings after which V8 has compiled their code, which takes 0.2 MB in the measured process. If readings
- * are slow, fewer are made.
+ * Number of memory readings after which V8 has compiled their code, which takes 0.2 MB in the measured process. If
+ * readings are slow, fewer are made.
  */
 const WARM_UP = { readings: 20, longestMs: 1000 };
 
@@ -58,11 +58,11 @@ export class NodeProcess implements InspectedProcess, InspectedProfiles {
   readonly #target: number | URL;
   #opening: Promise<OpenInspector> | undefined;
   #isWarm = false;
-  /** Whether each thread serves connections, by the thread's id. */
+  /** Whether each thread serves connections, by the id of the thread. */
   readonly #threads = new Map<string, Promise<boolean>>();
-  /** The process that got the signal; undefined again after its inspector is closed. */
+  /** The process to which the run sent the signal; undefined again after its inspector is closed. */
   #signalled: InspectableProcess | undefined;
-  /** Kind of the profile that is being taken. */
+  /** Kind of the profile that the process is recording. */
   #profiled: ProfileKind | undefined;
 
   /** @param target process id, or the URL of an open inspector */
@@ -94,7 +94,8 @@ export class NodeProcess implements InspectedProcess, InspectedProfiles {
       for (const one of threads) heaps.push(memorySchema.parse((await one.evaluate('process.memoryUsage()')).value));
       const [heapUsed, external] = [sum(heaps, 'heapUsed'), sum(heaps, 'external')];
       return {
-        // Another thread allocates in another heap of `malloc`.
+        // The `malloc` figure is left out if there are further threads, because each thread allocates in its own heap
+        // of `malloc`.
         ...(mallocBytes !== undefined && threads.length === 0 && { mallocBytes }),
         keptBytes: heapUsed + external,
         heapUsedBytes: heapUsed,
@@ -143,7 +144,7 @@ export class NodeProcess implements InspectedProcess, InspectedProfiles {
 
   /**
    * Runs `work` while the inspector is open.
-   * @throws CapacityError or Absent, after the inspector is closed
+   * @throws CapacityError or SourceAbsentError, after the inspector is closed
    */
   async #inspect<T>(work: (session: InspectorSession) => Promise<T>): Promise<T> {
     this.#opening = this.#open();

@@ -1,4 +1,4 @@
-/** Opens the inspector of a process and closes it again. An inspector that was already open before stays open. */
+/** Opens the inspector of a process and closes it again. An inspector that was already open stays open. */
 import { connect } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
@@ -25,13 +25,18 @@ const POLL_MS = 20;
  * delays it.
  */
 const OPEN_TIMEOUT_MS = 5000;
-/** Time limit of an answer. An inspector answers quickly, because it has its own thread. */
+/**
+ * Time limit of an inspector's answer, in milliseconds. An inspector answers quickly, because it has its own thread.
+ */
 const ANSWER_TIMEOUT_MS = 1000;
-/** Time limit for another program to close the inspector on the same port. */
+/** Time limit for another program to close its inspector on the same port, in milliseconds. */
 const FREE_TIMEOUT_MS = 3000;
 /** Time limit of a connect on loopback. It takes longer only if the program is stopped. */
 const ACCEPT_TIMEOUT_MS = 1000;
-/** Time after which the process closes its inspector by itself, in case this run ends without closing it. */
+/**
+ * Time after which the process closes its inspector by itself, in milliseconds, in case this run ends without closing
+ * it.
+ */
 const LONGEST_OPEN_MS = 90_000;
 
 /** Code to evaluate in the measured process. Timers are numbers in Deno. */
@@ -41,7 +46,7 @@ const CLOSE_LATER = `((timer) => {
 })(setTimeout(() => { try { process._debugEnd(); } catch {} }, ${LONGEST_OPEN_MS}))`;
 const CLOSE_NOW = 'function () { clearTimeout(this.timer); process._debugEnd(); }';
 
-/** An inspector session, and a function that ends it. `close` is idempotent and never rejects. */
+/** An inspector session, and a function `close` that ends the session. `close` is idempotent and never rejects. */
 export interface OpenInspector {
   session: InspectorSession;
   close(): Promise<void>;
@@ -105,7 +110,7 @@ export async function closeLateInspector(target: InspectableProcess): Promise<vo
     const session = await InspectorSession.connect(await debuggerUrl(baseOf(target.port)));
     await closeOpened(session, undefined);
   } catch {
-    // An error means that the inspector is already closed, or that the process has ended.
+    // An error here means that the inspector is already closed, or that the process has ended.
   }
 }
 
@@ -164,7 +169,7 @@ async function connectTo(target: InspectableProcess, before: number[]): Promise<
   while (performance.now() < deadlineMs) {
     await delay(POLL_MS);
     const ports = target.port === 0 ? portsOf(target.pid).filter((port) => !before.includes(port)) : [target.port];
-    // A port that a process has newly opened may belong to the server itself, and never answer the run.
+    // A port that a process has newly opened may belong to the server itself, which may never answer the run.
     const asked = ports.map((port) => debuggerUrl(baseOf(port), ANSWER_TIMEOUT_MS));
     const url = await Promise.any(asked).catch(() => undefined);
     if (url !== undefined) return InspectorSession.connect(url);

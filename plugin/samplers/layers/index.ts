@@ -36,8 +36,8 @@ interface ProcessLayer extends Omit<Layer, 'figures' | 'sources' | 'isProcesses'
 }
 
 /**
- * Returns a layer of processes, with CPU time, `<id>Pss` and `<id>Rss`. The time series contains both. PSS is part of
- * the machine's sum.
+ * Returns a layer that consists of processes, with CPU time and the memory figures `<id>Pss` and `<id>Rss`. The time
+ * series contains both figures. PSS is part of the sum that is compared with the machine's memory.
  */
 export function defineProcessLayer({
   pss,
@@ -116,7 +116,7 @@ const worker = defineProcessLayer({
   sampled: ['workingSetBytes', 'hostUsedBytes'],
 });
 
-/** Special figures and sources of layers that the user's settings can name. */
+/** Figures and sources that only some layers have, for layers that the user's settings can name. */
 const SPECIAL: { [name in LayerName]?: Partial<ProcessLayer> } = {
   nginx: { pss: { main: true, metric: 'nginx' } },
   haproxy: {
@@ -219,7 +219,7 @@ export const FURTHER_LAYERS = {
     figures: [{ id: 'containerUsed', title: 'Container of the generator', measure: 'usedBytes' }],
     sampled: ['usedBytes'],
   },
-  /** Other machines that run workers, with all programs on these machines. */
+  /** Other machines on which workers run, with all programs on these machines. */
   workerMachines: {
     id: 'workerMachines',
     title: "Workers' machines",

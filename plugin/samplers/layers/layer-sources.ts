@@ -26,7 +26,10 @@ export function processSource(layer: string): FigureSource {
   };
 }
 
-/** Additional figures of the workers' processes. The PSS of the workers includes the PSS of their children. */
+/**
+ * Memory of the workers' child processes, and open files of the workers. The PSS of the workers includes the PSS of
+ * their children.
+ */
 export const workerProcessSource: FigureSource = {
   name: '/proc of its processes',
   measures: {
@@ -39,7 +42,7 @@ export const workerProcessSource: FigureSource = {
   },
 };
 
-/** Returns the source for the layer's metrics pages, of any exporter. */
+/** Returns the source that reads the layer's metrics pages, from any exporter. */
 export function metricsPageSource(layer: string): FigureSource {
   const keys = Object.keys(FIGURE_FORMULAS) as PageFigure[];
   const nameOf = (measure: string) =>
@@ -95,8 +98,8 @@ export const inspectorSources: FigureSource[] = INSPECTED_RUNTIMES.map((runtime)
 }));
 
 /**
- * Figures that the workers read of their own processes. They are not part of the time series, because reading takes too
- * long.
+ * Figures that each worker reads about its own process. They are not part of the time series, because reading them
+ * takes too long.
  */
 export const workerPagesSource: FigureSource = {
   name: 'control port',
@@ -175,7 +178,7 @@ export const machineSources: FigureSource[] = [
   { name: '/proc/stat', measures: { cpuUs: () => readCpu().busyUs, idleUs: () => readCpu().idleUs } },
 ];
 
-/** Memory of the generator's control group, taken from the group with the lowest limit. */
+/** Memory that the kernel counts for the control group of the generator, from the group with the lowest limit. */
 export const generatorCgroupSource: FigureSource = {
   name: 'its control group',
   measures: sums(
@@ -186,7 +189,7 @@ export const generatorCgroupSource: FigureSource = {
 };
 
 /**
- * Returns measures that sum a value over the parts of an answer.
+ * Returns functions that sum a value over the parts of an answer.
  * @param why reason if a part lacks the value: a sum over the other parts would be too low
  */
 function sums<T>(

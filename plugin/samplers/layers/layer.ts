@@ -2,12 +2,15 @@
 import type { LayerDescription } from '../../../protocol/result/memory-schema.ts';
 import type { SamplerInputs } from '../sampler-inputs.ts';
 
-/** Reads bytes, microseconds of CPU time, or a count. Throws or rejects with the reason if the value is unavailable. */
+/**
+ * Function that reads bytes, microseconds of CPU time, or a count. Throws or rejects with the reason if the value is
+ * unavailable.
+ */
 export type ReadFigure = (inputs: SamplerInputs) => number | Promise<number>;
 
 export interface FigureSource {
   name: string;
-  /** The measures that the source can read, by name, such as `rssBytes`. */
+  /** Functions that read a value from the source, by name of the value, such as `rssBytes`. */
   measures: Record<string, ReadFigure>;
 }
 
@@ -19,7 +22,10 @@ export interface Layer {
   /** Key of the layer among the CPU figures and in the samples of the result document. */
   id: string;
   title: string;
-  /** `machine`: read from this machine's kernel, so unavailable if the deployment runs on another machine. */
+  /**
+   * Part of the system to which the layer belongs. A layer of the `machine` is read from this machine's kernel, so it
+   * is unavailable if the deployment runs on another machine.
+   */
   belongsTo: LayerDescription['belongsTo'];
   /** Whether the layer consists of processes. CPU time and memory of its processes on this machine are summed. */
   isProcesses?: true;
@@ -28,19 +34,17 @@ export interface Layer {
    * cores.
    */
   hasCpu?: true;
-  /** Whether the layer is part of a run only if the settings name its processes or metrics pages. */
+  /** Whether the layer is measured only if the settings name its processes or metrics pages. */
   onlyNamed?: true;
-  /** Whether the layer's memory includes the workers with their garbage. */
+  /** Whether the layer's memory includes the workers' memory with its garbage. */
   containsWorkers?: true;
-  /** Sources in the order in which a run tries them. Each figure has the first source that can read it. */
+  /** Sources in the order in which a run tries them. A figure is read from the first source that can read it. */
   sources: FigureSource[];
-  /** Figures in the order of tables, with the main figure first. */
+  /** Memory figures in the order of tables, with the main figure first. */
   figures: LayerFigure[];
-  /** Numbers of open or stored items. They must not grow while connections open and close. */
+  /** Counts of open or stored items, such as sockets. They must not grow while connections open and close. */
   counts?: Pick<LayerFigure, 'id' | 'title' | 'measure'>[];
-  /**
-   * Measures in bytes that each row of the time series contains, all from the first source that can read any of them.
-   */
+  /** Values in bytes that each row of the time series contains, all from the first source that can read any of them. */
   sampled?: string[];
 }
 
@@ -52,18 +56,20 @@ export interface LayerFigure {
    */
   id: string;
   title: string;
-  /** Key among the measures of the layer's sources, and in the rows of the time series. */
+  /**
+   * Name of the value that the layer's sources read for the figure. It is also the key in the rows of the time series.
+   */
   measure: string;
   /**
-   * Whether the figure is part of the sum that is compared with the whole machine. The figures of this sum do not
+   * Whether the figure is part of the sum that is compared with the whole machine. The figures in this sum do not
    * overlap.
    */
   inSum?: boolean;
-  /** Whether the figure is part of a run only if the layer has metrics pages. */
+  /** Whether the figure is measured only if the layer has metrics pages. */
   onlyMetrics?: true;
-  /** Whether reports show the figure where they have space for only a few. */
+  /** Whether reports show the figure if they have space for only a few figures. */
   main?: boolean;
-  /** Name of the figure in the Artillery metric of its slope, such as `worker_pss`. */
+  /** Name of the figure in the Artillery metric for its slope, such as `worker_pss`. */
   metric?: string;
 }
 

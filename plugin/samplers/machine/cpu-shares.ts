@@ -9,8 +9,9 @@ import { MachineTime, type MachineTotals } from './machine-time.ts';
 const MAX_PROGRAMS = 5;
 const MIN_CORES = 0.005;
 /**
- * Maximum difference between the sum of all processes and the busy time, as a share of the cores. The kernel counts the
- * two separately. On a saturated machine with two cores and many short-lived programs, the difference was at most 4 %.
+ * Maximum difference between the CPU time of all processes and the busy time of the machine, as a share of the cores.
+ * The kernel counts the two separately. On a saturated machine with two cores and many short-lived programs, the
+ * difference was at most 4 %.
  */
 const ERROR_SHARE = 0.05;
 
@@ -35,7 +36,7 @@ export function machineSharesBetween(from: MachineTotals, to: MachineTotals): Ma
 
 function pressureBetween({ pressure: from }: MachineTotals, { pressure: to }: MachineTotals, wallMs: number): Pressure {
   if (!from || !to) return null;
-  // The kernel's clock may differ slightly from the clock of this process.
+  // The kernel's clock may differ slightly from the clock of this process, so the share is limited to 1.
   const share = (us: number) => Math.min(1, Math.max(0, us / 1000 / wallMs));
   return {
     cpu: share(to.cpuUs - from.cpuUs),
@@ -67,8 +68,8 @@ function processShares(
 }
 
 /**
- * Limits the CPU use of other programs to the remaining busy time. The processes are read one after the other, so their
- * sum can be too high.
+ * Limits the CPU use of other programs to the rest of the busy time. The processes are read one after the other, so the
+ * sum of their CPU times can be too high.
  */
 function withinBusy(shares: ProcessShares, busyCores: number): ProcessShares {
   const { oursCores, kernelCores, othersCores } = shares;
@@ -113,7 +114,7 @@ function largest(programs: MachineShares['programs']): MachineShares['programs']
     .slice(0, MAX_PROGRAMS);
 }
 
-/** Maximum share of the time that reading all processes of the machine may take. */
+/** Maximum share of the run's time that reading all processes of the machine may take. */
 const SHARE = 0.01;
 const MAX_INTERVAL_MS = 5000;
 
@@ -130,14 +131,14 @@ export class MachineWatch {
     this.#time = time;
   }
 
-  /** Reads the totals; undefined if the kernel does not report them. Never rejects. */
+  /** Reads the CPU totals of the machine; undefined if the kernel does not report them. Never rejects. */
   async totals(): Promise<MachineTotals | undefined> {
     const roots = await this.#roots().catch(() => undefined);
     return this.#time.read(roots).catch(() => undefined);
   }
 
   /**
-   * Reads the totals if a reading is due. Never rejects.
+   * Reads the CPU totals if a reading is due. Never rejects.
    * @returns CPU use since the previous reading; undefined if no reading was due
    */
   async tick(): Promise<MachineShares | undefined> {
@@ -151,7 +152,10 @@ export class MachineWatch {
     return before && now && machineSharesBetween(before, now);
   }
 
-  /** Returns the CPU use between the readings at the previous call and now; undefined if there is no new reading. */
+  /**
+   * Returns the CPU use between the reading at the previous call and the latest reading; undefined if there is no new
+   * reading.
+   */
   takeShares(): MachineShares | undefined {
     const [from, to] = [this.#taken, this.#latest];
     this.#taken = to;

@@ -1,6 +1,6 @@
 /**
- * Measures the CPU time of the deployment and the generator, of other programs, of the kernel, and the time stolen by
- * the hypervisor. Together, they are the busy time, except for programs that exit before the process table is read.
+ * Measures the CPU time of the deployment and the generator, of other programs, of the kernel, and the time that the
+ * hypervisor took. Together, they are the busy time, except for programs that exit before the process table is read.
  */
 import { readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
@@ -16,7 +16,7 @@ import {
   withDescendants,
 } from '../processes/process-table.ts';
 
-/** Totals of the CPUs that this process may use. Only differences between two readings are meaningful. */
+/** Total times of the CPUs that this process may use. Only differences between two readings are meaningful. */
 export interface MachineTotals {
   atMs: number;
   cores: number;
@@ -25,7 +25,10 @@ export interface MachineTotals {
   stealUs: number;
   interruptUs: number;
   pressure: PressureReading | undefined;
-  /** CPU time by owner; undefined if the processes of the deployment are unknown. */
+  /**
+   * CPU time of the deployment, the generator and other programs; undefined if the processes of the deployment are
+   * unknown.
+   */
   processes: ProcessTotals | undefined;
 }
 
@@ -42,7 +45,7 @@ interface ProcessTotals {
 const KTHREADD = 2;
 /** Names of kernel threads whose CPU time is already part of the interrupt time. */
 const SOFT_INTERRUPTS = /^ksoftirqd\//;
-/** Maximum number of program names. CPU time of further programs is counted under `NAMELESS`. */
+/** Maximum number of different program names. CPU time of programs beyond it is counted under `NAMELESS`. */
 const MAX_NAMES = 200;
 const NAMELESS = 'others';
 
@@ -67,14 +70,14 @@ export class MachineTime {
   /** @param root root folder of the file system; tests use another folder */
   constructor(root = '/') {
     this.#root = root;
-    // Reads through the cache of process tables that other readers share.
+    // Uses the cached process table that other readers share.
     this.#readTable = root === '/' ? () => cachedProcessTable(0) : () => readProcessTableInSlices(root);
     this.#cpus = allowedCpus(root);
     this.#areAll = this.#cpus.length >= cpusIn(root);
   }
 
   /**
-   * Reads the totals, which takes some milliseconds for hundreds of processes.
+   * Reads the CPU totals, which takes some milliseconds for hundreds of processes.
    * @param roots processes of generator and deployment, without their children; undefined if unknown
    * @throws Error with the reason if the kernel does not report CPU time
    */
@@ -105,8 +108,8 @@ export class MachineTime {
   }
 
   /**
-   * Adds the CPU time since the last reading. A process still counts for the generator or the deployment after its
-   * parent has exited.
+   * Adds the CPU time of each process since the last reading. A process of the generator or the deployment still counts
+   * for it after its parent has exited.
    */
   #note(table: ProcessTable, ours: Set<number>): void {
     const increments = this.#increments.add(table, () => true);
@@ -134,7 +137,9 @@ export class MachineTime {
     this.#programsUs.set(key, (this.#programsUs.get(key) ?? 0) + us);
   }
 
-  /** Returns the owner of a process's CPU time; undefined for kernel threads whose time counts as interrupts. */
+  /**
+   * Returns for whom the CPU time of a process counts; undefined for kernel threads whose time counts as interrupts.
+   */
   #ownerOf(stat: ProcessStat): Owner | undefined {
     if (this.#ours.has(keyOf(stat))) return 'ours';
     if (stat.pid !== KTHREADD && stat.parent !== KTHREADD) return 'others';

@@ -5,7 +5,7 @@ import { printableLine } from '../../../protocol/base/printable.ts';
 import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 
 interface SharedMemory {
-  /** Location of the memory, as the end of a text such as "64 KB in …". */
+  /** Text about where the memory is, which can follow the size as in "64 KB in …". */
   place: string;
   bytes: number;
 }
@@ -24,11 +24,11 @@ export async function readSharedMemory(): Promise<SharedMemory[]> {
   return [...found.flat(), { place: 'System V shared memory', bytes: systemVBytes(textOf('/proc/sysvipc/shm')) }];
 }
 
-/** Returns one mount point of each tmpfs. */
+/** Returns a mount point for each tmpfs of the machine. */
 export function tmpfsMounts(mountinfo: string): string[] {
   const byDevice = new Map<string, string>();
   for (const row of mountinfo.split('\n')) {
-    // Fields of a line by proc_pid_mountinfo(5): two ids, device, root, mount point; after a dash, the type.
+    // Fields of a mountinfo line by proc_pid_mountinfo(5): two ids, device, root, mount point; after a dash, the type.
     const [mount = '', type = ''] = row.split(' - ');
     const [, , device, , point] = mount.split(' ');
     if (type.startsWith('tmpfs ') && device && point && !byDevice.has(device)) byDevice.set(device, point);
@@ -39,7 +39,9 @@ export function tmpfsMounts(mountinfo: string): string[] {
   return [...new Set(paths)];
 }
 
-/** Returns the resident bytes of all System V segments. The last two columns of the list are `rss` and `swap`. */
+/**
+ * Returns the resident bytes of all System V segments. The last two columns of the kernel's list are `rss` and `swap`.
+ */
 export function systemVBytes(text: string): number {
   const rows = text.trim().split('\n').slice(1);
   return rows.reduce((sum, row) => sum + (Number(row.trim().split(/\s+/).at(-2)) || 0), 0);

@@ -7,7 +7,8 @@ import {
 } from '../../../protocol/base/machine/sockets.ts';
 
 /**
- * Returns the number of established connections from other processes; undefined if the kernel has no list of sockets.
+ * Returns the number of established connections to the port from other processes; undefined if the kernel has no list
+ * of sockets.
  */
 export async function connectionsTo(port: number, tables?: string[]): Promise<number | undefined> {
   const sockets = await listSockets(tables);
@@ -27,14 +28,14 @@ export interface ConnectionHolding {
   passesOn: boolean;
 }
 
-/** Maximum number of proxies in a chain. */
+/** Maximum number of proxies that forward a connection one after the other. */
 const MAX_HOPS = 4;
 /**
  * Ratio of outgoing to incoming connections from which a process counts as a proxy. A server has few outgoing
  * connections, for example to a database.
  */
 const MIN_PASSED_ON = 0.5;
-/** Number of sockets that any process may have, for example for its output. */
+/** Number of sockets that any process may have besides connections, for example for its output. */
 const USUAL_SOCKETS = 4;
 /** Minimum number of a proxy's connections to a port for the port to count as the next hop. */
 const MIN_TO_SERVER = 2;

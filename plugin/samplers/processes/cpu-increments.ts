@@ -13,12 +13,13 @@ const SAME_START_US = 2_000_000;
 export class CpuIncrements {
   readonly #known = new Map<number, ProcessReading>();
   /**
-   * CPU time of exited children, by parent. It was counted for the children, and the kernel will add it to the parent.
+   * CPU time of exited children, by parent process. It was counted for the children, and the kernel will add it to the
+   * CPU time of the parent.
    */
   readonly #countedUs = new Map<number, number>();
   /**
-   * Counted CPU time of children that exited together with their parent. The kernel adds it to an ancestor or to
-   * another process, before this reading or before the next reading.
+   * Counted CPU time of children that exited together with their parent. The kernel adds it to the CPU time of an
+   * ancestor or of another process, before this reading or before the next reading.
    */
   #orphanedUs = { before: 0, now: 0 };
 
@@ -26,7 +27,7 @@ export class CpuIncrements {
    * Adds a reading of all processes.
    * @param readings current readings; a new process counts from its start
    * @param hasEnded called for known processes that are not among the readings
-   * @returns microseconds since the last reading, for each process in the readings
+   * @returns microseconds of CPU time since the last reading, for each process in the readings
    */
   add(
     readings: ReadonlyMap<number, ProcessReading>,
@@ -43,7 +44,7 @@ export class CpuIncrements {
   }
 
   /**
-   * Returns the CPU time since the last reading; 0 for a reading that is older than the last, because concurrent
+   * Returns the CPU time since the last reading; 0 for a reading that is older than the last one, because concurrent
    * readings can finish in any order.
    */
   #since(pid: number, now: ProcessReading): number {

@@ -13,12 +13,15 @@ import { readProcessTable, withDescendants } from './process-table.ts';
 /** The processes that listen on a port, or the reason why they are not visible. */
 export type PortListeners = { pids: number[] } | { unseen: string };
 
-/** Names of programs that listen on behalf of a container. Another process in the container answers. */
+/**
+ * Pattern of the names of programs that listen on a port in place of a container. Another process in the container
+ * answers.
+ */
 const FOR_CONTAINERS = /^(docker-proxy|rootlessport|slirp4netns|pasta)/;
 /** Pid of init. It is the ancestor of every process, and opens sockets for services. */
 const INIT = 1;
 
-/** Returns the listening processes, except the generator's own. */
+/** Returns the processes that listen on the port, except the generator's own. */
 export async function findPortListeners(port: number): Promise<PortListeners> {
   const listeners = await findListeners(port);
   if (!listeners) return { unseen: 'only Linux lists the sockets of processes' };
@@ -34,7 +37,7 @@ export async function findPortListeners(port: number): Promise<PortListeners> {
   return { pids: pids.length > 1 ? pids.filter((pid) => pid !== INIT) : pids };
 }
 
-/** Returns the ids of the processes that listen on the port; undefined if they are not visible. */
+/** Returns the ids of the processes that listen on the port; undefined if this user cannot see them. */
 export async function listenersOn(port: number): Promise<number[] | undefined> {
   const listening = await findPortListeners(port);
   return 'pids' in listening ? listening.pids : undefined;
@@ -55,7 +58,7 @@ export class ListeningPorts {
     return [...new Set(found)].sort((a, b) => a - b);
   }
 
-  /** Returns the port of each listening socket in the network namespace of the process. */
+  /** Returns the port of each listening socket in the network namespace of the process, by the socket's link. */
   #portsIn(pid: number): Map<string, number> {
     const namespace = tryOrUndefined(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
     const known = this.#byNamespace.get(namespace);

@@ -41,7 +41,8 @@ export function roleOf(pid: number, listening: PortListeners, table: ProcessTabl
 
 /**
  * Finds processes that match the pattern but are not the server. A process that is unrelated to the listening processes
- * may still be the server: if it is another program that listens elsewhere, or if the listening processes are a proxy.
+ * may still be the server: if it is another program that listens on another port, or if the listening processes are a
+ * proxy.
  * @param roots processes that match the pattern
  */
 export function unrelatedMatches(roots: number[], listening: PortListeners, table: ProcessTable): number[] {

@@ -23,13 +23,13 @@ export interface ProcessReading extends Partial<SmapsRollup> {
   /** User and system time of all threads since the start of the process, in steps of one clock tick (10 ms). */
   cpuUs: number;
   /**
-   * Start time in microseconds since boot; on systems other than Linux, since 1970 in steps of a second. It shows
-   * whether a pid was reused.
+   * Start time of the process in microseconds since boot; on systems other than Linux, since 1970 in steps of a second.
+   * It shows whether the pid was reused.
    */
   startedAtUs: number;
   /** Pid of the parent process. Linux only. */
   parent?: number;
-  /** CPU time of exited descendants that the process has waited for. Linux only. */
+  /** CPU time of exited descendants for which the process has waited. Linux only. */
   reapedUs?: number;
 }
 
@@ -71,7 +71,7 @@ async function readProcess(pid: number, pss: boolean): Promise<ProcessReading | 
   return { ...stat, ...rollup };
 }
 
-/** Synchronous, because the file never blocks, and a read through the thread pool takes longer. */
+/** Synchronous, because reading this file never blocks, and a read through the thread pool takes longer. */
 export function readProcessStat(pid: number, root = '/'): ProcessStat | undefined {
   return tryOrUndefined(() => parseProcStat(readFileSync(join(root, `proc/${pid}/stat`), 'latin1')));
 }
@@ -99,7 +99,10 @@ export function isHidden(pid: number): boolean {
   }
 }
 
-/** Number of the first field after the state, which is the parent. Field numbers follow proc_pid_stat(5). */
+/**
+ * Number of the first field after the state of the process; this field is the parent. Field numbers follow
+ * proc_pid_stat(5).
+ */
 const FIRST_FIELD = 4;
 const LAST_CPU = 39;
 

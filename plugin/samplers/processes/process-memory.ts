@@ -13,12 +13,13 @@ export const PSS_UNREADABLE_REASON =
     ? '/proc/<pid>/smaps is readable only by its user and by root'
     : 'available on Linux only';
 
-/** Why `/proc` does not show an existing process to the user of the run. */
+/** Text that explains why `/proc` does not show an existing process to the user of the run. */
 export const HIDDEN_PROCESS_REASON = 'another user owns them, and /proc hides them (mount option hidepid)';
 
 /**
  * Sums a figure of a layer's processes.
- * @throws SourceAbsentError if the figure of a process is missing, because a sum over the other processes would be too low
+ * @throws SourceAbsentError if the figure of a process is missing, because a sum over the other processes would be too
+ * low
  */
 export function sumProcessBytes(
   pids: number[] = [],
@@ -65,13 +66,13 @@ export class SharedPages {
     }
   }
 
-  /** Records figures of processes on other machines, as these processes report them. */
+  /** Records memory figures of processes on other machines, as these processes report them. */
   noteReported(layer: string, rssBytes: number | undefined, pssBytes: number | undefined): void {
     if (rssBytes === undefined || pssBytes === undefined) return;
     this.#bytes.set(layer, { pids: '', shared: rssBytes - pssBytes });
   }
 
-  /** Returns the estimated PSS; undefined if the last reading of PSS was of other processes. */
+  /** Returns the estimated PSS; undefined if the last reading of PSS covered other processes. */
   derive(layer: string, pids: number[], rssBytes: number): number | undefined {
     const known = this.#bytes.get(layer);
     return known?.pids === pids.join() ? Math.max(0, rssBytes - known.shared) : undefined;

@@ -27,14 +27,14 @@ export function matchingProcesses(query: ProcessQuery, table: ProcessTable): num
   return roots.filter((pid) => table.has(pid) && !own.has(pid));
 }
 
-/** Returns the processes and their descendants, sorted, except the generator's own. */
+/** Returns the processes and all their descendants as a sorted list, except the generator's own. */
 export function processTreesOf(roots: number[], table: ProcessTable): number[] {
   const own = withDescendants([process.pid], table);
   return [...withDescendants(roots, table)].filter((pid) => !own.has(pid)).sort((a, b) => a - b);
 }
 
 /**
- * Suggests a value of the option `workers`: the beginning of the command line of the listening processes up to the
+ * Suggests a value for the option `workers`: the beginning of the command line of the listening processes up to the
  * script, or their pids if that text is not unique. Leaves out further arguments, because they may be secret.
  * @returns undefined without processes, and for a proxy
  */
@@ -57,8 +57,8 @@ function matching({ pids, match }: ProcessQuery, table: ProcessTable): number[] 
 }
 
 /**
- * This process, its ancestors and its descendants. Their command lines contain the scenario's name, which may match the
- * pattern of the server.
+ * Returns this process, its ancestors and its descendants. Their command lines contain the scenario's name, which may
+ * match the pattern of the server.
  */
 function generator(table: ProcessTable): Set<number> {
   const own = withDescendants([process.pid], table);
@@ -80,7 +80,7 @@ export function processNotFoundError(query: ProcessQuery, option: string, dead: 
   return new CapacityError('PROCESS_NOT_FOUND', what, fix);
 }
 
-/** Pid of init, which usually belongs to another user than the run. */
+/** Pid of init, the first process of the system. It usually belongs to another user than the run. */
 const INIT = 1;
 
 function whyNotFound({ pids, match, cgroup = '' }: ProcessQuery, option: string, dead: number[], seen: number) {

@@ -8,7 +8,7 @@ interface Row {
 }
 
 const MAX_ROWS = 200;
-/** Maximum number of processes. A chart with more curves would be unreadable. */
+/** Maximum number of processes to record. A chart with more curves would be unreadable. */
 const MAX_PROCESSES = 32;
 
 export class ProcessSeries {
@@ -23,8 +23,8 @@ export class ProcessSeries {
   }
 
   /**
-   * Returns the time series of the first `MAX_PROCESSES` processes: `t` in seconds; `cpuPercent` of one core since the
-   * previous value, null at first.
+   * Returns the time series of the first `MAX_PROCESSES` processes: `t` in seconds; `cpuPercent`, the percentage of one
+   * core since the previous value, null for the first value.
    */
   read() {
     const { rows } = this.#rows;
@@ -47,7 +47,7 @@ export class ProcessSeries {
   }
 }
 
-/** Merges two rows: keeps the higher memory, so that no peak is lost, and the later CPU time. */
+/** Merges two rows of a time series: keeps the higher memory, so that no peak is lost, and the later CPU time. */
 function mergeRows(older: Row, newer: Row): Row {
   const processes = new Map(newer.processes);
   for (const [pid, before] of older.processes) {

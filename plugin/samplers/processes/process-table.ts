@@ -8,7 +8,7 @@ import type { LayerPids } from './process-memory.ts';
 
 export type ProcessTable = Map<number, ProcessStat>;
 
-/** Number of processes to read before other events are handled. Reading this many takes 0.5 ms. */
+/** Number of processes that are read before the event loop handles other events. Reading this many takes 0.5 ms. */
 const SLICE = 25;
 
 /** Returns the running processes by pid; empty on systems other than Linux. */
@@ -43,16 +43,16 @@ export function cachedProcessTable(maxAgeMs = PROCESS_TABLE_MAX_AGE_MS): Promise
 export function withDescendants(roots: Iterable<number>, table: ProcessTable): Set<number> {
   const children = Map.groupBy(table.values(), ({ parent }) => parent);
   const found = new Set(roots);
-  // The loop also visits processes that are added to the set during the loop.
+  // The loop also visits processes that are added to the set while it runs.
   for (const pid of found) for (const child of children.get(pid) ?? []) found.add(child.pid);
   return found;
 }
 
-/** Maximum age of the cached process table. Reading all processes takes some milliseconds. */
+/** Maximum age of the cached process table in milliseconds. Reading all processes takes some milliseconds. */
 export const PROCESS_TABLE_MAX_AGE_MS = 5000;
 
 /**
- * Adds the workers' children, which may hold memory for connections.
+ * Adds the workers' child processes, which may hold memory for connections.
  * @returns the layers; `worker` includes the children, and `workerChildren` lists them
  */
 export async function addWorkerChildren({ worker = [], ...others }: LayerPids): Promise<LayerPids> {

@@ -16,7 +16,7 @@ interface LayerProcess {
 }
 
 export interface EndedProcess extends LayerProcess {
-  /** When the exit was detected, at most `POLL_MS` after it. */
+  /** Time at which the exit was detected, at most `POLL_MS` after the exit. */
   atUs: number;
   /** Number of open files and sockets when the process was last seen running; undefined if unknown. */
   openFiles: number | undefined;
@@ -46,7 +46,7 @@ const POLL_MS = 200;
 const MAX_WATCHED = 100;
 const MAX_ENDED = 100;
 const MAX_HALTS = 100;
-/** Minimum length of a halt. Shorter halts are normal waits for a device. */
+/** Minimum length of a halt in microseconds. Shorter halts are normal waits for a device. */
 const MIN_HALT_US = 500_000;
 /**
  * Maximum number of open files to count. Before Linux 6.2, the directory `/proc/<pid>/fd` reports no size, so the run
@@ -54,7 +54,8 @@ const MIN_HALT_US = 500_000;
  */
 const MAX_COUNTED = 10_000;
 /**
- * Number of files that a process that was started during the run must have opened to count as a holder of connections.
+ * Number of files that a process that was started during the run must have opened to count as a process that holds
+ * connections.
  */
 const MIN_GROWTH = 5;
 /** If parent and child exit within this time, only one exit is reported. */
@@ -67,7 +68,9 @@ export class ProcessWatch {
   readonly #timer = setInterval(() => this.#poll(), POLL_MS).unref();
   readonly #begun = new Set<string>();
 
-  /** Adds processes by layer. The processes in the first call for a layer count as started before the load. */
+  /**
+   * Adds processes to watch, by layer. The processes in the first call for a layer count as started before the load.
+   */
   add(layers: LayerPids): void {
     for (const [layer, pids] of Object.entries(layers)) this.#addLayer(layer, pids);
   }
@@ -146,8 +149,8 @@ export class ProcessWatch {
 }
 
 /**
- * Returns the number of open files; undefined if unknown.
- * @param before the last count, to avoid counting a long list repeatedly
+ * Returns the number of open files of a process; undefined if unknown.
+ * @param before number of files at the last count, to avoid counting a long list repeatedly
  */
 function openFilesOf(pid: number, before = 0): number | undefined {
   const path = `/proc/${pid}/fd`;

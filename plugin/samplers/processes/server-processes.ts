@@ -34,16 +34,16 @@ export interface UnrelatedProcess {
 }
 
 interface ServerProcessOptions {
-  /** Name of the option that contains the query. Default: `workers`. */
+  /** Name of the option that selects the processes. Default: `workers`. */
   option?: string;
-  /** Port of the target, if the processes hold the connections of the load. */
+  /** Port of the target. Only set if these processes hold the connections of the load. */
   port?: number | undefined;
   /** Processes that listen on the port. Default: unknown. */
   listening?: PortListeners;
   maxAgeMs?: number;
 }
 
-/** Age from which a process does not count as short-lived, in microseconds. */
+/** Age in microseconds from which a process does not count as short-lived. */
 const LONG_LIVED_US = 10e6;
 const MAX_OUTSIDERS = 50;
 const UNREADABLE = ['EACCES', 'EPERM'];
@@ -90,8 +90,8 @@ export class ServerProcesses {
   }
 
   /**
-   * Returns the pids of the running processes. Pids in the query are always included, so that a sum over them fails
-   * after an exit.
+   * Returns the pids of the running processes. Pids that the settings list are always included, so that a sum over the
+   * processes fails after an exit.
    */
   async pids(): Promise<number[]> {
     if (performance.now() - this.#foundAtMs >= this.#maxAgeMs) {
@@ -101,7 +101,7 @@ export class ServerProcesses {
     return [...new Set([...(this.#query.pids ?? []), ...this.#living()])];
   }
 
-  /** Returns processes that match the query but that no figure includes, because they do not belong to the server. */
+  /** Returns processes that match the query but do not belong to the server. No figure includes them. */
   outsiders(): UnrelatedProcess[] {
     return [...this.#outsiders.values()].map(({ outsider }) => outsider);
   }
@@ -120,7 +120,7 @@ export class ServerProcesses {
 
   /**
    * Returns the number of open files and sockets of all processes; undefined if the run may not read them, for example
-   * of other users' processes.
+   * because they belong to other users.
    */
   async openFiles(): Promise<number | undefined> {
     const counts = await Promise.all(
@@ -142,7 +142,8 @@ export class ServerProcesses {
       if (!stat || this.#members.has(pid)) continue;
       const known = this.#outsiders.get(keyOf(stat));
       if (known?.isFromStart) continue;
-      // A process may listen later. The attempts are limited, because the list of sockets is long during a run.
+      // The process may begin to listen later, so its ports are read again. The number of attempts is limited, because
+      // the list of sockets is long during a run.
       const portReads = (known?.portReads ?? 0) + 1;
       const ports = portReads > MAX_PORT_READS ? known?.outsider.ports : new ListeningPorts().of(pid);
       const found = memberOf(stat, ports);
@@ -222,8 +223,8 @@ function keyOf({ pid, startedAtUs }: Pick<ServerMember, 'pid' | 'startedAtUs'>):
 export type FullestProcess = NonNullable<Awaited<ReturnType<typeof findFullestProcess>>>;
 
 /**
- * Returns the process with the highest share of its soft limit in use; undefined if no process can be read, or none has
- * a limit.
+ * Returns the process that uses the highest share of its soft limit of open files; undefined if no process can be read,
+ * or none has a limit.
  */
 export async function findFullestProcess(pids: number[]) {
   // Includes child processes, because only the primary process of a cluster may be in `pids`.

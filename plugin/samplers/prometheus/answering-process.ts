@@ -2,13 +2,13 @@
 import { hasCounterFallen, type PageCounters } from './page-counters.ts';
 
 export interface PageAnswer {
-  /** Identity of the process, as far as the page shows it. */
+  /** Text that identifies the process, as far as the metrics page shows it. */
   identity: string;
-  /** CPU time. It never falls while a process runs. */
+  /** CPU time of the process in seconds. It never falls while a process runs. */
   cpuSeconds: number | undefined;
-  /** Other counters. They never fall while a process runs. */
+  /** Other counters of the process. They never fall while a process runs. */
   counters: PageCounters;
-  /** Maximum number of cores that the process can use; infinite for a page about many processes. */
+  /** Maximum number of cores that the process can use; infinite for a metrics page about many processes. */
   maxCores: number;
   atMs: number;
 }
@@ -19,25 +19,25 @@ export interface PageAnswer {
  */
 const REPEATS = 5;
 /**
- * Number of impossibly fast rises of CPU time, without a fall in between, from which the unit must be wrong. If
- * processes answered in turn, CPU time would also fall.
+ * Number of rises of CPU time, each faster than possible and without a fall in between, after which the unit of the CPU
+ * time counts as wrong. If processes answered in turn, CPU time would also fall.
  */
 const IMPOSSIBLE_RISES = 3;
-/** Tolerance for CPU time in ticks, and for servers that update their CPU time once a second. */
+/** Tolerance for CPU times in seconds: they have a resolution of ticks, and some servers update them once a second. */
 const MARGIN_SECONDS = 2;
 
 export class AnsweringProcess {
   alternates = false;
   /** Whether CPU time repeatedly rose faster than possible, so that its unit must be wrong. */
   impossible = false;
-  /** Number of process changes that only a fall of counters showed. It is part of the process's identity. */
+  /** Number of process changes for which a fall of counters was the only sign. It is part of the process's identity. */
   restarts = 0;
   #impossibleRises = 0;
   #last: PageAnswer | undefined;
   readonly #former = new Set<string>();
 
   /**
-   * Compares an answer with the previous answer.
+   * Compares an answer of the metrics page with the previous answer.
    * @param again requests another answer, to check whether the former process still answers
    * @returns the last answer; rejects if `again` rejects
    */

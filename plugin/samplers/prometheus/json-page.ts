@@ -1,4 +1,4 @@
-/** Reads figures from a JSON page of the user's server. */
+/** Reads figures from a JSON status page of the user's server. */
 
 import { formatJsonPath, type JsonPath, parseJsonPath, valuesAtPath } from '../../../protocol/base/json-path.ts';
 import { printableLine } from '../../../protocol/base/printable.ts';
@@ -18,7 +18,10 @@ export interface JsonQuery {
   pid?: JsonPath | undefined;
 }
 
-/** For each figure: its formula in `METRICS`, the divisor of the value in the page, and the lowest plausible value. */
+/**
+ * For each figure: its formula in `FIGURE_FORMULAS`, the divisor for the value in the page, and the lowest plausible
+ * value.
+ */
 const FIGURES = {
   rss: { formula: 'process_resident_memory_bytes', divisor: 1, least: 1e6 },
   heapUsed: { formula: 'nodejs_heap_size_used_bytes', divisor: 1, least: 1e5 },
@@ -29,15 +32,13 @@ const MAX_BYTES = 1024 ** 2;
 const MAX_DEPTH = 6;
 const MAX_NUMBERS = 50;
 
-/**
- * Collects the text of a page, up to a maximum size.
- */
+/** Collects the text of a JSON page, up to a maximum size. */
 export class WholePage {
   readonly #decoder = new TextDecoder();
   #text = '';
 
   /**
-   * Adds a chunk of the page.
+   * Adds a chunk of the page's text.
    * @throws Error if the page becomes too large
    */
   add(chunk: Uint8Array): void {
@@ -51,7 +52,7 @@ export class WholePage {
 }
 
 /**
- * Reads the figures at the configured paths.
+ * Reads the figures at the configured paths of the page.
  * @throws CapacityError METRICS_MISSING if there is no number at a path, or if a number is implausible for bytes
  */
 export function readJsonPage(text: string, query: JsonQuery) {
@@ -100,7 +101,7 @@ function sumAt(content: unknown, path: JsonPath, least: number, query: JsonQuery
   throw missing(query, `has ${impossible} at ${at}, too little or too much for a process`, 'let the page give bytes');
 }
 
-/** Returns paths to numbers in a page. A large page has too many to return them all. */
+/** Returns paths to numbers in a JSON page. A large page has too many numbers to return all paths. */
 function numbersIn(content: unknown, path: string[] = [], found: string[][] = []): string[][] {
   if (typeof content === 'number') found.push(path);
   if (typeof content !== 'object' || content === null || path.length >= MAX_DEPTH) return found;

@@ -1,4 +1,7 @@
-/** Reads the counters of a page that a server writes about itself. If they fall, another process writes the page. */
+/**
+ * Reads the counters of a metrics page that a server writes about itself. If counters fall, another process has written
+ * the page.
+ */
 import { EXPORTER_PATTERN } from './page-figures.ts';
 
 export type PageCounters = Record<string, number>;
@@ -10,8 +13,8 @@ const SAMPLE = /^([\w:]+)(\{[^}]*\})? +([\d.eE+]+)(?: |$)/;
 const OF_PROCESS = /^(process|nodejs)_/;
 
 /**
- * Returns the counters by name and labels. Empty for an exporter's page, because a restart of the exporter is not a
- * restart of the server.
+ * Returns the counters of a metrics page by name and labels. Empty for an exporter's page, because a restart of the
+ * exporter is not a restart of the server.
  */
 export function parseCounters(text: string): PageCounters {
   const names = new Set<string>();
@@ -29,7 +32,7 @@ export function parseCounters(text: string): PageCounters {
   return isOfProcess ? found : {};
 }
 
-/** Returns the sum of a metric's samples over all labels; undefined if the page does not have it. */
+/** Returns the sum of a metric's samples over all labels; undefined if the page does not have the metric. */
 export function metricTotal(text: string, metric: string): number | undefined {
   const values = text.split('\n').flatMap((line) => {
     const [, name, , value] = SAMPLE.exec(line) ?? [];

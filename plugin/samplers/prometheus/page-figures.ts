@@ -1,9 +1,9 @@
 /** Metric names in common exporters, by figure. */
 
 /**
- * Formulas by figure. The first formula whose metrics a page has is used. Prefixes: `namedprocess` of process-exporter,
- * `container` of cAdvisor, `node` of node_exporter; `process` and `nodejs` of the process that serves the page, for
- * example with prom-client.
+ * Formulas by figure. For each figure, the first formula whose metrics a page has is used. Prefixes: `namedprocess`
+ * from process-exporter, `container` from cAdvisor, `node` from node_exporter; `process` and `nodejs` from the process
+ * that serves the page, for example with prom-client.
  */
 export const FIGURE_FORMULAS = {
   pssBytes: ['namedprocess_namegroup_memory_bytes{memtype="proportionalResident"}'],
@@ -36,15 +36,15 @@ export const MACHINE_METRICS = {
   name: 'node_uname_info',
 };
 
-/** CPU time of the process that serves the page. Some servers use a wrong unit. */
+/** Metric with the CPU time of the process that serves the page. Some servers write it in a wrong unit. */
 export const OWN_CPU_METRIC = 'process_cpu_seconds_total';
 
-/** Names of memory figures. A page must have at least one memory figure. */
+/** Names of memory figures. A metrics page must have at least one memory figure. */
 export const MEMORY_FIGURES: PageFigure[] = ['pssBytes', 'rssBytes', 'workingSetBytes', 'poolBytes', 'hostUsedBytes'];
 
 /**
- * Metrics that change after a restart. For Redis, only the labels are compared, because its exporter recomputes the
- * start time with an error.
+ * Metrics whose values change after a restart. For Redis, only the labels are compared, because its exporter recomputes
+ * the start time with an error.
  */
 export const START_METRICS = [
   'process_start_time_seconds',
@@ -55,7 +55,8 @@ export const START_METRICS = [
 ];
 
 /**
- * Metrics by which an exporter's page is recognized. Metrics of the exporter's own process are not figures of a layer.
+ * Pattern of metrics by which the page of an exporter is recognized. Metrics about the exporter's own process are not
+ * figures of a layer.
  */
 export const EXPORTER_PATTERN = /exporter_build_info$|^cadvisor_version_info$/;
 const OWN_PROCESS = /^(process|nodejs)_/;
@@ -68,7 +69,7 @@ export interface MetricSample {
   atMs: number | undefined;
 }
 
-/** Values of one page, by formula of `FIGURE_FORMULAS`. A formula is missing if the page lacks one of its metrics. */
+/** Values on one page, by formula in `FIGURE_FORMULAS`. A formula is missing if the page lacks one of its metrics. */
 export type PageValues = Record<string, number>;
 
 interface Term {
@@ -96,7 +97,7 @@ export function withoutExporter(samples: MetricSample[]): MetricSample[] {
   return samples.filter(({ name }) => !EXPORTER_PATTERN.test(name) && !OWN_PROCESS.test(name));
 }
 
-/** Computes all formulas. Each metric is summed over all of its samples. */
+/** Computes the values of all formulas. Each metric is summed over all of its samples. */
 export function computePageValues(samples: MetricSample[]): PageValues {
   const found: PageValues = {};
   for (const [formula, terms] of TERMS) {
@@ -112,7 +113,7 @@ export function computePageValues(samples: MetricSample[]): PageValues {
   return found;
 }
 
-/** Returns sums over all pages. A formula is only included if all pages of its exporter have it. */
+/** Returns the sum of each figure over all pages. A formula is only used if all pages from its exporter have it. */
 export function sumPageFigures(pages: PageValues[]): Partial<Record<PageFigure, number>> {
   const sums = Object.entries(FIGURE_FORMULAS).flatMap(([figure, formulas]) => {
     const formula = formulas.find((candidate) => {
@@ -130,7 +131,7 @@ function exporterOf(formula: string): string {
   return prefix === 'nodejs' ? 'process' : prefix;
 }
 
-/** Returns the first names as a text, with the number of further names. */
+/** Returns a text that lists the first names, and the number of further names. */
 export function namesText(names: string[]): string {
   return `${names.slice(0, 10).join(', ')}${names.length > 10 ? `, and ${names.length - 10} more` : ''}`;
 }

@@ -1,4 +1,4 @@
-/** Reads a machine's figures from a page of node_exporter. */
+/** Reads a machine's figures from a metrics page that node_exporter serves. */
 import { hostname } from 'node:os';
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { MACHINE_METRICS, type MetricSample } from './page-figures.ts';
@@ -10,7 +10,7 @@ const IDLE = new Set(['idle', 'iowait']);
 const INTERRUPT = new Set(['irq', 'softirq']);
 
 /**
- * Returns the machine's figures; undefined for another exporter's page, and for this machine, whose kernel the run
+ * Returns the machine's figures; undefined for the page of another exporter, and for this machine, whose kernel the run
  * reads directly.
  */
 export function machineOfPage(samples: MetricSample[], url: string): WorkerMachine | undefined {

@@ -21,31 +21,34 @@ import { machineOfPage } from './page-machine.ts';
 export interface PrometheusQuery {
   url: string;
   headers?: Record<string, string> | undefined;
-  /** Labels that a sample must have to be included. */
+  /** Labels that a sample must have to be counted. */
   labels: Record<string, string>;
 }
 
 export type PageReading = ReturnType<typeof readPage>;
 export type PagesReading = Pick<PageReading, 'figures' | 'identity'> & Partial<Pick<PageReading, 'total'>>;
 
-/** Maximum age of a sample with a timestamp. cAdvisor reads a container every 10 to 15 s. */
+/** Maximum age in milliseconds of a sample with a timestamp. cAdvisor reads a container every 10 to 15 s. */
 const MAX_AGE_MS = 20_000;
 /** Maximum number of cores that one Socket.IO process can use. */
 export const MAX_CORES = 8;
 export const WRONG_UNIT_HINT = `${OWN_CPU_METRIC} is in seconds: does the page give milliseconds?`;
-/** Tolerance for the clock of another host, and for the reported start time of a process. */
+/** Tolerance in seconds for the clock of another host, and for the reported start time of a process. */
 const CLOCK_MARGIN_SECONDS = 60;
 
-/** Maximum number of ignored lines to keep for error messages. */
+/** Maximum number of ignored lines that are kept for error messages. */
 const MAX_OTHER_LINES = 1000;
 const MAX_LINE_LENGTH = 2 ** 16;
 /**
- * Maximum number of characters of used samples, enough for 15,000 samples of cAdvisor. Parsing them blocks the run for
- * a third of a second.
+ * Maximum number of characters in the lines that are used, enough for 15,000 samples from cAdvisor. Parsing them blocks
+ * the run for a third of a second.
  */
 const MAX_WANTED = 4 * 1024 ** 2;
 
-/** Filters the lines of a page as they arrive. Parsing all of cAdvisor's megabytes would block the run for too long. */
+/**
+ * Filters the lines of a metrics page as they arrive. Parsing the whole page of cAdvisor, which has megabytes, would
+ * block the run for too long.
+ */
 export class PageLines {
   readonly #lines: string[] = [];
   readonly #decoder = new TextDecoder();
@@ -54,8 +57,8 @@ export class PageLines {
   #unfinished = '';
 
   /**
-   * Adds a line.
-   * @throws Error for a line that is too long, or for too many used lines
+   * Adds a chunk of the page.
+   * @throws Error for a line that is too long, or if too many lines are used
    */
   add(chunk: Uint8Array): void {
     const lines = `${this.#unfinished}${this.#decoder.decode(chunk, { stream: true })}`.split('\n');
@@ -75,7 +78,7 @@ export class PageLines {
 }
 
 /**
- * Parses the used lines.
+ * Parses the used lines of a metrics page.
  * @throws Error for old figures and impossible values
  */
 export function readPage(text: string, query: PrometheusQuery) {
@@ -90,7 +93,7 @@ export function readPage(text: string, query: PrometheusQuery) {
   return {
     values,
     figures: sumPageFigures([values]),
-    /** Name of the host, if the page is node_exporter's. */
+    /** Name of the host, if node_exporter serves the page. */
     machine: machineOfPage(samples, query.url),
     /** Value that changes when a process starts, restarts or exits. */
     identity: JSON.stringify(starts.sort()),
@@ -126,7 +129,10 @@ function hasLabels(sample: MetricSample, labels: Record<string, string>): boolea
   return Object.entries(labels).every(([name, value]) => sample.labels[name] === value);
 }
 
-/** In Kubernetes, cAdvisor's samples without a container label are sums over the pod's containers. */
+/**
+ * Returns whether a sample is a sum over other samples. In Kubernetes, cAdvisor's samples without a container label are
+ * sums over the pod's containers.
+ */
 function isTotal({ name, labels }: MetricSample, ofContainers: Set<string>): boolean {
   return name.startsWith('container_') && !labels.container && ofContainers.has(name);
 }
@@ -137,7 +143,7 @@ function identityOf({ name, value, labels }: MetricSample): string {
 }
 
 /**
- * Checks before the load that the page has figures of a layer.
+ * Checks before the load that the metrics page has figures of a layer.
  * @throws CapacityError METRICS_MISSING; Error if `readPage` throws
  */
 export function requireFigures(text: string, query: PrometheusQuery): void {

@@ -1,4 +1,4 @@
-/** Types of the library for samples of gauges and counters. */
+/** Types of the library `parse-prometheus-text-format`, for samples of gauges and counters. */
 declare module 'parse-prometheus-text-format' {
   interface Sample {
     value?: string;

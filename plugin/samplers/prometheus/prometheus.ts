@@ -24,12 +24,13 @@ import { OWN_CPU_METRIC } from './page-figures.ts';
 
 export type PageQuery = PrometheusQuery | JsonQuery;
 
-/** Time limit for receiving a complete page. */
+/** Time limit for receiving a complete metrics page, in milliseconds. */
 const TIMEOUT_MS = 2000;
-/** Maximum size of a page in bytes. A page of cAdvisor has some MB. */
+/** Maximum size of a metrics page in bytes. A page from cAdvisor has some MB. */
 const MAX_BYTES = 64 * 1024 ** 2;
 /**
- * Number of successive timeouts after which the page is requested less often, because each timeout delays a reading.
+ * Number of successive timeouts after which the metrics page is requested less often, because each timeout delays a
+ * memory reading.
  */
 const GIVE_UP_AFTER = 2;
 const RETRY_MS = 10_000;
@@ -39,13 +40,13 @@ export class PageReader {
   /** Request headers, with basic authorization if the URL contains a user name. */
   readonly #headers: Record<string, string>;
   readonly #process = new AnsweringProcess();
-  /** Number of failed readings, not counting refused readings. */
+  /** Number of failed readings, not counting readings that the server refused. */
   failures = 0;
   readonly #availability = new SourceAvailability();
   #timedOutInARow = 0;
   #retryAtMs = 0;
   #failure: Error = new SourceAbsentError('unanswered', 'not read yet');
-  /** The previous reading. Each reading waits for it, so that the figures stay in order. */
+  /** The previous reading of the page. Each reading waits for it, so that the readings stay in order. */
   #previous: Promise<unknown> = Promise.resolve();
 
   private constructor(query: PageQuery) {
@@ -58,7 +59,7 @@ export class PageReader {
     return this.#query.url;
   }
 
-  /** Why the page has no figures now; undefined if it has. */
+  /** Why the metrics page has no figures now; undefined if it has figures. */
   get absence(): SourceAbsence | undefined {
     return this.#availability.absence;
   }
@@ -69,7 +70,7 @@ export class PageReader {
   }
 
   /**
-   * Opens a page.
+   * Opens a metrics page.
    * @throws CapacityError SOURCE_UNREACHABLE, or METRICS_MISSING if the page has no memory figure of a process,
    * container or host
    */
@@ -92,8 +93,8 @@ export class PageReader {
   }
 
   /**
-   * Reads the figures of the page. Sends no request if the page recently timed out twice in a row.
-   * @throws Error with the reason why there are no figures
+   * Reads the figures of the metrics page. Sends no request if the page recently timed out twice in a row.
+   * @throws Error with the reason if there are no figures
    */
   read(): Promise<PageReading> {
     const reading = this.#previous.then(() => this.#read());
@@ -137,7 +138,7 @@ export class PageReader {
   }
 
   async #scrape(): Promise<string> {
-    // Opens a new connection each time, to notice if several processes share the address.
+    // Each request opens a new connection, to notice if several processes share the address.
     const isText = 'labels' in this.#query;
     const accept = isText ? 'text/plain;version=0.0.4' : 'application/json';
     const headers = { accept, ...this.#headers, connection: 'close' };

@@ -1,4 +1,7 @@
-/** Reads all metrics pages of one layer, for all of its processes or hosts, also of different exporters. */
+/**
+ * Reads all metrics pages of one layer. The pages can describe several processes or hosts, and can come from different
+ * exporters.
+ */
 
 import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { describeAbsence, type SourceAbsence, SourceAbsentError } from '../absence.ts';
@@ -22,7 +25,7 @@ export class PageTargets {
   }
 
   /**
-   * Opens all pages.
+   * Opens all metrics pages.
    * @throws CapacityError SOURCE_UNREACHABLE or METRICS_MISSING for a page without figures
    */
   static async open(queries: PageQuery[]): Promise<PageTargets> {
@@ -33,12 +36,15 @@ export class PageTargets {
     return this.#targets.reduce((sum, { failures }) => sum + failures, 0);
   }
 
-  /** Whether different processes answer at one of the URLs. Its figures then do not belong to one process. */
+  /**
+   * Whether different processes answer at one of the URLs, so that the figures of that page do not belong to one
+   * process.
+   */
   get alternates(): boolean {
     return this.#targets.some((target) => target.alternates);
   }
 
-  /** Returns the readings of all pages, in the order of the options. Never rejects. */
+  /** Returns the readings of all pages, in the order in which the settings list the pages. Never rejects. */
   readEach(): Promise<TargetReading<PageReading>[]> {
     return Promise.all(
       this.#targets.map(async (target) => {
@@ -51,7 +57,7 @@ export class PageTargets {
     );
   }
 
-  /** Returns the machines that node_exporter pages report, without repetitions. Never rejects. */
+  /** Returns each machine that node_exporter pages report, once. Never rejects. */
   async machines(): Promise<WorkerMachine[]> {
     const machines = (await this.readEach()).flatMap(({ reading }) => reading?.machine ?? []);
     return [...new Map(machines.map((machine) => [machine.hostname, machine])).values()];

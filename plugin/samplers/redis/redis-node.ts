@@ -9,7 +9,7 @@ export type RedisFigures = NodeReading['figures'];
 
 export type RedisTraffic = Awaited<ReturnType<RedisNode['traffic']>>;
 
-/** Timeout of an answer. It is short, because a Redis without an answer must not delay a sample. */
+/** Timeout of an answer in milliseconds. It is short, because a Redis that does not answer must not delay a sample. */
 const TIMEOUT_MS = 1000;
 
 export class RedisNode {
@@ -34,22 +34,23 @@ export class RedisNode {
     });
   }
 
-  /** Connects, and waits until the first attempt has succeeded or failed. Never rejects. */
+  /** Connects to the node, and waits until the first attempt has succeeded or failed. Never rejects. */
   async ready(): Promise<void> {
     const answered = new Promise<void>((resolve) => {
       this.#client.once('ready', resolve);
       this.#client.once('error', () => resolve());
-      // The promise rejects only if the client is closed meanwhile. Connect failures are emitted as `error`.
+      // The promise rejects only if the client is closed in the meantime. Failed connects are emitted as `error`.
       this.#client.connect().catch(() => resolve());
     });
-    // Redis's client has no time limit after the TCP connection has opened.
+    // The Redis client has no time limit for the time after the TCP connection has opened.
     await withTimeLimit(answered, TIMEOUT_MS).catch((error: TimeLimitError) => {
       this.lastFailure = error;
     });
   }
 
   /**
-   * Returns the addresses of all cluster nodes that have slots; empty if this node is not in a cluster. Never rejects.
+   * Returns the addresses of all cluster nodes that have hash slots; empty if this node is not in a cluster. Never
+   * rejects.
    */
   async clusterNodes(): Promise<string[]> {
     try {
@@ -72,7 +73,7 @@ export class RedisNode {
   }
 
   /**
-   * Reads the figures.
+   * Reads the node's figures.
    * @throws Error if the node does not answer; `ErrorReply` if it refuses this user
    */
   read(): Promise<NodeReading> {
@@ -85,7 +86,7 @@ export class RedisNode {
   }
 
   /**
-   * Reads the counters of traffic.
+   * Reads the node's counters of traffic.
    * @param stream key of the adapter's stream, if the adapter uses a stream
    * @throws Error if the node does not answer
    */
@@ -169,7 +170,7 @@ function unlessRefused(error: Error): undefined {
 }
 
 /**
- * Parses the figures.
+ * Converts the lines of `INFO` to figures.
  * @param subscribers lines of `CLIENT LIST`; undefined if this user may not list clients
  */
 function toReading(info: Map<string, string>, subscribers: string | undefined) {
@@ -190,9 +191,9 @@ function toReading(info: Map<string, string>, subscribers: string | undefined) {
       channels: optional(info, 'pubsub_channels') + optional(info, 'pubsubshard_channels'),
       patterns: optional(info, 'pubsub_patterns'),
       clients: optional(info, 'connected_clients'),
-      /** Bytes in the output buffers of subscribers. They grow when a worker reads too slowly. */
+      /** Bytes in the output buffers of subscribers. The buffers grow when a worker reads too slowly. */
       pubSubOutputBytes: total('omem'),
-      /** All memory of subscribers, including output buffers. */
+      /** Memory that Redis uses for subscribers, including output buffers. */
       pubSubTotalBytes: total('tot-mem'),
     },
   };
@@ -209,13 +210,13 @@ function toTraffic(info: Map<string, string>, own: { inBytes: number; outBytes: 
     usedMemoryBytes: figure(info, 'used_memory'),
     rssBytes: figure(info, 'used_memory_rss'),
     channels: figure(info, 'pubsub_channels'),
-    /** Number of shard channels; null before Redis 7.0. */
+    /** Number of sharded pub/sub channels; null before Redis 7.0. */
     shardChannels: info.has('pubsubshard_channels') ? figure(info, 'pubsubshard_channels') : null,
   };
 }
 
 /**
- * Parses a database line of `INFO`.
+ * Returns the number of keys from a database line of `INFO`.
  * @param database text such as `keys=12,expires=0,avg_ttl=0`
  */
 function keysOf(database: string): number {
@@ -231,8 +232,8 @@ function figure(info: Map<string, string>, key: string): number {
 }
 
 /**
- * Parses a figure.
- * @throws SourceAbsentError if the text is not a plausible figure
+ * Parses a number of `INFO`.
+ * @throws SourceAbsentError if the text is not a plausible number
  */
 function figureOf(text: string | undefined, key: string): number {
   const value = /^\d+(\.\d+)?$/.test(text ?? '') ? Number(text) : Number.NaN;

@@ -8,7 +8,7 @@ import { type RedisFigures, RedisNode, type RedisTraffic } from './redis-node.ts
 export type { RedisTraffic } from './redis-node.ts';
 
 export class RedisReader {
-  /** Number of failed readings after the first answer, not counting refused readings. */
+  /** Number of failed readings after the first answer, not counting readings that Redis refused. */
   failures = 0;
   readonly #availability = new SourceAvailability();
   readonly #url: string;
@@ -21,7 +21,7 @@ export class RedisReader {
     this.#nodes = [new RedisNode(url)];
   }
 
-  /** Connects to all nodes, and waits until each first attempt has succeeded or failed. Never rejects. */
+  /** Connects to all nodes, and waits until the first attempt for each node has succeeded or failed. Never rejects. */
   async ready(): Promise<void> {
     const [first] = this.#nodes;
     await first?.ready();
@@ -32,7 +32,7 @@ export class RedisReader {
       this.#nodes = addresses.map((address) => new RedisNode(withAddress(this.#url, address)));
       await Promise.all(this.#nodes.map((node) => node.ready()));
     }
-    // A first reading shows at the start if Redis refuses this user.
+    // A first reading shows before the load whether Redis refuses this user.
     await this.read();
   }
 
@@ -53,7 +53,8 @@ export class RedisReader {
   }
 
   /**
-   * Returns sums over all nodes; undefined if a node does not answer, which counts as a failed reading. Never throws.
+   * Returns the sum of each figure over all nodes; undefined if a node does not answer, which counts as a failed
+   * reading. Never throws.
    */
   async read() {
     const readings = await this.#ofAll((node) => node.read());
@@ -75,7 +76,10 @@ export class RedisReader {
     return this.#ofAll((node) => node.traffic(stream));
   }
 
-  /** Returns undefined if a node does not answer, because a sum over the other nodes would be too low. */
+  /**
+   * Calls a function for each node. Returns undefined if a node does not answer, because a sum over the other nodes
+   * would be too low.
+   */
   async #ofAll<T>(read: (node: RedisNode) => Promise<T>): Promise<T[] | undefined> {
     if (this.absence?.reason === 'refused') return undefined;
     const answers = await Promise.allSettled(this.#nodes.map(read));
@@ -120,7 +124,7 @@ const FIXES: Record<string, string> = {
   EPROTO: TLS,
 };
 
-/** Returns a suggested fix; undefined if the fix of the reason is better. */
+/** Returns a suggested fix for an error; undefined if the default fix for the reason is better. */
 function fixOf(error: Error | undefined, isTls: boolean): string | undefined {
   const code = errorCodeOf(error);
   if (/CERT|ISSUER|ALTNAME|^ERR_(SSL|TLS)/.test(code)) return TLS;
