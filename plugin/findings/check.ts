@@ -7,11 +7,13 @@ import type { Measurements } from '../run/measurements/measurements.ts';
 /** The figures of a run, without findings, verdict and outcome. */
 export type RunFigures = Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings'>;
 
-/** Message, values and other fields of a finding. They override the fields of the finding catalogue. */
+/** Message, values and other fields of a finding. They override the same fields in the catalogue of findings. */
 export type FindingDetail = Pick<Finding, 'message'> &
   Partial<Pick<Finding, 'about' | 'invalidates' | 'subject' | 'window' | 'values' | 'fix'>>;
 
-/** A message alone is enough if the fix in the finding catalogue applies. */
+/**
+ * Result of a check that found a problem. A message alone is enough if the fix in the catalogue of findings applies.
+ */
 export type CheckFinding = string | FindingDetail | undefined;
 
 export type CodedFindingDetail = FindingDetail & { code: FindingCode };
@@ -30,8 +32,8 @@ export function defineCheck(code: FindingCode, find: Find): FindingCheck {
 
 /**
  * Returns a check that some runs skip.
- * @param end skips the check in a run that ended early (`abort`) or that a user stopped (`stop`), because the end
- * itself would cause the finding
+ * @param end which runs skip the check, because the end of the run would itself cause the finding: runs that ended
+ * early (`abort`) or that a user stopped (`stop`)
  */
 export function defineCheckUnless(end: 'abort' | 'stop' | undefined, code: FindingCode, find: Find): FindingCheck {
   return {

@@ -19,10 +19,10 @@ export function concludeRun(measurements: Measurements, ...figures: FigureSource
 
 type FigureSources = Parameters<typeof assembleFigures> extends [unknown, ...infer Sources] ? Sources : never;
 
-/** Returns the result with its findings in the order of the answer, and with verdict, outcome and answer. */
+/** Returns the result with verdict, outcome and answer. Its findings are in the order of the answer. */
 export function concludeFigures(measurements: Measurements, figures: RunFigures): Result {
   const folded = findingsByCause(findAllFindings(measurements, figures));
-  // Solving the cause also solves its consequences, so they get the fix of the cause.
+  // If the user fixes a cause, its consequences also disappear, so they get the fix for the cause.
   const findings = folded.flatMap(({ cause, consequences }) => [
     cause,
     ...consequences.map((one) => ({ ...one, fix: cause.fix })),
@@ -32,7 +32,10 @@ export function concludeFigures(measurements: Measurements, figures: RunFigures)
   return mapTexts({ ...decided, answer: runAnswerOf(decided) }, withoutCredentials);
 }
 
-/** Findings about the deployment decide the outcome. Findings that make figures invalid decide the verdict. */
+/**
+ * Returns outcome and verdict. Findings about the deployment decide the outcome. Findings that make figures invalid
+ * decide the verdict.
+ */
 export function verdictOf(findings: readonly Finding[]): Result['verdict']['status'] {
   if (findings.some(({ invalidates }) => invalidates.includes('run'))) return 'INVALID';
   return findings.some(({ invalidates }) => invalidates.length > 0) ? 'SUSPECT' : 'VALID';

@@ -1,4 +1,4 @@
-/** Checks with the run's own counts whether one finding can be the cause of another. */
+/** Checks with the run's own counts whether one finding can be the cause of another finding. */
 import type { BroadcastBatch } from '../../protocol/result/delivery-schema.ts';
 import { totalOfCounts } from '../../report/text/format.ts';
 import { unknownWorkers } from '../result/assemble-workers.ts';
@@ -12,7 +12,7 @@ import { endedAtSeconds, holdsConnections } from './checks/server/ended-processe
 import { changedWorkers } from './checks/server/ended-workers.ts';
 import { redisWaitedSince } from './checks/server/saturation-checks.ts';
 
-/** Figures of a run with which the cause of a finding can be ruled out. */
+/** Figures of a run that can show that something is not the cause of a finding. */
 export interface EvidenceFigures {
   result: RunFigures;
   measurements: Measurements;
@@ -21,7 +21,7 @@ export interface EvidenceFigures {
 const NEARLY_ALL = 0.9;
 /** Smallest number of connections that a worker may hold, relative to an equal share for all workers. */
 const MIN_SHARE_OF_WORKER = 0.8;
-/** Maximum time from the send of a copy to the end of the process that lost the copy. */
+/** Maximum time in seconds from the send of a copy to the end of the process that lost the copy. */
 const IN_FLIGHT_SECONDS = 5;
 
 export const noOtherCause = (counts: Record<string, number>, is: (cause: string) => boolean) =>
@@ -38,7 +38,7 @@ export function allFailuresAreCuts({ result }: EvidenceFigures): boolean {
   return all(deploymentFailures(result.connections.failures), isCutOffCause);
 }
 
-/** Returns whether the failure codes of all failed and lost connections mean a drop, a refusal or a timeout. */
+/** Returns whether all failed and lost connections have failure codes for a drop, a refusal or a timeout. */
 export function onlyCuts({ result: { connections } }: EvidenceFigures): boolean {
   return (
     noOtherCause(deploymentFailures(connections.lost), isCutOffCause) &&
@@ -57,7 +57,7 @@ export function noProcessEnded({ measurements }: EvidenceFigures): boolean {
 /** Maximum ratio of a delay to the generator's longest event loop delay. A longer delay has another cause. */
 export const MAX_DELAY_RATIO = 4;
 
-/** Returns the longest delay of the generator's event loops; 0 if there is no record. */
+/** Returns the longest delay among the generator's event loops; 0 if no delays were recorded. */
 export function longestDelayMs({ generator }: Pick<RunFigures, 'generator'>): number {
   return Math.max(0, ...generator.map(({ delayMaxMs }) => delayMaxMs));
 }
@@ -101,15 +101,16 @@ export function lostWhileProcessHalted(counts: EvidenceFigures): boolean {
 }
 
 /**
- * Returns whether copies are missing only at open connections, and only since Redis buffered output for the workers.
+ * Returns whether copies are missing only at open connections, and only since Redis had to buffer output for the
+ * workers.
  */
 export function lostSinceRedisWaited(counts: EvidenceFigures): boolean {
   return counts.result.delivery?.lostDisconnected === 0 && lostSince(redisWaitedSince(counts.result), counts);
 }
 
 /**
- * Returns whether as many connections lost copies as a worker holds, because a loss in Redis affects all connections of
- * a worker.
+ * Returns whether as many connections lost copies as a worker holds. A loss in Redis affects all connections of a
+ * worker.
  */
 export function lostByWholeWorker({ result, measurements }: EvidenceFigures): boolean {
   const { losses } = result.delivery ?? {};
@@ -146,7 +147,10 @@ function lostSince(seconds: number, { result: { delivery, connections } }: Evide
   );
 }
 
-/** Returns the time in seconds since the start of the sampler; -Infinity for an ended process whose time is unknown. */
+/**
+ * Returns the time of the first exit in seconds since the start of the sampler; -Infinity if the time of an exit is
+ * unknown.
+ */
 function firstEnd(measurements: Measurements): number {
   const local = measurements.endedProcesses().map((one) => endedAtSeconds(one, measurements));
   const restarts = changedWorkers(measurements).restarted.map(({ t }) => t);
@@ -157,13 +161,13 @@ function firstEnd(measurements: Measurements): number {
   return Math.min(...[...local, ...restarts, ...silent, ...pages].map((t) => t ?? Number.NEGATIVE_INFINITY));
 }
 
-/** Number of connections by which a wrong count differs, by kind of observation. */
+/** Functions that return by how many connections a wrong count differs, by kind of observation. */
 const DIFFERENCES: { [K in (typeof WRONG_COUNTS)[number]]: (fact: ObservedFacts[K]) => number } = {
   countsDiffer: ({ counted, held }) => Math.abs(counted - held),
   othersAccepted: ({ connections }) => connections,
   socketsMissing: ({ sockets, held }) => held - sockets,
   othersAtPort: ({ others }) => others,
-  // Ended processes never explain these kinds of observations.
+  // The exit of a process never explains this kind of observation.
   cpuStill: () => Number.POSITIVE_INFINITY,
   joinsMisnamed: () => Number.POSITIVE_INFINITY,
 };
@@ -173,19 +177,19 @@ function difference({ observations }: Measurements): number {
   return Math.max(...kinds);
 }
 
-/** Returns whether the counts differ by no more connections than the ended processes can have held or refused. */
+/** Returns whether the wrong counts differ by no more connections than the ended processes can have held or refused. */
 export function countsDifferByCutOff({ result: { connections }, measurements }: EvidenceFigures): boolean {
   const gone =
     totalOfCounts(deploymentFailures(connections.lost)) +
     totalOfCounts(connectOrStepFailures(deploymentFailures(connections.failures)));
   const { restarts, silentWorkers, endedProcesses } = measurements;
-  // After a host disappears, its connections stay half-open: the generator does not notice that they closed.
+  // After a host disappears, its connections stay half-open: the generator does not notice that they are closed.
   const held = sum([...restarts.values(), ...silentWorkers].map(({ connections = 0 }) => connections));
   const files = sum(endedProcesses().map(({ openFiles = 0 }) => openFiles));
   return difference(measurements) <= Math.max(gone, held, files);
 }
 
-/** Returns whether wrong control URLs explain the difference of the counts. */
+/** Returns whether wrong control URLs explain the difference between the counts. */
 export function countsDifferByUnknownWorkers({ measurements }: EvidenceFigures): boolean {
   const { observations } = measurements;
   if (observations.has('statisticsRepeated') || changedWorkers(measurements).elsewhere.length > 0) return true;

@@ -1,4 +1,4 @@
-/** Converts the facts of a run to findings. No other code judges a run. */
+/** Converts the facts of a run to findings (problems and doubts). No other code judges a run. */
 import { FINDING_CODES, FINDINGS, type FindingCode } from '../../protocol/codes/finding-codes.ts';
 import { type Finding, findingValues } from '../../protocol/result/findings.ts';
 import { totalOfCounts } from '../../report/text/format.ts';
@@ -94,7 +94,7 @@ const CHECKS = [
   ],
 ].flat();
 
-/** Figures that are missing or unreliable after a failure of the deployment. */
+/** Parts of the answer that are unknown or unreliable after a failure of the deployment. */
 const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'latency', 'cpu'];
 
 /**
@@ -105,7 +105,7 @@ const UNKNOWN_AFTER_FAILURE: Finding['invalidates'] = ['memory', 'delivery', 'la
 export function findAllFindings(measurements: Measurements, result: RunFigures): Finding[] {
   const finalized = withoutOpen(measurements, result);
   const checked = runChecks(CHECKS, finalized, measurements);
-  // Findings from figures come before findings from observations.
+  // Findings that follow from figures come before findings that follow from observations.
   const details = [...abortion(measurements, result), ...checked, ...observedFindings(measurements.observations)];
   return addCauses(
     oneForEachCode([...details, ...causeOfLateness(finalized, details)], result),
@@ -131,7 +131,7 @@ function withoutRepeats(all: Finding[], { memory }: RunFigures): Finding[] {
   const causesOf = ({ code }: Finding) => all.filter(({ explains }) => explains.includes(code)).map((one) => one.code);
   const repeats = all.filter((one) => {
     const causes = causesOf(one);
-    // If the run did not measure memory, a finding that memory is doubtful adds nothing.
+    // If the run did not measure memory, a finding about doubtful memory adds nothing.
     const isUnmeasured = one.code === 'PLATEAUS_UNUSABLE' && memory.perConnection === null && causes.length > 0;
     return isUnmeasured || (one.code === 'DEPLOYMENT_CHANGED' && causes.includes('PROCESS_ENDED'));
   });
@@ -154,10 +154,10 @@ export function rootFindings(findings: readonly Finding[]): Finding[] {
 /** Expectations that a run misses if its load differs from the planned load. */
 const OF_LOAD: Finding['fails'][] = ['no connection fails', 'no connection is lost'];
 
-/** Corrects the effects of a finding on verdict and outcome by its cause. */
+/** Corrects how a finding affects verdict and outcome, if its cause is known. */
 function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
   if (isByGenerator(finding, all)) {
-    // If the generator caused the problem, it is unknown what the deployment would have held.
+    // If the generator caused the problem, it is unknown how many connections the deployment would have held.
     return { ...finding, fails: null, ...(OF_LOAD.includes(finding.fails) && { invalidates: ['run'] }) };
   }
   const causes = all.filter(({ explains }) => explains.includes(finding.code));
@@ -170,19 +170,19 @@ function withoutBlame(finding: Finding, all: readonly Finding[]): Finding {
 }
 
 /**
- * Returns whether the generator or its machine caused the finding, directly or through another finding. If so, the
- * finding does not show a problem of the deployment.
+ * Returns whether the generator or its machine caused the finding, directly or through another finding. Such a finding
+ * does not show a problem of the deployment.
  */
 function isByGenerator(finding: Finding, all: readonly Finding[]): boolean {
   const causes = new Set([finding]);
-  // The loop also visits causes that are added during the loop.
+  // The loop also visits causes that are added while it runs.
   for (const one of causes) {
     for (const cause of all) if (cause.explains.includes(one.code)) causes.add(cause);
   }
   return [...causes].some(({ about }) => about !== 'deployment' && about !== 'application');
 }
 
-/** Returns the finding about an early end of the run, and the figures that are unknown because of it. */
+/** Returns the finding about an early end of the run, with the parts of the answer that are unknown because of it. */
 function abortion(measurements: Measurements, { connections }: RunFigures): CodedFindingDetail[] {
   const { aborted, sent } = measurements;
   // If all virtual users failed or lost their connections, another finding reports that.
@@ -200,7 +200,7 @@ function abortion(measurements: Measurements, { connections }: RunFigures): Code
   return [{ code, message: `${message}${unknown}`, values, ...(fix !== undefined && { fix }) }];
 }
 
-/** Returns the result without broadcasts whose ledger is not finalized, because their columns are still empty. */
+/** Returns the result without broadcasts whose ledger rows are not finalized, because their columns are still empty. */
 function withoutOpen(measurements: Measurements, result: RunFigures): RunFigures {
   const open = unfinalizedBroadcasts(measurements);
   const { delivery } = result;
@@ -233,7 +233,10 @@ function oneForEachCode(all: CodedFindingDetail[], result: RunFigures): Finding[
   });
 }
 
-/** Causes that stop at the end of their measurement window. They explain effects in the same window only. */
+/**
+ * Codes of findings about causes that stop at the end of their measurement window. They explain effects in the same
+ * window only.
+ */
 const MOMENTARY: FindingCode[] = [
   ...(['MACHINE_SATURATED', 'GENERATOR_LATE'] as const),
   ...(['WORKERS_SATURATED', 'WORKERS_THROTTLED', 'WORKER_STALLED'] as const),

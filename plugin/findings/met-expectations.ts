@@ -15,8 +15,8 @@ import { connectOrStepFailures } from './checks/connections/failure-causes.ts';
 export const RATE_TOLERANCE = 0.05;
 
 /**
- * Returns the figures that show that the run met the expectation. Null without such figures, or if nothing was
- * expected; the absence of findings does not prove that the expectation was met.
+ * Functions that return the figures which show that the run met an expectation. Null without such figures, or if
+ * nothing was expected; the absence of findings does not prove that the expectation was met.
  */
 const MET: Record<ExpectationName, (result: RunFigures) => string | null> = {
   'no connection fails': ({ connections: { asked, failures } }) =>
@@ -64,7 +64,7 @@ const MET: Record<ExpectationName, (result: RunFigures) => string | null> = {
       : null,
 };
 
-/** Expectation that a finding misses, by the code of the finding. */
+/** Expectation that a finding fails, by the code of the finding. */
 const FAILING = new Map<string, ExpectationName | undefined>(FINDING_CODES.map((code) => [code, FINDINGS[code].fails]));
 
 /** Returns whether an `ensure` threshold of the user replaces the expectation. */
@@ -73,7 +73,7 @@ export function isExpectationReplaced(name: ExpectationName, thresholds: Result[
   return thresholds.some(({ expression }) => metrics.some((metric) => expression.includes(metric)));
 }
 
-/** Returns which expectations the run met and missed; UNKNOWN for an INVALID measurement. */
+/** Returns the outcome: which expectations the run met and missed. UNKNOWN if the measurement is INVALID. */
 export function runOutcomeOf(result: RunFigures & Pick<Result, 'verdict' | 'findings'>): RunOutcome {
   if (result.verdict.status === 'INVALID') return { status: 'UNKNOWN', thresholds: [] };
   const own = result.thresholds.map((one) => ({
@@ -81,7 +81,7 @@ export function runOutcomeOf(result: RunFigures & Pick<Result, 'verdict' | 'find
   }));
   const expected = EXPECTATION_NAMES.flatMap((name) => {
     const all = result.findings.filter(({ fails }) => fails === name);
-    // If a finding and its cause miss the same expectation, only the cause is listed.
+    // If a finding and its cause fail the same expectation, only the cause is listed.
     const missed = all.filter(({ code }) => !all.some(({ explains }) => explains.includes(code)));
     if (missed.length > 0) {
       return { name, met: false, strict: true, text: missed.map(({ message }) => message).join('; ') };
@@ -94,12 +94,18 @@ export function runOutcomeOf(result: RunFigures & Pick<Result, 'verdict' | 'find
   return { status: thresholds.some(({ met, strict }) => strict && !met) ? 'FAILED' : 'PASSED', thresholds };
 }
 
-/** If the generator caused a finding, it is unknown whether the deployment would have met the expectation. */
+/**
+ * Returns whether the generator caused a finding that fails the expectation. It is then unknown whether the deployment
+ * would have met the expectation.
+ */
 function isUnknown(name: ExpectationName, findings: Finding[]): boolean {
   return findings.some(({ code, fails }) => fails === null && FAILING.get(code) === name);
 }
 
-/** Returns a text such as `, found 12.9 ms`. Includes the metrics' names if an expression has several metrics. */
+/**
+ * Returns a text such as `, found 12.9 ms`. Includes the metrics' names if the expression of a threshold has several
+ * metrics.
+ */
 function foundText({ expression, found = [], unknown = [], met }: Result['thresholds'][number]): string {
   const limits = [...expression.matchAll(/-?\d[\d.]*/g)].map(([limit]) => Number(limit));
   const values = found.map(({ metric, value, unit }) => {
@@ -111,7 +117,7 @@ function foundText({ expression, found = [], unknown = [], met }: Result['thresh
   return texts.length > 0 ? `, ${texts.join('; ')}` : '';
 }
 
-/** Shares are compared as numbers from 0 to 1, so they have no unit. */
+/** Limits of shares are numbers from 0 to 1, so shares are shown in the same way, without a unit. */
 function metricText(value: number, unit: string, limits: number[]): string {
   const number = textBeyondLimit(value, limits).toLocaleString('en-US', { maximumFractionDigits: 20 });
   if (unit === '' || unit === '0 to 1') return number;

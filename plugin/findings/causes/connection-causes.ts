@@ -1,4 +1,7 @@
-/** Edges of the causal graph between findings about connections, messages and broadcasts. */
+/**
+ * Part of the causal graph of findings (problems that a report lists): edges between findings about connections,
+ * messages and broadcasts.
+ */
 import type { BroadcastBatch } from '../../../protocol/result/delivery-schema.ts';
 import { totalOfCounts } from '../../../report/text/format.ts';
 import { audienceInterruption, sameAudience, separateGroups } from '../../result/delivery/audience.ts';
@@ -16,7 +19,7 @@ import {
   UNRECEIVED_COPIES_EDGE,
 } from './edges.ts';
 
-/** Removes numbers from an error text. The same refusal can contain different numbers, such as a waiting time. */
+/** Removes numbers from an error text. The same refusal can contain different numbers, for example a waiting time. */
 const withoutNumbers = (words: string) => words.replaceAll(/\d+/g, '0');
 
 const isOnOpenOnly = ({ received, lostDisconnected }: BroadcastBatch) => received > 0 && lostDisconnected === 0;

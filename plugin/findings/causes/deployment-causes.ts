@@ -1,4 +1,7 @@
-/** Edges of the causal graph between findings about the deployment's processes and its machine. */
+/**
+ * Part of the causal graph of findings (problems that a report lists): edges between findings about the deployment's
+ * processes and its machine.
+ */
 import type { Finding } from '../../../protocol/result/findings.ts';
 import { STANDSTILL_VALUE } from '../../../report/figures/stalls.ts';
 import { METRICS_PAGE, SERVER_PROCESSES } from '../../run/measurements/observations.ts';
@@ -28,11 +31,11 @@ import {
   UNREACHED_FINDINGS,
 } from './edges.ts';
 
-/** Parts of the deployment that change when a process of the server exits. */
+/** Parts of the deployment whose identity changes when a process of the server exits. */
 const OF_SERVER: string[] = [SERVER_PROCESSES, METRICS_PAGE];
 /**
- * Returns whether an observed exit of a process explains each changed part of the deployment, and Redis if it does not
- * answer.
+ * Returns whether the exit of a process, which the run observed, explains each changed part of the deployment. If Redis
+ * does not answer, that must also be explained.
  */
 function onlyEndedChanged({ measurements: { observations, endedProcesses } }: EvidenceFigures): boolean {
   const ended = new Set(endedProcesses().map(({ layer }) => layer));
@@ -47,15 +50,17 @@ const carriesConnections = ({ measurements: { observations, silentWorkers } }: E
   observations.of('partsChanged').some(({ parts }) => parts.some(({ layer }) => layer !== 'redis'));
 
 /**
- * Minimum length of a standstill, in milliseconds. A shorter standstill ends before a confirmation or a round trip
- * times out.
+ * Minimum length of a standstill in seconds. A shorter standstill ends before a confirmation or a round trip times out.
  */
 const UNANSWERED_STANDSTILL_SECONDS = 10;
 
 const standstillSeconds = ({ values = [] }: Pick<Finding, 'values'>) =>
   Math.max(0, ...values.filter(({ name }) => name === STANDSTILL_VALUE).map(({ value }) => value));
 
-/** Returns whether every lost connection missed a ping, and whether the standstill was long enough to cause that. */
+/**
+ * Returns whether every lost connection missed a ping, and whether the server's standstill was long enough to cause
+ * that.
+ */
 function missedPingsInIt({ cause, result }: CauseEvidence): boolean {
   const { lost } = result.connections;
   const standstillMs = 1000 * standstillSeconds(cause);

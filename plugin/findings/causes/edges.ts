@@ -1,4 +1,4 @@
-/** Types of the causal graph of findings, edges that several causes share, and evidence of timeouts. */
+/** Types of the causal graph of findings, edges that several causes share, and conditions about timeouts. */
 import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { BroadcastBatch } from '../../../protocol/result/delivery-schema.ts';
 import type { Finding } from '../../../protocol/result/findings.ts';
@@ -22,14 +22,14 @@ export interface CauseEvidence extends EvidenceFigures {
 
 export interface CauseEdge {
   effects: readonly FindingCode[];
-  /** Condition of the edge, in addition to the order in time. */
+  /** Condition under which the edge holds, in addition to the order in time. */
   holds?(evidence: CauseEvidence): boolean;
 }
 
-/** Edges of the causal graph, by the finding that is the cause. */
+/** Edges of the causal graph, by the code of the finding that is the cause. */
 export type CauseEdges = Partial<Record<FindingCode, readonly CauseEdge[]>>;
 
-/** Findings about copies that never reach some of the connections. */
+/** Codes of findings about copies that never reach some of the connections. */
 export const UNREACHED_FINDINGS = [
   'AUDIENCE_DIFFERS',
   'ADAPTER_MISSING',
@@ -41,7 +41,10 @@ export const LOST_WITH_CONNECTIONS_EDGE: CauseEdge = {
   holds: onlyOnLostConnections,
 };
 
-/** Edges from a finding about missing connections: without connections, nothing can be received or measured. */
+/**
+ * Edges from a finding about missing connections to other findings: without connections, nothing can be received or
+ * measured.
+ */
 export const NO_CONNECTIONS_EDGES: CauseEdge = {
   effects: ['NO_MEMBERS', 'CLIENTS_REFUSED', 'DELIVERY_EVENT_MISSING', 'PLATEAUS_UNUSABLE'],
   holds: ({ result: { connections } }) =>
@@ -54,8 +57,8 @@ export const UNACKNOWLEDGED_ON_LOST_EDGE: CauseEdge = {
 };
 
 /**
- * Returns an edge from a cause to lost copies. The edge holds if most lost copies belong to broadcasts that the cause
- * explains.
+ * Returns an edge from a cause to lost copies. The edge holds if the cause explains the broadcasts to which most lost
+ * copies belong.
  * @param rows returns the broadcasts that the cause explains
  */
 export function missingCopiesEdge(
@@ -73,12 +76,12 @@ export const UNRECEIVED_COPIES_EDGE = missingCopiesEdge((_, batches) =>
 
 /** Default timeouts of the Artillery engine, in seconds. */
 const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
-/** Minimum delay that can cause a timeout, as a share of the timeout. */
+/** Minimum length of a delay that can cause a timeout, as a share of the timeout. */
 const MIN_TIMEOUT_SHARE = 0.1;
 export const noneFailedOrLost = ({ connections: { failures, lost } }: RunFigures) =>
   totalOfCounts(failures) + totalOfCounts(lost) === 0;
 
-/** Returns whether some connections failed or were lost, and `is` accepts all of their causes. */
+/** Returns whether some connections failed or were lost, and whether `is` returns true for all of their causes. */
 export function allFailedOrLostBy(is: (cause: string) => boolean, result: RunFigures): boolean {
   const { failures, lost } = result.connections;
   return !noneFailedOrLost(result) && noOtherCause(failures, is) && noOtherCause(lost, is);
@@ -90,7 +93,7 @@ function shortestTimeoutMs({ environment: { settings } }: RunFigures): number {
   return Math.min(...[given.connectTimeout, given.timeout].map((one) => 1000 * (Number(one) || 0)));
 }
 
-/** Failure codes of timeouts while a client waits for the application, after its session has opened. */
+/** Pattern of failure codes for timeouts while a client waits for the application, after its session has opened. */
 const OF_APPLICATION = /^(timeout_namespace|(ack|response|wait)_timeout)$/;
 const FAST_SHARE = 0.25;
 
@@ -107,22 +110,22 @@ function areUnanswered(result: RunFigures): boolean {
 }
 
 /**
- * Returns whether a busy generator can have caused all failures and losses: all of them are timeouts, and the
+ * Returns whether a busy generator can have caused all failed and lost connections: all of them are timeouts, and the
  * application is not the only part that did not answer.
  */
 export const isCausedByGenerator = (result: RunFigures) =>
   allFailedOrLostBy(isTimeoutCause, result) && !areUnanswered(result);
 
 /**
- * Returns whether a busy machine can have caused the timeouts of connections. If pings were missed, the event loops
- * must have been late, too.
+ * Returns whether a busy machine can have caused the timeouts of connections. If connections missed pings, the
+ * generator's event loops must have been late, too.
  */
 export const isCausedByMachine = (result: RunFigures) =>
   isCausedByGenerator(result) &&
   fullProcess(result) === undefined &&
   (missedPingCycle(result) === undefined || wasGeneratorLate(result));
 
-/** Returns whether an event loop of the generator was late enough to make connections time out. */
+/** Returns whether the delay of one of the generator's event loops was long enough to make connections time out. */
 export function wasGeneratorLate(result: RunFigures): boolean {
   const pings = missedPingCycle(result);
   const leastMs = pings ? pings.timeoutMs : shortestTimeoutMs(result) * MIN_TIMEOUT_SHARE;

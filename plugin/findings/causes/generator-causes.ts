@@ -1,4 +1,7 @@
-/** Edges of the causal graph from findings about the generator, its machine and the measurement itself. */
+/**
+ * Part of the causal graph of findings (problems that a report lists): edges from findings about the generator, its
+ * machine and the measurement itself.
+ */
 import { connectsWaitedForServer } from '../checks/connections/connect-waits.ts';
 import { isTimeoutCause } from '../checks/connections/failure-causes.ts';
 import { queueGrowthSeconds } from '../checks/delivery/keeping-up-checks.ts';

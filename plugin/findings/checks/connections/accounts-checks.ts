@@ -1,6 +1,6 @@
 /**
- * Checks that all accounts add up: each counted item must be in exactly one column. Also checks virtual users and
- * planned faults.
+ * Checks that all accounts (counts whose parts must add up) are correct: each counted item must be in exactly one
+ * column. Also checks virtual users and planned faults.
  */
 
 import { reasonToCode } from '../../../../protocol/codes/failure-codes.ts';
@@ -11,7 +11,7 @@ import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type CheckFinding, defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 import { byFrequency } from './failure-causes.ts';
 
-/** An account whose total `all` must equal the sum of its parts. */
+/** An account: the count `all` must equal the sum of its parts. */
 interface Account {
   what: string;
   all: number;
@@ -20,7 +20,7 @@ interface Account {
 
 type Identity = (result: RunFigures, measurements: Measurements) => Account[];
 
-/** The account of deliveries: each broadcast to each member is in one column. */
+/** The account of deliveries: for each broadcast, each member is counted in one column. */
 const receipts: Identity = ({ delivery }) =>
   (delivery?.batches ?? []).map(({ seq, expected, received, lostConnected, lostDisconnected }) => ({
     what: `expected copies of broadcast ${seq}`,
@@ -29,18 +29,18 @@ const receipts: Identity = ({ delivery }) =>
   }));
 
 /**
- * The account of received frames with the broadcast event. `reordered` and `early` are not columns: they mark frames
- * that another column counts.
+ * The account of received frames with the broadcast event. `reordered` and `early` are no columns of it: the frames
+ * that they count are also in another column.
  */
 const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
-  // If a process has ended, its ledger rows are missing.
+  // The ledger rows of an ended process are missing, so the sum would be wrong.
   const isComplete = snapshots.every(({ processes }) => processes.every(({ answers }) => answers));
   if (!delivery || delivery.frames === null || aborted || !isComplete) return [];
   const { received, duplicates, unexpected, notMember, late, unreadable } = delivery;
   const { wrongSize, wrongContent, unknownBroadcast, outside } = delivery;
   const all = { received, duplicates, unexpected, notMember, wrongSize, wrongContent, late };
   const counts = Object.entries({ ...all, unknownBroadcast, unreadable, outside });
-  // Columns that the run did not check are null, and are left out.
+  // Columns that the run did not check are null. The sum leaves them out.
   const parts = Object.fromEntries(counts.flatMap(([name, count]) => (count === null ? [] : [[name, count]])));
   return [{ what: 'frames with the event', all: delivery.frames, parts }];
 };
@@ -48,7 +48,7 @@ const frames: Identity = ({ delivery }, { aborted, snapshots }) => {
 /** Compares the engines' counts with the counts of the fleet processes. */
 const engines: Identity = (_, { snapshots }) =>
   snapshots
-    // If a run is stopped during a ramp, its counts are from different times.
+    // If a run is stopped during a ramp, its counts come from different times.
     .filter(({ still, processes }) => still && processes.every(({ answers }) => answers))
     .flatMap(({ accounts: account, connected, transports, connecting, processes, returns, from }) => {
       const { dropped, returned, gaveUp, left, away } = returns;
@@ -63,7 +63,7 @@ const engines: Identity = (_, { snapshots }) =>
         { what: of('drops'), all: dropped, parts: { returned, gaveUp, left, away } },
         { what: of('opened connections'), all: opened, parts: { ...transports } },
       ];
-      // A lost host sent no times, so its opened connections cannot be compared with times.
+      // A lost host sent no times of its connections, so they cannot be compared with the number of opened connections.
       return processes.length > 0 ? [...all, timed] : all;
     });
 
@@ -131,7 +131,7 @@ function sumOf({ parts }: Account): number {
   return sum(Object.values(parts));
 }
 
-/** Checks of virtual users: functions of their flows, users of other engines, and arrivals that Artillery skipped. */
+/** Checks of virtual users: calls of custom functions, users of other engines, and arrivals that Artillery skipped. */
 export const virtualUsersChecks: FindingCheck[] = [
   defineCheck('FUNCTION_FAILED', ({ functions, connections: { failureExamples } }) => {
     if (!functions) return undefined;

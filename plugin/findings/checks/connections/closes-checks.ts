@@ -1,6 +1,6 @@
 /**
- * Describes why connections closed: by the application itself, because of a message that is too large, or with a close
- * code.
+ * Describes why connections closed: through the application itself, because of a message that was too large, or with a
+ * close code.
  */
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
@@ -19,11 +19,18 @@ import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } f
 
 type Range = CloseRow['sent'];
 
-/** Minimum number of closed connections. With fewer, equal ages or message counts may be chance. */
+/**
+ * Minimum number of closed connections for a common age or message count. With fewer connections, equal values may be
+ * chance.
+ */
 const MIN_ENDED = 5;
-/** Maximum difference of ages if a timer closes connections, as a share of the higher age, and in seconds. */
+/**
+ * Maximum difference between the ages of connections that a timer closed, as a share of the higher age, and in seconds.
+ */
 const MAX_SPREAD = { share: 0.05, seconds: 0.1 };
-/** Share of the closed connections that must have the same age. The others may have closed for rare reasons. */
+/**
+ * Share of the closed connections that must have the same age. The other connections may have closed for rare reasons.
+ */
 const NEARLY_ALL = 0.9;
 
 export const closesChecks: FindingCheck[] = [
@@ -59,7 +66,7 @@ const AT_ONE_MOMENT =
 
 /**
  * Describes the connections that the application closed, with their common age or message count.
- * @param of total number of connections
+ * @param of number of all closed connections
  */
 export function closedByApplication({ connections }: RunFigures, count: number, of: number): FindingDetail {
   const rows = connections.ends.filter(({ reason }) => reason === SERVER_DISCONNECT_REASON);
@@ -115,8 +122,8 @@ function sameCount(rows: readonly CloseRow[]): number | undefined {
 }
 
 /**
- * Returns the period in which all lost connections closed, if it is short and the connections' ages differed; otherwise
- * undefined.
+ * Returns the period in which all lost connections closed, if the period is short and the ages of the connections
+ * differed; otherwise undefined.
  */
 function sameMoment({ overTime, ends, lost }: RunFigures['connections']): Range | undefined {
   if (!overTime || countOf(ends) < MIN_ENDED) return undefined;
@@ -132,11 +139,11 @@ function sameMoment({ overTime, ends, lost }: RunFigures['connections']): Range 
 /** Returns whether the close code is in the range that applications may use for their own reasons. */
 const isOfApplication = (code: number) => code === 1008 || code === 1013 || code >= 3000;
 
-/** Minimum number of messages that indicates a limit. Fewer messages may be all that the flow sends. */
+/** Minimum number of messages per connection that indicates a limit. Fewer messages may be all that the flow sends. */
 const MIN_COUNTED = 5;
 
 /**
- * Returns a text such as `, after 16 messages each`, and a fix, if the application closed connections after a fixed
+ * Returns a text such as `, after 16 messages each`, with a fix, if the application closed connections after a fixed
  * number of messages.
  */
 export function closedAfterCount({
@@ -153,7 +160,7 @@ export function closedAfterCount({
   };
 }
 
-/** Returns the ranges of the connections' ages and message counts. */
+/** Returns the ranges of ages and message counts of the closed connections, as values of a finding. */
 function commonValues(rows: readonly CloseRow[]): FindingDetail['values'] & object {
   if (rows.length === 0) return [];
   const [age, sent] = [ageOf(rows), spanOf(rows.map((row) => row.sent))];
@@ -163,7 +170,7 @@ function commonValues(rows: readonly CloseRow[]): FindingDetail['values'] & obje
   ];
 }
 
-/** Returns the common age of nearly all closed connections; undefined if ages differ, or for few connections. */
+/** Returns the age at which nearly all connections closed; undefined if ages differ, or if few connections closed. */
 export function commonCloseAge(rows: readonly CloseRow[]): Range | undefined {
   const all = countOf(rows);
   const usual = rows
@@ -177,7 +184,7 @@ export function commonCloseAge(rows: readonly CloseRow[]): Range | undefined {
 const countOf = (rows: readonly CloseRow[]) => sum(rows.map(({ count }) => count));
 const ageOf = (rows: readonly CloseRow[]) => spanOf(rows.map(({ ageSeconds }) => ageSeconds));
 
-/** Returns a text such as `3.0 s` or `2.9 to 3.0 s`. */
+/** Formats a range of seconds, such as `3.0 s` or `2.9 to 3.0 s`. */
 export function ageRangeText({ low, high }: Range): string {
   const digits = high < 1 ? 2 : 1;
   const [from, to] = [low, high].map((one) => decimalsText(one, digits));
@@ -204,7 +211,7 @@ const SILENT_CODES = [1000, 1005, 1006];
 
 /**
  * Returns the suggested fix for the most frequent close code.
- * @param hasAge whether the connections have a common age, which explains more than some codes
+ * @param hasAge whether nearly all connections closed at the same age, which is a better explanation than some codes
  */
 export function closeCodeFix(all: readonly CloseRow[], hasAge: boolean): string | undefined {
   const [first] = all.filter(({ reason }) => reason !== SERVER_DISCONNECT_REASON);

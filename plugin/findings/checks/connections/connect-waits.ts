@@ -1,6 +1,6 @@
 /**
- * Detects that connects waited for the server: from times in which no connection opened, and from the stage in which
- * connects waited.
+ * Detects that connects waited for the server. The signs are times in which no connection opened, and one connect stage
+ * that took much longer than the others.
  */
 
 import { findingValues } from '../../../../protocol/result/findings.ts';
@@ -8,17 +8,17 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import type { FindingDetail, RunFigures } from '../../check.ts';
 import { longestDelayMs, MAX_DELAY_RATIO } from '../../evidence.ts';
 
-/** Minimum wait for a connection, in milliseconds, that indicates a limit. */
+/** Minimum time, in milliseconds, for which a connect must wait to indicate a limit of the server. */
 const MIN_WAIT_MS = 1000;
-/** Minimum mean time of a connect stage, in milliseconds, that indicates a queue. */
+/** Minimum mean time of a connect stage, in milliseconds, that indicates a queue in the server. */
 const MIN_STAGE_MS = 100;
 /**
- * Maximum time of all other stages, as a share of the slow stage. If all stages are slow, the machine or the server is
- * busy.
+ * Maximum time of all other connect stages, as a share of the slow stage. If all stages are slow, the machine or the
+ * server is busy.
  */
 const MAX_OTHER_SHARE = 0.1;
 
-/** Connect stages that end with an answer of the server, and the name of the answer. */
+/** Name of the server's answer that ends a connect stage, by stage. */
 const ANSWERS = {
   upgrade: {
     text: 'the answer to the WebSocket handshake',
@@ -39,7 +39,7 @@ type Ramps = Pick<RunFigures, 'generator' | 'connections'>;
 
 export interface ConnectGap {
   waitedMs: number;
-  /** Start and end of the interval in which connections opened again after the wait, in seconds. */
+  /** Interval in which connections opened again after the wait: its start and its end, in seconds. */
   untilT: [number, number];
   /** Number of connections that opened in the interval after the wait, and their mean connect time. */
   opened: number;
@@ -47,8 +47,8 @@ export interface ConnectGap {
 }
 
 /**
- * Returns the longest period in which a connect waited for seconds and no other connection opened, if the generator's
- * timers were on time.
+ * Returns the longest period in which at least one connect waited for seconds and no other connection opened. Undefined
+ * if the generator's timers were late.
  */
 export function longestConnectGap(result: Ramps): ConnectGap | undefined {
   const { overTime } = result.connections;
@@ -67,7 +67,7 @@ export function longestConnectGap(result: Ramps): ConnectGap | undefined {
   return gaps.toSorted((a, b) => b.waitedMs - a.waitedMs)[0];
 }
 
-/** Returns the connect stage in which connects waited on average, if it is the only slow stage. */
+/** Returns the connect stage that took long on average, if it is the only slow stage. */
 export function slowConnectStage(result: Ramps): Pick<FindingDetail, 'message' | 'values' | 'fix'> | undefined {
   const { stagesMs } = result.connections;
   const known = STAGES.flatMap((stage) => {
@@ -89,7 +89,7 @@ export function slowConnectStage(result: Ramps): Pick<FindingDetail, 'message' |
 }
 
 /**
- * Returns the answer of the server that the slowest connects waited for; undefined if they waited in several stages.
+ * Returns the answer of the server for which the slowest connects waited; undefined if they waited in several stages.
  */
 export function awaitedServerAnswer({ connections: { stagesMs, connectMs } }: Ramps): string | undefined {
   const stage = STAGES.find((one) => (stagesMs[one]?.max ?? 0) >= (1 - MAX_OTHER_SHARE) * (connectMs?.max ?? Infinity));

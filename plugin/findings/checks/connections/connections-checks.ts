@@ -1,4 +1,4 @@
-/** Checks the result of the connections: each requested connection must be open, and not failed or lost. */
+/** Checks the connections of a run: each requested connection must be open, and none may have failed or been lost. */
 
 import { closeCodeOf } from '../../../../protocol/codes/close-codes.ts';
 import { FAILURE_CODES, failureDefinitionOf, UPGRADE_HEADERS_FIX } from '../../../../protocol/codes/failure-codes.ts';
@@ -37,13 +37,13 @@ import { idleTimeoutDetail, missedPingsDetail } from './pings.ts';
 
 const NOT_READY =
   'find why the server refused every connection then: it started, was deployed, or failed a health check; see its log and that of the proxy';
-/** Minimum utilization of an event loop that is too busy to open more connections. */
+/** Minimum utilization of an event loop from which it is too busy to open more connections. */
 const BUSY_LOOP = 0.9;
 
 export const connectionsChecks: FindingCheck[] = [
-  // If no connection failed, no other finding explains the missing connections.
+  // The check applies only if no connection failed, because a separate finding reports failures.
   defineCheckUnless('abort', 'RUN_INCOMPLETE', ({ connections: { peak, opened, target, failures }, otherUsers }) =>
-    // `opened` excludes connections of other engines. The samples include them, so their peak is known.
+    // `opened` excludes connections of other engines. The samples include these connections, so their peak is known.
     peak === 0 && opened === 0 && totalOfCounts(failures) === 0
       ? {
           message: `none of ${target} connections was made`,
@@ -61,7 +61,7 @@ export const connectionsChecks: FindingCheck[] = [
     if (totalOfCounts(failed) === 0) return undefined;
     const [[cause] = ['']] = byFrequency(failed);
     const said = failureExamples[cause];
-    // The server's own error text precedes the meaning of the failure code.
+    // The message contains the server's own error text before the meaning of the failure code.
     const words = said === undefined ? '' : `${cause === 'namespace_refused' ? 'the server refused: ' : ''}${said}: `;
     const meaning = closeCodeOf(cause);
     const outage = outageOf(result);
@@ -110,7 +110,7 @@ export const connectionsChecks: FindingCheck[] = [
   defineCheckUnless('stop', 'RATE_NOT_REACHED', (result) => {
     const { achievedRatePerSec: achieved, configuredRatePerSec: configured, asked, opened } = result.connections;
     if (achieved === null || configured === null) return undefined;
-    // Connect rate as if all failed connections had opened, because a separate finding reports failed connections.
+    // The connect rate as if all failed connections had opened. A separate finding reports failed connections.
     const withFailed = opened > 0 ? (achieved * asked) / opened : achieved;
     if (Math.max(achieved, withFailed) >= configured * (1 - RATE_TOLERANCE)) return undefined;
     const rate = `${numberText('perSecond', achieved)} of ${numberText('perSecond', configured)} connections/s`;
@@ -161,7 +161,7 @@ function lostConnections(result: RunFigures, measurements: Measurements): CheckF
   const { connections, stages, samples } = result;
   const { opened, held } = connections;
   const lost = deploymentFailures(connections.lost);
-  // Connections that their virtual users closed are not lost.
+  // Connections are not lost if their virtual users closed them.
   const asPlanned = totalOfCounts(
     filterCounts(result.fault?.notBack ?? {}, (cause) => cause !== CLIENT_DISCONNECT_REASON),
   );
@@ -233,7 +233,7 @@ function lostConnections(result: RunFigures, measurements: Measurements): CheckF
 }
 
 /**
- * Returns the suggested fix if the clients themselves closed all lost connections, because of a packet of the server.
+ * Returns the suggested fix if the clients themselves closed all lost connections because of a packet from the server.
  */
 function clientFix(lost: Record<string, number>): string | undefined {
   const [[cause, count] = ['', 0]] = byFrequency(lost);
@@ -243,12 +243,12 @@ function clientFix(lost: Record<string, number>): string | undefined {
 }
 
 /**
- * Maximum difference of the connections' ages, as a share of the ramps' length. If all connections close at the same
- * moment, their ages differ as much as their connect times.
+ * Maximum difference between the ages of lost connections, as a share of the ramps' length. If all connections close at
+ * the same moment, their ages differ as much as their connect times.
  */
 const MAX_RAMP_SHARE = 0.25;
 
-/** Returns the common age of the lost connections, which indicates a timeout; undefined if ages differ. */
+/** Returns the age at which nearly all lost connections closed, which indicates a timeout; undefined if ages differ. */
 function commonAge({ connections: { ends } }: RunFigures, { ramps }: Measurements): CloseRow['sent'] | undefined {
   const age = commonCloseAge(ends);
   const rampSeconds = sum(ramps.map(({ seconds }) => seconds));

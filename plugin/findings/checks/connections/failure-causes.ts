@@ -1,4 +1,4 @@
-/** Separates failed and lost connections by cause: caused by the generator, or by the deployment. */
+/** Distinguishes failed and lost connections by their cause: the generator or the deployment. */
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
 import type { RunFigures } from '../../check.ts';
 
@@ -7,12 +7,12 @@ type Counts = Record<string, number>;
 /** Prefix of the failure codes of virtual users that lost an open connection. */
 const LOST = 'disconnected_';
 
-/** Returns failures during the connect or in a step, excluding failures because of a lost connection. */
+/** Returns failures during the connect or in a step, without failures that are the consequence of a lost connection. */
 export function connectOrStepFailures(failures: Counts): Counts {
   return filterCounts(failures, (cause) => !cause.startsWith(LOST));
 }
 
-/** Returns the failures that are the consequence of a lost connection or namespace. */
+/** Returns failures that are the consequence of a lost connection or namespace. */
 export function lossFailures(failures: Counts): Counts {
   return filterCounts(failures, (cause) => cause.startsWith(LOST));
 }
@@ -35,15 +35,11 @@ export function filterCounts(counts: Counts, isMeant: (cause: string) => boolean
   return Object.fromEntries(Object.entries(counts).filter(([cause]) => isMeant(cause)));
 }
 
-/** Returns causes with their counts, the most frequent first. */
+/** Returns the causes of failures with their counts, the most frequent first. */
 export function byFrequency(counts: Counts): [cause: string, count: number][] {
   return Object.entries(counts).toSorted(([, a], [, b]) => b - a);
 }
 
-/**
- * Detects that the server no longer accepts a login: from the server's text, or because all connections fail from some
- * moment on.
- */
 type Connections = Pick<RunFigures, 'connections'>;
 
 const LOGIN = '(token|jwt|session|credential|auth|ticket|login|cookie)';
@@ -70,7 +66,7 @@ export function expiredLogin({ connections }: Connections): { words?: string; fi
     : undefined;
 }
 
-/** Returns whether all connections before some moment succeeded and all later connections failed. */
+/** Returns whether all connections until some moment succeeded and all later connections failed. */
 function wasAccepted({ overTime }: RunFigures['connections']): boolean {
   if (!overTime) return false;
   const { opened, failed } = overTime;

@@ -9,11 +9,11 @@ import { sum } from '../../../result/sums.ts';
 import { type CheckFinding, defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 import { isTimeoutCause } from './failure-causes.ts';
 
-/** Minimum share of the planned connections that must fail. Fewer failures are noise. */
+/** Minimum share of the planned connections that must fail to indicate a limit. Fewer failures are noise. */
 const MIN_SHARE = 0.01;
-/** Minimum share of the planned connections that must open later to show that a server has recovered. */
+/** Minimum share of the planned connections that must open after the refusals to show that a server has recovered. */
 const MIN_AFTER_SHARE = 0.1;
-/** Share of all failures that must have the same cause. */
+/** Share of all failures that must have the same cause to indicate a limit. */
 const ONE_CAUSE = 0.9;
 /**
  * Maximum connect time in milliseconds at which refusals indicate a configured limit. An overloaded server is slow for
@@ -23,16 +23,19 @@ const MAX_FAST_MS = 1000;
 /** Pattern of timeouts before the Engine.IO session has opened. Connection limits do not cause later timeouts. */
 const TIMED_OUT = /^timeout_(?!namespace)/;
 /**
- * Pattern of connections that closed without a reason. The cause can be a proxy at its limit, or a process without free
- * file descriptors.
+ * Pattern of failure codes for connections that closed without a reason. The cause can be a proxy at its limit, or a
+ * process without free file descriptors.
  */
 const CLOSED = /^(closed|ECONNRESET$)/;
-/** Minimum number of processes. Two processes may stop at about the same number by chance. */
+/**
+ * Minimum number of processes with the same number of connections. Two processes may stop at about the same number by
+ * chance.
+ */
 const MIN_PROCESSES = 3;
 const MIN_CONNECTIONS = 100;
 /**
- * Maximum difference between the numbers of connections of two processes at the same limit. Without a limit, lost
- * connections cause larger differences.
+ * Maximum difference between the numbers of connections in two processes that have reached the same limit. Without a
+ * limit, lost connections cause larger differences.
  */
 const SAME = { connections: 1, share: 0.001 };
 
@@ -46,7 +49,7 @@ export const limitsChecks: FindingCheck[] = [
     const named = fullest ? `process ${fullest.pid} (${fullest.command})` : 'a process of the server';
     const beside = filesBesideConnections(fullest?.command ?? '', open, peak);
     const values = findingValues({ 'failed connections': failed, 'open files': open, 'limit of open files': limit });
-    // The count of open files can exceed the limit, because inherited files may have higher numbers.
+    // The number of open files can exceed the limit, because inherited files may have higher numbers.
     const files =
       open >= limit ? `all of its ${integerText(limit)}` : `${integerText(open)} of at most ${integerText(limit)}`;
     const message = `${failed} failed, and ${worker || named} had ${files} files open`;
@@ -109,12 +112,12 @@ export const limitsChecks: FindingCheck[] = [
   }),
 ];
 
-/** Returns the limit that the failure code of nearly all failures shows. */
+/** Returns the configured limit that the failure code of nearly all failures indicates. */
 export function configuredLimit(result: RunFigures): CheckFinding {
   const { target, failed, failures, lost, opened, failureExamples } = result.connections;
   const [cause, count] = Object.entries(failures).toSorted(([, a], [, b]) => b - a)[0] ?? ['', 0];
   const known = failureDefinitionOf(cause);
-  // A limit never refuses all connections, neither in the whole run nor for a time.
+  // A limit does not refuse all connections, neither in the whole run nor for a period.
   if (opened === 0 || outageOf(result)) return undefined;
   if (!known?.isLimit || failed < target * MIN_SHARE || count < (failed + totalOfCounts(lost)) * ONE_CAUSE)
     return undefined;
@@ -135,14 +138,14 @@ export function configuredLimit(result: RunFigures): CheckFinding {
 
 interface Outage {
   /**
-   * Start of the period, in seconds, in which connections were refused and none opened. The period ends at `to`, before
-   * connections open again.
+   * Start of the period in seconds. During the period, the server refused connections and none opened. It ends at `to`,
+   * before connections open again.
    */
   from: number;
   to: number;
   /**
-   * Start of the time without further refusals, in seconds. `after` is the number of connections that opened in this
-   * time.
+   * Time from which no more connections were refused, in seconds. `after` is the number of connections that opened from
+   * this time on.
    */
   since: number;
   after: number;
@@ -150,7 +153,7 @@ interface Outage {
 
 /**
  * Returns the period in which the server refused all connections, if it accepted all connections before and after.
- * Undefined if any connection closed, because the refusals could then come from a limit.
+ * Undefined if any connection closed, because a limit could then explain the refusals.
  */
 export function outageOf({ connections: { overTime, failures, target } }: RunFigures): Outage | undefined {
   if (!overTime || Object.keys(failures).some(isTimeoutCause)) return undefined;
@@ -158,12 +161,12 @@ export function outageOf({ connections: { overTime, failures, target } }: RunFig
   const isFailing = (count: number) => count > 0;
   const [first, last] = [failed.findIndex(isFailing), failed.findLastIndex(isFailing)];
   const isClosed = failed.some((count, index) => count > 0 && opened[index] === 0);
-  // Excludes the first and the last interval with refusals, because connections may have opened in them, too.
+  // The first and the last interval with refusals are excluded, because connections may have opened in them, too.
   const [within, left] = [opened.slice(first + 1, last), ended.slice(0, opened.findLastIndex(isFailing) + 1)];
   const after = sum(opened.slice(last + 1));
   const isOver = after >= Math.max(1, target * MIN_AFTER_SHARE);
   if (!isClosed || !isOver || sum(within) > 0 || sum(left) > 0) return undefined;
-  // Excludes intervals with opened connections, which may have opened before or after the refusals.
+  // Intervals in which connections opened are excluded: the connections may have opened before or after the refusals.
   const closed = t.filter((_, index) => index >= first && index <= last && opened[index] === 0);
   const [from = 0, until = 0] = [closed[0], closed.at(-1)];
   return { from, to: until + intervalSeconds, since: (t[last] ?? 0) + intervalSeconds, after };
@@ -171,30 +174,36 @@ export function outageOf({ connections: { overTime, failures, target } }: RunFig
 
 /**
  * Returns the number of connections that opened after the first failure. If some connections had closed before, the
- * result is a lower bound.
+ * result is a lower limit.
  */
 function cameAfterRefusals({ connections: { overTime, peak } }: RunFigures): number {
   const first = overTime?.failed.findIndex((count) => count > 0) ?? -1;
   return first < 0 ? 0 : Math.max(0, peak - sum(overTime?.opened.slice(0, first + 1) ?? []));
 }
 
-/** Returns whether the open connections stayed open and received broadcasts, while all later attempts failed. */
+/**
+ * Returns whether the open connections stayed open and received broadcasts while all later connection attempts failed.
+ */
 function nobodyCameAfter({ connections: { overTime, lost }, delivery }: RunFigures): boolean {
   if (!overTime || Object.keys(lost).length > 0 || delivery?.received === 0) return false;
   const last = overTime.opened.findLastIndex((count) => count > 0);
-  // Some attempts may fail in the same interval in which the last connection opens.
+  // Some connection attempts may fail in the same interval in which the last connection opens.
   const isAfter = (count: number, index: number) => count > 0 && index > last;
   return overTime.failed.some(isAfter) && overTime.failed.every((count, index) => count === 0 || index >= last);
 }
 
-/** Minimum number of open files that are not connections. Modules, pipes and logs of a server need fewer. */
+/**
+ * Minimum number of open files that are not connections to report them. The modules, pipes and logs of a server are
+ * fewer.
+ */
 const MIN_OTHER_FILES = 40;
-/** Pattern of programs that use one socket for each connection. A proxy uses two. */
+/** Pattern of programs that use one socket for each connection. A proxy uses two sockets. */
 const ONE_SOCKET = /^(\S*\/)?(node|bun|deno)\b/;
 
 /**
  * Returns the number of a process's open files that are not connections; undefined if all of them may be connections.
- * @param connections the highest possible number of the process's connections; with several processes, its share
+ * @param connections the highest possible number of the process's connections; if there are several processes, its
+ * share
  */
 export function filesBesideConnections(command: string, openFiles: number, connections: number): number | undefined {
   const beside = openFiles - connections;
@@ -202,7 +211,7 @@ export function filesBesideConnections(command: string, openFiles: number, conne
 }
 
 /**
- * Returns the suggested fix for files that the server does not close.
+ * Returns the suggested fix for files that the server opens but does not close.
  * @param pid id of the running process
  */
 function leakedFilesFix(pid: number | undefined): string {

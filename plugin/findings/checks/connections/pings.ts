@@ -1,6 +1,6 @@
 /**
- * Explains connections that closed because a ping of the server was missing or because they were silent, and decides
- * which side was late.
+ * Explains connections that closed because they missed a ping from the server or because they were silent, and
+ * determines which side was late.
  */
 
 import { findingValues } from '../../../../protocol/result/findings.ts';
@@ -11,7 +11,7 @@ import { longestDelayMs } from '../../evidence.ts';
 
 /** Socket.IO's disconnect reason in a client that missed a ping. */
 export const PING_TIMEOUT = 'ping timeout';
-/** CPU use of a server process from which its event loop counts as blocked, in percent of a core. */
+/** CPU use from which the event loop of a server process counts as blocked, in percent of a core. */
 const BLOCKED_PERCENT = 90;
 
 interface Cycle {
@@ -19,7 +19,10 @@ interface Cycle {
   timeoutMs: number;
 }
 
-/** Returns the shortest ping interval plus timeout that the handshakes of the affected connections announced. */
+/**
+ * Returns the time after which a missing ping closes a connection: the shortest ping interval plus ping timeout that
+ * the server announced to the affected connections.
+ */
 export function missedPingCycle({ connections: { ends } }: Pick<Result, 'connections'>): Cycle | undefined {
   const cycles = ends.flatMap(({ reason, pingIntervalMs, pingTimeoutMs }) =>
     reason === PING_TIMEOUT && pingIntervalMs !== null && pingTimeoutMs !== null
@@ -71,7 +74,7 @@ function seconds(ms: number): string {
   return decimalsText(ms / 1000, ms < 1000 ? 2 : 1).replace(/\.?0+$/, '');
 }
 
-/** Returns the highest CPU use of a server process in the samples of a period, in percent of a core. */
+/** Returns the highest CPU use of a server process in the samples from a period, in percent of a core. */
 export function busiestProcessPercent(
   { samples, connections }: RunFigures,
   sinceT: number,
@@ -84,12 +87,12 @@ export function busiestProcessPercent(
   return all.length > 0 ? Math.max(...all) / workers : undefined;
 }
 
-/** Pattern of closes without a close frame. A proxy sends none after a timeout. */
+/** Pattern of failure codes for connections that closed without a close frame. A proxy sends none after a timeout. */
 const SILENT_END = /^(closed_1006)?$/;
 
 /**
- * Detects a timeout for idle connections. It closes connections that have been silent since their connect, if the
- * server pings less often.
+ * Detects that a timeout for idle connections closed the connections. Such a timeout closes connections that have been
+ * silent since their connect, if the server pings less often.
  * @param ageSeconds age at which nearly all of the connections closed
  * @returns text to append, and the fix; undefined if the connections were not silent, or if the server pinged them
  */

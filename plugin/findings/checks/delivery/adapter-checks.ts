@@ -1,6 +1,6 @@
 /**
- * Detects server processes that are not connected by an adapter: a message reaches only the connections of the process
- * that sends it.
+ * Detects server processes that no adapter connects: a message reaches only the connections of the process that sends
+ * it.
  */
 import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
@@ -60,8 +60,8 @@ export const adapterChecks: FindingCheck[] = [
 ];
 
 /**
- * Returns the numbers of subscriptions in Redis from its last sample. Empty without subscriptions, or if the run does
- * not read Redis.
+ * Returns the numbers of subscriptions in Redis from the last sample of Redis. Empty without subscriptions, or if the
+ * run does not read Redis.
  */
 function subscribedOf({ samples }: RunFigures): Record<string, number> {
   const { channels = 0, patterns = 0 } = (samples.findLast(({ redisServer }) => redisServer)?.redisServer ??
@@ -77,7 +77,7 @@ function subscribedText(subscribed: Record<string, number>): string {
 }
 
 /**
- * Describes which connections the broadcasts reached, if each broadcast reached the connections of one process;
+ * Describes which connections the broadcasts reached, if each broadcast reached exactly the connections of one process;
  * undefined if there may be another cause.
  */
 export function reachedConnectionsText(result: Judged, measurements: Measurements): string | undefined {
@@ -96,8 +96,8 @@ export function reachedConnectionsText(result: Judged, measurements: Measurement
 }
 
 /**
- * Returns the numbers of connections that the broadcasts reached, by group. If broadcasts reached the same connections
- * each time, returns the number of these connections.
+ * Returns the number of connections that the broadcasts reached, as values of a finding: a value for each separate
+ * group of connections, or one value if broadcasts reached the same connections each time.
  */
 export function audienceValues({ delivery }: Judged, measurements: Measurements): Record<string, number> {
   const batches = delivery?.batches ?? [];
@@ -120,13 +120,14 @@ export function audienceValues({ delivery }: Judged, measurements: Measurements)
 /** Maximum number of the run's own connections that receive broadcasts, excluding publishers. */
 const MAX_OWN = 3;
 /**
- * Allowed difference from an equal share of the connections, because a proxy does not distribute connections exactly.
+ * Allowed relative difference from an equal share of the connections, because a proxy does not distribute connections
+ * exactly.
  */
 const TOLERANCE = 0.2;
 
 /**
- * Describes the process whose connections a broadcast reached. If the connections of each process are unknown, the
- * number must be about an equal share of all connections.
+ * Describes the process whose connections a broadcast reached. If the number of connections of each process is unknown,
+ * the broadcast must have reached about an equal share of all connections.
  */
 function processOf(
   { received, expected }: BroadcastBatch,
@@ -153,7 +154,10 @@ export function receiverGroupsText(groups: ReceiverGroup[]): string {
   return `${groups.length} separate groups of connections (${groups.map(({ connections }) => integerText(connections)).join(', ')})`;
 }
 
-/** Returns the number of server processes that may hold connections. Behind a proxy, all server processes may. */
+/**
+ * Returns the maximum number of server processes that hold connections. Behind a proxy, all server processes may hold
+ * connections.
+ */
 export function maxServerCount(result: Pick<RunFigures, 'processes'>, measurements: Measurements): number {
   const measured = result.processes?.measured.filter(({ layer, holds }) => layer === 'worker' && holds !== false);
   return Math.max(serverCount(result, measurements), measured?.length ?? 0);

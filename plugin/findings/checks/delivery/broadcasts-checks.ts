@@ -10,22 +10,25 @@ import { isDuringFault } from '../../../run/fault/fault-times.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { defineCheck, defineCheckUnless, type FindingCheck } from '../../check.ts';
 
-/** Minimum send delay in milliseconds, as for messages and event loops. A shorter delay hardly changes the figures. */
+/**
+ * Minimum send delay of a broadcast in milliseconds that is reported, as for messages and event loops. A shorter delay
+ * hardly changes the figures.
+ */
 const MIN_LATE_MS = 50;
 /**
- * Minimum send delay as a share of the interval between broadcasts. With a longer delay, a broadcast is closer to the
- * next broadcast than to its own time.
+ * Minimum send delay that is reported, as a share of the interval between broadcasts. With a longer delay, a broadcast
+ * is closer to the next broadcast than to its own time.
  */
 const MIN_LATE_SHARE = 0.5;
 /**
- * Maximum share of late broadcasts. A worker that pauses briefly sends a few broadcasts late, and their latency shows
- * that.
+ * Maximum share of late broadcasts that is not reported. A worker that pauses briefly sends a few broadcasts late, and
+ * their latency shows that.
  */
 const MAX_LATE_SHARE = 0.1;
 
 export const broadcastsChecks: FindingCheck[] = [
   defineCheck('BROADCASTS_NOT_SENT', (_, { sent, unsent: all, unknown, fault, ownEvent }) => {
-    // Late broadcasts during a planned fault are part of the result of the fault.
+    // Broadcasts that were not sent during a planned fault are part of the result of the fault.
     const unsent = all.filter(({ intendedAtUs }) => !isDuringFault(fault, intendedAtUs ?? 0));
     const [first] = unsent;
     if (!first) return undefined;
@@ -38,7 +41,7 @@ export const broadcastsChecks: FindingCheck[] = [
       ...(unsent.every(({ isRefused }) => isRefused) && { about: 'measurement' }),
     };
   }),
-  // A run that ended early has not waited for confirmations.
+  // A run that ended early has not waited for the workers' confirmations.
   defineCheckUnless('abort', 'BROADCASTS_UNCONFIRMED', (_, { sent, unsent, unknown: all, fault }) => {
     const unknown = all.filter(({ intendedAtUs }) => !isDuringFault(fault, intendedAtUs));
     const [first] = unknown;
@@ -67,7 +70,7 @@ export const broadcastsChecks: FindingCheck[] = [
       ],
     };
   }),
-  // If broadcasts have no send delay, the planned send times are unknown.
+  // If no row has a send delay, the planned send times of the broadcasts are unknown.
   defineCheck('BROADCASTS_LATE', (result, { sent, fault, ownEvent, workersAtStart }) => {
     const { sendDelayMs } = result.latency;
     const all = howMany(sent);
@@ -155,7 +158,7 @@ function whyFewer(areSeveral: boolean, haveAgreed: boolean): string {
     : `connect all workers by one adapter, which counts the members on each of them; or ${left}`;
 }
 
-/** Returns the longest time from the order of a broadcast to its send; undefined if an order was late. */
+/** Returns the longest time from the request of a broadcast to its send; undefined if a request was late. */
 function longestCountMs(late: Measurements['sent']): number | undefined {
   const counts = late.flatMap(({ orderedAtUs = Number.POSITIVE_INFINITY, intendedAtUs, sentAtUs }) =>
     orderedAtUs < intendedAtUs ? [(sentAtUs - orderedAtUs) / 1000] : [],
@@ -179,8 +182,8 @@ function spanUs(timesUs: number[]): number {
 }
 
 /**
- * Returns broadcasts for which the server counted a different number of members than expected, and connections that
- * opened or closed meanwhile do not explain the difference.
+ * Returns broadcasts for which the server counted a different number of members than expected, if connections that
+ * opened or closed at the same time do not explain the difference.
  */
 function membersDisagree(batches: BroadcastBatch[], connections: Result['connections']): BroadcastBatch[] {
   const ended = endedOf(connections);
@@ -192,8 +195,8 @@ function membersDisagree(batches: BroadcastBatch[], connections: Result['connect
 
 /**
  * Returns whether the server counted too few members. The server does not count connections that it has already closed,
- * even if the run has not noticed the close; they may still get the copy late. A connection that joins or reconnects
- * between the count and the send gets a copy without being counted.
+ * even if the run has not noticed the close yet; such connections may still get the copy late. A connection that joins
+ * or reconnects between the count and the send gets a copy without being counted.
  */
 function isShort(batch: BroadcastBatch): boolean {
   const { serverMembers, expected, unexpected, resent, lostDisconnected, justJoined } = batch;
@@ -202,8 +205,9 @@ function isShort(batch: BroadcastBatch): boolean {
 }
 
 /**
- * Returns the number of surplus members in the server's count. A join that is not yet acknowledged is already counted,
- * and its copy may be in `unexpected`. Connections that closed just before or after the count may be counted, too.
+ * Returns how many more members the server counted than expected. A join that is not yet acknowledged is already
+ * counted, and its copy may be in `unexpected`. Connections that closed just before or after the count may be counted,
+ * too.
  */
 function excessOf({ justLeft, ...batch }: BroadcastBatch): number {
   return Math.max(0, surplusOf(batch) - (justLeft ?? 0));

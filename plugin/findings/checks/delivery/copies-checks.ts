@@ -10,7 +10,9 @@ import { serverCount } from './adapter-checks.ts';
 
 type Column = 'late' | 'notMember' | 'unknownBroadcast' | 'unreadable' | 'wrongSize' | 'wrongContent';
 
-/** `isOthers`: whether another publisher in the same room explains the copies. */
+/**
+ * Columns of the ledger that must be empty. `isOthers`: whether another publisher in the same room explains the copies.
+ */
 const WRONG: { columns: Column[]; what: string; fix: string; isOthers?: true }[] = [
   {
     columns: ['late'],
@@ -76,7 +78,7 @@ export const copiesChecks: FindingCheck[] = [
   ),
 ];
 
-/** Returns the lost copies. Copies that a planned fault lost are a result of the fault and not a problem. */
+/** Returns the number of lost copies. Copies that a planned fault lost are a result of the fault and not a problem. */
 function lost({ delivery, fault, processes }: Pick<Result, 'delivery' | 'fault' | 'processes'>): CheckFinding {
   if (!delivery || delivery.coverage === null) return undefined;
   const { received, expected, broadcasts, lostConnected, lostDisconnected } = delivery;
@@ -140,14 +142,17 @@ function spreadText(losses: Delivery['losses']): string {
 
 const incompleteOf = ({ batches }: Pick<Delivery, 'batches'>) => batches.filter((batch) => batch.lostConnected > 0);
 
-/** Returns the lowest and the highest share of received copies among the incomplete broadcasts, in percent. */
+/**
+ * Returns the lowest and the highest percentage of received copies among the incomplete broadcasts, as values of a
+ * finding.
+ */
 function sharesOf(incomplete: BroadcastBatch[]): Record<string, number> {
   const shares = incomplete.map((batch) => (100 * batch.received) / batch.expected);
   if (shares.length === 0) return {};
   return { 'smallest share of an incomplete broadcast': Math.min(...shares), 'largest share': Math.max(...shares) };
 }
 
-/** Describes which broadcasts are incomplete, and how many copies and connections are affected. */
+/** Describes which broadcasts are incomplete, and how many copies and connections were affected. */
 function patternOf({ batches, losses, received, lostConnected }: Delivery): string {
   const incomplete = incompleteOf({ batches });
   if (received === 0 || lostConnected === 0 || batches.length < MIN_BROADCASTS) return '';
@@ -175,7 +180,7 @@ function periodText(batches: BroadcastBatch[]): string {
   return period ? ` (all from ${decimalsText(period.from, 1)} to ${decimalsText(period.to, 1)} s)` : '';
 }
 
-/** Formats a share without rounding it to 0 or 100 %. */
+/** Formats a share in percent without rounding it to 0 or 100 %. */
 function shareText(share: number): string {
   const percent = Math.round(100 * share);
   return percent === 0 || percent === 100 ? numberText('share', share) : integerText(percent);
@@ -202,13 +207,13 @@ function repeatedText({ duplicates, received }: Delivery): string {
   return `${integerText(duplicates)} copies came twice, beside ${integerText(received)} first ones`;
 }
 
-/** Minimum number of broadcasts with the same pattern of duplicates. */
+/** Minimum number of broadcasts with the same pattern of duplicates that allows an explanation. */
 const MIN_BROADCASTS = 3;
 const TIMES = ['', 'once', 'twice', 'three times', 'four times'];
 
 /**
  * Explains duplicates by their distribution. If the server emits a broadcast twice, each copy arrives twice. If another
- * publisher sends to the room, further broadcasts arrive.
+ * publisher sends to the room, additional broadcasts arrive.
  * @param processes number of server processes that hold connections; 0 if unknown
  * @param hasOwnIds whether the run chose the ids, so that no other publisher sends them
  */
@@ -241,7 +246,7 @@ function duplicated(delivery: Delivery, processes: number, hasOwnIds: boolean): 
   };
 }
 
-/** Describes duplicates with ids that the run chose. Only the server itself can have emitted them again. */
+/** Describes duplicates of broadcasts whose ids the run chose. Only the server itself can have emitted them again. */
 function repeatedToSome(delivery: Delivery, processes: number): FindingDetail {
   const { batches } = delivery;
   const [first] = batches;

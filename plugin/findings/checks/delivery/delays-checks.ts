@@ -1,6 +1,6 @@
 /**
- * Detects broadcasts that took far longer than most. Percentiles over all copies do not show how the delays are
- * distributed.
+ * Detects broadcasts that took far longer than most broadcasts. Percentiles over all copies do not show how delays are
+ * distributed over broadcasts.
  */
 import { decodeHistogram, recordedValuesUs } from '../../../../protocol/base/histogram.ts';
 import type { BroadcastBatch } from '../../../../protocol/result/delivery-schema.ts';
@@ -18,11 +18,11 @@ import { maxServerCount } from './adapter-checks.ts';
 
 const MIN_BROADCASTS = 5;
 const MIN_DELAY_MS = 500;
-/** Minimum delay of a delayed broadcast, as a multiple of the usual time to the last receiver. */
+/** Minimum time to the last receiver of a delayed broadcast, as a multiple of the usual time. */
 const MIN_TIMES = 10;
-/** Maximum share of delayed broadcasts. If more are delayed, the delay is not an exception. */
+/** Maximum share of delayed broadcasts. If more broadcasts are delayed, the delay is not an exception. */
 const MAX_SHARE = 0.5;
-/** Maximum difference between the arrival times of copies that waited for the same moment. */
+/** Maximum difference between the arrival times of copies that waited for the same moment, in seconds. */
 const SAME_MOMENT_SECONDS = 0.1;
 
 interface Timed extends BroadcastBatch {
@@ -60,9 +60,9 @@ export const delaysChecks: FindingCheck[] = [
 /** Usual times of a run, with which delayed broadcasts are compared. */
 interface Usual {
   broadcasts: number;
-  /** Median time to the last receiver. */
+  /** Median time from the send of a broadcast to its last receiver. */
   usualMs: number;
-  /** Minimum time to the last receiver that counts as a delay. */
+  /** Minimum time from the send to the last receiver that counts as a delay. */
   leastMs: number;
 }
 
@@ -103,16 +103,16 @@ function ofSome(late: Timed[], usual: Usual, result: RunFigures, measurements: M
 }
 
 /**
- * Minimum ratio of the shortest to the longest time to the first copy. Delays by load vary more, delays by a timer vary
- * less.
+ * Minimum ratio between the shortest and the longest time to the first copy. Times vary more if load causes the delay,
+ * and less if a timer does.
  */
 const MIN_EVEN_SHARE = 0.8;
-/** Maximum share of the delay that the workers' CPU time may explain. */
+/** Maximum share of the delay that the CPU time of the workers may explain. */
 const MAX_CPU_SHARE = 0.5;
 
 /**
- * Detects that every broadcast waits for the same time, although it is much longer than a round trip and neither the
- * generator nor a CPU is busy.
+ * Detects that every broadcast waits for the same time, although this time is much longer than a round trip and neither
+ * the generator nor a CPU is busy.
  */
 function heldBack(batches: Timed[], result: RunFigures): FindingDetail | undefined {
   const { latency, connections, messages, generator } = result;
@@ -153,7 +153,10 @@ function delayValues(late: Timed[], { broadcasts, usualMs }: Usual) {
   return [...findingValues({ 'delayed broadcasts': late.length, broadcasts }), ...findingValues(times, 'ms')];
 }
 
-/** Returns how many connections received the median delayed broadcast late, and how many received it in total. */
+/**
+ * Returns how many connections received the median delayed broadcast late, and how many connections received it in
+ * total.
+ */
 function receivers(late: Timed[], leastMs: number, { frozen }: Measurements): [slow: number, all: number] {
   const rows = Map.groupBy(frozen, ({ seq }) => seq);
   const counts = late.map(({ seq }) => {

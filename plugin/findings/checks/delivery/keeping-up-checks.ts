@@ -1,4 +1,4 @@
-/** Checks whether the deployment kept up with the load. If not, its queue grows all the time. */
+/** Checks whether the deployment processed messages as fast as they were sent. If not, its queue grows all the time. */
 
 import { findingValues } from '../../../../protocol/result/findings.ts';
 import type { Result } from '../../../../protocol/result/result.ts';
@@ -8,25 +8,25 @@ import { median } from '../../../../report/statistics/statistics.ts';
 import { defineCheckUnless, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 import { mayLackCpu } from '../server/saturation-checks.ts';
 
-/** Delay at one time of the measured window; `at` is the time in seconds. */
+/** Delay of broadcasts or acknowledgements at one time of the measured window; `at` is the time in seconds. */
 interface Point {
   at: number;
-  /** Delay in seconds. Only its changes matter, so a constant offset does no harm. */
+  /** Delay in seconds. A constant offset does no harm, because only changes of the delay matter. */
   late: number;
 }
 
 const PARTS = 4;
-/** Minimum share of `LEAST_WINDOW_SECONDS` that the window must cover, because timers are not exact. */
+/** Minimum share of `LEAST_WINDOW_SECONDS` that the measured window must cover, because timers are not exact. */
 const MIN_WINDOW_SHARE = 0.9;
-/** Minimum growth of the delay as a share of the time. Less growth is noise. */
+/** Minimum growth of the delay as a share of the elapsed time. Slower growth is noise. */
 const SLOWER = 0.02;
-/** Minimum growth of the delay in seconds. Single pauses change the median of a part by less. */
+/** Minimum growth of the delay in seconds. A single pause changes the median delay in a part of the window by less. */
 const LEAST_GROWTH_SECONDS = 0.1;
-/** Stricter requirements for a short window: more growth, in steps of similar size. */
+/** Stricter requirements for a short measured window: more growth, in steps of similar size. */
 const SHORT = { seconds: 2, growthSeconds: 0.5, stepShare: 0.5 };
 const GROWTH = 'growth of the delay';
 
-/** Suggested fix for a deployment that is slow although CPU is free. */
+/** Suggested fix for a deployment that cannot keep up although CPU is free. */
 const WAITS_FIX =
   'send less, or find what the handlers wait for, such as a lock, a queue, a timer or a database: they did not use up the CPU';
 
@@ -40,7 +40,7 @@ export const keepingUpChecks: FindingCheck[] = [
   }),
 ];
 
-/** Returns the growth of the delay in a finding `QUEUE_GROWS`, in seconds. */
+/** Returns how much the delay grew, in seconds, from the values of a finding `QUEUE_GROWS`. */
 export function queueGrowthSeconds({ values = [] }: Pick<FindingDetail, 'values'>): number {
   return Math.max(0, ...values.filter(({ name }) => name === GROWTH).map(({ value }) => value));
 }
@@ -81,7 +81,8 @@ function growth(points: Point[], window: string, what: string, who: string): (Fi
   );
   const middle = (key: keyof Point) => parts.map((part) => median(part.map((point) => point[key])) as number);
   const [late, at] = [middle('late'), middle('at')];
-  // On a shared machine, a deployment may catch up for a while, so the two halves are compared as a whole.
+  // On a shared machine, a deployment may catch up for a while, so the first and the second half of the window are
+  // compared as a whole.
   const grows = Math.min(...late.slice(PARTS / 2)) > Math.max(...late.slice(0, PARTS / 2));
   const [seconds, value] = [at, late].map((one) => (one.at(-1) as number) - (one[0] as number)) as [number, number];
   const isShort = span < LEAST_WINDOW_SECONDS * MIN_WINDOW_SHARE;

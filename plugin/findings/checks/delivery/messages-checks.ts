@@ -6,7 +6,7 @@ import { countText, integerText, percentOf, totalOfCounts } from '../../../../re
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 
-/** Maximum share of the connections that is still an exception with its own cause. */
+/** Maximum share of the connections that counts as an exception with its own cause. */
 const MAX_SOME_SHARE = 0.5;
 const OF_SOME_FIX =
   'find what the connections without an acknowledgement have in common, such as data for which the handler throws or returns early: see the log of the server';
@@ -43,10 +43,10 @@ export const messagesChecks: FindingCheck[] = [
     const asked = found ? found.sent - found.ackNotRequested : 0;
     if (!found || asked === 0 || found.acknowledged === asked) return undefined;
     const { acknowledged, unansweredConnected, unansweredDisconnected, skippedByServer, waitingConnections } = found;
-    // When a virtual user leaves, the acknowledgements of its last messages may still be on the way.
+    // When a virtual user leaves, the acknowledgements for its last messages may not have arrived yet.
     const underWay = found.connections * Math.max(...found.steps.map(({ count }) => count));
     if (usersLeave && unansweredConnected === 0 && unansweredDisconnected <= underWay) return undefined;
-    // `connections` counts a connection once for each of its steps.
+    // The figure `connections` counts a connection once for each of its steps.
     const senders = found.steps.length === 1 ? found.connections : undefined;
     const isOfSome = !!waitingConnections && waitingConnections < (senders ?? 0) * MAX_SOME_SHARE;
     const never = totalOfCounts(skippedByServer);
@@ -81,7 +81,10 @@ function connectionsText(waiting: number | null, senders: number | undefined): s
     : `${integerText(waiting)} of ${countText(senders, 'connection')}`;
 }
 
-/** Returns the acknowledgements that virtual users and publishers received, and the errors in them by text. */
+/**
+ * Returns the acknowledgements that virtual users and publishers received, and the errors in these acknowledgements by
+ * text.
+ */
 export function ackCounts(
   { connections: { acks, ackErrors } }: Pick<RunFigures, 'connections'>,
   { ownEvent }: Measurements,

@@ -1,4 +1,4 @@
-/** Checks events of the user's own server: whether they arrived, and whether their ids and times match the options. */
+/** Checks events of the user's own server: whether they arrived, and whether their ids and times are as configured. */
 
 import { FINDINGS } from '../../../../protocol/codes/finding-codes.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
@@ -196,11 +196,14 @@ export const ownEventChecks: FindingCheck[] = [
   }),
 ];
 
-/** Minimum number of different receiver counts among the broadcasts. A single reconnection causes fewer. */
+/**
+ * Minimum number of different receiver counts among the broadcasts that indicates late joins. A single reconnection
+ * causes fewer.
+ */
 const MIN_STEPS = 3;
 /**
- * Maximum difference of the times between join and first copy, as a share; some intervals between broadcasts are
- * allowed in addition.
+ * Maximum difference between the connections' times from the join to the first copy, as a share. Some intervals between
+ * broadcasts are allowed in addition.
  */
 const MAX_SPREAD = 0.25;
 

@@ -1,4 +1,4 @@
-/** Checks the load generator itself, because its own delay is part of every time that it measures. */
+/** Checks the load generator itself, because a delay in the generator is part of every measured time. */
 
 import { sumCounts } from '../../../../protocol/base/sum-counts.ts';
 import { generatorFaultOf } from '../../../../protocol/codes/failure-codes.ts';
@@ -19,13 +19,13 @@ type Loop = Result['generator'][number];
  * Maximum p99 of the event loop delay in milliseconds. Above it, times and rates mainly describe the generator.
  */
 const MAX_DELAY_P99_MS = 50;
-/** Maximum lag behind the reference receiver, as a share of the reference receiver's latency. */
+/** Maximum lag of the receivers behind the reference receiver, as a share of the reference receiver's latency. */
 const MAX_BEHIND_SHARE = 0.25;
-/** Minimum length of a standstill that can cause the lag, as a share of the lag. */
+/** Minimum length of a standstill that can cause the receivers' lag, as a share of the lag. */
 const MIN_STALL_SHARE = 0.5;
 
 export const generatorChecks: FindingCheck[] = [
-  // If a user stops the run, all processes of the generator receive the signal.
+  // If a user stops the run with Ctrl-C, all processes of the generator receive the signal.
   defineCheckUnless('stop', 'FLEET_PROCESS_DIED', (_, measurements) =>
     processes('died', measurements, ({ alive }) => !alive),
   ),
@@ -96,7 +96,10 @@ function lateLoop({ generator }: RunFigures, window: Loop['window']): CheckFindi
   };
 }
 
-/** Returns the fleet process with the longest standstill. Only fleet processes receive copies and take times. */
+/**
+ * Returns the fleet process with the longest standstill of its event loop. Only fleet processes receive copies and take
+ * times.
+ */
 function longestStall({ generator }: RunFigures, window: Loop['window']): Loop | undefined {
   const own = generator.filter((loop) => loop.window === window && loop.part === 'fleet');
   return own.toSorted((a, b) => b.delayMaxMs - a.delayMaxMs)[0];
@@ -116,12 +119,12 @@ function stallIn(result: RunFigures, window: Loop['window']): CheckFinding {
 
 /**
  * Compares the receivers with the reference receiver, to which its worker sends last. If receivers are later, the
- * generator may have delayed them; this counts only if a figure of the generator shows why.
+ * generator may have delayed them. This is reported only if a figure about the generator shows the cause.
  */
 function queue(result: RunFigures): CheckFinding {
   const { sentinelMs, behindSentinelMs } = result.latency;
   if (!sentinelMs || !behindSentinelMs) return undefined;
-  // Uses the maximum in place of p99 if there are fewer than 100 broadcasts.
+  // If there are fewer than 100 broadcasts, the maximum replaces p99.
   const behindMs = behindSentinelMs.p99 ?? behindSentinelMs.max;
   if (behindMs <= Math.max(MAX_DELAY_P99_MS, sentinelMs.p50 * MAX_BEHIND_SHARE)) return undefined;
   const cause = whyBehind(result, behindMs);

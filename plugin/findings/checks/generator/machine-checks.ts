@@ -1,4 +1,4 @@
-/** Detects effects of the generator's machine on the measurement: no free CPU, swapping, missing samples. */
+/** Detects problems of the generator's machine that affect the measurement: no free CPU, swapping, missing samples. */
 
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import { findingValues } from '../../../../protocol/result/findings.ts';
@@ -21,8 +21,8 @@ import { type CheckFinding, defineCheck, type FindingCheck, type FindingDetail, 
  */
 const MIN_IDLE_PERCENT = 10;
 /**
- * Maximum share of the time that threads wait for a CPU. Work of low priority can use all idle CPU without delaying
- * other threads.
+ * Maximum share of the time for which threads may wait for a CPU. Programs of low priority can use all idle CPU without
+ * delaying other threads.
  */
 const MAX_WAIT_SHARE = 0.2;
 /**
@@ -31,10 +31,14 @@ const MAX_WAIT_SHARE = 0.2;
  */
 const MAX_OTHERS_SHARE = 0.5;
 /**
- * Maximum share of a window in which a process waited for memory, for example while pages of programs were read again.
+ * Maximum share of a measurement window in which a process waited for memory, for example while pages of programs were
+ * read again.
  */
 const MAX_MEMORY_WAIT_SHARE = 0.1;
-/** Maximum number of swapped bytes. A machine with swap may move some pages even if it has enough memory. */
+/**
+ * Maximum number of bytes that the machine may swap during a run. A machine with swap may move some pages even if it
+ * has enough memory.
+ */
 const MAX_SWAPPED_BYTES = 1024 ** 2;
 const MAX_MISSED_SHARE = 0.05;
 const MAX_GAP_INTERVALS = 5;
@@ -69,11 +73,13 @@ type Window = Result['generator'][number]['window'];
 interface Saturation {
   window: Window;
   idlePercent: number;
-  /** Share of the time that each thread of the generator waited for a CPU. Empty if unknown. */
+  /** Share of the time for which each thread of the generator waited for a CPU. Empty if unknown. */
   waits: number[];
 }
 
-/** Returns how busy the CPU was in a window; undefined if CPU was free, or if no thread waited for a CPU. */
+/**
+ * Returns how busy the CPU was in a measurement window; undefined if CPU was free, or if no thread waited for a CPU.
+ */
 export function machineSaturation({ machine, generator }: RunFigures, window: Window): Saturation | undefined {
   const idlePercent = machine?.cpuIdlePercent[window] ?? null;
   if (idlePercent === null || idlePercent >= MIN_IDLE_PERCENT) return undefined;
@@ -81,7 +87,7 @@ export function machineSaturation({ machine, generator }: RunFigures, window: Wi
   return waits.length > 0 && Math.max(...waits) <= MAX_WAIT_SHARE ? undefined : { window, idlePercent, waits };
 }
 
-/** Reports the saturated window with the least idle CPU. */
+/** Reports the measurement window with the least idle CPU among the saturated windows. */
 function saturation(result: RunFigures): CheckFinding {
   const saturated = (['ramp', 'messages', 'broadcasts'] as const).flatMap(
     (window) => machineSaturation(result, window) ?? [],
@@ -114,11 +120,11 @@ function byOthers({ text, values, programs, windows: [window, ...more] }: CpuCon
   return { message: text, values, fix, ...(window !== undefined && more.length === 0 && { window }) };
 }
 
-/** Findings that too little CPU can cause. */
+/** Codes of findings that a lack of CPU time can cause. */
 const LATE: FindingCode[] = ['GENERATOR_LATE', 'RATE_NOT_REACHED', 'BROADCASTS_LATE'];
 
 /**
- * Returns the CPU use of other programs, if it may have made timers, connects or broadcasts late and no finding reports
+ * Returns the CPU use of other programs, if it may have delayed timers, connects or broadcasts and no finding reports
  * it yet.
  */
 export function causeOfLateness(
@@ -176,8 +182,8 @@ function failuresOf(failing: [source: string, count: number][]): Record<string, 
 }
 
 /**
- * Returns a text such as `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores`; undefined
- * if throttling is rare.
+ * Returns a text such as `743 of 1,969 periods throttled during the ramp: its container may use 0.12 cores` for the
+ * measurement window with the most throttling; undefined if throttling is rare.
  */
 function worst(windows: ThrottledByWindow): FindingDetail | undefined {
   const [window] = (['ramp', 'messages', 'broadcasts'] as const).toSorted(

@@ -9,7 +9,10 @@ import { withUnit } from '../../../../report/model/amount.ts';
 import { leastAccurateClock } from '../../../result/delivery/assemble-latency.ts';
 import { defineCheck, type FindingCheck, type RunFigures } from '../../check.ts';
 
-/** Maximum error of latencies between two hosts: a fixed time, or a share of the median latency if that is more. */
+/**
+ * Maximum error of latencies between two hosts that is not reported: a fixed time, or a share of the median latency if
+ * that is more.
+ */
 const MAX_CLOCK_ERROR = { us: 1000, share: 0.1 };
 
 export const timesChecks: FindingCheck[] = [
@@ -27,7 +30,7 @@ export const timesChecks: FindingCheck[] = [
       }),
     };
   }),
-  // Sum of the errors of the publisher's and the receiver's clocks.
+  // The error of a latency is the sum of the errors of the publisher's clock and the receiver's clock.
   defineCheck('IMPOSSIBLE_REPORT', ({ delivery, latency, generators }, { sent }) => {
     const { batches = [] } = delivery ?? {};
     const hostBoundUs = clockBoundUs(leastKnownClock(generators));
@@ -128,7 +131,7 @@ function ms(us: number): string {
   return withUnit('milliseconds', us / 1000);
 }
 
-/** Returns the host with the least accurate clock; undefined if there is one host. */
+/** Returns the host whose clock is the least accurate; undefined if there is only one host. */
 function leastKnownClock(generators: RunFigures['generators']): RunFigures['generators'][number] | undefined {
   return generators.toSorted((a, b) => clockBoundUs(b) - clockBoundUs(a))[0];
 }

@@ -1,4 +1,4 @@
-/** Detects memory leaks in each layer, in runs whose connections open and close. */
+/** Detects memory leaks in each layer, for runs whose connections open and close. */
 import type { FindingCode } from '../../../../protocol/codes/finding-codes.ts';
 import { type FindingValue, findingValues } from '../../../../protocol/result/findings.ts';
 import type { MemoryDrift, OverTimeResult } from '../../../../protocol/result/memory-schema.ts';
@@ -11,8 +11,8 @@ import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } f
 type LeakCode = Extract<FindingCode, `${string}_LEAK`> | 'STILL_COUNTED';
 
 /**
- * Finding codes by the first word of a memory figure. Layers that are not listed belong to the deployment, such as a
- * proxy.
+ * Finding codes by the first word of a memory figure's id. Layers that are not listed belong to the deployment, such as
+ * a proxy.
  */
 const CODES: Record<string, LeakCode> = {
   worker: 'WORKERS_LEAK',
@@ -33,8 +33,8 @@ export const leaksChecks: FindingCheck[] = (
 );
 
 /**
- * Returns object counts that grew. Counts of the workers have a separate finding code; other counts are reported with
- * the memory of their layer.
+ * Returns the object counts that grew. Counts of the workers have a separate finding code; other counts are reported
+ * with the memory of their layer.
  */
 function keptOf(code: LeakCode, { memory }: RunFigures): FindingDetail[] {
   const kept = memory.overTime?.counts.filter(({ isKept }) => isKept) ?? [];
@@ -67,12 +67,14 @@ function detailOf(result: RunFigures, found: OverTimeResult, { layer, drift }: L
   return { subject: title, values, message, ...(codeOf(layer) === 'WORKERS_LEAK' && keeperOf(result)) };
 }
 
-/** Packages that keep objects only for connections that the server has kept. */
+/** Packages that keep objects only for connections that the server has not released. */
 const OF_CONNECTIONS = ['engine.io', 'socket.io', 'ws'];
-/** Minimum share of the remaining memory that packages with objects of kept connections must have. */
+/**
+ * Minimum share of the remaining memory that must belong to these packages, so that whole connections count as kept.
+ */
 const WHOLE_CONNECTIONS = 0.25;
 
-/** Returns the suggested fix if a heap profile shows the code that keeps memory after each wave. */
+/** Returns the suggested fix if a heap profile shows which code keeps memory after each wave. */
 function keeperOf({ memory: { places } }: RunFigures): Pick<FindingDetail, 'fix'> | undefined {
   if (!places?.leftBehind) return undefined;
   const found = places.functions.find((one) => one.package === 'application' && one.bytes > one.halfWidth95);

@@ -1,6 +1,6 @@
 /**
- * Checks that memory was measured, and that memory grows linearly with the connections. Without a line, there is no
- * memory per connection.
+ * Checks that memory was measured, and that memory grows linearly with the connections. Otherwise, memory per
+ * connection is unknown.
  */
 
 import { findingValues } from '../../../../protocol/result/findings.ts';
@@ -15,10 +15,13 @@ import { withoutBaseline } from '../../../result/memory/assemble-memory.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
 import { type CheckFinding, defineCheck, defineCheckUnless, type FindingCheck } from '../../check.ts';
 
-/** Minimum number of plateaus to detect a curve. Two points are always on a line. */
+/** Minimum number of plateaus with which a curve can be detected. Two points are always on a line. */
 const MIN_PLATEAUS = 3;
 
-/** A slope with a wide interval is left out. Other slopes stay valid. */
+/**
+ * Checks of memory figures. A slope with a wide interval is not a problem: the report leaves out that slope, and other
+ * slopes stay valid.
+ */
 export const memoryChecks: FindingCheck[] = [
   defineCheck('MEMORY_GROWS', ({ memory: { perConnectionBytes } }) => {
     const layer = mainWorkerLayer(perConnectionBytes);
@@ -42,21 +45,25 @@ export const memoryChecks: FindingCheck[] = [
         values: findingValues(
           Object.fromEntries([...different].map((count, index) => [`connections at reading ${index + 1}`, count])),
         ),
-        // If enough pauses were planned, failed connections can be why the plateaus have equal sizes.
+        // If enough pauses were planned, failed connections can be the reason why several plateaus have the same number
+        // of connections.
         ...(failed > 0 && plateaus.length >= MIN_PLATEAUS && { fix: 'see why the others failed' }),
       };
     },
   ),
 ];
 
-/** Minimum share of the memory per connection. Smaller figures do not change the headline. */
+/**
+ * Minimum share of the memory per connection that a memory figure must have to be checked. Smaller figures do not
+ * change the headline.
+ */
 const MIN_SHARE = 0.2;
 /**
- * Curvature that memory pages can cause: a process takes pages in steps, so RSS is not exactly linear even if the heap
- * is. The curvature is the distance from the line at its middle.
+ * Curvature in bytes that memory pages can cause: a process takes pages in steps, so RSS is not exactly linear even if
+ * the heap is. The curvature is the distance between the curve and the line at its middle.
  */
 const PAGES_BYTES = 1024 ** 2;
-/** Noise of the exact heap figure in bytes: V8 keeps code that it compiles during the run. */
+/** Noise of V8's exact memory figure in bytes: V8 keeps code that it compiles during the run. */
 const KEPT_NOISE_BYTES = PAGES_BYTES / 2;
 
 function bend(memory: Result['memory']): CheckFinding {
@@ -69,7 +76,9 @@ function bend(memory: Result['memory']): CheckFinding {
   return notLinear(`${layer} in service`, inServicePoints({ plateaus, inService }, layer));
 }
 
-/** Finds curved memory figures among the layers of the deployment that are part of the headline. */
+/**
+ * Finds memory figures that do not grow linearly, among the figures of the deployment that are part of the headline.
+ */
 function bentLayers({ layers, perConnection, perConnectionBytes, plateaus, inspector }: Result['memory']) {
   const parts = perConnection?.parts ?? [];
   const quoted = parts.find(({ title }) => title === 'workers')?.layer ?? mainWorkerLayer(perConnectionBytes);
@@ -113,8 +122,8 @@ function notLinear(what: string, points: FitPoint[]): CheckFinding {
 }
 
 /**
- * Finds figures that are missing at some plateaus. They have no line, so the report would lack them without an
- * explanation.
+ * Finds memory figures that are missing at some plateaus. No line can be fitted to them, so the report would lack them
+ * without an explanation.
  */
 function missing(
   { plateaus, inService, absent, layers }: Result['memory'],
@@ -133,15 +142,15 @@ function missing(
 }
 
 /**
- * Figures that can disappear during a run: child processes of workers can exit while they are read, and `malloc` may
- * use another heap.
+ * Ids of memory figures that can disappear during a run: child processes of workers can exit while they are read, and
+ * `malloc` may use another heap.
  */
 const MAY_BE_GONE = ['workerChildrenPss', 'workerMalloc'];
 
 /**
- * Finds figures that only some readings have.
+ * Finds memory figures that only some readings have.
  * @param known figures whose absence has its own reason
- * @returns the figures, and the number of readings that lack at least one of them
+ * @returns the figures, and the number of readings that lack at least one of these figures
  */
 function lackingIn(readings: Record<string, number>[], known: string[]): { ids: string[]; times: number } {
   const figures = [...new Set(readings.flatMap(Object.keys))].filter((id) => id.startsWith('worker'));
@@ -168,7 +177,7 @@ function unexplainedMemory({ parts, holders }: Balance): CheckFinding {
   const significant = parts.filter(({ isSignificant }) => isSignificant);
   const certain = holders.filter(({ isSignificant }) => isSignificant);
   if (significant.length + certain.length === 0) return undefined;
-  // If no process certainly holds the memory, the processes that grew most are reported as suspects.
+  // If no process is certain to hold the memory, the processes whose memory grew most are reported as suspects.
   const named = certain.length > 0 ? certain : holders;
   const texts = [
     ...significant.map((one) => `${intervalText(one)} in ${PLACES[one.part]}`),

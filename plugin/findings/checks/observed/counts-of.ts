@@ -1,4 +1,4 @@
-/** Describes connection counts of workers, kernel and metrics pages that differ from the generator's count. */
+/** Describes connection counts from workers, kernel and metrics pages that differ from the generator's count. */
 import { type FindingValue, findingValues } from '../../../../protocol/result/findings.ts';
 import { countText } from '../../../../report/text/format.ts';
 import type { CheckMoment, ObservedFacts } from '../../../run/measurements/observations.ts';
@@ -101,7 +101,8 @@ function tooFew(fact: ObservedFacts['countsDiffer']) {
 }
 
 /**
- * Describes how many connections the workers count. Without a number if they count fewer than the run's own clients.
+ * Describes how many connections the workers count. The text contains no number if the workers count fewer connections
+ * than the run's own clients.
  */
 function countsText({ when, counted, held, all, own, before }: ObservedFacts['countsDiffer']): string {
   const others = before > 0 ? ` and ${before} from before it` : '';
@@ -112,7 +113,7 @@ function countsText({ when, counted, held, all, own, before }: ObservedFacts['co
   return `${momentText(when)}, the workers count ${connections}, the generator ${held}`;
 }
 
-/** Time of an observation, as text and as the measurement window of a finding. */
+/** Texts for the point of the run at which something was observed. */
 const TEXTS: Record<CheckMoment['at'], (count: number) => string> = {
   begin: () => 'before the load',
   plateau: (count) => (count === 0 ? 'while no connection was open' : `at ${countText(count, 'connection')}`),
@@ -129,7 +130,7 @@ export function momentText({ at, count = 0 }: CheckMoment): string {
   return TEXTS[at](count);
 }
 
-/** Returns the first number in the text. */
+/** Returns the first number in the text for the point of the run, as a value of a finding. */
 export function momentValues({ at, count = 0 }: CheckMoment): FindingValue[] {
   if (at === 'plateau') return findingValues({ 'connections of the plateau': count });
   if (at === 'wave') return findingValues({ wave: count });

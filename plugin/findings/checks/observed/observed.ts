@@ -136,7 +136,7 @@ const OF_READINGS = {
   }),
 };
 
-/** Effect on the figures if memory was still falling, by the point of the run. */
+/** Text about the effect on the figures if memory was still falling, by the point of the run. */
 const CONSEQUENCE: Partial<Record<CheckMoment['at'], string>> = {
   plateau: 'the baseline is too high, and there is no memory per connection',
   wave: 'the wave seems to leave more behind than it does',
@@ -145,7 +145,7 @@ const CONSEQUENCE: Partial<Record<CheckMoment['at'], string>> = {
 
 const OF_PARTS = {
   partsChanged: ({ when, parts, since }: ObservedFacts['partsChanged']): CodedFindingDetail =>
-    // The metrics page itself contains the start time and counters that show the restart.
+    // The page itself shows the restart by its start time and its counters.
     parts.every(({ name }) => name === METRICS_PAGE)
       ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
       : {
@@ -176,13 +176,13 @@ type Finds = { [K in ObservedKind]: (fact: ObservedFacts[K]) => CodedFindingDeta
 
 const FINDS: Finds = { ...COUNT_FINDINGS, ...OF_PARTS, ...OF_CLIENTS, ...OF_READINGS };
 
-/** Groups of observations that have the same mistake as their cause. */
+/** Groups of kinds of observations. All observations in a group usually have the same cause. */
 const GROUPS: readonly (readonly ObservedKind[])[] = [WRONG_COUNTS, WRONG_ADDRESSES];
 
 /** Converts camel case to words, such as `atLeast` to `at least`. */
 const wordsOf = (name: string) => name.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 
-/** Names and units of numbers in observations. Numbers without an entry are counts. */
+/** Names and units of the numbers in observations. Numbers without an entry are counts. */
 const NAMED: Record<string, { name?: string; unit: string }> = {
   seconds: { unit: 's' },
   since: { name: 'last seen unchanged', unit: 's' },
@@ -199,7 +199,7 @@ export function findingOfObservation<K extends ObservedKind>(kind: K, fact: Obse
   return values.length > 0 ? { ...detail, values } : detail;
 }
 
-/** Returns the findings in order of time, with one finding for each group. */
+/** Returns the findings in the order in which they were observed, with one finding for each group. */
 export function observedFindings({ all }: Observations): CodedFindingDetail[] {
   const groupOf = (kind: ObservedKind) => GROUPS.find((kinds) => kinds.includes(kind));
   return all

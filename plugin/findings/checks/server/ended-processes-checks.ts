@@ -13,12 +13,12 @@ import { deploymentFailures, filterCounts } from '../connections/failure-causes.
 import { filesBesideConnections } from '../connections/limits-checks.ts';
 import { restartedWorkers, silentWorkers } from './ended-workers.ts';
 
-/** Minimum share of the limit of open files for the limit to be reported. */
+/** Minimum share of the limit of open files in use from which the limit is reported. */
 const NEARLY_FULL = 0.8;
 /** Maximum number of ended processes that a message lists. */
 const MAX_LISTED = 3;
 
-/** Pattern of the disconnect reasons in clients when a server process ends. */
+/** Pattern of the disconnect reasons that clients report when a server process ends. */
 const CUT_OFF = /^(disconnected_)?(transport[ _](close|error))$/;
 
 // Ctrl-C in a shared terminal stops both the server and the run.
@@ -113,7 +113,7 @@ function gone(result: RunFigures, measurements: Measurements): CheckFinding {
   };
 }
 
-/** Returns the number of connections of the ended workers at the last check. */
+/** Returns the number of connections that the ended workers had at the last check. */
 function connectionsOf(workers: { connections?: number }[]): FindingValue[] {
   return workers.flatMap(({ connections }) => (connections === undefined ? [] : findingValues({ connections })));
 }
@@ -154,7 +154,7 @@ function ended(result: RunFigures, measurements: Measurements): CheckFinding {
     message: `${nameOf(first, measurements)} ended${times(first)}${during}${after}${connections}${how?.text ?? ''}${files}`,
     subject: `process ${first.pid}`,
     ...inWindow(window),
-    // Plateaus are measured before this moment, so a process that ended later does not affect them.
+    // Plateaus are measured before this point of the run, so a process that ended later does not affect them.
     ...(window !== undefined &&
       window !== 'ramp' &&
       measurements.plateaus.length > 0 && { invalidates: ['cpu' as const] }),
@@ -178,7 +178,7 @@ function ended(result: RunFigures, measurements: Measurements): CheckFinding {
   };
 }
 
-/** Maximum number of files per connection: its socket, and some files of the application. */
+/** Maximum number of open files per connection: its socket, and some files of the application. */
 const FILES_EACH = 4;
 const mayFill = ({ openFiles = 0, limit = 0 }: EndedProcess, connections: number) =>
   openFiles + FILES_EACH * connections >= limit;
@@ -195,12 +195,12 @@ const ORDERLY: { text: string; fix: string; bytes?: number } = {
   fix: 'find what stopped it: a deploy, a supervisor that sends SIGTERM or SIGINT, or its own exit after `io.close()`',
 };
 
-/** Returns whether all lost connections closed with a close frame. A process that crashes sends no close frames. */
+/** Returns whether all lost connections closed with a close frame. A process that crashes sends none. */
 function wasOrderly(ends: RunFigures['connections']['ends']): boolean {
   return ends.length > 0 && ends.every(({ cause }) => /^closed_(1000|1001|1005|1012)$/.test(cause));
 }
 
-/** Returns the memory limit from the command line of the process. */
+/** Returns the memory limit that the command line of the process sets. */
 function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
   const megabytes = Number(/--max[-_]old[-_]space[-_]size[= ](\d+)/.exec(command)?.[1]);
   return megabytes > 0
@@ -212,7 +212,7 @@ function limitOf({ command }: EndedProcess): typeof ORDERLY | undefined {
     : undefined;
 }
 
-/** Returns the time in seconds on the time axis of the samples; undefined before the first sample. */
+/** Converts a time to seconds on the time axis of the samples; undefined before the first sample. */
 export function endedAtSeconds(
   { atUs }: Pick<EndedProcess, 'atUs'>,
   { samplesBeganAtUs }: Measurements,
@@ -220,7 +220,7 @@ export function endedAtSeconds(
   return samplesBeganAtUs === undefined ? undefined : (atUs - samplesBeganAtUs) / 1e6;
 }
 
-/** Returns the time; undefined for a time before the load. */
+/** Returns the time; undefined if it is before the load. */
 function laterThanStart(seconds: number | undefined): number | undefined {
   return seconds === undefined || seconds < 0 ? undefined : seconds;
 }

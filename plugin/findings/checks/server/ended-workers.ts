@@ -1,6 +1,6 @@
 /**
- * Finds workers that ended or restarted, from their statistics and control ports. For workers on other hosts, there is
- * no other source.
+ * Finds workers that ended or restarted, from their statistics and control ports. For workers on other hosts, the run
+ * has no other source.
  */
 import { totalOfCounts } from '../../../../report/text/format.ts';
 import type { Measurements } from '../../../run/measurements/measurements.ts';
@@ -32,8 +32,8 @@ export function restartedWorkers(measurements: Measurements): ({ worker: string 
 }
 
 /**
- * Finds workers that do not answer. If a control port refuses connections, the process counts as ended only if clients
- * were disconnected, too.
+ * Finds workers that do not answer. If a control port refuses connections, the process of the worker counts as ended
+ * only if clients were disconnected, too.
  * @returns workers whose process ended, and workers for which this is unknown
  */
 export function silentWorkers(

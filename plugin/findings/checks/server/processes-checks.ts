@@ -11,7 +11,7 @@ import { absentSinceSeconds, describeAbsence } from '../../../samplers/index.ts'
 import { type CheckFinding, defineCheck, type FindingCheck } from '../../check.ts';
 import { changedWorkers, silentWorkers } from './ended-workers.ts';
 
-/** Noise of an idle process's memory in bytes. */
+/** Noise of the memory of an idle process, in bytes. */
 const NOISE_BYTES = 1024 ** 2;
 /** Minimum growth of a worker's memory, as a share of the growth of all workers. */
 const MIN_SHARE = 0.1;
@@ -62,7 +62,7 @@ export const sourcesChecks: FindingCheck[] = [
   ),
 ];
 
-/** Checks that all workers are known, and that they are the same as at the start. */
+/** Checks that all workers are known, and that the workers are the same as at the start. */
 export const workersChecks: FindingCheck[] = [
   defineCheck('WORKER_URLS_WRONG', (_, measurements) => {
     const unknown = Object.entries(unknownWorkers(measurements)).map(([worker, count]) => `${worker} ${count}`);

@@ -7,22 +7,25 @@ import { mean } from '../../../../report/statistics/statistics.ts';
 import { decimalsText, megabytesText } from '../../../../report/text/format.ts';
 import { defineCheck, type FindingCheck, type FindingDetail, type RunFigures } from '../../check.ts';
 
-/** CPU use from which an event loop has work waiting, in percent of one core. */
+/** CPU use from which an event loop counts as busy, in percent of one core. Its work then has to wait. */
 const BUSY_PERCENT = 90;
 /**
- * Minimum CPU time during a broadcast, as a share of the time to its last receiver. With less CPU time, the delay has
- * another cause.
+ * Minimum CPU time that a worker must use during a broadcast, as a share of the time to its last receiver. With less
+ * CPU time, the delay has another cause.
  */
 const MIN_BROADCAST_SHARE = 0.5;
-/** Minimum time to the last receiver, in milliseconds. Shorter broadcasts do not keep workers busy for long. */
+/**
+ * Minimum time from the send of a broadcast to its last receiver, in milliseconds. Shorter broadcasts do not keep
+ * workers busy for long.
+ */
 const MIN_BROADCAST_MS = 100;
 const FULL_SHARE = 0.95;
 /**
- * Redis's default output buffer limit for subscribers. Redis disconnects a subscriber that stays above it for a minute,
- * and immediately at four times as much.
+ * Redis's default limit for the output buffer of a subscriber, in bytes. Redis disconnects a subscriber that stays
+ * above it for a minute, and immediately at four times as much.
  */
 const REDIS_OUTPUT_BYTES = 8 * 2 ** 20;
-/** Measurement window of the finding, by stage of the run. */
+/** Measurement window that a finding reports, by stage of the run. */
 const WINDOWS: Record<string, string> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 
 export const saturationChecks: FindingCheck[] = [
@@ -67,7 +70,7 @@ export function redisWaitedSince({ samples }: Pick<RunFigures, 'samples'>): numb
 /** Returns the mean CPU use of a layer in each stage of load, in percent of one core. */
 function cpuByStage({ stages, samples, messages }: RunFigures, layer: string): { stage: string; percent: number }[] {
   return stages.flatMap(({ name: stage, t }, index) => {
-    // Without messages, the hold is not a stage of load.
+    // If clients send no messages, the hold is not a stage of load.
     if (WINDOWS[stage] === undefined || (stage === 'hold' && !messages)) return [];
     const until = stages[index + 1]?.t ?? Number.POSITIVE_INFINITY;
     const inside = samples
@@ -80,8 +83,8 @@ function cpuByStage({ stages, samples, messages }: RunFigures, layer: string): {
 }
 
 /**
- * Returns whether a layer of the deployment may have lacked CPU in the window: its CPU use, plus a wait as long as the
- * wait of the generator's threads, fills a core. Also returns true if either is unknown.
+ * Returns whether a layer of the deployment may have lacked CPU in the measurement window: its CPU use, plus a wait for
+ * CPU as long as that of the generator's threads, fills a core. Also returns true if either is unknown.
  */
 export function mayLackCpu(result: RunFigures, window: string): boolean {
   const waits = result.generator.flatMap((loop) => (loop.window === window ? (loop.cpuWaitShare ?? []) : []));
@@ -113,7 +116,7 @@ export function saturatedWorkers(result: RunFigures): FindingDetail | undefined 
   };
 }
 
-/** Detects workers that are at their CPU limit during each broadcast, but idle on average. */
+/** Detects workers that use a whole core during each broadcast, although they are idle on average. */
 function broadcastCpu(result: RunFigures): FindingDetail | undefined {
   const microseconds = result.cpu.worker?.broadcastMicrosecondsPerMessage;
   const { delivery, latency } = result;

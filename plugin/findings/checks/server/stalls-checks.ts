@@ -14,16 +14,19 @@ import { awaitedServerAnswer, type ConnectGap, longestConnectGap } from '../conn
 import { busiestProcessPercent } from '../connections/pings.ts';
 
 /**
- * Maximum difference between first copies that arrived at the same moment, as a share of the time between two
- * broadcasts.
+ * Maximum time between the first copies of broadcasts that waited for the same moment, as a share of the time between
+ * two broadcasts.
  */
 const MAX_SPREAD_SHARE = 0.2;
 /**
- * Minimum share of the broadcasts sent during a pause that must arrive together. In a queue, two broadcasts can arrive
- * together by chance.
+ * Minimum share of the broadcasts sent during a pause that must arrive together when the pause ends. In a queue, two
+ * broadcasts can arrive together by chance.
  */
 const MIN_SHARE = 0.5;
-/** Minimum length of a pause in milliseconds. Garbage collections and busy machines cause shorter pauses. */
+/**
+ * Minimum length of a pause that is reported, in milliseconds. Garbage collections and busy machines cause shorter
+ * pauses.
+ */
 const MIN_STALL_MS = 200;
 
 /** Maximum CPU use of an event loop that waited instead of working, in percent of a core. */
@@ -39,12 +42,17 @@ export const stallsChecks: FindingCheck[] = [
   defineCheckUnless('abort', 'WORKER_STALLED', (result) => stalledServer(result)),
 ];
 
-/** Minimum number of connections that a ramp must request during a gap. With fewer, the gap may be chance. */
+/**
+ * Minimum number of connects that must be planned during a gap without new connections. With fewer, the gap may be
+ * chance.
+ */
 const MIN_ASKED = 5;
 /** Minimum ratio of the median connect time to the longest connect time at which all connects count as slow. */
 const USUAL_SHARE = 0.75;
 
-/** Returns whether connects are always as slow as in the gap, or too few to show that several waited. */
+/**
+ * Returns whether connects are always as slow as in the gap, or too few connects waited to show a pause of the server.
+ */
 function isUsual({ connections: { connectMs, configuredRatePerSec } }: RunFigures, { waitedMs }: ConnectGap): boolean {
   const asked = ((configuredRatePerSec ?? 0) * waitedMs) / 1000;
   return asked < MIN_ASKED || (connectMs?.p50 ?? 0) > USUAL_SHARE * waitedMs;
@@ -58,9 +66,9 @@ function stalledRamp(result: RunFigures): CheckFinding {
   const { connections } = result;
   const gap = longestConnectGap(result);
   const { held, closed, lost, failed, retries } = connections;
-  // If a connection closed or an attempt failed, the gap may come from a limit or a refusal.
+  // If a connection closed or a connection attempt failed, the cause of the gap may be a limit or a refusal.
   const isStall = held !== null && totalOfCounts(lost) === 0 && !closed && !failed && !retries;
-  // The event loops of the workers report this pause, too, in their own finding.
+  // The workers' own event loop figures may report this pause, too, in a separate finding.
   if (!gap || !isStall || isUsual(result, gap) || stalledWorkers(result).some(({ window }) => window === 'ramp'))
     return undefined;
   const seconds = gap.waitedMs / 1000;
@@ -86,16 +94,16 @@ function stalledRamp(result: RunFigures): CheckFinding {
 }
 
 interface Stall {
-  /** Arrival time of the first copies, in seconds. */
+  /** Time in seconds at which the first copies arrived together. */
   end: number;
   /** Time from the first broadcast of the pause to its end. The pause may have begun earlier. */
   lengthMs: number;
   broadcasts: number;
-  /** Seconds between the last two broadcasts of the pause. */
+  /** Seconds between the sends of the last two broadcasts in the pause. */
   apart: number;
 }
 
-/** Reports standstills of the server during the broadcasts, as its clients saw them. */
+/** Reports standstills of the server during the broadcasts, as its clients noticed them. */
 export function stalledServer(result: RunFigures): CheckFinding {
   const least = Math.max(MIN_STALL_MS, MAX_DELAY_RATIO * longestDelayMs(result));
   const found = stallsAmong(result.delivery?.batches ?? []).filter(({ lengthMs }) => lengthMs >= least);
