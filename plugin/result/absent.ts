@@ -1,4 +1,4 @@
-/** Finds the sections of the result that a run could not measure. The other sections stay valid. */
+/** Finds the sections of the result that a run could not measure. The sections that it could measure stay valid. */
 import { addSnapshots } from '../../protocol/link/add-up.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements } from '../run/measurements/measurements.ts';
@@ -37,7 +37,9 @@ function whyNoDelivery(measurements: Measurements, { broadcasts }: Pick<Settings
   return whyNobody(measurements);
 }
 
-/** Returns a reason if no connection was open; undefined if connections were open, or if this is unknown. */
+/**
+ * Returns a reason if no connection was open during the run; undefined if connections were open, or if this is unknown.
+ */
 function whyNobody({ snapshots }: Measurements): string | undefined {
   const opened = sum(snapshots.map(({ accounts }) => accounts.alive + sum(Object.values(accounts.ended))));
   const asked = sum(snapshots.map(({ accounts }) => accounts.asked));
@@ -58,8 +60,7 @@ function whyNoMemory({ plateaus, stages, overTime, fault }: Measurements): strin
 const RESTORED = 'connections reconnected with restored sessions and did not join again, so their workers are unknown';
 
 /**
- * Returns why the latencies cannot be separated into latencies within a worker and between workers; undefined if they
- * can.
+ * Returns why the run cannot separate latencies within a worker from latencies between workers; undefined if it can.
  */
 export function whyLatencyNotSplit({
   frozen,

@@ -14,7 +14,9 @@ import { metricsInExpression } from '../script/ensure.ts';
 import type { ArtilleryStats, EnsureCheck } from './artillery-stats.ts';
 import { METRIC_UNITS, runMetrics } from './run-metrics.ts';
 
-/** Adds the run's figures to Artillery's metrics. Leaves out figures that are unmeasured or that may not be quoted. */
+/**
+ * Adds the run's figures to Artillery's metrics. Leaves out figures that were not measured or that cannot be quoted.
+ */
 export function addMetrics(stats: ArtilleryStats, result: Result, layers: readonly Layer[] = LAYERS): void {
   for (const { name, kind, path, unit } of runMetrics(layers)) {
     const value = isWithheld(result, path) ? null : valueAtKey(result, path);
@@ -29,8 +31,8 @@ export function addMetrics(stats: ArtilleryStats, result: Result, layers: readon
 }
 
 /**
- * Builds metrics of a period for other plugins, such as publish-metrics. They forward the metrics of periods and ignore
- * the metrics of the whole run.
+ * Builds metrics of a period for other plugins, such as publish-metrics, which forward the metrics of periods and
+ * ignore the metrics of the whole run.
  * @param stats Artillery's metrics of the whole run
  * @returns a period that contains only this run's figures, so that nothing is counted twice
  */
@@ -50,23 +52,25 @@ function isWithheld(result: Result, path: string): boolean {
   return isUnknown || whyNotQuoted(result, path) !== undefined;
 }
 
-/** Rounds a counter, but not a share: a share of 0.999999 misses a threshold of 1, so it must not be rounded to 1. */
+/** Rounds a counter. A share is not rounded: 0.999999 misses a threshold of 1, so it must not become 1. */
 function counterOf(value: number, unit: string): number {
   return unit === '0 to 1' ? value : Math.round(value * 10_000) / 10_000;
 }
 
 /**
  * Converts a summary to Artillery's names of percentiles. If there are too few broadcasts for a percentile, its value
- * is the maximum, which the percentile cannot exceed: `ensure` would ignore a threshold without a value.
+ * is the maximum, which is an upper limit of the percentile: `ensure` would ignore a threshold for a metric without a
+ * value.
  */
 function aggregationsOf({ p999, p90, p95, p99, ...rest }: Summary): Record<string, number> {
   const { max, p50 } = rest;
-  // `ensure` replaces the names one after the other. p999 comes before p99, because p99 is the beginning of its name.
+  // `ensure` replaces the names one after the other. p999 must come before p99, because p99 is the beginning of its
+  // name.
   return { p999: p999 ?? max, ...rest, p90: p90 ?? max, p95: p95 ?? max, p99: p99 ?? max, median: p50 };
 }
 
 /**
- * Reads the evaluated thresholds.
+ * Reads the thresholds that `ensure` has evaluated.
  * @param stats metrics of the whole run, with which the thresholds were evaluated; undefined if the run ended without
  * metrics
  */
@@ -76,7 +80,7 @@ export function thresholdsOf(checks: EnsureCheck[], stats: ArtilleryStats | unde
     const unknown = metricsInExpression(hashed.replaceAll(/'[^']*'/g, ''));
     const found = stats ? valuesIn(original, stats) : [];
     return {
-      // Artillery writes `maxErrorRate <`, but evaluates it as `<=`.
+      // Artillery's text for the threshold contains `maxErrorRate <`, but Artillery evaluates it as `<=`.
       expression: original.replace(/^maxErrorRate < /, 'maxErrorRate <= '),
       met: result === 1,
       strict,
@@ -109,7 +113,7 @@ function valueIn(metric: string, { counters, rates, summaries }: ArtilleryStats)
   return ownProperty(counters, metric) ?? ownProperty(rates, metric) ?? ownProperty(summary, aggregation);
 }
 
-/** Returns the unit of a metric. Units of Artillery's own metrics are unknown. */
+/** Returns the unit of a metric; empty for Artillery's own metrics, whose units are unknown. */
 function unitOf(metric: string): string {
   return METRIC_UNITS[metric] ?? METRIC_UNITS[inSummary(metric).name] ?? '';
 }

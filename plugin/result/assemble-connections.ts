@@ -1,4 +1,4 @@
-/** Builds the figures of the connections: their number, their rate, and the duration of each connect. */
+/** Builds the figures of the connections: number of connections, connect rate, and connect times. */
 
 import { decodeHistogram, summarizeHistogramMs } from '../../protocol/base/histogram.ts';
 import { addSnapshots, type FleetTotals } from '../../protocol/link/add-up.ts';
@@ -80,15 +80,19 @@ function reconnectionFigures({ returns }: FleetTotals): Result['connections']['r
 }
 
 /**
+ * Returns the lost connections.
  * @param ended number of closed connections by reason
- * @returns the same without connections that a virtual user or the run itself closed
+ * @returns the same, without connections that a virtual user or the run itself closed
  */
 export function lostByReason(ended: Record<string, number>): Record<string, number> {
   const { [CLIENT_DISCONNECT_REASON]: _, ...lost } = ended;
   return lost;
 }
 
-/** Returns the connects over time, from the start of the samples to the last interval with an event. */
+/**
+ * Returns the connects over time, from the start of the samples to the last interval in which a connection opened,
+ * failed or closed.
+ */
 function connectingOverTime(
   { connecting }: FleetTotals,
   { samplesBeganAtUs }: Measurements,
@@ -115,10 +119,10 @@ function connectingOverTime(
 
 /**
  * Returns the connect rate of the ramps. A ramp lasts from its first to its last connection, but at least as long as
- * its phases. Reconnects do not count. The rate therefore cannot exceed the configured rate, and a delay at the end of
+ * its phases. Reconnects do not count. Therefore, the rate cannot exceed the configured rate, and a delay at the end of
  * a ramp lowers it.
  * @param isRandom whether Artillery chose at random which arrivals are connections, so that the first and the last
- * connection may be at any time
+ * connection may open at any time
  * @returns null if no connection opened
  */
 export function achievedRate(
@@ -144,7 +148,7 @@ export function achievedRate(
     connections += made;
     const ofRamp = own.filter(({ atUs }) => atUs >= ramp.beganAtUs);
     seconds += Math.max(ramp.seconds, secondsOf(ofRamp, isRandom));
-    // If a ramp lasts longer than the pause after it, its remaining connections count for the next ramp.
+    // If a ramp lasts longer than the pause after it, the connections that it still lacks count for the next ramp.
     overdue = nextUs < ramp.endedAtUs ? due - made : 0;
     fromUs = untilUs;
   }
@@ -152,7 +156,7 @@ export function achievedRate(
 }
 
 /**
- * Returns the time that the connections took. If connections open at equal intervals, this is one interval more than
+ * Returns the time in which the connections opened. If they opened at equal intervals, this is one interval more than
  * the time from the first to the last connection.
  */
 function secondsOf(opened: { atUs: number; count: number }[], isRandom: boolean): number {

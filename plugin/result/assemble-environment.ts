@@ -62,8 +62,8 @@ export function describeEnvironment(
 }
 
 /**
- * Returns the limits of this process. Limits that do not exist are left out. The limit of a container is only included
- * if it is below the machine's.
+ * Returns the limits of this process. A limit that does not exist is left out. A container's memory limit is only
+ * included if it is below the machine's memory.
  */
 function limitsHere(): Record<string, number> {
   const { soft, hard } = openFileLimits();
@@ -116,7 +116,7 @@ export function resultSettings(
   } = settings;
   return maskedSettings({
     ...others,
-    // Uses the same format as results of versions that supported only one room.
+    // Uses the same format as results of versions that supported only one room for broadcasts.
     rooms: rooms.count > 1 ? rooms : undefined,
     control: control && { urls: control.urls },
     // The arguments are masked, because they can be secrets.
@@ -131,8 +131,8 @@ export function resultSettings(
 }
 
 /**
- * Returns the values that the workers report; a list of all values where workers differ. Null if a worker reports
- * nothing.
+ * Returns the values that the workers report. If workers report different values, the result is a list of all values.
+ * Null if no worker reports a value.
  */
 export function serverDescription(workers: Pick<WorkerStats, 'server'>[]): Result['environment']['server'] {
   const parsed = workers.map(({ server }) => serverSchema.safeParse(server));

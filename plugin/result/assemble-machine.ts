@@ -48,19 +48,20 @@ function windowsOf(shares: Measurements['machineShares']): NonNullable<OfMachine
 }
 
 /**
- * Returns the lowest value of all generator hosts. With several hosts, the host of the run itself generates no load.
+ * Returns the lowest value among all generator hosts. If there are several hosts, the host of the run itself generates
+ * no load.
  */
 function leastOf(hosts: GeneratorHost[]): OfMachine['cpuIdlePercent'] {
   const of = (window: GeneratorWindow) => least(hosts.flatMap(({ cpuIdlePercent }) => cpuIdlePercent[window] ?? []));
   return { ramp: of('ramp'), messages: of('messages'), broadcasts: of('broadcasts') };
 }
 
-/** Returns the CPU throttling; null without a quota. */
+/** Returns the CPU throttling in each measurement window; null without a CPU quota. */
 export function throttledFigures(windows: ThrottledWindows | undefined): OfMachine['throttled'] {
   return windows ? valuesByWindow(windows) : null;
 }
 
-/** Returns the values by window; null for windows without a value. */
+/** Returns the value of each measurement window; null for a window without a value. */
 export function valuesByWindow<T>(known: Partial<Record<GeneratorWindow, T>> = {}): Record<GeneratorWindow, T | null> {
   return { ramp: null, messages: null, broadcasts: null, ...known };
 }
@@ -77,7 +78,10 @@ function idlePercent(window: CpuWindow | undefined, cpuCount: number): number | 
   return Math.max(0, 100 * (1 - busyUs / (window.seconds * 1e6 * cpuCount)));
 }
 
-/** Returns rows of the event loops. Loops are numbered across all engines, so that each number is unique. */
+/**
+ * Returns a row for each event loop of the generator. Event loops are numbered across all engines, so that each number
+ * is unique.
+ */
 export function generatorFigures({ generator, hosts }: Pick<Measurements, 'generator' | 'hosts'>): Result['generator'] {
   const counted = new Map<string, number>();
   return generator.map(({ from: { engine, host }, process: _, ...loop }) => {
@@ -116,7 +120,7 @@ export function generatorHosts(measurements: Measurements): Result['generators']
   });
 }
 
-/** Returns the CPU use of other programs. It is only known on a machine that runs nothing else of the run. */
+/** Returns the CPU use of other programs. It is only known if nothing else of the run uses the machine. */
 function sharesOf(
   { hosts = [], workerResources, cpu }: Measurements,
   { shares, kernel }: GeneratorHost,
@@ -141,7 +145,7 @@ function slowestLoop({ generator }: Measurements, { host }: GeneratorHost): Resu
   };
 }
 
-/** One-way latencies that this host's connections measured. */
+/** Returns the one-way latencies that connections of this host measured. */
 function oneWay({ frozen }: Measurements, { host }: GeneratorHost): Result['generators'][number]['oneWayMs'] {
   const own = frozen.filter((row) => row.host === host);
   const latency = mergeToHistogram(own.flatMap(({ latencyUs }) => [latencyUs.local, latencyUs.cross]));

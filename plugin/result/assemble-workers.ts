@@ -11,7 +11,7 @@ import { throttledFigures, valuesByWindow } from './assemble-machine.ts';
 export function workerFigures(measurements: Measurements): Pick<Result, 'workers' | 'workerMachines'> {
   const { workerResources, exportedMachines, throttled, machineIdle, machineSteal } = measurements;
   const told = workerMachines(workerResources);
-  // Two sources may name the same machine differently, so all machines are taken from one source.
+  // Two sources may use different names for the same machine, so all machines are taken from one source.
   const exported = [...exportedMachines.values()].map((machine) => ({ machine, workers: [{ machine }] }));
   const machines = told.length > 0 ? told : exported;
   const containers: string[] = [];

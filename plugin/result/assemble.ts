@@ -19,7 +19,7 @@ import { doubtMiscountedSlopes, memoryFigures } from './memory/assemble-memory.t
 import { machineBalance } from './memory/machine-balance.ts';
 import { cpuByCodePlace } from './places/cpu-places.ts';
 
-/** Parts of the result that follow from the findings. */
+/** Keys of the result that are computed from the findings. */
 type Concluded = 'answer' | 'outcome' | 'verdict' | 'findings';
 
 export function assembleFigures(

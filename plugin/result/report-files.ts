@@ -13,7 +13,7 @@ import { renderMarkdownSummary } from '../../report/render/markdown.ts';
 import { runDocument } from '../../report/sections/run-document.ts';
 import { replaceFileAtomically } from '../run/folder/run-files.ts';
 
-/** Returns a summary for use within other texts: in a pull request, or on the page of a CI job. */
+/** Returns a summary of the run to use within other texts: in a pull request, or on the page of a CI job. */
 function summaryOf(result: Result): string {
   const document = runDocument(result);
   return renderMarkdownSummary({ ...document, title: `Socket.IO capacity: ${document.title}` }, ['thresholds']);

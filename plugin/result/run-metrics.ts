@@ -10,7 +10,7 @@ import {
 import { LAYERS, type Layer } from '../samplers/index.ts';
 
 interface RunMetric extends Omit<MetricDefinition, 'help'> {
-  /** A counter is a number at the end of the run. A summary is the distribution of many values. */
+  /** Kind of the metric. A counter is a number at the end of the run. A summary is the distribution of many values. */
   kind: 'counter' | 'summary';
   /** Path of the figure in the result document. If the figure consists of counts by reason, the metric is their sum. */
   path: string;
@@ -18,8 +18,8 @@ interface RunMetric extends Omit<MetricDefinition, 'help'> {
 
 /**
  * Lists the metrics of a run. `ensure` replaces metric names in expressions one after the other, counters first. If one
- * name is the beginning of another, the longer name must therefore be first.
- * @param layers layers whose figures become memory metrics
+ * name is the beginning of another name, the longer name must therefore come first.
+ * @param layers layers whose memory figures become metrics
  */
 export function runMetrics(layers: readonly Layer[] = LAYERS): RunMetric[] {
   const all = DECLARED_FIGURES.flatMap((figure) => metricsOf(figure, layers)).toSorted((a, b) =>

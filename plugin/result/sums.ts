@@ -1,4 +1,4 @@
-/** Adds up figures of several processes. */
+/** Adds up figures from several processes. */
 import {
   createHistogram,
   decodeHistogram,

@@ -1,5 +1,5 @@
 /**
- * Builds the CPU figures: the cost of connections and messages, without the CPU time that the deployment uses when
+ * Builds the CPU figures: CPU time per connection and per message, without the CPU time that the deployment uses when
  * idle.
  */
 import { MIN_BROADCAST_PARTS } from '../../../protocol/result/machine-schema.ts';
@@ -17,9 +17,15 @@ type Cpu = Result['cpu'][string];
 const CONFIDENCE = 0.95;
 /** Length of the kernel's CPU tick, in microseconds. */
 const RESOLUTION_US = 10_000;
-/** Minimum number of parts of a window for an interval. Two parts are too few to estimate the spread. */
+/**
+ * Minimum number of parts of a measurement window for a confidence interval. Two parts are too few to estimate the
+ * spread.
+ */
 const MIN_PARTS = 3;
-/** Maximum share of failed attempts. If more attempts fail, the cost of a connect has only an upper limit. */
+/**
+ * Maximum share of failed connection attempts. If more attempts fail, the CPU time of a connect has only an upper
+ * limit.
+ */
 const MAX_FAILED_SHARE = 0.05;
 
 /** A measured value with its error. If the noise is unknown, `halfWidth` is null. */
@@ -28,7 +34,7 @@ interface Measured {
   halfWidth: number | null;
 }
 
-/** A figure of the result. Unknown parts are null. */
+/** A CPU figure of the result with its interval. Unknown values are null. */
 interface Figure {
   value: number | null;
   interval: Interval;
@@ -40,7 +46,7 @@ const UNKNOWN: Figure = { value: null, interval: null };
 interface Background {
   usPerSec: number;
   seconds: number;
-  /** Standard deviation of the parts; null if there is one part. */
+  /** Standard deviation of the CPU use between the parts of the window; null if there is only one part. */
   noise: { deviation: number; parts: number; partSeconds: number; t: number } | null;
 }
 
@@ -60,7 +66,7 @@ export function cpuFigures(
       .flatMap((window) => Object.keys(window.cpuUs))
       .filter((id) => !wrong.includes(id)),
   );
-  // If the workers run on another machine, this machine's CPU time is the generator's only.
+  // If the workers run on another machine, the CPU time of this machine is the generator's only.
   const own = layers.filter(({ id, belongsTo }) => seen.has(id) && (sharedHost || belongsTo !== 'machine'));
   return Object.fromEntries(
     own.map(({ id }) => [id, { ...layerFigures(id, cpu), ...(incomplete.has(id) && { isAtLeast: true }) }]),
@@ -69,12 +75,14 @@ export function cpuFigures(
 
 function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
   const { unloaded, ramps, idle, messages, broadcasts } = complete(measured, layer);
-  // Connections send messages at all times, also during the broadcasts, so the messages are part of the background.
+  // Connections send messages at all times, also during the broadcasts, so the CPU time of messages is part of the
+  // background.
   const held = messages.length > 0 ? messages : idle;
   const background = backgroundOf(held, layer);
   const ramp = perThousandConnects(ramps, { unloaded, held }, layer);
   const before = backgroundOf(unloaded, layer);
-  // CPU time of the application's timers is measured while idle, or before the first connection if never idle.
+  // CPU time of the application's timers is measured in the idle time. If there is no idle time, it is measured before
+  // the first connection.
   const quiet = idle.length > 0 || messages.length === 0 ? idle : unloaded;
   const withoutMessages = backgroundOf(quiet, layer);
   const waits = idlePercent(quiet, withoutMessages);
@@ -100,8 +108,8 @@ function layerFigures(layer: string, measured: Measurements['cpu']): Cpu {
 
 /**
  * Removes CPU windows that lack the layer's CPU time, together with all windows of the same kind, because a sum over
- * the other windows would be too low. If the last window lacks the CPU time, removes all windows, because the layer's
- * source may have been wrong before.
+ * the other windows would be too low. If the last window of the run lacks the CPU time, removes all windows, because
+ * the layer's source may have been wrong before.
  */
 function complete(cpu: Measurements['cpu'], layer: string): Measurements['cpu'] {
   const has = ({ cpuUs }: CpuWindow) => layer in cpuUs;
@@ -155,8 +163,8 @@ function noiseUs(background: Background, seconds: number): number | null {
 }
 
 /**
- * Returns the CPU time of connects, less the background. The background is measured before the first connection and in
- * the hold. In between, it is assumed to change in proportion to the open connections.
+ * Returns the CPU time of connects, less the background (CPU use while idle). The background is measured before the
+ * first connection and in the hold. In between, it is assumed to change in proportion to the open connections.
  * @returns an interval without a value if only a limit is known
  */
 function perThousandConnects(
@@ -166,7 +174,7 @@ function perThousandConnects(
 ): Figure {
   const parts = ramps.flatMap((ramp) => ramp.parts);
   const held = mean(background.held.map((window) => window.held));
-  // If the hold has no connections, it shows the same as the time before the first connection.
+  // A hold without connections shows the same background as the time before the first connection.
   const before = backgroundOf(held > 0 ? background.unloaded : [...background.unloaded, ...background.held], layer);
   const after = held > 0 ? backgroundOf(background.held, layer) : before;
   const rates = { before: before?.usPerSec ?? 0, after: after?.usPerSec ?? 0 };
@@ -183,7 +191,7 @@ function perThousandConnects(
   const perThousand = (us: number) => us / opened / 1000;
   const value = perThousand(cost.value * opened);
   if (!before || !after) return value > 0 ? { value, interval: { low95: 0, high95: value } } : UNKNOWN;
-  // The background was measured briefly, so it may lack bursts of CPU use that occurred in the ramps.
+  // The background was measured for a short time, so it may lack bursts of CPU use that occurred in the ramps.
   const residuals = costs.map(({ us, units }) => us - cost.value * units);
   const beyondTicks = costs.length < MIN_PARTS ? 0 : Math.max(0, deviationOf(residuals) ** 2 - RESOLUTION_US ** 2 / 6);
   const burstUs = Math.sqrt((beyondTicks * costs.length) / seconds);
@@ -198,7 +206,7 @@ function perThousandConnects(
   const usedUs = sum(parts.map(({ cpuUs }) => cpuUs[layer] ?? 0)) + RESOLUTION_US;
   const high95 = Math.min(value + halfWidth, perThousand(usedUs));
   if (high95 <= 0) return UNKNOWN;
-  // The cost of a failed attempt is between nothing and the cost of a successful attempt.
+  // A failed attempt uses between no CPU time and as much as a successful attempt.
   const failed = sum(ramps.map(({ failedAttempts }) => failedAttempts));
   const least = (value * opened) / (opened + failed) - halfWidth;
   const isBound = least <= 0 || failed > MAX_FAILED_SHARE * opened;
@@ -217,7 +225,7 @@ function idlePercent(idle: CpuWindow[], background: Background | null): Measured
 
 /**
  * Subtracts two measured values.
- * @returns null if the noise of either value is unknown, because a small difference of large values needs an interval
+ * @returns null if the noise of either value is unknown, because the difference could then be noise only
  */
 function difference(from: Measured | null, what: Measured | null): Measured | null {
   if (!from || !what || from.halfWidth === null || what.halfWidth === null) return null;
@@ -225,8 +233,8 @@ function difference(from: Measured | null, what: Measured | null): Measured | nu
 }
 
 /**
- * Returns the CPU time per message, less the background. The spread of the parts includes the variation of the
- * background.
+ * Returns the CPU time per message, less the background (CPU use while idle). The spread of the parts includes the
+ * variation of the background.
  */
 function perMessage(
   parts: CpuWindow[],
@@ -252,8 +260,8 @@ function perMessage(
 }
 
 /**
- * Returns the CPU time per unit, with its error from the spread of the parts. The errors of neighbouring parts partly
- * cancel each other: CPU time that one part lacks is in the next part.
+ * Returns the CPU time per connection or message, with its error from the spread of the parts. The errors of
+ * neighbouring parts partly cancel each other: CPU time that one part lacks is in the next part.
  */
 function perUnit(costs: { us: number; units: number }[], minParts: number): Measured | null {
   const units = sum(costs.map((part) => part.units));
@@ -266,7 +274,7 @@ function perUnit(costs: { us: number; units: number }[], minParts: number): Meas
   return { value, halfWidth: Math.hypot(us, RESOLUTION_US) / units };
 }
 
-/** Returns the figure; unknown if it is not larger than its noise. */
+/** Returns a measured value as a figure. The figure is unknown if it is not larger than its noise. */
 function known(measured: Measured | null): Figure {
   if (!measured) return UNKNOWN;
   const { value, halfWidth } = measured;

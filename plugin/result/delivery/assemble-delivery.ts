@@ -1,4 +1,4 @@
-/** Builds the figures of the broadcasts and their receivers. */
+/** Builds the figures of the broadcasts and of the connections that received them. */
 
 import { decodeHistogram, type Histogram } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
@@ -44,7 +44,8 @@ export function deliveryFigures(
     ...notLookedAt,
     late,
     unreadable,
-    // After the run has finalized its own broadcasts, the remaining rows belong to broadcasts that it did not order.
+    // After the run has finalized all broadcasts that it sent, the remaining ledger rows belong to broadcasts that it
+    // did not send.
     unknownBroadcast: ownEvent ? null : unknownBroadcast + (frozen.length > 0 ? open : 0),
     outside: ownEvent ? unknownBroadcast + open : null,
     frames: received + unreadable,
@@ -58,8 +59,8 @@ export function deliveryFigures(
 }
 
 /**
- * Columns that stay empty for the server's own event: the server chooses the contents and the order, and sends without
- * an order of the run.
+ * Columns that the run cannot check for the server's own event: the server chooses contents and order of the
+ * broadcasts, and may send broadcasts that the run did not trigger.
  */
 function notLookedAtOf({ ownEvent }: Measurements, { delivery }: Settings) {
   if (!ownEvent) return {};
@@ -98,8 +99,8 @@ function spreadOf({
 }
 
 /**
- * Returns the numbers of the broadcasts whose ledger rows are not finalized because the run ended early. Their
- * receivers are unknown.
+ * Returns the numbers of the broadcasts whose ledger rows are not finalized because the run ended early. It is unknown
+ * which connections received these broadcasts.
  */
 export function unfinalizedBroadcasts({ aborted, sent, frozen }: Measurements): Set<number> {
   if (!aborted) return new Set();
@@ -164,7 +165,8 @@ function shown(place: string): string | null {
 }
 
 /**
- * Returns a percentile. It is limited to the time of the last receipt, because a histogram rounds up.
+ * Returns a percentile of the latency in milliseconds. It is at most the latency of the last receipt, because a
+ * histogram rounds up.
  * @returns null if there are too few receivers for the percentile
  */
 function percentileMs(all: Histogram, percentile: number, reached: { lastUs: number }[]): number | null {
@@ -197,8 +199,8 @@ function roomsOf({ ownEvent, sent }: Measurements, plan: RoomPlan): NonNullable<
 }
 
 /**
- * Allowed time in seconds, at the start and the end of the count together, in which connections are read one after the
- * other and copies are on the way.
+ * Allowed time in seconds, at the start and the end of the count together. In this time, connections are read one after
+ * the other and copies may still be on the way.
  */
 const EDGE_SECONDS = 0.5;
 
@@ -214,7 +216,8 @@ export function eventCountFigures({ eventCounts }: Measurements): Result['eventC
     const sent = isFromUsers ? sum(parts.map((part) => part.sent)) : (counters[event] ?? null);
     const base = sent ?? most;
     const tolerated = 1 + Math.ceil((base / seconds) * EDGE_SECONDS);
-    // A connection that received more than all other connections sent also received copies of its own messages.
+    // A connection that received more copies than all other connections sent messages also received copies of its own
+    // messages.
     const echoes = !isFromUsers || all.some(([copies, own]) => copies > base - own + tolerated);
     const missing = (allowed: number) =>
       sum(all.map(([copies, own, of]) => of * Math.max(0, base - (echoes ? 0 : own) - copies - allowed)));

@@ -15,7 +15,8 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const { frozen, sent, impossibleRoundTrips, ownEvent } = measurements;
   const from = ownEvent?.latencyFrom ?? 'server';
   const clocks = clockRows(measurements);
-  // For the server's own event, each connection's worker and the intended send times may be unknown.
+  // For the server's own event, it may be unknown which worker holds a connection and when a broadcast should have been
+  // sent.
   const isPlaced = whyLatencyNotSplit(measurements) === undefined;
   const known = { workers: ownEvent === undefined && isPlaced, schedule: ownEvent?.publisher !== 'server' };
   const confirmed = sent.filter(({ unconfirmed }) => !unconfirmed);
@@ -23,10 +24,10 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   const cross = mergeToHistogram(frozen.map(({ latencyUs }) => latencyUs.cross));
   const oneWay = mergeHistograms([local, cross]);
   const broadcasts = reachedBroadcasts(frozen);
-  // In a long run, a row contains several broadcasts.
+  // In a long run, a ledger row contains several broadcasts.
   const each = ownEvent?.each;
   const reached = each ? each.completionUs.totalCount : broadcasts.length;
-  // If one round trip is impossible, no round trip is trusted.
+  // If one round trip is impossible, none of the round trips is trusted.
   const roundTripsUs = impossibleRoundTrips.length > 0 ? { underLoad: [], single: [] } : measurements.roundTripsUs;
   const halves = (trips: number[]) => histogramOf(trips.map((us) => us / 2));
   const underLoad = halves(roundTripsUs.underLoad);
@@ -60,7 +61,10 @@ export function latencyFigures(measurements: Measurements): Result['latency'] {
   };
 }
 
-/** Returns the latencies of the reference receiver, and how much later other receivers on the same worker were. */
+/**
+ * Returns the latencies of the reference receiver, and how much later other receivers on the same worker received the
+ * copies.
+ */
 function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
   const pages = Map.groupBy(frozen, ({ seq }) => seq);
   const seen = sent.flatMap(({ seq, worker, intendedAtUs }): { latencyUs: number; behindUs?: number }[] => {
@@ -70,7 +74,8 @@ function sentinelFigures({ sentinel, sent, frozen }: Measurements) {
     const latencyUs = Math.max(0, receivedAtUs - intendedAtUs);
     const rows = pages.get(seq) ?? [];
     const local = mergeToHistogram(rows.map((row) => row.latencyUs.local));
-    // Compares only broadcasts of the reference receiver's worker, whose receivers the ledger rows show separately.
+    // Compares only broadcasts that the reference receiver's worker published, because ledger rows show the receivers
+    // on the publishing worker separately.
     const isPublisher = sentinel.worker !== '' && worker === sentinel.worker;
     if (!isPublisher || rows.some(({ unplaced }) => unplaced) || local.totalCount === 0) return [{ latencyUs }];
     return [{ latencyUs, behindUs: Math.max(0, local.getValueAtPercentile(99) - latencyUs) }];
@@ -86,8 +91,8 @@ type Clocks = Result['latency']['clocks'];
 type Sides = Pick<Result['latency'], 'from' | 'clocks'>;
 
 /**
- * Returns a row for each worker's clock, for the time of the broadcasts; without broadcasts, for the whole run. Empty
- * before the first clock reading.
+ * Returns a row for each worker's clock, for the time of the broadcasts. Without broadcasts, the rows are for the whole
+ * run. Empty before the first clock reading.
  */
 function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   if (clocks.some(({ boundUs }) => boundUs === Number.POSITIVE_INFINITY)) return [];
@@ -104,7 +109,7 @@ function clockRows({ clocks, sent, workersAtStart }: Measurements): Clocks {
   }));
 }
 
-/** Returns the worker with the least accurate clock; undefined if latencies do not use the workers' clocks. */
+/** Returns the worker whose clock is the least accurate; undefined if latencies do not use the workers' clocks. */
 export function leastAccurateClock({ from, clocks }: Sides): Clocks[number] | undefined {
   if (from !== 'server') return undefined;
   return clocks.toSorted((a, b) => b.uncertaintyUs - a.uncertaintyUs)[0];

@@ -1,4 +1,7 @@
-/** Builds the figures of repeated messages: their number, and the time until the server acknowledges them. */
+/**
+ * Builds the figures of messages that connections send repeatedly: their number, and the time until the server
+ * acknowledges them.
+ */
 import { decodeHistogram, summarizeHistogramMs } from '../../../protocol/base/histogram.ts';
 import { addSnapshots } from '../../../protocol/link/add-up.ts';
 import type { MessageTotals } from '../../../protocol/link/client-messages.ts';
@@ -48,7 +51,7 @@ function windowFigures(
     sent,
     acknowledged,
     sentPerSec: sent / seconds,
-    // Messages that will never be acknowledged are not queued.
+    // Messages that the server will never acknowledge are not in its queue.
     queued: unanswered.map((waiting, index) => waiting - Math.min(skippedByServer[index] ?? 0, skippedAtEnd)),
     eventsPerSec: events.size === 1 && each !== undefined ? (arrived * each) / seconds : null,
   };

@@ -9,19 +9,22 @@ import type { Measurements } from '../../run/measurements/measurements.ts';
 import { connectionsPerWorker } from '../../run/measurements/per-worker.ts';
 import { sum } from '../sums.ts';
 
-/** Minimum number of broadcasts. If there are fewer, each may be a broadcast whose other copies were lost. */
+/** Minimum number of broadcasts to compare. If there are fewer, the different receivers may come from lost copies. */
 const MIN_BROADCASTS = 3;
 const MIN_MEMBERS = 3;
 const NEARLY_ALL = 0.9;
 /**
- * Minimum share of the members that a broadcast did not reach. If fewer receive nothing, their connections are probably
- * broken.
+ * Minimum share of the members that a broadcast did not reach. If fewer members receive nothing, their connections are
+ * probably broken.
  */
 const MIN_LEFT_OUT = 0.1;
-/** Minimum share of the incomplete broadcasts that did not reach the same members. */
+/** Minimum share of the incomplete broadcasts that must have missed the same members. */
 const MIN_ALIKE = 0.5;
 
-/** Returns the number of ids that reached only one connection; undefined if most ids reached several. */
+/**
+ * Returns the number of broadcast ids that reached only one connection; undefined if most ids reached several
+ * connections.
+ */
 export function idsWithOneReceiver({ ownEvent }: Measurements, batches: BroadcastBatch[]) {
   // An id that the run chose always belongs to one broadcast.
   if (!ownEvent || ownEvent.givesIds) return undefined;
@@ -56,7 +59,7 @@ export function reachesAllMembers(batches: BroadcastBatch[]): boolean {
 }
 
 interface Interruption {
-  /** All broadcasts from the first to the last incomplete broadcast. */
+  /** All broadcasts from the first incomplete broadcast to the last one. */
   during: BroadcastBatch[];
   /** Broadcasts among `during` that reached the same connections. */
   same: BroadcastBatch[];
@@ -67,7 +70,7 @@ interface Interruption {
 /**
  * Finds a period in which broadcasts reached only the same connections, or separate groups of connections, while
  * earlier and later broadcasts reached nearly all members. Undefined if complete and incomplete broadcasts alternate,
- * or if no earlier broadcast was complete.
+ * or if no broadcast before the period was complete.
  */
 export function audienceInterruption(measurements: Measurements, batches: BroadcastBatch[]): Interruption | undefined {
   const received = batches.filter((batch) => batch.received > 0);
@@ -81,7 +84,7 @@ export function audienceInterruption(measurements: Measurements, batches: Broadc
 }
 
 /**
- * Returns the largest set of broadcasts that did not reach the same open connections; null if the connections differ
+ * Returns the largest set of broadcasts that missed the same open connections; null if the missed connections differ
  * each time.
  */
 export function largestUnreachedSet(
@@ -119,14 +122,14 @@ export function separateGroups({ frozen }: Measurements, batches: BroadcastBatch
   const groups = all.map((rows) => ({ connections: rows[0]?.received ?? 0, broadcasts: rows.length }));
   const isSame = reached.every(({ expected }) => expected === first.expected);
   const isWhole = sum(groups.map(({ connections }) => connections)) === first.expected;
-  // If each group has one broadcast only, the result could be chance.
+  // If each group received only one broadcast, the groups could be chance.
   if (groups.length < 2 || groups.length >= reached.length || !isSame || !isWhole) return [];
   return groups.toSorted((a, b) => b.connections - a.connections);
 }
 
 /**
- * Returns the workers that published none of these broadcasts, if their connections are as many as the broadcasts did
- * not reach.
+ * Returns the workers that published none of these broadcasts, if they hold as many connections as the broadcasts
+ * missed.
  */
 function deafTo(broadcasts: BroadcastBatch[], connections: number, measurements: Measurements): string[] {
   const seqs = new Set(broadcasts.map(({ seq }) => seq));

@@ -16,7 +16,10 @@ interface Reached {
   lastUs: number;
 }
 
-/** Minimum number of other broadcasts. With fewer, no duration counts as typical. */
+/**
+ * Minimum number of other broadcasts with which the first broadcast is compared. With fewer, no duration counts as
+ * typical.
+ */
 const MIN_OTHERS = 5;
 
 /** Returns the broadcasts with at least one received copy and a known send time, in the order of their sends. */

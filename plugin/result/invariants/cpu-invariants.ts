@@ -8,11 +8,15 @@ import { LAYERS } from '../../samplers/index.ts';
 import { sum } from '../sums.ts';
 import type { Violation } from './violation.ts';
 
-/** Allowed error of CPU readings in seconds: they are in ticks, and some servers update them once a second. */
+/**
+ * Allowed error of CPU times: a share and a number of seconds. CPU times are in ticks, and some servers update them
+ * once a second.
+ */
 const MARGIN = { share: 0.1, seconds: 1 };
 
 /**
- * Layers whose CPU time comes from the kernel. When a child process exits, the kernel adds its whole CPU time at once.
+ * Ids of layers whose CPU time comes from the kernel. When a child process exits, the kernel adds its whole CPU time at
+ * once.
  */
 const READ_FROM_KERNEL = LAYERS.filter(({ belongsTo }) => belongsTo === 'generator').map(({ id }) => id);
 
@@ -51,7 +55,7 @@ export function impossibleCpu({
   }));
 }
 
-/** Returns all measurement windows in order of time. */
+/** Returns all measurement windows in chronological order. */
 export function windowsInTimeOrder({ unloaded, ramps, idle, messages, broadcasts }: Measurements['cpu']): CpuWindow[] {
   return [...unloaded, ...ramps, ...idle, ...messages, ...broadcasts];
 }

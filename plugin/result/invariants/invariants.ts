@@ -1,6 +1,6 @@
 /**
- * Checks physical invariants of memory and CPU figures. A metrics page may be outdated, use another unit or describe
- * another process. Figures that violate an invariant are removed with a reason before any line is fitted.
+ * Checks that memory and CPU figures are physically possible. A metrics page may be outdated, use another unit or
+ * describe another process. Impossible figures are removed with a reason before any line is fitted.
  */
 
 import { type CollectionContext, hasCleanPages, minWorkerProcesses } from '../../run/measurements/collecting.ts';
@@ -19,8 +19,8 @@ import {
 import type { Violation } from './violation.ts';
 
 /**
- * Invariants of memory, in order. A figure that violates an invariant is removed before the next check, so each figure
- * has one reason.
+ * Checks of memory figures, in order. A figure that fails a check is removed before the next check, so each figure has
+ * one reason.
  */
 const MEMORY = [findNegativeMemory, findTooSmallMemory, findFrozenMemory, findPartsAboveRss];
 
@@ -30,11 +30,11 @@ type Measured = Pick<
 > &
   CollectionContext;
 
-/** Beginnings of the names of sources that read a process directly. */
+/** Pattern of the names of sources that read a process directly. */
 const LIVE_SOURCE = /^(\/proc\b|ps$)/;
 
 /**
- * Returns the figures that violate an invariant. An impossible memory figure does not affect CPU figures, and vice
+ * Returns the figures that are physically impossible. An impossible memory figure does not affect CPU figures, and vice
  * versa.
  */
 export function violationsOf(measured: Measured): (Violation & { invalidates: ('memory' | 'cpu')[] })[] {
@@ -45,7 +45,8 @@ export function violationsOf(measured: Measured): (Violation & { invalidates: ('
 }
 
 /**
- * Returns memory figures that did not change, because the connections fitted into pages that the processes already had.
+ * Returns memory figures that did not change because the connections fitted into memory pages that the processes
+ * already had.
  */
 export function reusedFigures(measured: Measured): string[] {
   return reusedPages(memoryRun(measured, new Set()));
@@ -61,8 +62,8 @@ function impossibleMemory(measured: Measured): Violation[] {
 }
 
 /**
- * Returns the measurements without memory figures that violate an invariant, and why each figure was removed. Readings
- * over time are not changed.
+ * Returns the measurements without impossible memory figures, and why each figure was removed. Readings over time are
+ * not changed.
  */
 export function withoutImpossibleMemory(measured: Measurements): {
   possible: Measurements;

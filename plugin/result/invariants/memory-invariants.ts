@@ -1,4 +1,7 @@
-/** Defines the invariants of memory. Each returns the figures that violate it, with their values. */
+/**
+ * Checks whether memory figures are physically possible. Each function returns the figures that are not, with their
+ * values.
+ */
 import { findingValues } from '../../../protocol/result/findings.ts';
 import { integerText, megabytesText } from '../../../report/text/format.ts';
 import type { LayerBytes } from '../../run/measurements/memory-measured.ts';
@@ -6,15 +9,15 @@ import type { Violation } from './violation.ts';
 
 export interface MemoryRun {
   /**
-   * Plateaus with their means at rest and all single readings, including readings before a garbage collection. In runs
-   * with waves or churn, the readings have no means.
+   * Plateaus with their mean memory after garbage collections and all single readings, including readings before a
+   * garbage collection. In runs with waves or churn, the readings have no means.
    */
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
   /** Whether the workers use V8. Other runtimes keep pages of their heaps, and report memory that has no pages. */
   isV8: boolean;
   /** Minimum number of the workers' processes. */
   processes: number;
-  /** Figures that the kernel reports directly at each reading. They may stay the same. */
+  /** Ids of figures that the kernel reports directly at each reading. These figures may stay the same. */
   live: Set<string>;
 }
 
@@ -25,7 +28,7 @@ const MB = 1024 ** 2;
 const LEAST_BYTES = MB / 2;
 /** Minimum memory of a process with V8. Idle processes of Node 18 to 26, Deno and Bun have 30 MB and more. */
 const LEAST_V8_BYTES = 20 * MB;
-/** Minimum memory of a connection. A Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
+/** Minimum memory of a connection in bytes. A Socket.IO connection takes kilobytes, a TCP socket some hundred bytes. */
 const LEAST_PER_CONNECTION = 64;
 /**
  * Allowed difference between PSS and RSS, because they are read one after the other, and the kernel updates RSS in
@@ -35,9 +38,9 @@ const PSS_MARGIN = { share: 0.05, bytes: 2 * MB };
 
 const HEAP = 'workerHeapUsed';
 const RSS = 'workerRss';
-/** Figures that include V8's heap. */
+/** Ids of figures that include V8's heap. */
 const WITH_HEAP = [HEAP, 'workerKept'];
-/** Figures that must change when connections open. External memory may stay the same. */
+/** Ids of figures that must change when connections open. External memory may stay the same. */
 const MOVING = [RSS, 'workerPss', 'workerWorkingSet', HEAP];
 
 export function findNegativeMemory({ rows }: MemoryRun): Found {
@@ -50,7 +53,7 @@ export function findNegativeMemory({ rows }: MemoryRun): Found {
   });
 }
 
-/** Finds memory figures in a wrong unit, and metrics pages that do not describe the process. */
+/** Finds memory figures that are too small: their unit is wrong, or the metrics page does not describe the process. */
 export function findTooSmallMemory({ rows, processes, ...run }: MemoryRun): Found {
   const isV8 = run.isV8 && rows.some(({ atRest }) => HEAP in atRest);
   return figuresOf(rows).flatMap((figure) => {
@@ -75,8 +78,8 @@ export function findFrozenMemory({ rows, live }: MemoryRun): Found {
 }
 
 /**
- * Returns figures that were read directly and did not rise. A few connections fit into pages that a process already
- * has.
+ * Returns figures that were read directly and did not rise. A few connections fit into memory pages that a process
+ * already has.
  */
 export function reusedPages({ rows, live }: MemoryRun): string[] {
   return unmoved(rows).flatMap(({ figures }) => figures.filter((figure) => live.has(figure)));

@@ -1,6 +1,6 @@
 import type { FindingValue } from '../../../protocol/result/findings.ts';
 
-/** A violated physical invariant, with the figures that violate it. */
+/** Figures that are physically impossible, with the reason and the suggested fix. */
 export interface Violation {
   /** Ids of memory figures, such as `workerRss`; for CPU, ids of layers. */
   figures: string[];

@@ -1,4 +1,4 @@
-/** Builds the figures of the connections' memory: at rest after a garbage collection, and in service before it. */
+/** Builds the figures of the connections' memory: at rest (after a garbage collection) and in service (before it). */
 import { describeError } from '../../../protocol/codes/errors.ts';
 import type { MemorySlope } from '../../../protocol/result/memory-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
@@ -61,17 +61,17 @@ export function memoryFigures(given: Measurements, sampled: Sampled): Memory {
     ...(inspectors && { inspector: inspectorOf(inspectors) }),
     ...(places && { places }),
     perConnectionBytes,
-    // Set later, because the headline is computed from the finished figures.
+    // The memory per connection is computed from the other memory figures, so it is set later.
     perConnection: null,
     inService: inServiceFigures(measurements, sampled, doubts, processes),
-    // Set later from the memory of other programs.
+    // The balance is computed from the memory of other programs, so it is set later.
     balance: null,
     peakBytes,
-    // Without garbage collections, garbage at that time would look like memory that connections left behind.
+    // Without garbage collections, garbage would look like memory that connections left behind.
     residualBytes:
       afterDisconnect && canForceCollections(measurements) ? layerBytesDifference(afterDisconnect, baseline) : {},
     plateaus: plateaus.map(({ connections, layers: bytes }) => ({ connections, ...bytes })),
-    // Set later from the memory figures over time.
+    // The leaks are computed from the memory figures over time, so they are set later.
     leaks: null,
     overTime: overTimeFigures(measurements, Object.keys(impossible), sampled.layers),
     sources: sourcesOfReadings(lastReadings),
@@ -89,7 +89,10 @@ function inspectorOf({ size, longestPauseMs, runtime }: NonNullable<Measurements
   return { processes: size, longestPauseMs, runtime };
 }
 
-/** Returns the figures in service; null if a plateau was not read before its garbage collection. */
+/**
+ * Returns memory in service (before a garbage collection); null if a plateau was not read before its garbage
+ * collection.
+ */
 function inServiceFigures(
   measurements: Measurements,
   sampled: Sampled,
@@ -108,18 +111,18 @@ function inServiceFigures(
   const slopes = inAll([...readings, ...atRest]).flatMap((layer) => {
     const noiseBytes = layerFamily(layer) === 'worker' ? garbageBytes : 0;
     const slope = slopeOf(inServicePoints({ plateaus: atRest, inService }, layer), doubts.get(layer), noiseBytes);
-    // The slope depends on the peak, which was observed once, so its noise is unknown.
+    // The slope depends on the peak, which was observed only once, so its noise is unknown.
     return slope ? [[layer, { ...slope, low95: null, high95: null }] as const] : [];
   });
   return { perConnectionBytes: Object.fromEntries(slopes), ...inService };
 }
 
-/** Number of plateaus that are enough for a line, not counting the baseline. */
+/** Number of plateaus that are enough for a line, without the baseline. */
 const ENOUGH_PLATEAUS = 4;
 
 /**
  * Removes the baseline if there are enough other plateaus. The first connections of a run use free memory that earlier
- * connections left in the proxy, the kernel and the processes.
+ * connections left in the proxy, the kernel and the processes, so a line through the baseline would be too flat.
  */
 export function withoutBaseline<T extends Pick<Plateau, 'connections'>>(plateaus: T[]): T[] {
   const others = plateaus.filter(({ connections }) => connections > 0);
@@ -133,7 +136,10 @@ function pointOf({ connections, layers, readings = [] }: Plateau, layer: string)
   return { x: connections, y, variance: squares / (n - 1) / n };
 }
 
-/** @param noiseBytes largest curvature that garbage can cause */
+/**
+ * Fits a line through the plateaus.
+ * @param noiseBytes largest curvature that garbage can cause
+ */
 function slopeOf(
   points: PlateauPoint[],
   doubtOfRun: SlopeDoubt | undefined,
@@ -156,14 +162,14 @@ function samplesAtWork({ stages }: Measurements, { samples }: Sampled): Sampled[
   });
 }
 
-/** Returns the figures that every reading contains. */
+/** Returns the ids of the memory figures that every reading contains. */
 function inAll(readings: LayerBytes[]): string[] {
   return Object.keys(readings[0] ?? {}).filter((layer) => readings.every((reading) => layer in reading));
 }
 
 /**
- * Returns the highest reading of each figure. If the time series contains the figure, peaks between the readings count,
- * too.
+ * Returns the highest value of each memory figure. If the time series contains the figure, peaks between the readings
+ * count, too.
  */
 function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, readings: LayerBytes[]): LayerBytes {
   const peak: LayerBytes = {};
@@ -183,7 +189,7 @@ function peaksOf({ sharedHost }: Measurements, { layers, samples }: Sampled, rea
   return peak;
 }
 
-/** Returns the figures. If connection counts of the run are wrong, each slope is marked as doubtful. */
+/** Returns the memory figures. If connection counts of the run are wrong, each slope is marked as doubtful. */
 export function doubtMiscountedSlopes(memory: Memory, measurements: Measurements): Memory {
   const isWrong = measurements.observations.has(...WRONG_COUNTS, ...WRONG_ADDRESSES);
   if (!isWrong && Object.keys(unknownWorkers(measurements)).length === 0) return memory;
@@ -201,8 +207,8 @@ function doubted<S extends object>(slopes: Record<string, S>): Record<string, S 
 }
 
 /**
- * One megabyte. The next constants are errors that affect all plateaus equally: free pages, and the growth of V8's heap
- * without collections. The confidence interval of a line does not include these errors.
+ * One megabyte. Two errors below affect all plateaus equally: free pages (`FREE_BYTES`), and the growth of V8's heap
+ * without collections (`YOUNG_BYTES`). The confidence interval of a line does not include these errors.
  */
 const MB = 1024 ** 2;
 /**
@@ -216,8 +222,8 @@ const FREE_BYTES = 4 * MB;
  */
 const YOUNG_BYTES = 32 * MB;
 /**
- * Returns the line of a process whose memory did not rise. Its upper limit is the free memory that the process may have
- * had.
+ * Returns the slope of a process whose memory did not rise. Its upper limit follows from the free memory that the
+ * process may have had.
  */
 function withinFreePages<Line extends Omit<MemorySlope, 'naive'>>(
   line: Line,
@@ -229,7 +235,7 @@ function withinFreePages<Line extends Omit<MemorySlope, 'naive'>>(
 }
 
 /**
- * Widens the interval of a line by the errors `FREE_BYTES` and `YOUNG_BYTES`. With many connections, both errors are
+ * Widens the interval of a slope by the errors `FREE_BYTES` and `YOUNG_BYTES`. With many connections, both errors are
  * small.
  */
 export function widenForGarbage<Line extends Omit<MemorySlope, 'naive'>>(

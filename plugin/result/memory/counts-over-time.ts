@@ -1,11 +1,12 @@
 /**
- * Finds object counts that remain after all connections of a wave have closed: connections, namespaces, keys, sockets.
+ * Finds counts of objects that remain after all connections of a wave have closed: connections, namespaces, keys,
+ * sockets.
  */
 import type { CountOverTime } from '../../../protocol/result/memory-schema.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
 import type { MomentReading } from '../../run/measurements/memory-measured.ts';
 
-/** Minimum growth per closed connection. Smaller growth can be objects that the server itself creates. */
+/** Minimum growth of a count per closed connection. Smaller growth can be objects that the server itself creates. */
 const KEPT_SHARE = 0.01;
 const LEAST_KEPT = 5;
 const LEAST_READINGS = 3;

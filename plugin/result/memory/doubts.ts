@@ -1,7 +1,7 @@
 /**
- * Finds memory figures whose line through the plateaus does not show the cost of connections: memory was freed while
- * connections stayed open, was kept after they closed, or grew without new connections. Plateaus are measured one after
- * the other, so growth over time looks like a cost of connections.
+ * Finds doubts (reasons to distrust a figure) about memory figures whose line through the plateaus does not show the
+ * memory of connections: memory was freed while connections stayed open, was kept after they closed, or grew without
+ * new connections. Plateaus are measured one after the other, so growth over time looks like memory of connections.
  */
 import type { MemorySlope } from '../../../protocol/result/memory-schema.ts';
 import { PAGE_NOISE_BYTES, WORKER_LAYERS } from '../../../report/figures/layers.ts';
@@ -21,12 +21,12 @@ import type { LayerSample, Sampler } from '../../samplers/index.ts';
 /** Maximum share of the connections' memory that may change without new connections. */
 const MAX_SHARE = 0.2;
 const MAX_KEPT_SHARE = 0.6;
-/** Difference between readings of an idle deployment, in bytes. */
+/** Maximum difference between memory readings of an idle deployment, in bytes. */
 const NOISE_BYTES = 1024 ** 2;
 
 /**
- * Figure that is exact to the byte after a collection. Other figures include freed memory whose pages the process
- * keeps.
+ * Id of the figure that is exact to the byte after a garbage collection. Other figures include freed memory whose pages
+ * the process keeps.
  */
 const EXACT = 'workerKept';
 const PROCESS = 'workerRss';
@@ -39,7 +39,9 @@ type Processes = Parameters<typeof minWorkerProcesses>[0];
 type Growing = Omit<Moments, 'afterDisconnect'> & Pick<Measurements, 'stages'>;
 type Measured = Moments & Pick<Measurements, 'fallingAtBaseline'>;
 
-/** Returns why figures are doubtful, by figure. If a figure has several reasons, the last in this order is used. */
+/**
+ * Returns why memory figures are doubtful, by figure. If a figure has several reasons, the last in this order is used.
+ */
 export function memoryDoubts(measured: Measured, ofWorkers: string[], growing: string[]): Map<string, SlopeDoubt> {
   const held = heldMemoryDoubt(measured);
   const of = (figures: string[], doubt: SlopeDoubt) => figures.map((figure) => [figure, doubt] as const);
@@ -85,8 +87,8 @@ function courseOf(plateaus: Plateau[], layers: LayerBytes | undefined, figure: s
 }
 
 /**
- * Returns the largest change of a figure that counts as noise. If exact figures of the kept memory did not change, the
- * noise of the workers' pages is larger.
+ * Returns the largest change of a figure that counts as noise. If the workers' exact figures did not change, the noise
+ * of their memory pages is larger.
  * @param changes changes of all figures in the same time
  */
 function noiseOf(figure: string, changes: LayerBytes, measured: Processes): number {
@@ -95,7 +97,7 @@ function noiseOf(figure: string, changes: LayerBytes, measured: Processes): numb
   return isAlone ? PAGE_NOISE_BYTES * minWorkerProcesses(measured) : NOISE_BYTES;
 }
 
-/** Returns the difference of each figure that both readings contain. */
+/** Returns the difference of each memory figure that both readings contain. */
 export function layerBytesDifference(after: LayerBytes, before: LayerBytes): LayerBytes {
   const shared = Object.entries(after).filter(([layer]) => layer in before);
   return Object.fromEntries(shared.map(([layer, bytes]) => [layer, bytes - (before[layer] as number)]));
@@ -108,8 +110,8 @@ function isMuch(bytes: number, { before, full }: Course, share = MAX_SHARE, nois
 /**
  * Detects workers whose memory does not follow their connections: much memory was freed while all connections stayed
  * open, or remained after all had closed.
- * @returns why all figures of the workers are doubtful; undefined if they are not, or if the run forced no garbage
- * collections
+ * @returns why all memory figures of the workers are doubtful; undefined if they are not, or if the run forced no
+ * garbage collections
  */
 export function heldMemoryDoubt(measured: Moments): SlopeDoubt | undefined {
   const { plateaus, afterBroadcasts, afterDisconnect } = measured;
@@ -125,8 +127,8 @@ export function heldMemoryDoubt(measured: Moments): SlopeDoubt | undefined {
 }
 
 /**
- * Detects memory that the workers took in one step: after the broadcasts and a collection, they need more than at the
- * last plateau, although no connection opened. A slope over the idle time does not show such a step.
+ * Detects memory that the workers took in one step: after the broadcasts and a garbage collection, they need more than
+ * at the last plateau, although no connection opened. A slope over the idle time does not show such a step.
  * @param ofWorkers the workers' figures
  * @returns the figures that rose in this step
  */
@@ -143,8 +145,8 @@ export function steppedFigures(measured: Omit<Moments, 'afterDisconnect'>, ofWor
 }
 
 /**
- * Finds memory that is lower after all connections have closed than at the baseline. Some memory of the baseline was
- * freed later, so connections appear cheaper than they are.
+ * Finds memory figures that are lower after all connections have closed than at the baseline. Some memory of the
+ * baseline was freed later, so connections appear cheaper than they are.
  * @returns the figures; empty if memory was not read after the disconnect
  */
 function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' | 'afterDisconnect'>): string[] {
@@ -155,14 +157,14 @@ function fallenFigures({ plateaus, afterDisconnect }: Pick<Measured, 'plateaus' 
 }
 
 /**
- * Free pages into which V8's heap can grow without a rise of RSS. After a collection that returns pages, there are few;
- * otherwise, they can have the size of the young generation.
+ * Size of the free pages into which V8's heap can grow without a rise of RSS. After a garbage collection that returns
+ * pages, there are few; otherwise, they can have the size of the young generation.
  */
 const FREE_BYTES = { collected: 4 * NOISE_BYTES, uncollected: 64 * NOISE_BYTES };
 
 /**
- * Returns the figures that include pages, if the heap grew by more than RSS. RSS includes the heap, so the process must
- * have returned other pages meanwhile.
+ * Returns the figures that include memory pages, if the heap grew by more than RSS. RSS includes the heap, so the
+ * process must have returned other pages in the same time.
  */
 function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
   const [first, ...later] = hasCleanPages(measured) ? measured.plateaus : [];
@@ -176,9 +178,9 @@ function returnedPages(measured: Omit<Moments, 'afterDisconnect'>): string[] {
 }
 
 /**
- * Finds figures that grow without new connections: they rise in the samples of the idle time, and a collection after
- * the broadcasts does not reduce them, as it would reduce garbage. The lower of both rates is used, from the first
- * plateau to the last.
+ * Finds memory figures that grow without new connections: they rise in the samples of the idle time, and a garbage
+ * collection after the broadcasts does not reduce them, as it would reduce garbage. The growth per second is the lower
+ * of both observations, and is applied to the time from the first plateau to the last.
  * @returns the figures; empty without idle time or broadcasts
  */
 export function growingFigures(measured: Growing, { layers, samples }: Pick<Sampler, 'layers' | 'samples'>): string[] {
@@ -213,7 +215,7 @@ export function growingFigures(measured: Growing, { layers, samples }: Pick<Samp
   return growing;
 }
 
-/** Returns a figure of the sample. If PSS was not read, returns its estimate from RSS. */
+/** Returns a memory figure of the sample. If PSS was not read, returns its estimate from RSS. */
 export function sampledFigure(sample: LayerSample | undefined, measure: string): number | undefined {
   return sample?.[measure] ?? (measure === 'pssBytes' ? sample?.derivedPssBytes : undefined);
 }

@@ -26,9 +26,15 @@ interface Term {
   noLeakAbove: number;
 }
 
-/** Difference between readings of an idle deployment, in bytes. A smaller rise over the whole run is not a leak. */
+/**
+ * Maximum difference between memory readings of an idle deployment, in bytes. A smaller rise over the whole run is not
+ * a leak.
+ */
 const NOISE_BYTES = 1024 ** 2;
-/** Noise of figures without pages, in bytes: V8 compiles code late, and Redis has buffers of 16 KB for its clients. */
+/**
+ * Noise of memory figures that do not count pages, in bytes: V8 compiles code late, and Redis has buffers of 16 KB for
+ * its clients.
+ */
 const HEAP_NOISE_BYTES = NOISE_BYTES / 2;
 const REDIS_NOISE_BYTES = 16 * 1024;
 /**
@@ -36,25 +42,26 @@ const REDIS_NOISE_BYTES = 16 * 1024;
  */
 const GARBAGE_BYTES = 64 * NOISE_BYTES;
 /**
- * Minimum rise in the second half of the run, as a share of the rise that the line predicts. Without such a rise, the
- * growth may be a cache that has filled.
+ * Minimum rise of memory in the second half of the run, as a share of the rise that the line predicts. Without such a
+ * rise, the growth may be a cache that has filled.
  */
 const GOES_ON_SHARE = 0.5;
-/** Minimum number of readings to fit a line. */
+/** Minimum number of memory readings to fit a line. */
 const LEAST_READINGS = 3;
 
 /** Memory that a server keeps for a connection if it never releases the connection's socket. */
 const KEPT_SOCKET_BYTES = 12 * 1024;
-/** Minimum memory per connection with which a limit can be compared. */
+/** Minimum memory per connection, in bytes, with which the upper limit of a leak can be compared. */
 const LEAST_COST_BYTES = 1024;
 
 /**
  * Returns "no leak" only if the highest possible leak is below the memory of a connection. Otherwise, the readings
  * cannot decide.
- * @param askedBytes highest allowed limit of a leak, per connection
+ * @param askedBytes highest allowed upper limit of a leak, per connection
  * @param perStep number of connections that close between two readings; in the whole run, if users connect and
  * disconnect all the time
- * @returns the drift; if it is undecided, with the number of connections for which the same noise would be small enough
+ * @returns the drift; if the readings cannot decide, with the number of connections for which the same noise would be
+ * small enough
  */
 export function withResolution(drift: MemoryDrift, askedBytes: number, perStep: number): MemoryDrift {
   const { leaks, noLeakAbove } = drift;
@@ -64,8 +71,8 @@ export function withResolution(drift: MemoryDrift, askedBytes: number, perStep: 
 }
 
 /**
- * Computes the drift of a figure.
- * @param noiseBytes noise; a smaller rise over the whole run is not a leak
+ * Computes the drift of a memory figure (its rise per closed connection and over time).
+ * @param noiseBytes noise of the figure; a smaller rise over the whole run is not a leak
  * @returns null unless there are readings at two different numbers of closed connections
  */
 export function computeDrift(
@@ -99,12 +106,12 @@ function fitted(points: DriftPoint[], kind: OverTimeResult['kind'], noiseBytes: 
     term(fitPlateaus(connections.map((point, index) => ({ ...point, beside: points[index]?.t as number }))), gone),
     term(fitPlateaus(time.map((point, index) => ({ ...point, beside: points[index]?.gone as number }))), seconds),
   ] as const;
-  // A negative growth term of the fit is wrong, because memory cannot fall forever. The other term is too high then.
+  // If a term of the fit shows falling memory, it is wrong, because memory cannot fall forever. The other term is too
+  // high then.
   const apart = terms.some((one) => (one?.high95 ?? 0) < 0) ? ([null, null] as const) : terms;
   const isNamed = apart.some((one, index) => rises(one, [gone, seconds][index] as number));
   const risesWithConnections = rises(alone[0], gone);
   const isRising = isNamed || risesWithConnections || rises(alone[1], seconds);
-  // The growth by connections alone, or by time alone, cannot exceed the growth by both together.
   const perConnection = isNamed ? apart[0] : alone[0];
   const perSecond = isNamed || !isRising ? apart[1] : risesWithConnections ? null : alone[1];
   return {
@@ -132,7 +139,7 @@ function span(points: DriftPoint[]): { gone: number; seconds: number; bytes: num
   return { gone: last.gone - first.gone, seconds: last.t - first.t, bytes: last.bytes - first.bytes };
 }
 
-/** @param impossible figures that violate an invariant, which are left out */
+/** @param impossible physically impossible figures, which are left out */
 export function overTimeFigures(
   {
     overTime,
@@ -193,8 +200,8 @@ function holdsGarbage(layer: string, collected: boolean): boolean {
 }
 
 /**
- * Returns how much of the workers' heap a connection takes at the peaks of the waves. The result is at most the memory
- * of an unreleased socket.
+ * Returns how much of the workers' heap a connection uses at the peaks of the waves. The result is at most the memory
+ * of a socket that the server does not release.
  */
 function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readings'>): number {
   const costs = peaks.flatMap(({ t, connections, layers }) => {
@@ -207,8 +214,8 @@ function askedBytes({ peaks, readings }: Pick<OverTimeMeasured, 'peaks' | 'readi
 }
 
 /**
- * Removes the readings of the warm-up. The first connections make a server grow its heap, tables and pools once. The
- * warm-up is over when as many connections have closed as were ever open at the same time.
+ * Removes the memory readings of the warm-up. The first connections make a server grow its heap, tables and pools once.
+ * The warm-up is over when as many connections have closed as were ever open at the same time.
  */
 function afterWarmUp(peaks: MomentReading[], readings: MomentReading[]): MomentReading[] {
   let most = 0;

@@ -1,6 +1,6 @@
 /**
  * Finds memory of the machine that grew with the connections and that no layer includes: shared memory, other programs,
- * the kernel. Each part has a separate interval, so that a noisy part does not hide an exact part.
+ * the kernel. Each of the three has a separate interval, so that a noisy part does not hide an exact part.
  */
 import type { Result } from '../../../protocol/result/result.ts';
 import { fitPlateaus } from '../../../report/statistics/plateaus.ts';
@@ -18,9 +18,9 @@ const MB = 1024 ** 2;
 
 interface Limits {
   figure: string;
-  /** Growth in total that other programs on a machine may cause. */
+  /** Growth of memory, in bytes, that other programs on a machine may cause. */
   noiseBytes: number;
-  /** Growth per connection that is normal. */
+  /** Growth of memory per connection that is normal, in bytes. */
   usualBytes: number;
 }
 
@@ -30,12 +30,12 @@ const PARTS: Record<Part, Limits> = {
   // A connection through a proxy has four sockets. Each takes 5 KB with its buffers and files.
   kernel: { figure: 'systemKernel', noiseBytes: 4 * MB, usualBytes: 32 * 1024 },
 };
-/** Minimum share of the memory per connection in the headline. Smaller growth does not matter. */
+/** Minimum growth, as a share of the memory per connection in the headline. Smaller growth does not matter. */
 const MIN_SHARE = 0.1;
 const MAX_HOLDERS = 3;
 /**
- * Minimum ratio of an interval's lower end to its slope. On a busy machine, a program may grow by chance at the same
- * time as the connections.
+ * Minimum ratio between the lower end of an interval and its slope. On a busy machine, a program may grow by chance at
+ * the same time as the connections.
  */
 const MIN_CERTAINTY = 0.5;
 
@@ -107,7 +107,7 @@ function widened(line: Interval, { plateaus, standstill }: Measured, bytesOf: By
   return { bytes, low95: Math.min(low95, bytes - drift), high95: Math.max(high95, bytes + drift) };
 }
 
-/** Returns the change in the pauses, in bytes per second. */
+/** Returns how fast memory changed in the pauses, in bytes per second. */
 function speedOf(pauses: NonNullable<Plateau['machine']>[], bytesOf: BytesOf): number {
   const seconds = sum(pauses.map(({ before, after }) => after.t - before.t));
   const moved = pauses.map(({ before, after }) => Math.abs((bytesOf(after) ?? 0) - (bytesOf(before) ?? 0)));

@@ -6,7 +6,7 @@ import type { CpuByCodePlace, CpuCodePlaces } from '../../../protocol/result/pla
 import type { CpuProfiled } from '../../run/measurements/measurements.ts';
 import { codePlaceRows, compareLargestFirst } from './place-rows.ts';
 
-/** Returns the CPU use by package and function; undefined if CPU profiles were not configured. */
+/** Returns the workers' CPU time by package and function; undefined if CPU profiles were not configured. */
 export function cpuByCodePlace(profiled: CpuProfiled | undefined): CpuByCodePlace | undefined {
   if (!profiled) return undefined;
   const [connect, copy] = [placesOf(profiled.connect), placesOf(profiled.copy)];

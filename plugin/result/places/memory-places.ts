@@ -8,8 +8,8 @@ import { codePlaceRows, compareLargestFirst, packageOfUrl } from './place-rows.t
 type Measured = Pick<Measurements, 'heapProfiles' | 'plateaus'> & Partial<Pick<Measurements, 'overTime'>>;
 
 /**
- * Returns memory by package and function; undefined without profiles, without connections, or without V8's exact memory
- * figures.
+ * Returns the workers' memory by package and function; undefined without profiles, without connections, or without V8's
+ * exact memory figures.
  */
 export function memoryCodePlaces(measured: Measured): MemoryCodePlaces | undefined {
   const { heapProfiles } = measured;
@@ -35,8 +35,8 @@ export function memoryCodePlaces(measured: Measured): MemoryCodePlaces | undefin
 }
 
 /**
- * Returns the first and the last reading of the profiled time, and the number of connections that opened, or opened and
- * closed, between them.
+ * Returns the first and the last memory reading of the profiled time, and the number of connections that opened, or
+ * opened and closed, between them.
  */
 function endsOf({ plateaus, overTime }: Measured) {
   if (overTime) {
@@ -48,7 +48,6 @@ function endsOf({ plateaus, overTime }: Measured) {
   return first && last && { first, last, connections: last.connections };
 }
 
-/** Savings that Socket.IO's documentation recommends, with the estimated saving on this server. */
 type Node = V8Profile['nodes'][number];
 type Saving = NonNullable<MemoryCodePlaces['savings']>[number];
 
@@ -57,6 +56,7 @@ const LEAST_BYTES = 512;
 const DOCS = 'https://socket.io/docs/v4';
 
 /**
+ * Returns savings that Socket.IO's documentation recommends, with the estimated saving on this server.
  * @param profiles heap profiles
  * @param externalBytes external memory per connection, which includes the buffers of compression
  * @returns the savings, the largest first
@@ -78,8 +78,8 @@ function knownSavings(profiles: V8Profile[], connections: number, externalBytes:
 }
 
 /**
- * Returns whether the memory belongs to the first HTTP request, which Engine.IO keeps. A listener of Engine.IO makes V8
- * store its properties in a dictionary.
+ * Returns whether the memory belongs to the first HTTP request of a connection, which Engine.IO keeps. A listener of
+ * Engine.IO makes V8 store the request's properties in a dictionary.
  */
 function isOfRequest(callers: Node[]): boolean {
   const [own, by, above] = callers;
@@ -95,7 +95,7 @@ function isOfWs(callers: Node[]): boolean {
 }
 
 /**
- * Sums the memory of matching nodes.
+ * Sums the memory of the nodes for which `isPart` returns true.
  * @param isPart receives a node and its callers, the nearest caller first
  */
 function sumOf(nodes: Node[], isPart: (callers: Node[]) => boolean): number {

@@ -6,7 +6,7 @@ import { PROFILE_LIMITS, type V8Profile } from '../../../protocol/profiles/profi
 import { MAX_LISTED_FUNCTIONS } from '../../../protocol/result/places-schema.ts';
 
 type Node = V8Profile['nodes'][number];
-/** Bytes or microseconds per connection or copy. */
+/** Bytes or microseconds of a package or function, per connection or copy. */
 type PlaceRow = { value: number; halfWidth95: number };
 
 const MAX_NAME_LENGTH = 120;
@@ -14,9 +14,9 @@ const NATIVE = 'native';
 /** Name of the node that stands for idle time in V8's profiles. */
 const IDLE = '(idle)';
 const COLLECTING = '(garbage collector)';
-/** Functions of the profiler itself. */
+/** URL of the functions that belong to the profiler itself. */
 const OWN_URL = 'node:inspector';
-/** Number of standard deviations in a 95 % interval. */
+/** Half-width of a 95 % interval in standard deviations. */
 const Z95 = 1.96;
 
 /** @param units number of connections or copies */
@@ -59,7 +59,8 @@ export function compareLargestFirst(a: PlaceRow, b: PlaceRow): number {
 }
 
 /**
- * Returns the node; for native code such as `Array.from`, its nearest caller in JavaScript; undefined if there is none.
+ * Returns the index of a node. For native code such as `Array.from`, returns its nearest caller in JavaScript;
+ * undefined if there is none.
  */
 function callerOf(nodes: Node[], index: number): Node | undefined {
   let node = nodes[index];
