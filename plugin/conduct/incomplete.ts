@@ -8,7 +8,9 @@ import { resultWithin, retryUntilSuccess } from '../run/wait.ts';
 
 const REPLY_TIMEOUT_MS = 5000;
 
-/** Message and fix by cause of the early end. Results that are saved during the run have the cause `killed`. */
+/**
+ * Message and fix for a run that ended early, by cause. Results that are saved during the run have the cause `killed`.
+ */
 const CAUSES = {
   stopped: ['stopped by the user', 'let it run to its end, or shorten its phases'],
   left: [
@@ -35,7 +37,7 @@ export function earlyEndByError(stage: RunStage | undefined, error: unknown): Ea
   };
 }
 
-/** Converts any error before the load to an error with a documented code. */
+/** Converts any error that occurred before the load to an error with a documented code. */
 export function toCapacityError(error: unknown): CapacityError {
   const withKnownCode = error instanceof CapacityError ? error : processStartError(error);
   if (withKnownCode) return withKnownCode;

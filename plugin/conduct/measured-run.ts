@@ -43,7 +43,7 @@ interface MeasuredRunOptions {
   terminal: RunTerminal;
   artilleryVersion: string;
   /**
-   * Called before any resource is opened.
+   * Checks whether the run may start. Called before any resource is opened.
    * @throws CapacityError that ends the run
    */
   admit(): Promise<void>;
@@ -55,7 +55,7 @@ interface MeasuredRunOptions {
   files?: string[];
 }
 
-/** Time limit for the current measurement to end after a stop. */
+/** Time limit for the current measurement to end after the run was stopped, in milliseconds. */
 const STOP_TIMEOUT_MS = 5000;
 const REST_TIMEOUT_MS = 120_000;
 
@@ -79,7 +79,7 @@ export class MeasuredRun {
   #prepared: PreparedRun | undefined;
   #refused = false;
   #started = false;
-  /** Phase events that are not handled yet. They can arrive faster than they are handled. */
+  /** Phase events that are not handled yet. They can arrive faster than the run handles them. */
   #queue: Promise<void> = Promise.resolve();
 
   /**
@@ -142,11 +142,11 @@ export class MeasuredRun {
 
   /**
    * Writes the result and prints it, after Artillery's summary or instead of it. Never rejects.
-   * @param earlyStop whether the user pressed Ctrl-C, or this run requested the end
+   * @param earlyStop whether the user pressed Ctrl-C, or this run ended itself early
    */
   async report(earlyStop: boolean): Promise<void> {
     const prepared = this.#prepared;
-    // From now on, write errors do not end the run; #publish reports them.
+    // From now on, a failed write does not end the run; #publish reports it.
     this.files.onFailed = () => {};
     if (this.#refused) return;
     if (!prepared) {
@@ -211,12 +211,13 @@ export class MeasuredRun {
   async #publish({ view }: PreparedRun, result: Result): Promise<void> {
     const path = this.#folder.write(result);
     const { directory } = this.#folder;
-    // The chart library is loaded late, because it would use memory in every Artillery thread.
+    // The chart library is loaded here, because it would use memory in every Artillery thread if it were loaded
+    // earlier.
     const { writeReportFiles } = await import('../result/report-files.ts');
     const { written, failed } = writeReportFiles(result, directory);
     const { terminal, files = [] } = this.#options;
     logResult(terminal, result, path, [...written, ...this.#writeProfiles(), ...files]);
-    // A full disk makes every file fail, so only the first error is reported.
+    // On a full disk, every file fails, so only the first error is reported.
     const failure = this.files.failure ?? failed[0];
     if (failure) reportFatalError(failure);
     this.#ended = failure ? 'failed' : { verdict: result.verdict.status, outcome: result.outcome.status };
@@ -241,7 +242,7 @@ export class MeasuredRun {
     });
   }
 
-  /** Handles phase events one after the other. An error ends the run. */
+  /** Handles phase events one after the other. If a handler fails, the run ends. */
   #enqueue(handle: (prepared: PreparedRun) => Promise<void>): void {
     this.#queue = this.#queue
       .then(async () => {
@@ -250,7 +251,7 @@ export class MeasuredRun {
       .catch((error) => this.#fail(error));
   }
 
-  /** Ends a run after its load has begun, and keeps the measurements so far. */
+  /** Ends a run with an error after its load has begun, and keeps the measurements so far. */
   #fail(error: unknown): void {
     if (this.#abort.signal.aborted) return;
     this.measurements.aborted = earlyEndByError(this.#prepared?.conductor.stage, error);
@@ -261,7 +262,7 @@ export class MeasuredRun {
   /** Ends a run before its load: prints the error, deletes the folder, and ends the process. */
   async #refuse(error: unknown): Promise<void> {
     if (this.#refused || this.#abort.signal.aborted) {
-      // Prints the error even after Ctrl-C, because the user must end the named processes.
+      // Prints the error even after Ctrl-C, because the user must end the processes that it names.
       if (error instanceof CapacityError && error.code === 'STACK_STUCK') console.error(describeError(error));
       return;
     }

@@ -53,7 +53,7 @@ export function logResult(terminal: RunTerminal, result: Result, path: string | 
 }
 
 /**
- * Shows progress: one line that is updated on a terminal, otherwise a line every 10 s.
+ * Shows the progress of a run: one line that is updated on a terminal, otherwise a line every 10 s.
  * @returns the progress display; undefined with `--quiet`
  */
 export function openProgress(terminal: RunTerminal, facts: () => LiveFacts): Pick<LiveLine, 'close'> | undefined {

@@ -36,10 +36,10 @@ export function requireOwnEngine({ engine }: Pick<Settings, 'engine'>): void {
 }
 
 /**
- * Returns why the run refuses a host; undefined if it is admitted.
+ * Returns why the run refuses a host; undefined if the host is admitted.
  * @param admitted hosts that have joined already
  * @param lostReason why the run had declared the same host lost, if it did
- * @param isOld whether the host took part in another run and may still hold its connections
+ * @param isOld whether the host took part in another run and may still hold connections of that run
  */
 export function admissionRefusal(
   hello: HostHello,
@@ -103,7 +103,10 @@ export function shareMismatch(
   );
 }
 
-/** @param joined hosts that have joined, whether they are ready or not */
+/**
+ * Error for a run with too few hosts.
+ * @param joined hosts that have joined, whether they are ready or not
+ */
 export function hostsMissingError(
   joined: readonly JoinedHost[],
   { hosts }: ExpectedHosts,

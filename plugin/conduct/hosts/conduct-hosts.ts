@@ -24,30 +24,33 @@ import { type HostLauncher, type LaunchedHosts, launchHosts } from './launch/lau
 import { openConductorListener } from './listener.ts';
 import { readSecret } from './secret-folder.ts';
 
-/** Time limit for Artillery to end on all hosts after the run. After it, each host ends without the conductor. */
+/**
+ * Time limit for Artillery to end on all hosts after the run, in milliseconds. After it, the conductor no longer waits
+ * for the hosts.
+ */
 const END_TIMEOUT_MS = 20_000;
 const LAUNCH_GRACE_MS = 10_000;
 
 interface ConductOptions {
   script: Script;
-  /** Settings of the whole scenario, not of a host's share. */
+  /** Settings for the whole scenario, not for the share of one host. */
   config: Settings;
   /** Scenario file. */
   path: string;
   artilleryVersion: string;
-  /** Path of the folder of Artillery's package. */
+  /** Path of the folder in which the package `artillery` is installed. */
   artillery: string;
   hosts: number;
   listen: { host: string; port: number };
   /** Address at which the hosts can connect to this host. */
   address: string;
-  /** Folder of the secret. If undefined, a new token and certificate are created. */
+  /** Folder of the secret (token and certificate). If undefined, a new token and certificate are created. */
   secret: string | undefined;
   /** Starts the hosts; undefined if the user starts them. */
   launcher?: HostLauncher | undefined;
-  /** Arguments, variables and scenario path that the hosts receive in their orders. */
+  /** Arguments, variables and scenario path that the hosts receive. */
   inputs?: Omit<AssignmentInputs, 'path' | 'hosts'>;
-  /** Aborts on Ctrl-C. */
+  /** Signal that aborts on Ctrl-C. */
   signal: AbortSignal;
   /** Time after which a disconnected host counts as lost. */
   lostAfterMs?: number;
@@ -142,12 +145,13 @@ async function measureThrough(
   const isWhole = how === 'left' && run.hasResult;
   const exitCode = how === 'stopped' ? exitCodeOfOutcome('stopped') : run.exitCode;
   const why = isWhole ? 'The run is over.' : 'The conductor has ended the run; see its output.';
-  // Ends the hosts before the engines close. Otherwise, Artillery would end there with exit code 0.
+  // The hosts are ended before their engines close. Otherwise, Artillery would end there with exit code 0.
   hub.end(isWhole ? exitCodeOfOutcome('stopped') : exitCode, why);
   await run.close();
   await resultWithin(hub.left(), END_TIMEOUT_MS);
   hub.stop();
-  // The listener closes before the commands end, because hosts wait until their connections are closed.
+  // The listener closes before the commands that start hosts are ended, because hosts wait until their connections are
+  // closed.
   await listener.close();
   await launched?.end(signal.aborted ? 0 : LAUNCH_GRACE_MS);
   return exitCode;

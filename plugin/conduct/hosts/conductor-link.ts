@@ -115,7 +115,7 @@ export async function openConductorLink(options: LinkOptions) {
 
     send: (message: AgentMessage) => stream.send(message),
 
-    /** Resolves when the conductor has acknowledged every sent message, or after `timeoutMs`. */
+    /** Resolves when the conductor has acknowledged every message that this host sent, or after `timeoutMs`. */
     async flushed(timeoutMs: number): Promise<void> {
       const deadlineMs = performance.now() + timeoutMs;
       while (stream.pending > 0 && performance.now() < deadlineMs) await delay(FLUSH_POLL_MS);
@@ -131,7 +131,10 @@ export async function openConductorLink(options: LinkOptions) {
   };
 }
 
-/** Waits for the connection. Failed attempts are repeated for `silentAfterMs`; a refusal rejects at once. */
+/**
+ * Waits for the connection to the conductor. Failed attempts are repeated for `silentAfterMs`; a refusal rejects at
+ * once.
+ */
 async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<true>();
   let lastError = new Error('it does not answer');
@@ -149,7 +152,7 @@ async function connected(socket: Socket, { silentAfterMs, signal }: LinkOptions)
   }
 }
 
-/** Returns the underlying error, which socket.io-client wraps as `websocket error`. */
+/** Returns the underlying error. socket.io-client wraps it in an error with the message `websocket error`. */
 function causeOf(error: Error & { description?: unknown }): Error {
   const { error: cause } = (error.description ?? {}) as { error?: unknown };
   return cause instanceof Error ? cause : error;

@@ -9,7 +9,7 @@ import { ensureSettings, hasThresholds } from '../../script/ensure.ts';
 import type { Script } from '../../script/script.ts';
 import { type HostTotals, loadTotalsMerge } from './host-totals.ts';
 
-/** Path of the `ensure` plugin within Artillery's package (2.0.34). */
+/** Path of the plugin `ensure` within Artillery's package (2.0.34). */
 const PLUGIN = 'dist/builtin-packages/artillery-plugin-ensure/dist/plugin.js';
 
 interface EnsurePlugin {
@@ -34,7 +34,8 @@ export async function loadEnsureEvaluation(script: Script, artillery: string): P
   const [, settings] = ensureSettings(script);
   const { plugin, merge } = await load(artillery);
   return (result, hosts) => {
-    // Leaves out Artillery's own metrics if a host's are missing, because a sum over the other hosts would be wrong.
+    // Leaves out Artillery's own metrics if the metrics of one host are missing, because a sum over the other hosts
+    // would be wrong.
     const available = hosts.flatMap((totals) => totals ?? []);
     const stats = merge(available.length === hosts.length ? available : []);
     addMetrics(stats, result);

@@ -24,7 +24,7 @@ import type { JoinAddress } from './join-token.ts';
 const ROW_INTERVAL_MS = 1000;
 /** Interval of the status reports of an engine. */
 const STATUS_INTERVAL_MS = 250;
-/** Time limit for the message to the conductor that the user stopped this host. */
+/** Time limit, in milliseconds, for telling the conductor that the user stopped this host. */
 const STOP_TIMEOUT_MS = 5000;
 
 interface AgentOptions {
@@ -46,7 +46,7 @@ interface AgentOptions {
 export class HostAgent {
   readonly #options: AgentOptions;
   readonly #abort = new AbortController();
-  /** Messages of engines that were ready before the connection to the conductor was. */
+  /** Messages from engines that were ready before the connection to the conductor was open. */
   readonly #earlyMessages: EngineMessage[] = [];
   readonly #machine = new MachineWatch(async () => [process.pid]);
   readonly #sampler: Sampler;
@@ -59,7 +59,7 @@ export class HostAgent {
   #timer: NodeJS.Timeout | undefined;
   /** Number of arrivals that Artillery has skipped so far. */
   skippedUsers = 0;
-  /** Artillery's own metrics. Set when Artillery has ended. */
+  /** Artillery's own metrics on this host. Set when Artillery has ended. */
   totals: HostTotals | undefined;
 
   constructor(options: AgentOptions) {
@@ -110,8 +110,8 @@ export class HostAgent {
   }
 
   /**
-   * Announces that Artillery is about to end, so that the run does not wait for this host. Resolves when the conductor
-   * has acknowledged the message, or after the timeout.
+   * Announces to the conductor that Artillery is about to end, so that the run does not wait for this host. Resolves
+   * when the conductor has acknowledged the message, or after the timeout.
    */
   async bye(stopped: boolean): Promise<void> {
     if (!this.#link) return;
@@ -126,7 +126,7 @@ export class HostAgent {
     this.#abort.abort();
     clearInterval(this.#timer);
     this.#link?.close();
-    // Closes the engines' connections, because a lost conductor has not closed them.
+    // Closes the engines' connections, because a conductor that was lost has not closed them.
     this.#options.carrier.send({ type: 'close', requestId: 0 });
     this.#options.carrier.close();
     await this.#sampler.close();
@@ -162,7 +162,7 @@ export class HostAgent {
     link.send({
       type: 'machine',
       row: {
-        // A time in whole seconds is not affected by the error of the clock.
+        // The error of the clock does not matter here, because whole seconds are precise enough for this time.
         atUs: monotonicUs() + offsetUs,
         cpuIdlePercent: busyPercent === undefined ? null : Math.max(0, 100 - busyPercent),
         shares: this.#machine.takeShares(),

@@ -1,6 +1,6 @@
 /**
- * Orders: how a host runs its share of the load. A host requests its order over HTTPS. The order contains its number,
- * environment variables and overrides, so a host needs only the join token to start.
+ * Instructions with which a host runs its share of the load. A host requests them over HTTPS. They contain the host's
+ * number, environment variables and overrides, so a host needs only the join token to start.
  */
 import { get } from 'node:https';
 import { z } from 'zod';
@@ -16,7 +16,7 @@ const MAX_ORDER_BYTES = 2 ** 20;
 const orderSchema = z.object({
   /** Arguments of `artillery run`. */
   args: z.array(z.string()),
-  /** Environment variables that are added to the variables of the host. */
+  /** Environment variables that the host adds to its own variables. */
   env: z.record(z.string(), z.string()),
 });
 export type HostAssignment = z.infer<typeof orderSchema>;
@@ -34,7 +34,7 @@ export interface AssignmentInputs {
 
 /**
  * Returns a function that numbers the hosts of a run in the order of their requests. A host that requests again keeps
- * its number. If there are too many hosts, the function returns undefined.
+ * its number. If there are more hosts than the run needs, the function returns undefined.
  */
 export function createAssigner(
   { path, environment, overrides, variables = [], hosts }: AssignmentInputs,
@@ -56,7 +56,7 @@ export function createAssigner(
 }
 
 /**
- * Requests the order until the conductor needs this host.
+ * Requests the host's instructions from the conductor, repeatedly if the conductor does not answer.
  * @param host random id of this process
  * @throws CapacityError CONDUCTOR_UNREACHABLE, BAD_TOKEN; the signal's reason
  */

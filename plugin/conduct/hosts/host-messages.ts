@@ -18,11 +18,14 @@ import { machineSharesSchema } from '../../../protocol/result/machine-schema.ts'
 import { hostTotalsSchema } from './host-totals.ts';
 
 /**
- * Longest interruption of the connection between a host and its conductor. Both sides use the same limit: after it, the
- * conductor counts the host's connections as lost, and the host closes them.
+ * Longest interruption of the connection between a host and its conductor, in milliseconds. Both sides use the same
+ * limit: after it, the conductor counts the host's connections as lost, and the host closes them.
  */
 export const MAX_HOST_SILENCE_MS = 30_000;
-/** Time limit for the conductor and all hosts to start, in any order. Containers in a cloud can take minutes. */
+/**
+ * Time limit for the conductor and all hosts to start, in any order, in milliseconds. Containers in a cloud can take
+ * minutes.
+ */
 export const JOIN_TIMEOUT_MS = 600_000;
 
 /** Hosts up to which reports and clock readings keep their intervals. */
@@ -33,10 +36,10 @@ export function intervalMs(ms: number, hosts: number): number {
   return ms * Math.max(1, hosts / HOSTS_AT_FULL_RATE);
 }
 
-/** Maximum of all values in a machine's CPU report: seconds, cores, percent and MHz. */
+/** Maximum of each value in a machine's CPU report: seconds, cores, percent or MHz. */
 const MAX_SHARE = 1e9;
 
-/** Text that can be printed on a terminal without control characters. */
+/** Name that can be printed on a terminal, because control characters are removed. */
 const printableName = boundedName.min(1).transform((text) => printableLine(text, 200));
 
 const helloSchema = z.object({
@@ -45,13 +48,13 @@ const helloSchema = z.object({
   instance: boundedName.min(1),
   /** Identifies the host's kernel, like `Host.kernel`. */
   kernel: boundedName,
-  /** Version and build of the installed packages. */
+  /** Version and build of the packages that are installed on the host. */
   version: printableName,
   /** Value of the environment variable `CAPACITY_HOSTS`. */
   hosts: boundedIndex.positive(),
   /** Value of the environment variable `CAPACITY_HOST`. */
   index: boundedIndex.optional(),
-  /** Hashes of all input files of the scenario. */
+  /** Hashes of all input files of the scenario, by file name. */
   inputs: boundedRecord(boundedName),
   /** Number of arrivals in this host's share, by phase. */
   arrivals: z.array(z.int().nonnegative()).max(10_000),
@@ -68,14 +71,17 @@ const helloSchema = z.object({
 });
 export type HostHello = z.infer<typeof helloSchema>;
 
-/** `run`: id of the run in which the host took part; missing on its first connection. */
+/**
+ * Data with which a host authenticates. `run`: id of the run in which the host took part; missing on its first
+ * connection.
+ */
 export const hostAuthSchema = z.object({ hello: helloSchema, run: boundedName.optional() });
 
 /** A reading of the conductor's clock, with the id of the conductor's run. */
 export const conductorTimeSchema = z.object({ monotonicUs: boundedInstant, kernel: boundedName, run: boundedName });
 export type ConductorTime = z.infer<typeof conductorTimeSchema>;
 
-/** Limits of the values, so that sums and means stay finite. */
+/** CPU use with limits for each value, so that sums and means stay finite. */
 const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pressure: _, ...rest }) => {
   const all = [seconds, cores, ...Object.values(rest), ...programs.map((program) => program.cores)];
   return seconds > 0 && cores > 0 && all.every((value) => value === null || Math.abs(value) <= MAX_SHARE);
@@ -83,11 +89,11 @@ const sharesSchema = machineSharesSchema.refine(({ seconds, cores, programs, pre
 
 /** Load of a generator host in one second. */
 const machineRowSchema = z.object({
-  /** Time of the sample. If the connection was interrupted, the sample arrives later. */
+  /** Time of the row. If the connection was interrupted, the row arrives later. */
   atUs: boundedInstant,
   /** Mean CPU use of all cores; null if the kernel does not report it. */
   cpuIdlePercent: boundedCount.nullable(),
-  /** CPU use by program, over the last seconds. */
+  /** CPU use by program, over the last few seconds. */
   shares: sharesSchema.optional(),
   /**
    * Offset of the conductor's clock from the host's clock, and the largest possible error of the times converted so
@@ -100,9 +106,11 @@ const machineRowSchema = z.object({
 export type MachineRow = z.infer<typeof machineRowSchema>;
 
 export const agentMessageSchema = z.discriminatedUnion('type', [
-  /** A message from an engine of this host, which the agent forwards. */
+  /** A message that an engine on this host sent. The agent forwards it. */
   z.object({ type: z.literal('engine'), message: engineMessageSchema }),
-  /** Reports that this host can generate its share by the doctor's checks, and that its clock offset is known. */
+  /**
+   * Reports that the doctor's checks show that this host can generate its share, and that its clock offset is known.
+   */
   z.object({ type: z.literal('ready') }),
   z.object({ type: z.literal('refused'), ...userErrorSchema.shape }),
   z.object({ type: z.literal('phase'), index: boundedIndex, stage: z.enum(['started', 'completed']) }),
@@ -121,7 +129,7 @@ export type AgentMessage = z.infer<typeof agentMessageSchema>;
 export const hubMessageSchema = z.discriminatedUnion('type', [
   z.object({ type: z.literal('run'), message: runMessageSchema }),
   /**
-   * Ends Artillery on the host, which prints `why`. The exit code is never 0, because the host has not completed its
+   * Ends Artillery on the host. The host prints `why`. The exit code is never 0, because the host has not completed its
    * share.
    */
   z.object({ type: z.literal('end'), exitCode: z.int().min(1).max(255), why: boundedText }),

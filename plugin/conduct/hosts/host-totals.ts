@@ -20,7 +20,10 @@ export const hostTotalsSchema = z.object({
 });
 export type HostTotals = z.infer<typeof hostTotalsSchema>;
 
-/** Converts Artillery's metrics to the schema. Drops invalid metrics, because plugins can set any name and value. */
+/**
+ * Converts Artillery's metrics to the schema. Drops metrics that the schema does not accept, because plugins can set
+ * any name and value.
+ */
 export function hostTotalsOf({ counters, rates, histograms = {} }: ArtilleryStats): HostTotals {
   const encoded = Object.entries(histograms).map(([key, value]) => {
     const bytes = tryOrUndefined(() => value.toProto());
@@ -52,7 +55,7 @@ interface Libraries {
 type MergeTotals = (hosts: readonly HostTotals[]) => ArtilleryStats;
 
 /**
- * Loads Artillery's own code for distributions.
+ * Loads the code with which Artillery merges distributions.
  * @param artillery folder of Artillery's package
  */
 export async function loadTotalsMerge(artillery: string): Promise<MergeTotals> {

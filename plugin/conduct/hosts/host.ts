@@ -1,6 +1,6 @@
 /**
  * The conductor's view of one generator host: its reports and its engines. After the host is lost, substitutes reply in
- * place of its engines.
+ * place of the host's engines.
  */
 import type { Socket } from 'socket.io';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
@@ -23,11 +23,11 @@ const AGENT_LOST = 'agent lost';
 const MAX_ENGINES = 10_000;
 
 export class JoinedHost {
-  /** Name of the host that is unique in the run: its host name, with an index if several hosts have the same. */
+  /** Name of the host within the run: its host name, with an index if several hosts have the same host name. */
   readonly name: string;
   readonly hello: HostHello;
   readonly stream: ReliableStream<HubMessage, AgentMessage>;
-  /** The latest connection of the host. */
+  /** Socket of the host's latest connection. */
   socket: Socket | undefined;
   /** When the first engine of the host began its first phase, on the conductor's clock. */
   beganAtUs: number | undefined;
@@ -35,7 +35,7 @@ export class JoinedHost {
   lostReason: string | undefined;
   clock: MachineRow['clock'] | undefined;
   readonly windows = new MachineWindows();
-  /** Whether the host is ready: its doctor has checked that it can generate its share. */
+  /** Whether the host is ready: the doctor's checks on the host show that it can generate its share. */
   isReady = false;
   /** Whether Artillery has ended on the host, or the host is lost. */
   hasLeft = false;
@@ -43,7 +43,7 @@ export class JoinedHost {
   /** Highest phase that the host has completed. */
   completedPhase = -1;
   skippedUsers = 0;
-  /** Artillery's own metrics of this host. Set when Artillery has ended. */
+  /** Artillery's own metrics on this host. Set when Artillery has ended. */
   totals: HostTotals | undefined;
   hasSentInvalidMessage = false;
   readonly #engines = new Map<string, LostEngineStandIn>();
@@ -100,7 +100,7 @@ export class JoinedHost {
     this.stream.send({ type: 'run', message });
   }
 
-  /** Returns the replies of the substitutes for the host's engines. Only used after the host has left. */
+  /** Returns the replies of the substitutes for the host's engines. Only called after the host has left. */
   answersTo(message: RunMessage): EngineMessage[] {
     return [...this.#engines.values()].flatMap((engine) => engine.answer(message, this.#reason));
   }
@@ -112,23 +112,23 @@ export class JoinedHost {
   leave(): EngineMessage[] {
     this.hasLeft = true;
     this.stopLostTimer();
-    // Only the first engine of a host reports the host's arrivals, so that sums count them once.
+    // Only the first engine of a host reports the host's arrivals, so that sums over engines count them once.
     return [...this.#engines.values()].flatMap((engine, index) =>
       engine.takeOver(this.#reason, index === 0 ? this.#arrivals : 0),
     );
   }
 
-  /** Disconnect reason with which the connections of a lost host count as closed. */
+  /** Disconnect reason with which the host's connections count as closed after the host has left. */
   get #reason(): string {
     return this.lostReason === undefined ? CLIENT_DISCONNECT_REASON : AGENT_LOST;
   }
 }
 
-/** CPU readings of a generator host, averaged by stage of the run. */
+/** Measurement window by stage of the run. CPU readings of a generator host are averaged over each stage. */
 const WINDOWS: Partial<Record<string, GeneratorWindow>> = { ramp: 'ramp', hold: 'messages', broadcasts: 'broadcasts' };
 
 export class MachineWindows {
-  /** Readings by the index of the stage in the run. */
+  /** Readings of idle CPU, by the index of the stage in the run. */
   readonly #idle = new Map<number, { window: GeneratorWindow; sum: number; rows: number }>();
   readonly #shares = new Map<number, { window: ShareWindow; mean: MachineShares }>();
 
@@ -153,8 +153,8 @@ export class MachineWindows {
   }
 
   /**
-   * Returns the mean idle CPU of the busiest stage of each window. A mean over all ramps would hide the last ramp,
-   * which is the busiest.
+   * Returns the mean idle CPU in the busiest stage of each measurement window. A mean over all ramps would hide the
+   * last ramp, which is the busiest.
    */
   get cpuIdlePercent(): GeneratorHost['cpuIdlePercent'] {
     const lowest: GeneratorHost['cpuIdlePercent'] = {};
@@ -163,7 +163,7 @@ export class MachineWindows {
     return lowest;
   }
 
-  /** Returns the CPU use in each window, from the stage in which other programs used the most CPU. */
+  /** Returns the CPU use in each measurement window, from the stage in which other programs used the most CPU. */
   get shares(): GeneratorHost['shares'] {
     const highest: GeneratorHost['shares'] = {};
     for (const { window, mean } of this.#shares.values()) {

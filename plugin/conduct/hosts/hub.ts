@@ -27,14 +27,14 @@ export interface HostHubEvents {
   onNote(text: string): void;
   /** Called when the run cannot start, or when an engine has failed. */
   onRefused(error: CapacityError): void;
-  /** Called when a phase has started on the first host, and when a phase has completed on the last host. */
+  /** Called when the first host has started a phase, and when the last host has completed a phase. */
   onPhase(index: number, stage: 'started' | 'completed'): void;
   /** Called when a host is lost during or after the load. */
   onLost(host: string, why: string): void;
   onMachine(host: JoinedHost, row: MachineRow): void;
   /**
    * Called when Artillery has skipped arrivals.
-   * @param users number of skipped arrivals of all hosts so far
+   * @param users number of arrivals skipped so far, on all hosts
    */
   onSkipped(users: number): void;
 }
@@ -106,7 +106,7 @@ export class HostHub implements MessageCarrier<RunMessage, EngineMessage> {
     if (message.type === 'start') this.#started = true;
     for (const host of this.#all) {
       if (!host.hasLeft) host.send(message);
-      // The replies are deferred, because callers expect none before `send` has returned.
+      // The replies are delivered in a microtask, because callers expect no reply before `send` has returned.
       else queueMicrotask(() => this.#deliver(...host.answersTo(message)));
     }
   }
@@ -145,7 +145,7 @@ export class HostHub implements MessageCarrier<RunMessage, EngineMessage> {
     const { hello, run } = auth.data;
     socket.data = hello;
     const existing = this.#known.get(hello.instance);
-    // A host may reconnect after its goodbye message, to send the message again if it was not acknowledged.
+    // A host may reconnect after it has announced its end, to send the announcement again if it was not acknowledged.
     if (existing && (existing.lostReason === undefined || existing.hasSaidGoodbye)) return undefined;
     const admitted = this.#all.filter(({ hasLeft }) => !hasLeft || this.#started);
     const isOld = run !== undefined && run !== this.#run;
@@ -201,7 +201,9 @@ export class HostHub implements MessageCarrier<RunMessage, EngineMessage> {
     }
   }
 
-  /** Reports the first invalid message of a host. If the message was a reply, the run notices the missing reply. */
+  /**
+   * Reports the first invalid message that a host sends. If the message was a reply, the run notices the missing reply.
+   */
   #noteInvalid(host: JoinedHost, problem: string): void {
     if (!host.hasSentInvalidMessage)
       this.#events.onNote(`Ignored an invalid message from host ${host.name}: ${problem}`);

@@ -24,7 +24,7 @@ export interface ConductorSecret {
   key: string;
 }
 
-/** Pattern of the token. It contains no dot, because a dot separates token and hash. */
+/** Pattern of the token. The token contains no dot, because a dot separates it from the hash. */
 export const JOIN_TOKEN_PATTERN = /^[\w-]{16,}$/;
 const JOIN_TOKEN = /^https:\/\/(\[[\da-fA-F:]+\]|[^:/#[\]]+):(\d+)#([\w-]{16,})\.([\da-f]{64})$/;
 
@@ -52,7 +52,7 @@ export function readJoinToken(text: string): JoinAddress {
   );
 }
 
-/** Returns the host in URL notation: an IPv6 address in brackets. */
+/** Returns the host name or address as written in a URL: an IPv6 address in brackets. */
 export function hostInUrl(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }

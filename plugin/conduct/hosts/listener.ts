@@ -1,6 +1,6 @@
 /**
- * Listens on the conductor's port, the only open port of a run over several hosts. A host sends the token with its
- * request for a WebSocket. Without the right token, no WebSocket opens, so the conductor never reads messages of
+ * Listens on the conductor's port, the only open port of a run with several hosts. A host sends the token with its
+ * request for a WebSocket. Without the right token, no WebSocket opens, so the conductor never reads messages from
  * unauthenticated clients.
  */
 import { randomUUID } from 'node:crypto';
@@ -18,9 +18,9 @@ import { ASSIGNMENT_PATH, type HostAssignment } from './host-assignment.ts';
 import type { ConductorTime, HostRefusalReason } from './host-messages.ts';
 import { type ConductorSecret, fingerprintOf, formatJoinToken } from './join-token.ts';
 
-/** Ping settings that detect a host without an answer within 5 s. */
+/** Ping settings with which a host that does not answer is detected within 5 s. */
 const PING = { pingInterval: 2000, pingTimeout: 3000 };
-/** Maximum size of a message in bytes. The largest messages contain histograms of many broadcasts. */
+/** Maximum size of a host's message in bytes. The largest messages contain histograms of many broadcasts. */
 const MAX_MESSAGE_BYTES = 64 * 1024 ** 2;
 const FAREWELL_TIMEOUT_MS = 2000;
 
@@ -29,11 +29,13 @@ export type ConductorListener = Awaited<ReturnType<typeof openConductorListener>
 /**
  * Opens the port.
  * @param host address to listen on; empty for all addresses
- * @param port 0 for a free port
+ * @param port port to listen on; 0 for any free port
  * @throws CapacityError PORT_UNAVAILABLE
  */
 export async function openConductorListener(host: string, port: number, { token, certificate, key }: ConductorSecret) {
-  /** Id of this run. Hosts of other runs with the same secret have another id, and are refused. */
+  /**
+   * Id of this run. A host that took part in another run with the same secret has the id of that run, and is refused.
+   */
   const run = randomUUID();
   const { kernel } = thisHost();
   let orderOf: (host: string) => HostAssignment | undefined = () => undefined;
@@ -64,7 +66,7 @@ export async function openConductorListener(host: string, port: number, { token,
     port: own,
 
     /**
-     * Returns the join token.
+     * Returns the join token for hosts.
      * @param address address at which hosts can connect to the conductor
      */
     joinToken(address: string): string {
@@ -72,8 +74,8 @@ export async function openConductorListener(host: string, port: number, { token,
     },
 
     /**
-     * Sends orders to hosts that request them.
-     * @param give returns the order; undefined if the run needs no further host
+     * Answers requests of hosts for their inputs (arguments and variables).
+     * @param give returns the inputs; undefined if the run needs no further host
      */
     giveOrders(give: typeof orderOf): void {
       orderOf = give;

@@ -1,6 +1,7 @@
 /**
  * Opens TLS connections to the conductor. The certificate must have the hash in the join token. Issuer, name and
- * validity are not checked here; the conductor checks the validity of a given certificate when it starts.
+ * validity of the certificate are not checked here; the conductor checks the validity of a certificate from a folder
+ * when it starts.
  */
 import { once } from 'node:events';
 import { Agent, type AgentOptions } from 'node:https';
@@ -13,13 +14,13 @@ import { fingerprintOf, type JoinAddress } from './join-token.ts';
 export const CONDUCTOR_CONNECT_TIMEOUT_MS = 5000;
 const RETRY_MS = 1000;
 /**
- * OpenSSL errors after which a retry is useless: the other side does not use TLS, or both sides have no TLS version or
- * cipher in common.
+ * Pattern of OpenSSL errors after which a retry is useless: the other side does not use TLS, or both sides have no TLS
+ * version or cipher in common.
  */
 const TLS_ERROR = /^(ERR_SSL_|ERR_TLS_|EPROTO$)/;
 
 /**
- * Opens a connection, and checks the certificate before any data is sent.
+ * Opens a connection to the conductor, and checks the certificate before any data is sent.
  * @throws CapacityError BAD_TOKEN if the certificate differs, CONDUCTOR_UNREACHABLE if TLS fails; Error if a retry can
  * succeed
  */
@@ -46,7 +47,8 @@ export async function connectPinned({ host, port, fingerprint }: JoinAddress): P
 }
 
 /**
- * Sends a request every second until the conductor returns a value, because the conductor may start after its hosts.
+ * Sends a request every second until the conductor answers with a value, because the conductor may start after its
+ * hosts.
  * @throws CapacityError CONDUCTOR_UNREACHABLE after ten minutes, errors after which a retry is useless; the signal's
  * reason
  */

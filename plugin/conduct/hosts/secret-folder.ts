@@ -17,8 +17,8 @@ const UNREADABLE: Record<string, string> = {
 };
 
 /**
- * Reads and checks a secret. In `tls.crt`, the conductor's certificate comes first, followed by the chain of its
- * authority.
+ * Reads and checks the conductor's secret. In `tls.crt`, the conductor's certificate comes first, followed by the
+ * certificates of the issuing authorities.
  * @param folder folder with the files `token`, `tls.crt` and `tls.key` (PEM)
  * @throws CapacityError CONFIG_INVALID with all problems
  */

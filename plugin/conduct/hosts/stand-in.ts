@@ -1,6 +1,6 @@
 /**
- * Replies in place of an engine whose host has left, from the engine's last reports. The run need not wait for the
- * engine, and totals stay complete.
+ * Replies in place of an engine whose host has left, using the engine's last reports. The run need not wait for the
+ * engine, and sums over all engines stay complete.
  */
 import { sumCounts } from '../../../protocol/base/sum-counts.ts';
 import { NO_MESSAGE_COUNTS } from '../../../protocol/link/client-messages.ts';
@@ -35,8 +35,8 @@ export class LostEngineStandIn {
 
   /**
    * Called when the host has left.
-   * @param reason disconnect reason with which its connections count as closed
-   * @param arrivals arrivals of the host's share; all of them count as started and failed, so that the run waits for
+   * @param reason disconnect reason of the connections that the engine held
+   * @param arrivals arrivals in the host's share; all of them count as started and failed, so that the run waits for
    * none
    * @returns the engine's final status, and replies to its unanswered requests
    */
@@ -85,7 +85,7 @@ export class LostEngineStandIn {
 }
 
 /**
- * Returns the last snapshot, with all connections closed. The last status is newer than the snapshot: connections that
+ * Returns the last snapshot with all connections closed. The last status is newer than the snapshot: connections that
  * only the status contains are taken from the pending connections, and further connections are added to `asked`.
  */
 function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason: string): FleetSnapshot {
@@ -113,14 +113,14 @@ function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined
     failures: plus(snapshot.failures, pending),
     perWorker: {},
     perSessionPrefix: {},
-    // The ledger of the host's connections is lost with the host.
+    // The ledger for the host's connections is lost together with the host.
     receipts: { received: 0, duplicates: 0, late: 0, unreadable: 0, unknownBroadcast: 0, open: 0, losses: NO_LOSSES },
   };
 }
 
 /**
- * Counts a broadcast as lost for all members, because their receipts are unknown. `assumed`: the server's member count
- * later corrects `expected`.
+ * Counts a broadcast as lost for all members, because it is unknown which of them received it. `assumed`: the server's
+ * member count later corrects `expected`.
  */
 function lostRow({ seq }: FreezeRequest, members: number): FrozenBroadcast {
   return { ...emptyLedgerRow(seq), expected: members, lostDisconnected: members, assumed: true };

@@ -5,7 +5,7 @@
  */
 import { z } from 'zod';
 
-/** The methods of a Socket.IO socket that a stream uses, on client and server. */
+/** The methods of a Socket.IO socket that a stream uses, on the client and on the server. */
 export interface ReliableStreamSocket {
   connected: boolean;
   emit(event: 'message', number: number, message: unknown, onReceived: () => void): unknown;
@@ -44,7 +44,7 @@ export class ReliableStream<Sent, Received> {
     if (this.#socket?.connected) this.#emit(this.#socket, numbered);
   }
 
-  /** Uses a new connection. Messages of earlier connections are ignored afterwards. */
+  /** Starts to use a new connection. Messages that arrive on earlier connections are ignored afterwards. */
   attach(socket: ReliableStreamSocket): void {
     this.#socket = socket;
     socket.on('message', (number, message, acknowledge) => {
@@ -63,7 +63,7 @@ export class ReliableStream<Sent, Received> {
 
   #receive(number: unknown, message: unknown): void {
     const { schema, onMessage, onMalformed } = this.#options;
-    // A message may arrive twice, but none can be missing in between.
+    // A message may arrive twice, but no message before it can be missing.
     if (typeof number === 'number' && number <= this.#lastReceived) return;
     if (number !== this.#lastReceived + 1) {
       onMalformed('its sequence number is not the next one');

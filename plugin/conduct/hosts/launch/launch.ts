@@ -1,4 +1,4 @@
-/** Starts the commands that start the hosts of a run, watches them, and ends them with the run. */
+/** Runs the commands that start the hosts of a run, watches them, and ends them with the run. */
 import { createInterface } from 'node:readline';
 import { execa, type ResultPromise } from 'execa';
 import { printableLine } from '../../../../protocol/base/printable.ts';
@@ -6,7 +6,7 @@ import { tryOrUndefined } from '../../../../protocol/base/try-or-undefined.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
 import { resultWithin } from '../../../run/wait.ts';
 
-/** A command that starts hosts. If it ends with an error, its hosts have ended. */
+/** A command that starts hosts. If the command ends with an error, the hosts that it started count as ended. */
 interface LaunchCommand {
   /** Prefix of the command's output, and name of the command in errors. */
   name: string;
@@ -18,13 +18,13 @@ interface LaunchCommand {
 }
 
 /**
- * Returns the commands.
+ * Returns the commands that start the hosts.
  * @param joinToken value of `CAPACITY_CONDUCTOR`
  */
 export type HostLauncher = (joinToken: string, hosts: number) => LaunchCommand[];
 
 export interface LaunchedHosts {
-  /** Aborts with START_FAILED if a command fails. */
+  /** Signal that aborts with START_FAILED if a command fails. */
   failed: AbortSignal;
   /** Waits for the commands to end. If they do not, interrupts them, then kills them. */
   end(graceMs: number): Promise<void>;
@@ -47,7 +47,8 @@ export function launchHosts(commands: LaunchCommand[], print: (line: string) => 
       await resultWithin(all, graceMs);
       for (const child of children) {
         child.stdin?.end();
-        // A command that reads standard input ends when it is closed. Other commands are interrupted.
+        // A command that reads its standard input ends when the input is closed. A command without such an input is
+        // interrupted.
         if (!child.stdin) signalGroup(child.pid, 'SIGINT');
       }
       await resultWithin(all, INTERRUPT_GRACE_MS);
@@ -74,7 +75,7 @@ function start(
   child.stdin?.on('error', () => {});
   child.stdin?.write(`${input}\n`);
   child.then(({ exitCode, signal, originalMessage }) => {
-    // Exit code 0 is no error: the hosts may continue without the command.
+    // Exit code 0 is not an error: the hosts may continue without the command.
     if (exitCode === 0) return;
     const how =
       child.pid === undefined

@@ -1,10 +1,13 @@
-/** Parses the option `--on`, which says how to start hosts. */
+/** Parses the option `--on`, which determines how the run starts its hosts. */
 import { readFileSync } from 'node:fs';
 import { formatProblems, type InputProblem } from '../../../../protocol/base/problems.ts';
 import { CapacityError } from '../../../../protocol/codes/errors.ts';
 import type { HostLauncher } from './launch.ts';
 
-/** Pattern of an ssh destination. It must not begin with a dash, because ssh would take it for an option. */
+/**
+ * Pattern of a line in the file of hosts. A destination must not begin with a dash, because ssh would take it for an
+ * option.
+ */
 const HOST_LINE = /^((?:[\w.-]+@)?[\w.][\w.-]*|(?:[\w.-]+@)?\[[\da-fA-F:]+\])(?::(\d{1,5}))?(?:\s+(\S.*))?$/;
 /** Options with which ssh detects a broken network and never asks for a password. */
 const SSH_OPTIONS = ['BatchMode=yes', 'ConnectTimeout=15', 'ServerAliveInterval=5', 'ServerAliveCountMax=6'];
@@ -12,7 +15,7 @@ const SSH_OPTIONS = ['BatchMode=yes', 'ConnectTimeout=15', 'ServerAliveInterval=
 interface SshHost {
   destination: string;
   port: string | undefined;
-  /** Folder with packages and scenario, relative to the home folder. */
+  /** Folder with packages and scenario on the host, relative to the home folder. */
   folder: string | undefined;
 }
 
@@ -60,15 +63,15 @@ function sshLauncher(list: SshHost[]): HostLauncher {
     }));
 }
 
-/** The option `--no` keeps npx from downloading a package of this name. */
+/** The option `--no` prevents npx from downloading a package with this name. */
 const HOST_COMMAND = 'exec npx --no -- socketio-capacity host --stdin';
 
-/** Quotes a text for a shell. Removes a leading `~/`, because the commands start in the home folder. */
+/** Quotes the path of a folder for a shell. Removes a leading `~/`, because the commands start in the home folder. */
 function quoted(folder: string): string {
   return `'${folder.replace(/^~\//, '').replaceAll("'", `'\\''`)}'`;
 }
 
-/** Reads lines of the form `user@host[:port] [folder]`; skips empty lines and comments. */
+/** Reads a file with lines of the form `user@host[:port] [folder]`; skips empty lines and comments. */
 function readHostsFile(path: string, hosts: number): SshHost[] {
   let text: string;
   try {
