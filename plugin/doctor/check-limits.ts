@@ -1,4 +1,4 @@
-/** Computes the limits of the number of connections, and how to raise each limit. Has no side effects. */
+/** Computes the limits on the number of connections, and how to raise each limit. Has no side effects. */
 import { FLEET_RESERVED_FILES, MAX_FLEET_PROCESSES } from '../../protocol/base/machine/generator-resources.ts';
 import { integerText } from '../../report/text/format.ts';
 import { connectionsAtFullNginxWorker, RESERVED_FILES } from '../../server/stack/plan.ts';
@@ -12,24 +12,24 @@ import type { DoctorSituation } from './situation.ts';
 export interface ConnectionLimit {
   name: DoctorLimitName;
   /**
-   * Highest number of connections that the limit allows; null if there is no limit, or if it rises with the planned
-   * connections.
+   * Highest number of connections that the limit allows; null if there is no limit, or if the limit rises with the
+   * planned connections.
    */
   max: number | null;
   /**
-   * How to raise the limit for the scenario's connections, or for twice `max` if these already fit. Null without a
-   * limit.
+   * Text that describes how to raise the limit for the scenario's connections, or for twice `max` if these already fit.
+   * Null without a limit.
    */
   raise: string | null;
 }
 
-/** Largest number of connections to test. Higher limits are treated as no limit. */
+/** Largest number of connections for which limits are computed. A limit above it is treated as no limit. */
 const SEARCH_END = 100_000_000;
 const MB = 2 ** 20;
 
 /**
- * Returns all limits, the lowest first. A connection that consists of two TCP connections counts twice, also for
- * memory.
+ * Returns all limits, the lowest first. A Socket.IO connection that consists of two TCP connections counts twice, also
+ * for memory.
  */
 export function findLimits(situation: DoctorSituation): ConnectionLimit[] {
   const { connections, sockets } = situation.load;
@@ -43,9 +43,9 @@ export function findLimits(situation: DoctorSituation): ConnectionLimit[] {
 }
 
 /**
- * Returns the highest number of connections that fits. Plans grow in steps, so numbers that fit can form several
- * ranges: the range that contains `requested` is used, otherwise the next lower range. Null if `requested` and all
- * higher numbers fit.
+ * Returns the highest number of connections that fits. Plans for a stack grow in steps, so the numbers that fit can
+ * form several ranges: the range that contains `requested` is used, otherwise the next lower range. Null if `requested`
+ * and all higher numbers fit.
  */
 export function highestFitting(fits: (connections: number) => boolean, requested: number): number | null {
   let [low, high] = [0, requested];
@@ -116,13 +116,13 @@ function machineLimits(situation: DoctorSituation): LimitCheck[] {
   ];
 }
 
-/** Limits of the included stack. Its ping interval is known. */
+/** Returns the limits of the included stack, whose ping interval is known. */
 function workerLimits(situation: DoctorSituation): LimitCheck[] {
   const { machine, deployment } = situation;
   const { ping } = deployment;
   return [
     {
-      // The limit assumes that cores serve pings only, so it is an upper bound.
+      // The limit is an upper limit, because it assumes that the cores serve only pings.
       name: 'pings',
       needs: (n) => pingCores(situation, n),
       has: () => machine.cores,
@@ -140,7 +140,10 @@ function workerLimits(situation: DoctorSituation): LimitCheck[] {
   ];
 }
 
-/** nginx's `worker_connections` counts both its connections to clients and its connections to workers. */
+/**
+ * Returns the limit of nginx's `worker_connections`, which counts both the connections to clients and the connections
+ * to workers.
+ */
 function nginxConnections(situation: DoctorSituation): LimitCheck {
   const { machine, deployment } = situation;
   return {
@@ -152,7 +155,7 @@ function nginxConnections(situation: DoctorSituation): LimitCheck {
         ? connectionsAtFullNginxWorker(nginx.connectionsPerWorker / 2, nginx.workers)
         : Number.POSITIVE_INFINITY;
     },
-    // The run plans a new stack for the connections, so it exceeds only a very low limit of open files.
+    // The run plans a new stack for the number of connections, so only a very low limit of open files is exceeded.
     raise: (_, n) => restartStack(situation, n) ?? raiseFiles(machine, 1024),
   };
 }

@@ -16,11 +16,11 @@ export type RequiredProgram = StackTool | 'pm2';
 
 export interface DoctorMachine {
   /**
-   * Maximum number of open files per process. Node raises its soft limit to the hard limit, and child processes inherit
-   * it.
+   * Maximum number of open files in a process. Node raises its soft limit to the hard limit, and child processes
+   * inherit it.
    */
   openFiles: { soft: number; hard: number /** `fs.nr_open`: maximum of the hard limit. */; ceiling: number };
-  /** `fs.file-max`: maximum number of open files of all processes, and the number that is open now. */
+  /** `fs.file-max`: maximum number of open files in all processes, and the number of files that are open now. */
   systemFiles: { max: number; used: number };
   /** Range of ports that the kernel uses for outgoing connections. */
   ephemeralPorts: { first: number; last: number };
@@ -34,9 +34,9 @@ export interface DoctorMachine {
   memoryAvailableBytes: number;
   /** Whether the machine or a container sets the memory limit. */
   memoryLimitedBy: 'machine' | 'container';
-  /** Limit of all TCP buffers together, which is the last value of `net.ipv4.tcp_mem`. */
+  /** Memory limit for all TCP buffers together, which is the last value of `net.ipv4.tcp_mem`. */
   tcpMemoryBytes: number;
-  /** Number of cores that a run may use. It is a fraction if a CPU quota is lower. */
+  /** Number of cores that a run may use. It is a fraction if a CPU quota allows less than a whole core. */
   cores: number;
   /** CPU quota of the container in cores; null without a quota. */
   cpuQuota: number | null;
@@ -50,7 +50,7 @@ export interface DoctorMachine {
   missing: RequiredProgram[];
 }
 
-/** Port range by IANA, which macOS uses. */
+/** Port range for outgoing connections that IANA recommends and macOS uses. */
 const IANA_PORTS = { first: 49_152, last: 65_535 };
 const PAGE_BYTES = 4096;
 const TOOLS: StackTool[] = ['nginx', 'redis-server'];
@@ -91,7 +91,8 @@ async function tryLoopback(): Promise<Pick<DoctorMachine, 'manyLoopbackAddresses
   const server = createServer();
   const listening = once(server, 'listening').catch(() => undefined);
   server.listen(0, '127.0.0.1');
-  // Nothing can listen here if the network namespace has no active loopback interface. Other checks report this error.
+  // Nothing can listen on this machine if the network namespace has no active loopback interface. Other checks report
+  // this error.
   if (!(await listening)) return { manyLoopbackAddresses: false, conntrack: null };
   const { port } = server.address() as AddressInfo;
   const connectFrom = (localAddress: string) =>
@@ -108,14 +109,20 @@ async function tryLoopback(): Promise<Pick<DoctorMachine, 'manyLoopbackAddresses
   return { manyLoopbackAddresses: second !== undefined, conntrack };
 }
 
-/** Must be called while a connection is open. If the count is then 0, the kernel tracks no connections. */
+/**
+ * Reads the number of tracked connections. Must be called while a connection is open. If the number is then 0, the
+ * kernel tracks no connections.
+ */
 function readConntrack(): DoctorMachine['conntrack'] {
   const [max] = sysctl('net/netfilter/nf_conntrack_max');
   const [used] = sysctl('net/netfilter/nf_conntrack_count');
   return max && used ? { max, used } : null;
 }
 
-/** Reads the scheduling policy, which is field 41 of the file: 1 is SCHED_FIFO, 2 is SCHED_RR. */
+/**
+ * Reads whether this process has real-time priority. The policy is field 41 of the file: 1 is SCHED_FIFO, 2 is
+ * SCHED_RR.
+ */
 function isRealTime(): boolean {
   const stat = tryOrUndefined(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
   return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');

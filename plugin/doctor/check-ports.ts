@@ -1,6 +1,6 @@
 /**
- * Checks that there are enough source ports for each hop of the connections. A source port serves one connection per
- * source address and destination.
+ * Checks that there are enough source ports for each section of the path from client to worker. A source port serves
+ * one connection per source address and destination.
  */
 import {
   CONNECTIONS_PER_LOOPBACK_ADDRESS,
@@ -18,7 +18,7 @@ const PORTS = { first: 1024, last: 65_535 };
 /** Seconds for which the port of a closed connection cannot be reused, without and with `tcp_tw_reuse`. */
 const TIME_WAIT_SECONDS = { kept: 60, reused: 1 };
 
-/** Returns the source ports for connections from the generator to the target. */
+/** Returns the limit of source ports for connections from the generator to the target. */
 export function generatorPorts(situation: DoctorSituation): LimitCheck {
   const { machine, load } = situation;
   const { localAddresses, client, target } = load;
@@ -55,8 +55,8 @@ export function generatorPorts(situation: DoctorSituation): LimitCheck {
 }
 
 /**
- * Returns the number of ports in TIME_WAIT while `connections` further connections are open. These ports belong to
- * connections that the generator has closed.
+ * Returns the number of source ports in TIME_WAIT while `connections` further connections are open. These ports belong
+ * to connections that the generator has closed.
  */
 function portsInTimeWait(situation: DoctorSituation, connections: number): number {
   const { ratePerSec, socketsLeft, turnover } = situation.load;
@@ -70,8 +70,8 @@ function reusesPorts({ machine: { timeWaitReuse }, load }: DoctorSituation): boo
 }
 
 /**
- * Returns the source ports for connections from nginx to the workers. Each worker listens on a separate port, so source
- * ports are counted per worker.
+ * Returns the limit of source ports for connections from nginx to the workers. Each worker listens on a separate port,
+ * so source ports are counted per worker.
  */
 export function proxyPorts({ machine, deployment }: DoctorSituation): LimitCheck {
   const ports = ephemeralPorts(machine);
@@ -99,7 +99,7 @@ function ephemeralPorts({ ephemeralPorts: { first, last } }: DoctorMachine): num
 
 /**
  * Returns the number of source ports per address that the light client uses. Each fleet process gets an equal part of
- * the range.
+ * the port range.
  */
 function countedPorts(connections: number, { artilleryWorkers, openFiles }: DoctorMachine): number {
   const processes = fleetProcessCount(connections / artilleryWorkers, openFiles.hard, 'light');

@@ -1,7 +1,7 @@
 /**
- * Costs of connections on this machine: files, conntrack entries, memory and CPU of pings. Measured with the included
- * stack: memory with 32,000 connections, CPU with 100,800, compression with 1,000. For other servers, the costs are
- * estimates.
+ * Resources that connections need on this machine: files, conntrack entries, memory, and CPU time of pings. Measured
+ * with the included stack: memory with 32,000 connections, CPU with 100,800, compression with 1,000. For other servers,
+ * the numbers are estimates.
  */
 import { fleetProcessCount } from '../../protocol/base/machine/generator-resources.ts';
 import { deploymentPlan } from './deployment.ts';
@@ -13,20 +13,22 @@ const MB = 1024 * KB;
 /** Memory (RSS) of a worker without connections, in bytes. */
 const WORKER_START_BYTES = 125 * MB;
 
-/** Memory of the worker per connection. Measured as memory of the whole machine, so that shared pages count once. */
+/**
+ * Memory of the worker per connection. It was measured as memory of the whole machine, so that shared pages count once.
+ */
 const PER_CONNECTION = {
   worker: 10 * KB,
   nginx: 14 * KB,
   /** Kernel memory of one end of a TCP connection, in bytes. */
   socket: 3.75 * KB,
-  /** Memory per connection of the fleet process and of Artillery's virtual user. */
+  /** Memory per connection, in bytes: of the fleet process and of Artillery's virtual user together. */
   generator: { light: 8 * KB, official: 42 * KB, external: 42 * KB },
 };
 
 /** Additional memory of a connection with compression: two zlib contexts in the worker and one in the generator. */
 const COMPRESSED_CONNECTION_BYTES = { worker: 290 * KB, generator: 62 * KB };
 
-/** CPU time of one ping and its pong. */
+/** CPU time of one ping and its pong, in seconds. */
 const PING_SECONDS = { worker: 87e-6, nginx: 47e-6, generator: 42e-6 };
 
 /** Memory of one process without connections, in bytes. */
@@ -35,20 +37,23 @@ const PER_PROCESS = { artillery: 360 * MB, fleet: 60 * MB, nginxWorker: 6 * MB, 
 const NGINX_SLOT_BYTES = 400;
 
 /**
- * Returns the number of TCP ends that a connection has on this machine. Each end is an open file. In a full local
- * stack, a connection has two hops.
+ * Returns how many ends of TCP connections a Socket.IO connection has on this machine. Each end is an open file. With a
+ * full local stack, a Socket.IO connection consists of two TCP connections.
  */
 export function endsPerConnection({ load, deployment }: DoctorSituation): number {
   if (!load.local) return 1;
   return deployment.profile === 'full' ? 4 : 2;
 }
 
-/** Returns the number of conntrack entries of a connection. On loopback, both ends share one entry. */
+/**
+ * Returns the number of conntrack entries for a Socket.IO connection. On loopback, both ends of a TCP connection share
+ * one entry.
+ */
 export function conntrackEntries(situation: DoctorSituation): number {
   return Math.ceil(endsPerConnection(situation) / 2);
 }
 
-/** Returns the memory of all processes that a run would start on this machine. */
+/** Returns the memory of all processes that a run would start on this machine, in bytes. */
 export function runMemoryBytes(situation: DoctorSituation, connections: number): number {
   const { load, deployment } = situation;
   const each =

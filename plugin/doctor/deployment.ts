@@ -1,4 +1,4 @@
-/** Describes the deployment behind the target, whether it is running or not, as far as this machine shows it. */
+/** Describes the deployment behind the target, whether it is running or not, as far as this machine can see it. */
 import { type PingSettings, readPingSettings } from '../../server/stack/nginx.ts';
 import { machineForPlan, planStack, type StackPlan } from '../../server/stack/plan.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
@@ -58,8 +58,8 @@ export async function readDeployment(config: Settings): Promise<DoctorDeployment
 }
 
 /**
- * Returns the processes of the stack for a number of connections. If the stack is running, returns its actual
- * processes. Null for an external server.
+ * Returns the numbers of processes that the stack has for a number of connections. If the stack is running, returns its
+ * actual numbers. Null for an external server.
  */
 export function deploymentPlan(
   { profile, workers, plannedFor }: DoctorDeployment,

@@ -43,8 +43,8 @@ export function diagnose(situation: DoctorSituation): Diagnosis {
 }
 
 /**
- * Checks before a run that its load fits. Logs the warnings. Does not check for missing programs, which the start of
- * the stack reports.
+ * Checks before a run that its load fits. Logs the warnings. Missing programs are not checked here, because the start
+ * of the stack reports them.
  * @param hosts number of generator hosts, each with the same share as this host
  * @throws CapacityError LIMIT_TOO_LOW with the highest number that fits, the exceeded limits, and how to raise them
  */
@@ -67,7 +67,7 @@ export async function requireLoadFits(settings: Settings, log: (text: string) =>
 }
 
 /**
- * Returns a text such as `32,000 connections do not fit`. For an external server, the text is about the generator only.
+ * Returns a text such as `32,000 connections do not fit`. For an external server, the text only concerns the generator.
  */
 function tooMany(connections: number, { deployment: { kind } }: Pick<DoctorSituation, 'deployment'>): string {
   const count = `${integerText(connections)} connections`;
@@ -137,7 +137,7 @@ function plannedProfile({ profile, missing }: DoctorSituation['deployment']): st
 
 const EMBEDDED = 'the embedded profile: one worker, no nginx, no Redis';
 
-/** Returns a note about the profile that the run uses because programs are missing; empty if none is missing. */
+/** Returns a note about the stack profile that the run uses because programs are missing; empty if none is missing. */
 function profileNote({ missing }: Diagnosis, { deployment }: DoctorSituation): string {
   if (deployment.missing.length > 0)
     return `${describeMissingTools(deployment.missing)}, so the run starts ${EMBEDDED}. For the whole deployment: ${SETUP}`;
@@ -145,7 +145,7 @@ function profileNote({ missing }: Diagnosis, { deployment }: DoctorSituation): s
   return needed === '' || missing.includes('pm2') ? '' : `A scenario that does not need ${needed} runs on ${EMBEDDED}.`;
 }
 
-/** Returns the last line of the diagnosis. For an external server, it is about the generator only. */
+/** Returns the last line of the diagnosis. For an external server, the line only concerns the generator. */
 function closing({ fits, connections, highest, bottleneck, missing }: Diagnosis, situation: DoctorSituation): string {
   const limit =
     highest === null

@@ -13,7 +13,7 @@ export type DoctorLimitName =
   | 'conntrack'
   | 'pings';
 
-/** A limited resource. A number of connections fits if `needs` is not above `has`. */
+/** A limited resource. A number of connections fits if `needs` is at most `has`. */
 export interface LimitCheck {
   name: DoctorLimitName;
   needs: (connections: number) => number;
@@ -23,7 +23,7 @@ export interface LimitCheck {
   raise: (needed: number, connections: number) => string;
 }
 
-/** Warnings. They do not prevent a run. */
+/** Names of warnings, which do not prevent a run. */
 export type DoctorWarningName =
   | 'unmeasured'
   | 'leaving'

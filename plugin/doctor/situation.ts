@@ -17,21 +17,22 @@ export interface DoctorLoad {
    */
   connections: number;
   /**
-   * Number of connections in the whole run, divided by the connections that are open at the same time. It is 1 unless
-   * virtual users arrive and leave continuously.
+   * Number of connections in the whole run, divided by the number of connections that are open at the same time. It is
+   * 1 unless virtual users arrive and leave continuously.
    */
   turnover: number;
   /** Number of new connections per second during the ramps; null without arrivals. */
   ratePerSec: number | null;
   /**
-   * Whether some virtual users leave by themselves, so that only few may be left for the measurements after the ramps.
+   * Whether some virtual users leave by themselves, so that only few users may be left for the measurements after the
+   * ramps.
    */
   leaves: boolean;
-  /** Whether each virtual user leaves before the next user arrives. */
+  /** Whether each virtual user leaves before the next one arrives. */
   alone: boolean;
   /** Size and interval of the broadcasts; null if the run sends none. */
   broadcasts: { bytes: number; intervalSeconds: number } | null;
-  /** `external`: a third-party engine, whose connections are in Artillery's process. */
+  /** Kind of client. `external`: a third-party engine, whose connections are in Artillery's process. */
   client: ClientKind | 'external';
   /** Whether the clients offer permessage-deflate compression. */
   compression: boolean;

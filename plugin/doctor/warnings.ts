@@ -1,4 +1,7 @@
-/** Finds conditions that do not prevent connections but distort measurements. Has no side effects. */
+/**
+ * Finds conditions of the machine and the load that do not prevent connections but distort measurements. Has no side
+ * effects.
+ */
 import { decimalsText, integerText } from '../../report/text/format.ts';
 import { coresNeeded, coresText } from './check-machine.ts';
 import { pingCores } from './connection-costs.ts';
@@ -14,18 +17,20 @@ export interface DoctorWarning {
 }
 
 /**
- * CPU time in microseconds of one connect without pings, and of one delivered message. `remote`: the generator's part
- * only.
+ * CPU time of one connect without pings, and of one delivered message, in seconds. `remote`: the generator's part only.
  */
 const CPU_SECONDS = { connect: { local: 1.45e-3, remote: 0.7e-3 }, message: { local: 38e-6, remote: 10e-6 } };
 /**
- * Maximum CPU time of a broadcast on all cores; above it, the generator reads copies late. On two cores, it was on time
- * with 100,800 receivers, and 127 ms late with 252,000.
+ * Maximum CPU time of a broadcast, in seconds and summed over all cores. Above it, the generator reads copies late. On
+ * two cores, it was on time with 100,800 receivers, and 127 ms late with 252,000.
  */
 const MAX_SECONDS_OF_ALL_CORES = 2;
-/** nginx and the workers request an accept queue of this length. */
+/** Length of the accept queue that nginx and the workers request from the kernel. */
 const BACKLOG = 4096;
-/** Time for which a listener may be busy. Its accept queue must hold all new connections of this time. */
+/**
+ * Time in seconds for which a listening process may be busy. Its accept queue must hold all new connections of this
+ * time.
+ */
 const BUSY_SECONDS = 0.5;
 /** The kernel counts socket buffers in pages. During a broadcast, each end of a connection may hold one page. */
 const PAGE_BYTES = 4096;
@@ -81,7 +86,7 @@ const rampCpu: Check = (situation) => {
   const connectSeconds = CPU_SECONDS.connect[local ? 'local' : 'remote'];
   const coresForPings = deployment.profile === null ? 0 : pingCores(situation, connections);
   const highest = Math.floor((machine.cores - coresForPings) / connectSeconds);
-  // If pings need all cores, the exceeded limit `pings` is reported, and a warning is not needed.
+  // If pings need all cores, the doctor reports the exceeded limit `pings`, so a warning is not needed.
   if (ratePerSec === null || ratePerSec <= highest || highest < 1) return undefined;
   const pings =
     coresForPings < 0.1
@@ -106,7 +111,10 @@ const broadcastCpu: Check = ({ machine, load }) => {
   };
 };
 
-/** If only the generator has real-time priority, it gets a core whenever it needs one, so there is no warning. */
+/**
+ * Warns if the generator has to wait for CPU. If only the generator has real-time priority, it gets a core whenever it
+ * needs one, so there is no warning.
+ */
 const generatorWaits: Check = ({ machine, load, deployment }) => {
   const seconds = broadcastSeconds({ machine, load });
   if (!load.broadcasts || !load.local || seconds <= MAX_SECONDS_OF_ALL_CORES) return undefined;

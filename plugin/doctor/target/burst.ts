@@ -14,13 +14,13 @@ import { type ExaminedTarget, runTargetCheck, type TargetCheck, type TargetFindi
 
 const TRIES = { min: 3, max: 40 };
 /**
- * Share of a server's capacity that a burst may leave unused. nginx stops accepting connections when only an eighth of
- * its slots is free.
+ * Share of its maximum number of connections that a server may leave unused. nginx stops accepting connections when
+ * only an eighth of its slots is free.
  */
 const UNUSED_SHARE = 0.15;
 /**
- * Number of further attempts if all connections of the burst were refused. If a smaller share was refused, more
- * attempts are needed. With random refusals, all attempts would succeed in one of 20 cases.
+ * Number of further connection attempts if all connections of the burst were refused. If a smaller share was refused,
+ * more attempts are needed. With random refusals, all attempts would succeed in one of 20 cases.
  */
 const SURE = 3;
 const REST_MS = 1000;
@@ -29,7 +29,7 @@ export function checkBurst({ clients, signal }: ExaminedTarget, connections: num
   return runTargetCheck('burst', `${connections} connections at once`, async () => {
     const held: RunSocket[] = [];
     const failures: Error[] = [];
-    // Numbers of closed connections: of the burst, and of the connections opened one by one.
+    // Numbers of closed connections: of the burst, and of the connections that were opened one by one afterwards.
     const closed = { burst: 0, later: 0 };
     let isClosing = false;
     const open = async (when: keyof typeof closed) => {
@@ -53,7 +53,7 @@ export function checkBurst({ clients, signal }: ExaminedTarget, connections: num
       await delay(REST_MS, undefined, { signal });
       const beganMs = performance.now();
       await Promise.all(Array.from({ length: connections }, () => open('burst')));
-      // The times are printed, because a server can also limit the rate by delaying connections without refusing any.
+      // The duration is printed, because a server can also limit the rate by delaying connections without refusing any.
       const seconds = decimalsText((performance.now() - beganMs) / 1000, 1);
       const refused = failures.length;
       const [reason = ''] = failures.map(({ message }) => message);
@@ -73,7 +73,7 @@ export function checkBurst({ clients, signal }: ExaminedTarget, connections: num
         let later = 0;
         while (later < tries && (await restAndOpen())) later++;
         const isAllAccepted = later === tries;
-        // New connections that only replace closed connections prove nothing.
+        // New connections that only replace closed connections do not show a limit of the rate.
         const isEnough = later > closed.burst + closed.later && later >= sure;
         if (isAllAccepted && isEnough)
           return failed('; later, one by one, all were accepted: the rate is limited', RATE);

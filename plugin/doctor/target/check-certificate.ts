@@ -54,7 +54,7 @@ export async function checkCertificates({ connection, addresses }: ExaminedTarge
   );
 }
 
-/** @param problem Node's error code with which a client that checks certificates would refuse the certificate */
+/** @param problem Node's error code for the certificate, as a client that checks certificates would get it */
 export function judgeCertificate(
   certificate: Pick<PeerCertificate, 'valid_from' | 'valid_to' | 'subject' | 'subjectaltname'>,
   problem: string | undefined,

@@ -23,14 +23,14 @@ import {
   type TargetFinding,
 } from './target-check.ts';
 
-/** Number of attempts. Several are needed, because a request reaches a wrong worker only by chance. */
+/** Number of polling sessions to try. Several are needed, because a request reaches a wrong worker only by chance. */
 const POLLING_TRIES = 4;
 const UPGRADE_MS = 5000;
 
 /**
  * Connects one virtual user.
  * @param room room that the run's probe joins; undefined on a server without control ports
- * @returns the check, and the connection with the values from the user's flow, which later checks use
+ * @returns the result of the check, and the connection with the values from the user's flow, which later checks use
  */
 export async function checkConnect({ connection, clients, signal }: ExaminedTarget, room: string | undefined) {
   const { namespace, transports, auth } = connection;
@@ -61,8 +61,8 @@ export async function checkConnect({ connection, clients, signal }: ExaminedTarg
 }
 
 /**
- * Returns whether the upgrade to a WebSocket fails. A proxy may accept direct WebSockets but refuse to upgrade a
- * polling session.
+ * Returns whether the connection fails to upgrade from polling to a WebSocket. A proxy may accept direct WebSockets but
+ * refuse to upgrade a polling session.
  */
 async function staysOnPolling(socket: RunSocket, signal: AbortSignal): Promise<boolean> {
   const isSettled = async () => !(await socket.describe())?.isUpgrading;
@@ -70,7 +70,10 @@ async function staysOnPolling(socket: RunSocket, signal: AbortSignal): Promise<b
   return (await socket.describe())?.transport === 'polling';
 }
 
-/** Reports that the server refuses a plain connection, because it requires values that only virtual users have. */
+/**
+ * Returns the finding that the server refuses a plain connection, because the server requires values that only virtual
+ * users have.
+ */
 function withoutScenario({ reason, fix }: RefusedError): TargetFinding {
   return {
     status: 'warning',

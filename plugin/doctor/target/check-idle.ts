@@ -23,7 +23,7 @@ const CODES_WITHOUT_FRAME = ['1005', '1006'];
 const LONGER =
   'nginx: proxy_read_timeout and proxy_send_timeout; HAProxy: timeout tunnel, and for polling timeout client and server; cloud load balancers: the idle timeout';
 
-/** Heartbeat settings in Engine.IO's open packet, in milliseconds. */
+/** Heartbeat settings from the open packet of Engine.IO, in milliseconds. */
 interface PingCycle {
   pingInterval: number;
   pingTimeout: number;
@@ -35,13 +35,13 @@ interface EarlyClose {
   reason: string;
   found?: OfficialClientEnd['found'];
   ageMs: number;
-  /** Time since the last packet that either side sent. */
+  /** Time since either side sent the last packet, in milliseconds. */
   silentMs: number;
 }
 
 /**
- * Holds the connection.
- * @param onHold called at the start with the time that the connection is held
+ * Holds a silent connection.
+ * @param onHold called at the start with the duration for which the connection is held
  */
 export function checkIdle(
   { clients, signal }: ExaminedTarget,

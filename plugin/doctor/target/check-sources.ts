@@ -1,4 +1,4 @@
-/** Opens the configured sources of memory and CPU figures like a run. */
+/** Opens the configured sources of memory and CPU figures in the same way as a run. */
 import { INSPECTION_METHODS } from '../../../protocol/documents/server-runtimes.ts';
 import { countText } from '../../../report/text/format.ts';
 import { connectInspectors, openOwnServer, type RunTarget } from '../../run/target/target.ts';
@@ -15,7 +15,7 @@ export async function checkWorkerSources(settings: Settings): Promise<TargetChec
   return [...checks, ...(await checkMetricsPages(settings))];
 }
 
-/** Returns the checks, and the target if the settings name processes and all of them exist. */
+/** Returns the results of the checks, and the target if the settings name processes and all of them exist. */
 async function checkProcesses(settings: Settings): Promise<{ checks: TargetCheck[]; target?: RunTarget }> {
   const layers = Object.entries(sourcesByLayer(settings)).flatMap(([layer, source]) =>
     hasProcessSources(source) ? [layer] : [],
@@ -46,7 +46,7 @@ function checkInspectors(
 
 const NO_PROCESSES: Pick<RunTarget, 'pids'> = { pids: async () => ({}) };
 
-/** A failure is only a warning, because a run continues without these figures. */
+/** Checks the adapter's Redis. A failure is only a warning, because a run continues without Redis's figures. */
 function checkRedis(url: string): Promise<TargetCheck> {
   const redis = new RedisReader(url);
   return runTargetCheck('redis', `INFO of ${redis.name}`, async () => {

@@ -1,6 +1,6 @@
 /**
  * Checks the control ports: whether each worker accepts the run, its version and its clock, and that the URLs lead to
- * every worker once.
+ * every worker exactly once.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import type { ClockReading } from '../../../protocol/base/clock/clock.ts';
@@ -16,7 +16,10 @@ import { runTargetCheck, type TargetCheck, type TargetFinding } from './target-c
 const LOCAL_ADAPTERS = ['in-memory', 'none'];
 const CLUSTER_TIMEOUT_MS = 12_000;
 const POLL_MS = 500;
-/** Maximum error of the workers' clocks at which short latencies are meaningful, as in the verdict of a run. */
+/**
+ * Maximum error of the workers' clocks, in microseconds, with which short latencies are meaningful. The verdict of a
+ * run uses the same limit.
+ */
 const MAX_CLOCK_ERROR_US = 1000;
 
 interface ReachedWorker {
@@ -103,8 +106,8 @@ function checkAll(reached: ReachedWorker[], { broadcasts }: Settings, signal: Ab
 }
 
 /**
- * Returns the workers whose adapter counts fewer servers than there are. Waits for the counts, because a new cluster
- * needs a moment.
+ * Returns the workers whose adapter counts fewer servers than there are. Waits for the adapters, because a new cluster
+ * needs a moment to connect.
  */
 async function isolatedWorkers(reached: ReachedWorker[], signal: AbortSignal): Promise<string[]> {
   const deadlineMs = performance.now() + CLUSTER_TIMEOUT_MS;

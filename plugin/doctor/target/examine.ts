@@ -1,4 +1,4 @@
-/** Runs all checks of a target. Their order is such that the first failure explains later failures. */
+/** Runs all checks of a target. The checks are in an order in which the first failed check explains later ones. */
 import type { LookupAddress } from 'node:dns';
 import { lookup } from 'node:dns/promises';
 import { integerText, spacedWords } from '../../../report/text/format.ts';
@@ -21,14 +21,17 @@ interface Examination {
   onCheck(check: TargetCheck): void;
   /** Number of simultaneous connections that the user allows for the burst check. */
   burst?: number;
-  /** Called with the duration before the check that holds a connection. */
+  /** Called before the check that holds a connection, with the duration of that check. */
   onHold(seconds: number): void;
 }
 
-/** Limits of the generator that do not depend on the target. */
+/** Names of the generator's limits that do not depend on the target. */
 const LIMITS = ['generatorPorts', 'generatorFiles'];
 
-/** Makes a few connections, one after the other. The only load is the burst, if the user allows it. */
+/**
+ * Checks the target with a few connections, one after the other. Only the burst check, if the user allows it, puts load
+ * on the target.
+ */
 export async function examineTarget(
   settings: Settings,
   script: Script,
@@ -57,13 +60,13 @@ export async function examineTarget(
   add(...(await checkWorkerSources(settings)));
   add(...(await checkLimits(settings, addresses.length)));
   if (isConnected) add(await checkIdle(subject, onHold));
-  // The burst is last, because the server may count its closed connections for a while.
+  // The burst check is last, because the server may count its closed connections for a while.
   if (isConnected && burst > 0) add(await checkBurst(subject, burst));
   return checks;
 }
 
 /**
- * Resolves the target's host name. The load connects to all addresses of the name, so each address is checked, and
+ * Looks up the target's host name. The load connects to all addresses of the name, so each address is checked, and
  * source ports are counted per address.
  */
 async function checkName(url: URL): Promise<{ nameCheck: TargetCheck; addresses: LookupAddress[] }> {

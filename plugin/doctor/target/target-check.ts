@@ -1,4 +1,4 @@
-/** One check of a target: what was tested, what was found, and the suggested fix. */
+/** Result of one check of a target: what was tested, what was found, and the suggested fix. */
 import type { LookupAddress } from 'node:dns';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { wrapText } from '../../../report/text/format.ts';
@@ -33,11 +33,11 @@ export interface ExaminedTarget {
   signal: AbortSignal;
 }
 
-/** Timeout of a connect or a request. */
+/** Timeout of a connect or a request, in milliseconds. */
 export const TARGET_TIMEOUT_MS = 10_000;
 
 /**
- * Runs a check. An error becomes a finding with the status `failed`.
+ * Runs a check. If the check throws an error, its status is `failed`.
  * @param usualFix fix for errors that suggest none
  */
 export async function runTargetCheck(
