@@ -36,15 +36,15 @@ const STARTER = join(import.meta.dirname, `start-artillery${extname(import.meta.
 
 interface PrivateStart {
   output: 'inherit' | { file: string; append: true };
-  /** Environment variables that are added to the variables of this process. */
+  /** Environment variables of the program, in addition to the variables of this process. */
   env: Record<string, string>;
   signal: AbortSignal;
-  /** Signal that the program receives when `signal` aborts. */
+  /** Signal that is sent to the program when `signal` aborts. */
   stopSignal?: NodeJS.Signals;
 }
 
 /**
- * Starts a Node program in such a way that other users of the machine cannot read its arguments. `signal` stops it.
+ * Starts a Node program. Other users of the machine cannot read its arguments. `signal` stops the program.
  * @param commandLine path of the program, followed by its arguments
  */
 export async function startPrivately(
@@ -62,7 +62,10 @@ export async function startPrivately(
   }
 }
 
-/** Runs `run` with a signal that aborts on Ctrl-C or SIGTERM. Ctrl-C and SIGTERM do not end the process meanwhile. */
+/**
+ * Calls `run` with a signal that aborts on Ctrl-C or SIGTERM. While `run` is active, Ctrl-C and SIGTERM do not end this
+ * process.
+ */
 export async function untilStopped<T>(run: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const abort = new AbortController();
   const stop = () => abort.abort();

@@ -1,6 +1,6 @@
 /**
- * The folder of a series of runs: `runs/`, `logs/`, and the documents about all runs. Only one process at a time uses
- * it.
+ * The folder of a series of runs: `runs/`, `logs/`, and the documents about all runs. Only one process may use it at a
+ * time.
  */
 import { existsSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join } from 'node:path';
@@ -18,7 +18,7 @@ const LOCK = 'lock.json';
 export const OTHER_FOLDER = 'choose a folder that you can write to: --results <folder>';
 
 /**
- * Moves a complete series into a new folder next to this folder. This folder is then empty, and stays locked.
+ * Moves a complete series to a new folder next to this folder. This folder is empty afterwards, and stays locked.
  * @returns the path of the new folder
  * @throws CapacityError FILE_UNWRITABLE
  */
@@ -45,7 +45,7 @@ export function lockSeriesFolder(folder: string): () => void {
   const path = join(folder, LOCK);
   try {
     makeInnerFolders(folder);
-    // Tries once more if it has removed the lock of an ended process.
+    // Tries again if the lock file belongs to an ended process, after removing it.
     while (!lock(path)) {
       // The lock file may be incomplete, or may have been removed meanwhile.
       const owner: ProcessRef | undefined = tryOrUndefined(() => JSON.parse(readFileSync(path, 'utf8')));
@@ -63,7 +63,7 @@ export function lockSeriesFolder(folder: string): () => void {
 }
 
 /**
- * Reads the document in the folder; undefined if there is none.
+ * Reads a document of the series from the folder; undefined if there is none.
  * @throws CapacityError FILE_UNREADABLE
  */
 export function readSeriesDocument<T>(folder: string, name: string, schema: z.ZodType<T>): T | undefined {

@@ -16,7 +16,7 @@ export interface ServerCommand extends StudyServer {
 }
 
 interface StartOptions {
-  /** Environment variables that are added to the variables of this process. */
+  /** Environment variables of the server, in addition to the variables of this process. */
   env: Record<string, string>;
   /** File to which the server's output is written. */
   log: string;
@@ -86,7 +86,7 @@ function signalGroup(pid: number | undefined, name: NodeJS.Signals): void {
 async function answers(ready: StudyServer['ready']): Promise<boolean> {
   if (typeof ready === 'number') return isListening('127.0.0.1', ready);
   try {
-    // A server that answers 404 is ready. A server that is not ready answers 5xx.
+    // A server that answers with status 404 is ready. A server that is not ready answers with a status of 500 or above.
     const { url, headers } = splitUserInfo(ready);
     return (await fetch(url, { headers, signal: AbortSignal.timeout(2000) })).status < 500;
   } catch {

@@ -24,9 +24,9 @@ export interface RunCommand {
   args: string[];
   /** Artillery's `--overrides`, which Artillery merges into the scenario. */
   overrides: { config?: { plugins?: Record<string, object> } };
-  /** Environment variables that are added to the variables of this process. */
+  /** Environment variables of the run, in addition to the variables of this process. */
   env: Record<string, string>;
-  /** Server that is started before the run and stopped after it. The run measures it. */
+  /** Server that the run measures. It is started before the run and stopped after it. */
   server?: ServerCommand;
 }
 
@@ -39,7 +39,7 @@ export interface SeriesRunContext {
    * Folder of the series, with results in `runs/` and output in `logs/`. No other run may write to it at the same time.
    */
   folder: string;
-  /** Ends the run in the same way as Ctrl-C. */
+  /** Signal that ends the run in the same way as Ctrl-C. */
   signal: AbortSignal;
 }
 
@@ -53,7 +53,7 @@ export interface EndedRun {
 /**
  * Makes one run.
  * @param number number of the run, which is part of the names of its logs
- * @param commandOf returns the command; if it throws a CapacityError, the run counts as refused
+ * @param commandOf returns the command for the run; if it throws a CapacityError, the run counts as refused
  * @returns how the run ended
  */
 export async function runOnce(
@@ -85,7 +85,7 @@ export async function runOnce(
     rmSync(errorFile, { force: true });
   }
   const result = path === undefined ? undefined : readResult(join(folder, path));
-  // Without a result, the run measured nothing, whatever Artillery's exit code is.
+  // A run without a result measured nothing, whatever Artillery's exit code is.
   if (!result && runEndingOf(exitCode) === 'measured') exitCode = exitCodeOfOutcome('refused');
   const seconds = (performance.now() - startedMs) / 1000;
   const status = result?.verdict.status ?? null;
@@ -133,7 +133,7 @@ async function start(
   }
 }
 
-/** Returns Artillery's overrides, with the server's processes whose memory and CPU the run measures. */
+/** Adds to Artillery's overrides the processes of the server, whose memory and CPU the run measures. */
 function withPids({ config }: RunCommand['overrides'], pids: number[]): RunCommand['overrides'] {
   const plugin = { ...config?.plugins?.[PLUGIN_NAME], workers: { pids } };
   return { config: { ...config, plugins: { ...config?.plugins, [PLUGIN_NAME]: plugin } } };
@@ -157,7 +157,7 @@ async function runArtillery(
   return [exitCode, resultsIn(folder).find((path) => !earlierResults.includes(path))];
 }
 
-/** Exit code for a child process that a signal ended. */
+/** Exit code for a child process that was ended by a signal. */
 const KILLED = 128;
 
 /** Returns the result files of all runs, without the link `latest`. */

@@ -1,7 +1,7 @@
 /**
- * Makes a series of runs. The series decides on each next run from the previous runs. The result of each run and the
- * documents are saved after it, so the same command resumes a stopped series. A complete series is moved to another
- * folder first, so a command never presents old figures as new figures.
+ * Makes a series of runs. Each next run is decided from the previous runs. The result of each run and the documents are
+ * saved after it, so the same command resumes a stopped series. A complete series is moved to another folder first, so
+ * a command never presents old figures as new figures.
  */
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -22,7 +22,7 @@ import { type EndedRun, type RunCommand, runOnce, type SeriesRunContext } from '
 
 /**
  * A run that was started, with its result if there is one. `Key` identifies the run in its series, for example by its
- * level.
+ * number of connections.
  */
 export interface StartedRun<Key> {
   run: SeriesRun & Key;
@@ -36,7 +36,7 @@ export type NextRun<Key, End> =
       label: string;
       /** Maximum number of remaining runs, including this run; undefined if unknown. */
       left: number | undefined;
-      /** Minimum time between the end of the previous run and the start of this run. */
+      /** Minimum time between the end of the previous run and the start of this run, in seconds. */
       restSeconds?: number;
     }
   | { end: End };
@@ -53,28 +53,28 @@ export interface SeriesDefinition<Key, End, Document extends SeriesDocument<Key>
   folder: string;
   schema: z.ZodType<Document>;
   /**
-   * Returns, by name, the properties that must be equal in the stored document and in the new document. Otherwise, the
-   * series cannot be resumed.
+   * Returns, by name, the properties that must be equal in the stored document and in the new document. If they differ,
+   * the series cannot be resumed.
    */
   identityOf(document: Document): Record<string, unknown>;
   /**
    * Decides on the next run. The decision depends on the runs alone, so that a resumed series continues in the same
    * way.
    * @param runs all started runs, in order
-   * @param earlier number of runs from earlier starts of the command; if these made the series stop, the series tries
-   * again
+   * @param earlier number of runs that earlier calls of the command made; if these runs ended the series, the series
+   * tries again
    */
   next(runs: StartedRun<Key>[], earlier: number): NextRun<Key, End> | Promise<NextRun<Key, End>>;
   /**
-   * Returns the command of a run.
+   * Returns the command for a run.
    * @throws CapacityError if the run cannot be made; the run counts as refused
    */
   commandOf(key: Key): RunCommand;
-  /** Returns the outcome of a measured run and its details, for progress messages. */
+  /** Returns the outcome of a measured run and details about it, for progress messages. */
   outcomeOf(made: StartedRun<Key>): string[];
   /**
-   * Builds the document.
-   * @param end undefined while the series is not finished
+   * Builds the document of the series.
+   * @param end how the series ended; undefined while it is not finished
    */
   documentOf(startedAt: string, runs: StartedRun<Key>[], end: End | undefined): Document;
   /** Returns the report of the series, which is written as Markdown and as HTML. */
@@ -94,7 +94,7 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
   { artillery, conduct, signal, print }: Runner,
 ): Promise<{ document: Document; runs: StartedRun<Key>[] }> {
   const { kind, folder, schema } = series;
-  // The chart library is loaded late, because loading takes long.
+  // The chart library is loaded only when it is needed, because loading takes long.
   const { renderHtml } = await import('../../report/render/html.ts');
   const close = lockSeriesFolder(folder);
   try {
@@ -125,7 +125,7 @@ export async function runSeries<Key, End, Document extends SeriesDocument<Key>>(
       const { key, label, left, restSeconds = 0 } = next;
       const last = runs.at(-1)?.run;
       const number = (last?.number ?? 0) + 1;
-      // The pause is limited, because the clock may have been set back.
+      // The remaining pause is limited to its configured length, because the clock may have been set back.
       const restMs = last ? Math.min(restSeconds * 1000, endOf(last) + restSeconds * 1000 - Date.now()) : 0;
       print(beginText(number, label, left, runs) + (restMs > 0 ? `; rests ${durationText(restMs / 1000)} first` : ''));
       await abortablePause(restMs, signal);
@@ -171,7 +171,7 @@ function endOf({ startedAt, seconds }: SeriesRun): number {
   return Date.parse(startedAt) + seconds * 1000;
 }
 
-/** Returns whether a further start would make no run and leave the document unchanged. */
+/** Returns whether a further call of the command would make no run and leave the document unchanged. */
 async function isComplete<Key, End, Document extends SeriesDocument<Key>>(
   { kind, folder, schema, next, documentOf }: SeriesDefinition<Key, End, Document>,
   startedAt: string,
@@ -188,7 +188,7 @@ function textOf<Document>(document: Document, schema: z.ZodType<Document>): stri
 
 /**
  * Returns the runs in the folder's document. Leaves out runs whose result file is missing. If no result file is left,
- * the series starts from the beginning.
+ * returns no runs, so the series starts from the beginning.
  */
 function earlierRuns<Key, End, Document extends SeriesDocument<Key>>(
   series: SeriesDefinition<Key, End, Document>,
@@ -229,13 +229,14 @@ function beginText(
   runs: { run: Pick<SeriesRun, 'exitCode' | 'seconds'> }[],
 ): string {
   if (left === undefined) return `Run ${number}: ${label}`;
-  // The estimate uses the latest run, because runs at higher levels can take longer.
+  // The estimate uses the duration of the latest run, because runs with more connections can take longer.
   const { seconds } = runs.findLast(({ run }) => runEndingOf(run.exitCode) === 'measured')?.run ?? {};
   const time = seconds === undefined ? '' : `, about ${durationText(left * seconds)}`;
   return `Run ${number}: ${label}; ${countText(left, 'run')} left${time}`;
 }
 
 /**
+ * Returns the lines that are printed at the end of a run.
  * @param outcome outcome of a measured run, followed by details
  * @param folder folder of the series
  */

@@ -1,4 +1,7 @@
-/** Makes the runs of a study: every combination of levels, several times, in a fixed order. */
+/**
+ * Makes the runs of a study: every combination of levels (values of the varied settings), several times, in a fixed
+ * order.
+ */
 import { hash } from 'node:crypto';
 import { maskArguments } from '../../protocol/base/secrets/command-line.ts';
 import { hasSecretChildren, isSecretName, maskText, SECRET_MASK } from '../../protocol/base/secrets/secret-text.ts';
@@ -28,9 +31,9 @@ import { countText } from '../../report/text/format.ts';
 import type { NextRun, SeriesDefinition, StartedRun } from './series.ts';
 import type { RunCommand } from './series-run.ts';
 
-/** A planned run. Each block of runs contains every combination of levels once. */
+/** A planned run. Runs are planned in blocks; each block contains every combination of levels once. */
 interface PlannedRun {
-  /** Number of the block, from 1. */
+  /** Number of the block to which the run belongs, from 1. */
   block: number;
   levels: LevelCombination;
 }
@@ -38,8 +41,8 @@ interface PlannedRun {
 interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenarioHash'> {
   folder: string;
   /**
-   * Checks the levels.
-   * @throws CapacityError if they cannot be run
+   * Returns the command for a run with these levels.
+   * @throws CapacityError if a run with these levels is impossible
    */
   commandOf(levels: LevelCombination): RunCommand;
 }
@@ -47,13 +50,13 @@ interface StudyOptions extends Pick<Study, 'name' | 'title' | 'plan' | 'scenario
 export type StudySeries = SeriesDefinition<PlannedRun, 'done', Study>;
 
 /**
- * Maximum ratio of measured to planned runs. Other programs may disturb a machine all the time, so repetitions must be
- * limited.
+ * Maximum ratio between made runs and planned runs. Other programs may disturb a machine all the time, so repetitions
+ * must be limited.
  */
 const MAX_ATTEMPTS = 2;
 
 /**
- * Returns the series of a study. It repeats runs that failed in an earlier start of the command, and repeats disturbed
+ * Returns the series for a study. It repeats runs that failed in an earlier call of the command, and repeats disturbed
  * runs at once.
  */
 export function studySeries(options: StudyOptions): StudySeries {
@@ -124,7 +127,7 @@ function isMeasured({ run }: StartedRun<PlannedRun>): boolean {
 }
 
 /**
- * Returns the exit code of the worst run. If all runs are VALID, returns the exit code of the comparisons; `worse`
+ * Returns the exit code of the worst run. If all runs are VALID, returns the exit code for the comparisons; `worse`
  * takes precedence.
  */
 export function exitCodeOfStudy(plan: StudyPlan, runs: StartedRun<PlannedRun>[]): number {
@@ -139,14 +142,16 @@ export function exitCodeOfStudy(plan: StudyPlan, runs: StartedRun<PlannedRun>[])
   return codes.includes(EXIT_CODES.worse) ? EXIT_CODES.worse : Math.max(0, ...codes);
 }
 
-/** Returns whether there are enough runs to detect a change as small as `plan.detect`. */
+/** Returns whether the runs are enough to detect a change as small as `plan.detect`. */
 function isEnough(plan: StudyPlan, runs: StudyRun[]): boolean {
   const { detect } = plan;
   if (detect === undefined) return false;
   return comparisonsOf(plan, runs).every((comparison) => wouldDetect(comparison, detect));
 }
 
-/** Returns whether the study would detect a change by the share `detect` at every level. */
+/**
+ * Returns whether the study would detect a change by the share `detect` at every level (value of the varied setting).
+ */
 function wouldDetect(comparison: Comparison, detect: number): boolean {
   return comparison.sets.slice(1).every((_, index) => detectsShare(comparison, index + 1, detect));
 }
@@ -156,7 +161,7 @@ function comparisonsOf(plan: StudyPlan, runs: StudyRun[]): Comparison[] {
 }
 
 /**
- * Returns the number of measured combinations in the block of the latest run. With fewer than two, nothing can be
+ * Returns how many combinations were measured in the block of the latest run. With fewer than two, nothing can be
  * compared.
  */
 function measuredInLatestBlock(runs: StartedRun<PlannedRun>[]): number {
@@ -166,8 +171,8 @@ function measuredInLatestBlock(runs: StartedRun<PlannedRun>[]): number {
 }
 
 /**
- * Returns the runs whose exit codes count: for each planned run, the measured attempts that count; without any, the
- * latest attempt.
+ * Returns the runs that determine the exit code: for each planned run, the measured attempts that count; if there are
+ * none, the latest attempt.
  */
 function decidingRuns(runs: StartedRun<PlannedRun>[]): StartedRun<PlannedRun>[] {
   const all = countedRuns(runs);
@@ -184,16 +189,16 @@ function excludedRuns(runs: StartedRun<PlannedRun>[]): StartedRun<PlannedRun>[] 
 }
 
 /**
- * Returns the planned runs in their order. Each block contains all combinations: odd blocks in random order, even
- * blocks in the reverse order of the previous block, so that a drift of the machine affects all combinations equally.
- * The order depends on the plan alone, so a resumed series continues with it.
+ * Returns the planned runs in the order in which they are made. Each block contains all combinations: odd blocks in
+ * random order, even blocks in the reverse order of the previous block, so that a drift of the machine affects all
+ * combinations equally. The order depends on the plan alone, so a resumed series continues with it.
  */
 export function plannedRunsInOrder(plan: StudyPlan): PlannedRun[] {
   const { repeat, seed } = plan;
   const combinations = levelCombinations(plan);
   return Array.from({ length: repeat }, (_, index) => index).flatMap((index) => {
     const pair = Math.floor(index / 2);
-    // Sorting by hashes gives a pseudo-random order that is the same each time for the same plan.
+    // Sorting by hashes gives a pseudo-random order, which is the same each time for the same plan.
     const shuffled = combinations
       .map((levels) => ({ levels, digest: hash('sha256', `${seed}:${pair}:${combinationLabel(levels)}`) }))
       .sort((a, b) => (a.digest < b.digest ? -1 : 1))
@@ -206,11 +211,11 @@ function isSame(a: PlannedRun, b: PlannedRun): boolean {
   return a.block === b.block && combinationLabel(a.levels) === combinationLabel(b.levels);
 }
 
-/** Masks the credentials in a plan before the plan is written: in levels, arguments and server commands. */
+/** A plan in which credentials are masked before the plan is written: in levels, arguments and server commands. */
 interface MaskedPlan {
-  /** The plan with masked credentials. Levels that look equal after masking are numbered. */
+  /** The plan with masked credentials. If two levels look the same after masking, they are numbered. */
   shown: StudyPlan;
-  /** Returns the real levels that belong to levels of the masked plan. */
+  /** Returns the real levels for levels of the masked plan. */
   realOf(levels: LevelCombination): LevelCombination;
 }
 
