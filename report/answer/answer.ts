@@ -16,7 +16,9 @@ import { cpuCodePlacesLine, memoryLines } from './memory-line.ts';
 import { missedThresholdsText, outcomeTitle } from './outcome.ts';
 import { overTimeLines } from './over-time-line.ts';
 
-/** Lines of the answer for each section of the report. The section has the details. */
+/**
+ * Functions that return the lines of the answer, by section of the report. Each section has the details of its lines.
+ */
 const LINES: Record<string, (result: Result) => ReportLine[]> = {
   connections: (result) => [...connectionLines(result), ...httpLines(result), ...functionLines(result)],
   fault: faultLines,
@@ -61,7 +63,7 @@ export function leadingFindings(findings: readonly Finding[]): Finding[] {
   return roots.toSorted(difference);
 }
 
-/** Returns the leading findings that fail the run or, with their consequences, invalidate a figure. */
+/** Returns the leading findings that fail the run or that, directly or through a consequence, invalidate a figure. */
 export function decisiveFindings(findings: readonly Finding[]): Finding[] {
   return leadingFindings(findings).filter((cause) => {
     const { fails, doubts } = effectsOf(cause, findings);
@@ -92,7 +94,7 @@ function consequencesOf(cause: Finding, all: readonly Finding[]): Finding[] {
 }
 
 /**
- * Ranks a leading finding by its own effects and those of its consequences.
+ * Ranks a leading finding by its own effects and the effects of its consequences.
  * @returns numbers for sorting; a smaller number comes first
  */
 function rankOf(cause: Finding, all: readonly Finding[]): number[] {
@@ -113,9 +115,9 @@ function effectsOf(cause: Finding, all: readonly Finding[]) {
 }
 
 /**
- * Returns the text after the title of the answer, and its kind. `because`: the first cause explains the outcome or the
- * verdict. `thresholds`: missed thresholds explain the outcome. `beside`: the first cause is listed first, but explains
- * neither.
+ * Returns the kind of text after the title of the answer, with the text. `because`: the first cause explains the
+ * outcome or the verdict. `thresholds`: missed thresholds explain the outcome. `beside`: the first cause is listed
+ * first, but explains neither.
  */
 export function answerLead({ findings, outcome, verdict }: Omit<Result, 'answer'>) {
   const [first] = leadingFindings(findings);

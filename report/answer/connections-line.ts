@@ -27,15 +27,15 @@ export function connectionLines(result: Result): ReportLine[] {
   const at = rate === null ? null : `made at ${withUnit('perSecond', rate)}`;
   const key = made.held === null ? 'connections.peak' : 'connections.held';
   const note = [[of, at].filter(Boolean).join(', '), who].filter(Boolean).join('; ');
-  // Causes that start with `disconnected_` need no example. Failed calls of functions that fail no virtual user are
-  // reported in another line.
+  // Causes that start with `disconnected_` need no example. A separate line reports failed calls of functions that
+  // fail no virtual user.
   const examples = Object.entries(failureExamples)
     .filter(([cause]) => !cause.startsWith('disconnected_') && (!cause.startsWith('function_') || cause in failures))
     .map(([cause, example]) => ({ text: `the first ${cause}: ${example}` }));
   return [{ text, figure: answerFigure(key, held, note) }, ...examples.slice(0, 2)];
 }
 
-/** Reports the number of received copies for events whose messages have no ids. */
+/** Reports how many copies were received, for events whose messages have no ids. */
 export function countedEventLines({ eventCounts }: Result): ReportLine[] {
   return eventCounts.map(({ event, seconds, receivers, sent, most, fewest, missingAtLeast, missingAtMost }) => {
     const each = most === fewest ? integerText(most) : `${integerText(fewest)} to ${integerText(most)}`;
@@ -56,13 +56,13 @@ export function countedEventLines({ eventCounts }: Result): ReportLine[] {
   });
 }
 
-/** Reports the limit of the deployment that more connections would reach first. */
+/** Reports the limit of the deployment that a growing number of connections would reach first. */
 export function limitLines(result: Result): ReportLine[] {
   const next = result.absent.memory === undefined ? nextLimit(result) : null;
   return next ? [{ text: `next limit: ${integerText(next.max)} ${limitName(next.name)}` }] : [];
 }
 
-/** Reports HTTP requests, other engines and custom functions of virtual users. */
+/** Reports the HTTP requests of virtual users, the users of other engines, and calls of custom functions. */
 export function httpLines({ http, otherUsers }: Result): ReportLine[] {
   const requests = http ? [requestsText(http)] : [];
   if (!otherUsers) return requests.map((text) => ({ text }));

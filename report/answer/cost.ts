@@ -1,4 +1,4 @@
-/** Describes the headline of a run in words: the deployment's memory per connection. */
+/** Describes the headline figure of a run in words: the deployment's memory per connection. */
 import { SERVER_RUNTIMES, type ServerRuntime } from '../../protocol/documents/server-runtimes.ts';
 import type { MemoryPerConnection } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -18,11 +18,11 @@ const MORE_CONNECTIONS = 'more connections would narrow it';
 const COLLECTS = 'collects it before each reading';
 const INSPECTS = `\`workers: { inspect: true }\` ${COLLECTS}`;
 /**
- * Memory that V8's count of the main heap does not include: worker threads and native memory. A run with more
- * connections does not make the interval narrower.
+ * Text about memory that V8's count of the main heap does not include: worker threads and native memory. More
+ * connections in a run do not narrow the interval of such memory.
  */
 const BESIDE_V8 = "memory beside V8's main heap hides it (worker threads, native memory)";
-/** Ways to narrow an interval that includes garbage, by runtime. */
+/** Advice on how to narrow an interval that is wide because memory includes garbage, by runtime of the workers. */
 const NARROWING_ADVICE = {
   node: INSPECTS,
   jvm: INSPECTS,
@@ -43,7 +43,7 @@ function workersRuntime({ measured }: NonNullable<Processes>): ServerRuntime {
   return SERVER_RUNTIMES.find((runtime) => found.has(runtime)) ?? 'other';
 }
 
-/** Returns how to narrow an interval that includes garbage. */
+/** Returns how to narrow an interval that is wide because memory includes garbage. */
 function withoutGarbage(result: Measured): string {
   if (hasLeavingUsers(result))
     return 'end the flow with `hold: true`: garbage is collected before a reading only while no connection opens or closes';
@@ -51,16 +51,16 @@ function withoutGarbage(result: Measured): string {
 }
 
 /**
- * Returns the figure with its interval. A wide interval comes with advice on how to narrow it, and a lower bound is
- * marked.
- * @param result the figure's result, if available
+ * Returns the memory per connection with its interval. If the interval is wide, the amount has advice on how to narrow
+ * it. A lower bound is marked.
+ * @param result figures of the run from which the advice follows, if available
  */
 export function costAmount(cost: MemoryPerConnection, result?: Measured): Amount {
   const { bytes, low95, high95, isAtLeast, parts, without, unread, conclusiveRun } = cost;
   const doubtText = DOUBT_TEXTS[without[0]?.doubt ?? 'miscounted'];
   if (bytes === null) return { ...answerAmount(COST_KEY, null), why: `unknown: ${doubtText}` };
   const interval = low95 === null || high95 === null ? undefined : { low95, high95 };
-  // Some memory was not read and would add to the figure, so the figure is only a lower bound.
+  // The memory that was not read would add to the memory per connection, so the known part is only a lower bound.
   if (isAtLeast) return { ...answerAmount(COST_KEY, isConclusiveCost(cost) ? bytes : low95), isAtLeast: true };
   if (isConclusiveCost(cost))
     return { ...answerAmount(COST_KEY, bytes, interval), ...(unread.length > 0 && { isAtLeast: true }) };
@@ -77,12 +77,12 @@ export function costAmount(cost: MemoryPerConnection, result?: Measured): Amount
 }
 
 /**
- * Returns the note of the figure: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`. Empty if there is nothing
- * to note.
+ * Returns the note after the memory per connection: `workers 8.5, proxy 13.7, kernel 10.9; garbage included`. Empty if
+ * there is nothing to note.
  */
 export function costNote(cost: MemoryPerConnection, collected: boolean): string {
   const { bytes, low95, parts, without, unread } = cost;
-  // The parts of an unknown sum are also unknown.
+  // If the memory per connection is unknown, its parts are also unknown.
   const known = isConclusiveCost(cost)
     ? parts.map((part) => `${part.title} ${numberText('kilobytes', part.bytes)}`)
     : [];

@@ -7,7 +7,9 @@ import { answerAmount, type ReportLine } from './line.ts';
 
 type Cost = Exclude<keyof Result['cpu'][string], 'intervals' | 'isAtLeast'>;
 
-/** Reports the CPU of workers and proxy. Returns no line if every figure is within its margin of error. */
+/**
+ * Reports the CPU time of workers and proxy. Returns no line if every CPU figure is smaller than its margin of error.
+ */
 export function cpuLines(result: Result): ReportLine[] {
   const { cpu: layers, absent } = result;
   if (absent.cpu !== undefined) return [];
@@ -31,12 +33,15 @@ export function cpuLines(result: Result): ReportLine[] {
 }
 
 /**
- * Margins of the CPU per connect, as a share of the figure. The line reports margins above the first one; the suggested
- * number of connects reaches the second one.
+ * Margins of error of the CPU time per connect, as a share of that CPU time. The line reports margins above the first
+ * value. The suggested number of connects would reach the second value.
  */
 const [WIDE, WANTED] = [0.5, 0.25];
 
-/** Returns the margin of the CPU per connect if it is wide, with advice on how to narrow it. Empty if it is narrow. */
+/**
+ * Returns a text with the margin of error of the CPU time per connect, and advice on how to narrow the margin. Empty if
+ * the margin is narrow.
+ */
 function narrowingText({ cpu: { worker }, connections: { failed, opened } }: Result): string {
   const value = worker?.rampSecondsPerThousandConnects;
   const interval = worker?.intervals?.rampSecondsPerThousandConnects;
@@ -45,16 +50,15 @@ function narrowingText({ cpu: { worker }, connections: { failed, opened } }: Res
   if (value === null) return `; ${failures ?? 'more connects, or a longer `hold`,'} would narrow it`;
   const share = (interval.high95 - value) / value;
   if (value <= 0 || share <= WIDE) return '';
-  // The margin of independent noise shrinks with the square root of the number of connects. A constant error shrinks
-  // faster.
+  // Independent noise shrinks with the square root of the number of connects. A constant error shrinks faster.
   const enough = roundUpOneDigit(opened * (share / WANTED) ** 2);
   const how = failures ?? `${integerText(enough)} connects in place of ${integerText(opened)}`;
   return `; that of connects is known to ± ${integerText(100 * share)} %: ${how} would narrow it${failures ? '' : ` to ± ${100 * WANTED} %`}`;
 }
 
 /**
- * Chooses the CPU figures of the line. If clients send messages, the figure per message replaces the figure per copy
- * and the idle CPU.
+ * Returns whether the CPU figure is part of the line. If clients send messages, the CPU per message replaces the CPU
+ * per copy and the idle CPU.
  */
 function isInLine(key: Cost, { cpu, messages }: Result): boolean {
   if (!messages) return key !== 'idlePercent';
@@ -62,7 +66,7 @@ function isInLine(key: Cost, { cpu, messages }: Result): boolean {
   return key !== 'idlePercent' || cpu.worker?.clientMicrosecondsPerMessage == null;
 }
 
-/** Returns title, result key and quantity of each column. The title begins with the unit. */
+/** Returns title, result key and quantity of each CPU column. The title begins with the unit. */
 export function cpuColumns(result: Result): [string, Cost, QuantityName][] {
   const { messages, cpu } = result;
   const hasIdle = !messages || Object.values(cpu).some(({ idlePercent }) => idlePercent !== null);

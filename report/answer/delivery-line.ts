@@ -9,7 +9,7 @@ const COVERAGE = 'delivery.coverage';
 
 type Delivery = NonNullable<Result['delivery']>;
 
-/** Returns no line if the run sent no broadcasts. */
+/** Reports the delivered copies. Returns no line if the run sent no broadcasts. */
 export function deliveryLines(result: Result): ReportLine[] {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return [];
@@ -27,7 +27,8 @@ function finding({ connections }: Result, found: Delivery): ReportLine[] {
   const complete = batches
     .filter((batch) => batch.expected > 0 && batch.received === batch.expected)
     .reduce((sum, batch) => sum + batch.broadcasts, 0);
-  // A row of a long run covers several broadcasts. It counts as incomplete if one of its broadcasts is incomplete.
+  // In a long run, a row covers several broadcasts. The row counts as incomplete if one of its broadcasts is
+  // incomplete.
   const atLeast = batches.length < broadcasts ? 'at least ' : '';
   const all = `${broadcasts === 1 ? 'the broadcast' : `all ${countText(broadcasts, 'broadcast')}`} delivered to ${everybody}: ${integerText(received)} copies`;
   const some = `${atLeast}${integerText(complete)} of ${countText(broadcasts, 'broadcast')} delivered to ${everybody} (${percentOf(received, expected)} of the copies)${roomOfLosses(found)}`;
@@ -45,7 +46,10 @@ function finding({ connections }: Result, found: Delivery): ReportLine[] {
   ];
 }
 
-/** Returns the name of the room that lost copies. Empty if several rooms lost copies or there is only one room. */
+/**
+ * Returns the name of the room whose members lost copies. Empty if several rooms lost copies, or if there is only one
+ * room.
+ */
 function roomOfLosses({ batches }: Delivery): string {
   const incomplete = batches.filter((batch) => batch.received < batch.expected);
   const [room, ...others] = new Set(incomplete.map((batch) => batch.room));
@@ -54,8 +58,8 @@ function roomOfLosses({ batches }: Delivery): string {
 }
 
 /**
- * Reports connections that lost several broadcasts, if the cause is known. Losses without a known cause are reported by
- * the finding instead.
+ * Reports connections that lost several broadcasts, if the cause is known. If the cause is unknown, the finding about
+ * lost copies reports the losses.
  */
 function sameMissed({ leftOut }: Delivery): ReportLine[] {
   if (!leftOut) return [];

@@ -1,4 +1,4 @@
-/** The cost of a planned fault, in a sentence. */
+/** Describes in one sentence what a planned fault did to the connections. */
 
 import type { FaultResult } from '../../protocol/result/fault-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';

@@ -8,7 +8,7 @@ type Latency = Result['latency'];
 const ONE_WAY = 'latency.oneWayMs';
 const NAME = 'Latency';
 
-/** Text after `all copies` that says when the latency measurement starts. */
+/** Text after `all copies` that states the time from which latency is measured. */
 const FROM: Record<Latency['from'], string> = {
   server: '',
   payload: '',
@@ -16,7 +16,7 @@ const FROM: Record<Latency['from'], string> = {
   'first receipt': ', from the first copy',
 };
 
-/** Returns no line if the run sent no broadcasts. */
+/** Reports the latency of the copies. Returns no line if the run sent no broadcasts. */
 export function latencyLines(result: Result): ReportLine[] {
   if (!hasBroadcasts(result)) return [];
   const why = result.absent.latency;
@@ -26,8 +26,8 @@ export function latencyLines(result: Result): ReportLine[] {
 }
 
 /**
- * Removes percentiles that need more broadcasts than the run sent. All copies of a broadcast are late together, so
- * copies do not count as independent values.
+ * Removes percentiles for which the run sent too few broadcasts. All copies of a broadcast are late together, so copies
+ * do not count as independent values.
  */
 export function supportedLatency({ latency: times, delivery }: Result): Latency {
   const keys = ['oneWayMs', 'localMs', 'crossWorkerMs', 'completionMs'] as const;
@@ -55,8 +55,8 @@ function finding(result: Result, { from, oneWayMs, completionMs }: Latency): Rep
 }
 
 /**
- * Smallest delay that is attributed to the adapter, in milliseconds. The publisher's worker sends its own copies first,
- * which explains a shorter delay on the other workers.
+ * Smallest delay that the line attributes to the adapter, in milliseconds. The publisher's worker sends its own copies
+ * first, which explains a shorter delay on the other workers.
  */
 const MIN_ACROSS_MS = 20;
 

@@ -1,4 +1,4 @@
-/** Lines that each question of a run contributes to its answer. */
+/** Helpers to build the lines of a run's answer. */
 
 import type { AnswerLine } from '../../protocol/result/answer-schema.ts';
 import type { Amount } from '../../protocol/result/figure.ts';
@@ -9,14 +9,14 @@ import { amount } from '../model/amount.ts';
 
 export type ReportLine = Pick<AnswerLine, 'text' | 'figure'>;
 
-/** Returns a figure of the answer, formatted in the quantity that is declared for its key. */
+/** Returns the amount of a figure, in the quantity that the result schema declares for its key. */
 export function answerAmount(key: string, value: number | null | undefined, interval?: Interval): Amount {
   return amount(declared(key).quantity, value, interval);
 }
 
 /**
- * @param value the figure's value, or a text that replaces it
- * @param name the figure's name; default: the title of its key
+ * @param value the figure's value, or a text that replaces the value
+ * @param name the figure's name; default: the title that belongs to the key
  */
 export function answerFigure(
   key: string,
@@ -30,7 +30,7 @@ export function answerFigure(
 
 /**
  * Returns the declaration of the figure with this key.
- * @throws Error if no figure has this key, which is a programming error
+ * @throws Error if the result schema declares no such figure, which is a programming error
  */
 function declared(key: string) {
   const figure = figureByKey(key);
@@ -40,14 +40,19 @@ function declared(key: string) {
 
 export const NO_DELIVERY = 'this engine does not report which broadcasts arrive';
 
-/** Returns whether the run measures broadcasts. Runs over time, and runs in which clients send the messages, do not. */
+/**
+ * Returns whether the run is meant to measure broadcasts. Runs that measure memory over time do not, and neither do
+ * runs in which clients send the messages.
+ */
 export function hasBroadcasts({ delivery, messages, memory }: Result): boolean {
   if (delivery === null) return memory.overTime === null;
   const { expected, received, unexpected, outside, unknownBroadcast } = delivery;
   return messages === null || expected + received + unexpected + (outside ?? 0) + (unknownBroadcast ?? 0) > 0;
 }
 
-/** Returns a line for an unknown figure of broadcasts. Returns no line if clients send the messages. */
+/**
+ * Returns a line which states that a figure of the broadcasts is unknown. Returns no line if clients send the messages.
+ */
 export function unknownFigure({ messages }: Result, key: string, note: string, name?: string): ReportLine[] {
   return messages ? [] : [{ text: null, figure: answerFigure(key, null, note, name) }];
 }

@@ -12,11 +12,11 @@ interface Machine {
   system?: string | undefined;
   cores: number;
   memoryBytes: number;
-  /** Limits of cores and bytes, if they are lower than those of the machine. */
+  /** Number of cores and bytes that can be used, if a container limits them. */
   usable: { cores: number; memoryBytes: number; by?: string };
 }
 
-/** Maximum number of hosts in the line. The table of hosts lists all hosts. */
+/** Maximum number of host names in the line. The table of hosts lists all hosts. */
 const MOST_NAMES = 4;
 
 /** Returns, for example, `AMD EPYC, 2 cores, 23.5 GiB, Linux 6.18`, or `generator: …; server: …`. */

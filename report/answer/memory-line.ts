@@ -29,7 +29,7 @@ export function memoryLines(result: Result): ReportLine[] {
 
 /** Maximum number of packages listed by name. */
 const MAX_PACKAGES = 5;
-/** Unattributed memory below this share is within the sampling error and not listed. */
+/** Memory that belongs to no known package is not listed below this share, because it is within the sampling error. */
 const LEAST_UNATTRIBUTED = 0.05;
 
 /** Returns, for example, `of the 18.9 KB that V8 counts per connection: application 6.9 (server.mjs:11 5.8), Node 4.0, others 3.2`. */
@@ -51,7 +51,7 @@ export function cpuCodePlacesLine({ cpuByPlace, ...result }: Pick<Result, 'memor
 }
 
 /**
- * Lists packages whose parts add up to the whole. The part that the profile could not attribute to a package is listed
+ * Lists packages whose values add up to the whole. The part that the profile could not attribute to a package is listed
  * last.
  */
 function parts({ packages, functions, together, unattributed, quantity }: CodePlaces): string {

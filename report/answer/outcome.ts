@@ -3,7 +3,7 @@ import { exitCodeOfOutcome } from '../../protocol/codes/exit-codes.ts';
 import type { RunOutcome } from '../../protocol/result/answer-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Formats a value that missed its limit. Uses enough digits to keep the rounded value different from the limit. */
+/** Formats a value that missed its limit. Uses enough digits to make the rounded value differ from the limit. */
 export function textBeyondLimit(value: number, limits: number[]): number {
   const rounded = Number(value.toPrecision(6));
   return limits.includes(rounded) ? value : rounded;
@@ -32,12 +32,18 @@ export function missedThresholdsText({ thresholds }: RunOutcome): string | undef
   return missed.length > 0 ? missed.join('; ') : undefined;
 }
 
-/** Returns `connections.rate > 900, found 740 connections/s` for each missed threshold that does not fail the run. */
+/**
+ * Returns a text such as `connections.rate > 900, found 740 connections/s` for each missed threshold that does not fail
+ * the run.
+ */
 export function missedOptionalThresholds({ thresholds }: RunOutcome): string[] {
   return thresholds.filter(({ met, strict }) => !met && !strict).map(({ text }) => text);
 }
 
-/** In Artillery, a missed threshold with `strict: false` does not fail the run. */
+/**
+ * Returns whether the threshold was missed and fails the run. In Artillery, a missed threshold with `strict: false`
+ * does not fail the run.
+ */
 export function isThresholdMissed({ met, strict }: RunOutcome['thresholds'][number]): boolean {
   return strict && !met;
 }

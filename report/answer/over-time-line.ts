@@ -43,14 +43,15 @@ export function overTimeLines(result: Result): ReportLine[] {
   const name = drift.leaks || countProvenLeaks(result) === 0 ? NAME : OF_WORKERS;
   return [
     { text, figure: answerFigure(keyOf(layer), drift.leaks === null ? '–' : known, text, name) },
-    // The places of remaining memory are listed only for a leak. Without a leak, they show only sampling error.
+    // Packages and functions with remaining memory are listed only for a leak. Without a leak, they show only sampling
+    // error.
     ...(drift.leaks ? memoryCodePlacesLine(result) : []),
     ...otherLines(result),
   ];
 }
 
 /**
- * Returns `; Workers RSS cannot tell below …` for the memory figure that covers the most of a worker. Empty if the
+ * Returns `; Workers RSS cannot tell below …` for the memory figure that covers most of a worker's memory. Empty if the
  * answer already uses that figure.
  */
 function widerFigureText(result: Result, { drift }: OverTimeResult, answering: string): string {
@@ -58,7 +59,7 @@ function widerFigureText(result: Result, { drift }: OverTimeResult, answering: s
   return whole === undefined || whole === answering ? '' : `; ${layerTitle(result, whole)} ${driftText(result, whole)}`;
 }
 
-/** Counts that only the server can report. */
+/** Object counts that only the server can report. */
 const OF_SERVER = ['workerRooms', 'workerNamespaces'];
 
 /** Reports objects, such as rooms, that the server or the generator still counts after all connections have closed. */
@@ -66,7 +67,7 @@ function countLines({ memory, workers }: Result): ReportLine[] {
   const counts = memory.overTime?.counts ?? [];
   const areCounted = workers.length > 0 || counts.some(({ id }) => OF_SERVER.includes(id));
   const kept = counts.filter(({ isKept }) => isKept);
-  // An upper bound below one object per connection is precise enough.
+  // If the upper limit is below one object per connection, it is precise enough for a statement.
   const [less, unclear] = [true, false].map((isLess) =>
     counts.filter(({ isKept, high95 }) => !isKept && high95 < 1 === isLess),
   ) as [typeof counts, typeof counts];
@@ -83,8 +84,8 @@ function countLines({ memory, workers }: Result): ReportLine[] {
 }
 
 /**
- * Returns one line for each layer besides the workers that leaks, one line for all layers without a leak, and one line
- * for all layers without a result.
+ * Returns one line for each leaking layer other than the workers, one line for all layers without a leak, and one line
+ * for all layers whose readings allow no conclusion.
  */
 function otherLines(result: Result): ReportLine[] {
   const all = driftsBesideWorkers(result);
@@ -164,7 +165,7 @@ function riseText(result: DescribedLayers, layer: string, found: OverTimeResult,
   return `${verb} ${[...(perConnection ? [each] : []), ...(inTime ? [timed] : [])].join(' and ')}${pages}${endedGrowthText(drift)}`;
 }
 
-/** @param leastBytes lower end of the interval of the pages' growth per connection */
+/** @param leastBytes lower end of the 95 % interval of the growth of RSS per connection */
 function pagesText(kept: NonNullable<LeakCauses['onlyPages']>, leastBytes: number, found: OverTimeResult): string {
   if ('excluded' in kept) return 'heap and external memory do not, so it may be free pages: a longer run would show';
   const needed = sufficientLoad(found, { connections: kept.connections, bytes: leastBytes });

@@ -1,9 +1,9 @@
-/** Axes used by all charts. */
+/** Builds the axes of all charts. */
 import { CHART_COLORS } from './palette.ts';
 
 const LABEL = { color: CHART_COLORS.muted, fontSize: 12 };
 
-/** @param name unit, shown at the top of the axis */
+/** @param name unit of the values, shown at the top of the axis */
 export function valueAxis(name: string) {
   return {
     type: 'value',
@@ -21,7 +21,7 @@ export function valueAxis(name: string) {
 
 /**
  * Returns a numeric horizontal axis.
- * @param name shown below the middle of the axis; may be empty
+ * @param name name of the axis, shown below its middle; may be empty
  */
 export function bottomAxis(name: string, format: (value: number) => string) {
   return {
@@ -37,7 +37,7 @@ export function bottomAxis(name: string, format: (value: number) => string) {
   };
 }
 
-/** Formats seconds as `0:30`, `12:05` or `1:00:00`. */
+/** Formats seconds since the start of a run as `0:30`, `12:05` or `1:00:00`. */
 export function clockText(seconds: number): string {
   const whole = Math.round(seconds);
   const [hours, minutes, rest] = [Math.floor(whole / 3600), Math.floor(whole / 60) % 60, whole % 60];
@@ -46,7 +46,7 @@ export function clockText(seconds: number): string {
 }
 
 /**
- * Returns the times to label on an axis of this many pixels. The steps are those of a clock, such as 5 minutes instead
+ * Returns the times to label on a time axis of this many pixels. The steps are round times, such as 5 minutes instead
  * of 250 s.
  */
 export function clockTicks(from: number, to: number, width: number): number[] {
@@ -57,7 +57,7 @@ export function clockTicks(from: number, to: number, width: number): number[] {
   return Array.from({ length: Math.floor((to - first) / step) + 1 }, (_, index) => first + index * step);
 }
 
-/** Formats 12,500 as `12.5k`, because axes have little space. */
+/** Formats a number for an axis, where space is short: 12,500 becomes `12.5k`. */
 export function shortNumber(value: number): string {
   return Math.abs(value) >= 10_000
     ? `${(value / 1000).toLocaleString('en-US', { maximumFractionDigits: 1 })}k`

@@ -9,13 +9,13 @@ import type { Chart, LegendEntry } from './chart.ts';
 import { CHART_COLORS } from './palette.ts';
 import { type ChartCurve, plotChart } from './plot.ts';
 
-/** Distance between two points of the percentile curve. The axis counts powers of ten of the share of slower copies. */
+/** Distance between two points of the percentile curve, in powers of ten of the share of slower copies. */
 const STEP = 0.02;
-/** Percentiles shown in the readout, which lists values under the pointer. */
+/** Percentiles that the page shows next to the pointer. */
 const READ = [0, 10, 25, 50, 75, 90, 95, 99, 99.5, 99.9, 99.99, 99.999].map(powerOf);
-/** Labels of the axis: 0 %, 50 %, 90 %, 99 %, … */
+/** Positions of the axis labels 0 %, 50 %, 90 %, 99 %, … */
 const TICKS = [0, Math.log10(2), 1, 2, 3, 4, 5, 6];
-/** Width of the longest label with a gap, in pixels. */
+/** Width of the longest axis label with a gap, in pixels. */
 const TICK_WIDTH = 58;
 
 const COUNTED: Record<Result['latency']['from'], string> = {
@@ -50,15 +50,18 @@ export function acknowledgementChart({ messages }: Pick<Result, 'messages'>): Ch
 }
 
 /**
- * Returns null for a missing histogram, and for a text that is not a histogram. Results can be written by other
- * programs.
+ * Decodes a histogram. Returns null if the histogram is missing or cannot be decoded, because other programs can write
+ * results.
  */
 function decoded({ histograms }: Pick<Result['latency'], 'histograms'>, key: string): Histogram | null {
   const encoded = histograms[key];
   return encoded !== undefined && isEncodedHistogram(encoded) ? decodeHistogram(encoded) : null;
 }
 
-/** The axis is logarithmic in the share of slower copies: 99 % to 99.9 % is as wide as 0 % to 90 %. */
+/**
+ * Draws curves of percentiles. The axis is logarithmic in the share of slower copies: 99 % to 99.9 % is as wide as 0 %
+ * to 90 %.
+ */
 function percentileChart(title: string, curves: (LegendEntry & { histogram: Histogram })[]): Chart | null {
   const measured = curves.filter(({ histogram }) => histogram.totalCount > 0);
   const to = Math.max(1, ...measured.map(({ histogram }) => Math.log10(histogram.totalCount)));
@@ -79,7 +82,7 @@ function percentileChart(title: string, curves: (LegendEntry & { histogram: Hist
   });
 }
 
-/** Omits labels on a narrow screen, where `99.9 %` and `99.99 %` would overlap. */
+/** Returns the axis labels. Leaves out labels on a narrow screen, where `99.9 %` and `99.99 %` would overlap. */
 function ticksOn(pixelsPerStep: number): number[] {
   const every = Math.ceil(TICK_WIDTH / pixelsPerStep);
   return TICKS.filter((tick) => tick < 1 || tick % every === 0);
@@ -111,8 +114,8 @@ const MARKS: { name: string; value: (batch: BroadcastBatch) => number | null; co
 ];
 
 /**
- * Draws the latency of each broadcast: first receiver, p50, p99 and last receiver. The horizontal axis is time if the
- * times are known.
+ * Draws the latency of each broadcast: first receiver, p50, p99 and last receiver. The horizontal axis shows the time
+ * if the send times are known, otherwise the number of the broadcast.
  */
 export function broadcastTimesChart({ delivery }: Result): Chart | null {
   const batches = (delivery?.batches ?? []).filter(({ firstMs, lastMs }) => firstMs !== null && lastMs !== null);

@@ -1,4 +1,4 @@
-/** Memory against connections: all layers of the deployment on one scale, from zero. */
+/** Chart of memory against the number of connections: all layers of the deployment on one scale that starts at zero. */
 import type { Result } from '../../protocol/result/result.ts';
 import { inServicePoints } from '../figures/in-service.ts';
 import {
@@ -17,7 +17,8 @@ import { layerStyle } from './palette.ts';
 import { type ChartCurve, type ChartPoint, chartPoints, plotChart } from './plot.ts';
 
 /**
- * Draws memory at rest at each plateau, and the workers' memory in service.
+ * Draws the memory at rest (after a garbage collection) at each plateau, and the workers' memory in service (before
+ * it).
  * @returns null with fewer than two plateaus
  */
 export function memoryByConnectionsChart(result: Result): Chart | null {

@@ -1,4 +1,7 @@
-/** Charts over the time of a run: connections, also after a planned fault, connect time, memory with its drift, and CPU of each layer. */
+/**
+ * Charts that show a run over time: connections, connect times, memory and CPU of each layer, and reconnects after a
+ * planned fault.
+ */
 
 import type { OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -24,7 +27,7 @@ export function connectionsOverTimeChart({ samples, stages, connections }: Resul
   ]);
 }
 
-/** Returns the increase per second between neighbouring samples. A decrease counts as 0. */
+/** Returns the rise per second between neighbouring samples. A fall counts as 0. */
 function rates(points: ChartPoint[]): ChartPoint[] {
   return chartPoints(points.slice(1), ([t, count], index) => {
     const [before, countBefore] = points[index] as ChartPoint;
@@ -36,7 +39,7 @@ function rates(points: ChartPoint[]): ChartPoint[] {
 export function connectTimeOverTimeChart({ connections: { overTime }, stages }: Result): Chart | null {
   if (!overTime) return null;
   const { t, meanMs, slowestMs, failed, ended, intervalSeconds } = overTime;
-  // Inserts gaps, so that the line does not cross plateaus, during which no client connects.
+  // Inserts gaps, so that the line has no value during plateaus, when no client connects.
   const times = (values: (number | null)[], scale = 1) =>
     chartPoints(values, (value, index) => [t[index] as number, value ?? Number.NaN], scale);
   const rates = (counts: number[]) => times(counts.map((count) => count / intervalSeconds));
@@ -86,10 +89,12 @@ export function cpuOverTimeChart(result: Result): Chart | null {
   ]);
 }
 
-/** CPU use below this percentage of one core is not drawn. */
+/** Minimum CPU use of other programs for a curve, in percent of one core. */
 const LEAST_TAKEN = 1;
 
-/** Draws the CPU use of other programs and of the hypervisor, which can slow the whole deployment. */
+/**
+ * Draws the CPU use of other programs, and the CPU time that the hypervisor took. Both can slow the whole deployment.
+ */
 function cpuOfOthers({ samples }: Result): ChartCurve[] {
   const of = (key: string) => chartPoints(samples, (sample) => [sample.t, number(sample, key, 'cpuPercent')]);
   const all: ChartCurve[] = [
@@ -104,7 +109,10 @@ function curve(result: Result, layer: string, key: string, scale: number): Chart
   return { name: layerTitle(result, layer), ...layerStyle(result, layer), points };
 }
 
-/** Returns a value of a sample; null if the sample lacks it. The keys depend on the machine and on the version. */
+/**
+ * Returns a value of a sample; null if the sample lacks it. Which values a sample has depends on the machine and on the
+ * version of the program.
+ */
 function number(sample: Sample, layer: string, key: string): number | null {
   const values = sample[layer] as Record<string, unknown> | null | undefined;
   const value = values?.[key] ?? (key === 'pssBytes' ? values?.derivedPssBytes : undefined);
@@ -113,7 +121,7 @@ function number(sample: Sample, layer: string, key: string): number | null {
 
 type Moment = OverTimeResult['readings'][number];
 
-/** Maximum number of drawn points. More points would take a megabyte and look the same. */
+/** Maximum number of points in the chart. More points would take a megabyte and look the same. */
 const MAX_MARKS = 200;
 
 /**

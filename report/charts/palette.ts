@@ -1,4 +1,4 @@
-/** Colours of charts by meaning, as CSS variables, which `report/render/style.ts` sets for light and dark. */
+/** Colours of charts, as CSS variables, which `report/render/style.ts` sets for the light and the dark mode. */
 import type { LayerDescription } from '../../protocol/result/memory-schema.ts';
 import { type DescribedLayers, layerFamily } from '../figures/layers.ts';
 
@@ -32,8 +32,9 @@ const STYLES: Record<LayerDescription['belongsTo'], { colors: string[]; dashes: 
 };
 
 /**
- * Returns each colour in turn, then the same colours with a different dash.
- * @param id of a memory layer (`workerPss`) or a CPU layer (`worker`); layers of the same process share a style
+ * Returns the style of a layer. The next layer gets the next colour; when all colours are used, they are repeated with
+ * a different dash.
+ * @param id id of a memory figure (`workerPss`) or a CPU layer (`worker`); figures of the same processes share a style
  */
 export function layerStyle(result: DescribedLayers, id: string): { color: string; dash: LineDash } {
   const layers = result.memory.layers;

@@ -1,10 +1,10 @@
-/** Draws curves in panels below each other with a shared horizontal axis. All charts except bars use it. */
+/** Draws curves in panels that are stacked and share one horizontal axis. All charts except bar charts use it. */
 import type { Result } from '../../protocol/result/result.ts';
 import { bottomAxis, clockText, clockTicks, valueAxis } from './axes.ts';
 import type { Chart, ChartReadout, LegendEntry } from './chart.ts';
 import { CHART_COLORS } from './palette.ts';
 
-/** Point of a curve. A NaN value makes a gap. */
+/** Point of a curve. If its value is NaN, the curve has a gap there. */
 export type ChartPoint = [x: number, value: number];
 
 export interface ChartCurve extends LegendEntry {
@@ -12,16 +12,16 @@ export interface ChartCurve extends LegendEntry {
   points: ChartPoint[];
   /**
    * Style of a curve; default: a line. `area` is filled down to zero. `range` draws separate bars, such as intervals;
-   * its values are not in the readout.
+   * these bars have no values next to the pointer.
    */
   style?: 'area' | 'points' | 'steps' | 'range';
   symbol?: string;
-  /** Symbol size in pixels; points have no symbol by default. */
+  /** Size of the symbol at each point in pixels; by default, points have no symbol. */
   symbolSize?: number | [number, number];
 }
 
 interface Panel {
-  /** Unit of the values, shown above the vertical axis. */
+  /** Unit of the panel's values, shown above the vertical axis. */
   unit: string;
   curves: ChartCurve[];
   /** Reference line. */
@@ -29,14 +29,14 @@ interface Panel {
 }
 
 interface Axis {
-  /** Title below the axis; may be empty. */
+  /** Name of the axis, shown below it; may be empty. */
   name: string;
   from: number;
   to: number;
   format(x: number): string;
-  /** Returns the positions of labels for an axis of this many pixels. Default: round numbers. */
+  /** Returns the positions of the labels on an axis of this many pixels. Default: round numbers. */
   ticks?(width: number): number[];
-  /** Returns the name of a point in the readout: `5,000 connections`. */
+  /** Returns the label of a point in the readout, such as `5,000 connections`. */
   label(x: number): string;
 }
 
@@ -46,24 +46,24 @@ interface Plot {
   panels: Panel[];
   /** Stages of the run, drawn in the background. */
   stages?: Result['stages'];
-  /** Positions of the readout; default: the x values of the curve with the most points. */
+  /** Positions on the axis at which the readout has values; default: the x values of the curve with the most points. */
   readAt?: number[];
 }
 
 const LINE_WIDTH = 1.75;
 const PANEL_HEIGHT = 190;
 const SIDES = { left: 56, right: 24 };
-/** Pixels above a panel for its unit, between panels, and below for labels. */
+/** Heights in pixels: above a panel for its unit, between two panels, and below the last panel for axis labels. */
 const [HEAD, GAP, FOOT] = [34, 58, 30];
-/** Pixels above for the names of stages, and below for the name of the axis. */
+/** Heights in pixels: above the panels for the names of stages, and below them for the name of the axis. */
 const [STAGE_NAMES, AXIS_NAME] = [22, 16];
 /** Average width of a letter in the name of a stage, in pixels. */
 const LETTER_WIDTH = 6.2;
 /** Gap between the names of two stages, in pixels. */
 const NAME_GAP = 8;
-/** Maximum number of points in a readout. More points would be too close for a pointer. */
+/** Maximum number of points in a readout. With more points, the pointer could not be placed on each. */
 const MAX_READ = 300;
-/** Significant digits in a readout, as in the text of a report. */
+/** Number of significant digits in a readout, as in the text of a report. */
 const DIGITS = 4;
 const BANDS: Record<string, string> = {
   plateau: CHART_COLORS.band,
@@ -73,7 +73,7 @@ const BANDS: Record<string, string> = {
   broadcasts: CHART_COLORS.strongBand,
 };
 
-/** Returns null if every curve is empty or is a line with a single point. */
+/** Draws the curves. Returns null if every curve is empty or has only a single point. */
 export function plotChart({ title, x, panels, stages = [], readAt }: Plot): Chart | null {
   const drawn = panels
     .map((panel) => ({ ...panel, curves: panel.curves.filter(isDrawn) }))
@@ -129,7 +129,7 @@ export function chartPoints<T>(
   });
 }
 
-/** Plots curves over the time of a run, from its start. */
+/** Draws curves over the time of a run, from its start. */
 export function plotTimeline(title: string, stages: Result['stages'], panels: Panel[]): Chart | null {
   const to = Math.max(0, ...panels.flatMap(({ curves }) => curves.map(({ points }) => points.at(-1)?.[0] ?? 0)));
   const stageAt = (t: number) => stages.findLast((stage) => stage.t <= t)?.name ?? [];
@@ -145,7 +145,7 @@ function isDrawn({ points, style }: ChartCurve): boolean {
   return points.length > (style === 'points' ? 0 : 1);
 }
 
-/** Lists a name once if several panels have a curve with this name. */
+/** Returns the entries of the legend. A name is listed once even if several panels have a curve with this name. */
 function legendOf(curves: LegendEntry[]): LegendEntry[] {
   const named = curves.filter(({ name }) => name !== '');
   return [...new Map(named.map(({ name, color, dash }) => [name, { name, color, ...(dash && { dash }) }])).values()];
@@ -167,7 +167,7 @@ function seriesOf({ color, dash = 'solid', points, style, symbol = 'circle', sym
   };
 }
 
-/** @param room width in pixels; a stage that is narrower than its name gets no label */
+/** @param room width of the plot in pixels; a stage that is narrower than its name gets no label */
 function bands(stages: Result['stages'], end: number, room: number) {
   const data = stages.flatMap(({ name, t }, index) => {
     const until = Math.min(stages[index + 1]?.t ?? end, end);
@@ -197,7 +197,8 @@ function markLine({ value, text }: { value: number; text: string }) {
 }
 
 /**
- * Returns the values for the readout of a chart. Each curve contributes its nearest value within half a step.
+ * Returns the values for the readout of a chart. Each curve contributes its value nearest to the position, within half
+ * the distance between two positions.
  * @param readAt positions on the axis; default: the x values of the curve with the most points
  */
 export function chartReadout(

@@ -18,8 +18,8 @@ const LEVEL_COLORS = [
   CHART_COLORS.red,
 ];
 /**
- * Horizontal distance between two levels. Groups of levels are 1 apart; each group has its own values of the other
- * settings.
+ * Horizontal distance between two levels (values) of the varied setting. Groups of levels are 1 apart; each group has
+ * its own values of the other settings.
  */
 const STEP = 0.1;
 

@@ -1,4 +1,4 @@
-/** Chart of each worker over time, because a sum hides an overloaded worker. */
+/** Charts of each worker over time, because a sum over all workers would hide an overloaded worker. */
 import type { Result } from '../../protocol/result/result.ts';
 import { median } from '../statistics/statistics.ts';
 import { MB } from '../text/format.ts';
@@ -8,12 +8,12 @@ import { type ChartCurve, chartPoints, plotTimeline } from './plot.ts';
 
 const STYLE_COLORS = [CHART_COLORS.blue, CHART_COLORS.orange, CHART_COLORS.green, CHART_COLORS.purple];
 const STYLE_DASHES: LineDash[] = ['solid', 'dashed', 'dotted'];
-/** Maximum number of drawn workers. With more workers, only the extremes and the median are drawn. */
+/** Maximum number of workers in the chart. With more workers, only the extremes and the median are drawn. */
 const MAX_CURVES = STYLE_COLORS.length * STYLE_DASHES.length;
 
 type Values = (number | null)[];
 
-/** CPU, memory and event loop of each worker; null in results without them. */
+/** Draws CPU, memory and event loop of each worker; null for results that lack them. */
 export function workersChart({ workersOverTime: workers, stages, environment }: Result): Chart | null {
   const of = (read: (worker: Result['workersOverTime'][number]) => [t?: number[], values?: Values], scale = 1) =>
     curvesOf(
@@ -33,7 +33,7 @@ export function workersChart({ workersOverTime: workers, stages, environment }: 
   ]);
 }
 
-/** Keeps the styles of the remaining workers if one worker has no curve. */
+/** Returns the curves with their styles. If one worker has no curve, the other workers keep their styles. */
 function curvesOf(workers: Pick<ChartCurve, 'name' | 'points'>[]): ChartCurve[] {
   if (workers.length <= MAX_CURVES) {
     return workers.map((worker, index) => {

@@ -5,8 +5,8 @@ import { compressionOf, transportsOf } from '../figures/transports.ts';
 import { decimalsText } from '../text/format.ts';
 
 /**
- * `load`: applied load. `machine`: hardware. `system`: kernel and its limits. `deployment`: versions and settings of the deployment, which
- * may be the change under study.
+ * Kind of a condition. `load`: applied load. `machine`: hardware. `system`: kernel and its limits. `deployment`:
+ * versions and settings of the deployment, which may be the change that is tested.
  */
 type Aspect = 'load' | 'machine' | 'system' | 'deployment';
 
@@ -14,11 +14,14 @@ export interface ConditionMismatch {
   aspect: Aspect;
   /** Name of the differing setting or property. */
   name: string;
-  /** Value of the condition in each set. If it differs within a set, the values are joined with "or". */
+  /**
+   * Value of the condition in each set of results. If the value differs within a set, the different values are joined
+   * with "or".
+   */
   values: string[];
 }
 
-/** Settings that do not affect any figure. */
+/** Names of settings that do not affect any figure. */
 const WITHOUT_EFFECT = new Set(['results', 'live', 'thresholds', 'memoryBudgetBytes']);
 const OF_DEPLOYMENT = new Set([
   'target',
@@ -30,15 +33,18 @@ const OF_DEPLOYMENT = new Set([
   'workerSources',
   'layers',
 ]);
-/** Number of open files, counted during the run. It is a result and no condition. */
+/** Name of the number of open files, which is counted during the run. It is a result and not a condition. */
 const COUNTED = 'serverOpenFiles';
-/** Process ids, which differ in every run. */
+/** Pattern of keys for process ids, which differ in every run. */
 const PID = /\.pids\.\d+$/;
 const GIB = 1024 ** 3;
 
-/** @param sets results of each set; empty sets are ignored */
+/**
+ * Returns the conditions that differ.
+ * @param sets results of each set; empty sets are ignored
+ */
 export function findMismatches(sets: Result[][]): ConditionMismatch[] {
-  // Ignores the server's properties if a result lacks them, because every property would differ.
+  // The server's properties are compared only if all results have them. Otherwise, every property would differ.
   const known = sets.flat().every(({ environment }) => environment.server !== null);
   const properties = sets.map((results) => results.map((result) => propertiesOf(result, known)));
   const names = new Set(properties.flat().flatMap((found) => [...found.keys()]));
@@ -74,7 +80,7 @@ function propertiesOf(result: Result, withServer: boolean): Map<string, string> 
     ...entriesOf('deployment', withServer ? Object.fromEntries(serverProperties(result)) : {}, "server's "),
     ['machine', 'cpu', cpu],
     ['machine', 'cores', cpuCount],
-    // Memory in whole GiB, because the kernel reserves a slightly different amount at each boot.
+    // Memory is rounded to whole GiB, because the kernel reserves a slightly different amount at each boot.
     ['machine', 'memory', `${decimalsText(memoryBytes / GIB, 0)} GiB`],
     ['system', 'kernel', kernel],
     ...entriesOf('system', { ...limits, ...sysctls }),
@@ -92,7 +98,9 @@ export function unreadPartsText({ memory: { perConnection } }: Result): string {
   return perConnection?.unread.join(', ') || 'nothing';
 }
 
-/** Describes the shares of the load per host, without host names. The names do not affect the load. */
+/**
+ * Describes how the load was divided between hosts, without the names of the hosts. Host names do not affect the load.
+ */
 function sharesOf({ generators }: Result): string {
   if (generators.length < 2) return 'all from one host';
   const shares = generators.map(({ share }) => decimalsText(100 * share, 1)).sort((a, b) => Number(b) - Number(a));

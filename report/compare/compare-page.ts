@@ -61,7 +61,7 @@ export function comparisonDocument(comparison: Comparison): ReportDocument {
 function differing({ sets, mismatches }: Comparison): ReportSection[] {
   if (mismatches.length === 0) return [];
   const head = ['Condition', 'Kind', ...sets.map((_, index) => setLetter(index))];
-  // Shortens long values to the width of a column.
+  // Shortens a long value to the width of a column.
   const shortened = (value: string) => (value.length > 24 ? `${value.slice(0, 23)}…` : value);
   const rows = mismatches.map(({ aspect, name, values }) => [name, aspect, ...values.map(shortened)]);
   return [

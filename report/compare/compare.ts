@@ -1,6 +1,6 @@
 /**
- * Compares sets of runs and finds the figures that differ by more than the noise. A set consists of one run or of its
- * repeats. The first set is the reference. docs/method/comparing.md explains the method.
+ * Compares sets of runs and finds the figures that differ by more than the noise. A set consists of one run or of
+ * repeated runs. The first set is the reference. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
@@ -20,9 +20,12 @@ export interface RunSet {
   /** For readers. */
   name: string;
   results: Result[];
-  /** Number of additional runs of the set that ended without a result. */
+  /** Number of further runs of the set that ended without a result. */
   lost?: number;
-  /** Noise of each figure in a study, for each level of this set. Pooled over all combinations with that level. */
+  /**
+   * Noise of each figure in a study, by level (value of the varied setting) of this set. It is pooled over all
+   * combinations with that level.
+   */
   levelNoise?: ReadonlyMap<string, PooledNoise>[];
 }
 
@@ -30,39 +33,42 @@ export interface ComparedSet extends UsableRuns {
   name: string;
   /** Verdict of each run with a result. INVALID runs contribute no figures. */
   statuses: Result['verdict']['status'][];
-  /** First line of the answer of each failed run. */
+  /** First line of the answer of each run that failed. */
   failed: string[];
-  /** Description of other programs' CPU use in each disturbed run. Times, rates and CPU of such a run are ignored. */
+  /**
+   * Description of other programs' CPU use in each run that they disturbed. Times, rates and CPU figures of such a run
+   * are ignored.
+   */
   disturbed: string[];
 }
 
 export interface ComparedFigure extends DescribedFigure {
-  /** Unit; empty for counts and shares. */
+  /** Unit of the figure; empty for counts and shares. */
   unit: string;
-  /** Mean and spread of the figure in each set; null if unknown. */
+  /** Mean and spread of the figure in each set; null if the figure is unknown. */
   spreads: (Spread | null)[];
   /** Codes of findings that invalidated the figure in some runs, for each set. */
   invalidated: string[][];
-  /** Difference from the reference, for each other set. */
+  /** Difference of the figure from the reference, for each other set. */
   differences: FigureDifference[];
 }
 
 export interface Comparison {
   sets: ComparedSet[];
-  /** Margin as a share of the reference. Smaller differences are treated as equal. */
+  /** Margin as a share of the reference's value. Smaller differences count as equal. */
   margin: number;
   mismatches: ConditionMismatch[];
   figures: ComparedFigure[];
-  /** Texts on worker functions whose cost changed, for each set except the reference. */
+  /** Texts about functions of the workers whose cost changed, for each set except the reference. */
   places: string[][];
 }
 
-/** Default margin, as a share of the reference. */
+/** Default margin of a comparison, as a share of the reference's value. */
 export const DEFAULT_MARGIN = 0.1;
 
 export interface CompareOptions {
   margin?: number;
-  /** Whether the sets belong to a study. In a study, levels may have different loads. */
+  /** Whether the sets belong to a study. The levels of a study may differ in their load. */
   isStudy?: boolean;
 }
 
@@ -78,13 +84,16 @@ export function comparedSetOf({ name, results, lost = 0 }: RunSet): ComparedSet 
   };
 }
 
-/** @param sets the reference set, then the sets to compare with it */
+/**
+ * Compares sets of runs.
+ * @param sets the reference set, then the sets to compare with it
+ */
 export function compareSets(sets: RunSet[], options: CompareOptions = {}): Comparison {
   return compareGroups([sets], options)[0] as Comparison;
 }
 
 /**
- * Compares several groups of sets with a common error budget.
+ * Compares several groups of sets with a common error budget (maximum probability of false differences).
  * @param groups sets of each comparison, the reference first
  */
 export function compareGroups(
@@ -119,7 +128,7 @@ function placesOfSets(sets: RunSet[]): string[][] {
   return others.map((runs) => codePlaceDifferences(reference, runs));
 }
 
-/** Returns each figure with one pair for each set except the reference. */
+/** Returns each figure with a pair of values for each set except the reference. */
 function comparablePairs(sets: RunSet[], isStudy: boolean) {
   const usable = sets.map(({ results }) => results.filter(isUsable));
   return comparableFigures(usable, isStudy).map(({ figure, spreads, invalidatedBy }) => {
@@ -149,7 +158,10 @@ function comparablePairs(sets: RunSet[], isStudy: boolean) {
   });
 }
 
-/** Returns whether all runs read the same parts of the deployment. An unread part lowers the reported cost. */
+/**
+ * Returns whether all runs read the same parts of the deployment. An unread part lowers the reported memory per
+ * connection.
+ */
 function readSameParts(runs: Result[]): boolean {
   return new Set(runs.map(unreadPartsText)).size < 2;
 }
@@ -158,12 +170,12 @@ function faultsIn(figure: ComparableFigure, runs: Result[]): number[] {
   return runs.flatMap((run) => (invalidationsOf(run, figure).length > 0 ? [] : (faultCount(run, figure) ?? [])));
 }
 
-/** Internal key of the share of usable runs. The result document does not contain it. */
+/** Key of the share of usable runs in a comparison. The result document does not contain it. */
 export const USABLE_RUNS_KEY = 'runs.usable';
 
 /**
- * Returns the share of usable runs as a figure, if it differs between sets. A version that crashes in most runs can
- * look fast in the remaining ones.
+ * Returns the share of usable runs as a figure, if it differs between sets. Without this figure, a version that crashes
+ * in most runs could look fast in the remaining runs.
  */
 function usableFigure(all: ComparedSet[]): ComparedFigure[] {
   const [reference, ...others] = all;
@@ -189,8 +201,8 @@ function usableDifference(a: Spread | null, b: Spread | null, answer: Difference
 
 /**
  * Chooses the figures that can be compared. If the numbers of connections differ, only costs and losses per connection
- * are compared. A study compares everything except the number of connections. A higher requested rate does not count as
- * a faster side.
+ * are compared. A study compares everything except the number of connections. The connect rate is left out if the
+ * requested rates differ, because a higher request is not a better result.
  */
 function comparableFigures(sets: Result[][], isStudy: boolean): ReturnType<typeof measuredFigures> {
   const isOne = (key: 'target' | 'configuredRatePerSec') =>

@@ -5,15 +5,18 @@ import { type CodePlaces, codePlacesOf, type FunctionPlace } from '../figures/pl
 import { withUnit } from '../model/amount.ts';
 
 /**
- * Threshold in multiples of the 95 % interval's half-width. 99.9 % of random differences are smaller. Strict, because
- * many functions are compared.
+ * Minimum difference that counts as significant, in multiples of the half-width of the 95 % interval. 99.9 % of random
+ * differences are smaller. The threshold is strict, because many functions are compared.
  */
 const CERTAIN = 1.68;
-/** Differences below this share of the reference's sum are not shown. */
+/** Minimum difference to show, as a share of the reference's sum over all functions. */
 const LEAST_SHARE = 0.02;
 const MOST_TEXTS = 5;
 
-/** Returns a text for each measured cost in both sets, such as `per connection: +3.1 KB in session.ts:88 (keep)`. */
+/**
+ * Returns a text such as `per connection: +3.1 KB in session.ts:88 (keep)` for each cost that was measured in both
+ * sets.
+ */
 export function codePlaceDifferences(reference: Result[], other: Result[]): string[] {
   const [before, after] = [reference, other].map((runs) => Map.groupBy(runs.flatMap(codePlacesOf), ({ key }) => key));
   return [...(before ?? [])].flatMap(([key, a]) => {
@@ -43,7 +46,9 @@ function differencesOf(a: CodePlaces[], b: CodePlaces[]) {
   return all.filter(({ isCertain }) => isCertain).toSorted((one, two) => Math.abs(two.by) - Math.abs(one.by));
 }
 
-/** Averages the cost of each function. Functions are matched without line numbers, which differ between versions. */
+/**
+ * Returns the mean cost of each function. Functions are matched without line numbers, which differ between versions.
+ */
 function means(runs: CodePlaces[]): Map<string, FunctionPlace> {
   const keyOf = (one: FunctionPlace) => JSON.stringify([one.package, one.name, one.place.replace(/:\d+$/, '')]);
   const sum = (all: number[]) => all.reduce((total, one) => total + one, 0);
@@ -61,8 +66,8 @@ function means(runs: CodePlaces[]): Map<string, FunctionPlace> {
 }
 
 /**
- * A profile lists only the largest functions. The cost of a function that is not listed can be as large as the last
- * listed cost.
+ * Returns the smallest cost that the profiles list. A profile lists only the largest functions, so a function that is
+ * not listed can cost as much as the last one that is.
  */
 function smallestListed(runs: CodePlaces[]): { value: number; halfWidth95: number } {
   const last = runs.map(({ functions }) => (functions.length < MAX_LISTED_FUNCTIONS ? undefined : functions.at(-1)));

@@ -1,11 +1,11 @@
-/** Overall decision of a comparison, which determines the exit code of `compare` and `study`. */
+/** Computes the overall decision of a comparison, which determines the exit code of `compare` and `study`. */
 import type { CommandOutcome } from '../../protocol/codes/exit-codes.ts';
 import type { Comparison } from './compare.ts';
 import { comparisonHeadline } from './text.ts';
 
 /**
- * Returns the decision. Precedence: a worse figure, a set without a usable run, an inconclusive primary figure, a
- * better figure, no difference. `exitCodeOfOutcome` has the exit codes.
+ * Returns the overall decision. Precedence: a worse figure, a set without a usable run, an inconclusive primary figure,
+ * a better figure, no difference. `exitCodeOfOutcome` maps the decision to an exit code.
  */
 export function comparisonOutcome(comparison: Comparison): Extract<CommandOutcome, object> {
   const answers = comparison.sets.slice(1).map((_, index) => comparisonHeadline(comparison, index + 1).answer);

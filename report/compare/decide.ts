@@ -1,6 +1,7 @@
 /**
- * Decides whether a figure is better, worse, equal or inconclusive between two sets of runs. One error budget of 5 %
- * covers all figures that are decided together, such as those of a study. docs/method/comparing.md explains the method.
+ * Decides whether a figure is better, worse, equal or inconclusive between two sets of runs. One error budget
+ * (probability of a false difference) of 5 % covers all figures that are decided together, such as the figures of a
+ * study. docs/method/comparing.md explains the method.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
@@ -17,12 +18,12 @@ import { hasMoreFaults, isFlaky, type MeasuredDifference, separateFaults } from 
 
 export type DifferenceAnswer = FigureDifference['answer'];
 
-/** A pair of sets for a figure, before the decision. */
+/** A pair of sets with the values of one figure, before the decision. */
 export interface FigurePair {
   figure: ComparableFigure;
   a: Spread | null;
   b: Spread | null;
-  /** Difference between the sets; null for a counted figure. */
+  /** Difference of the figure between the sets; null for a counted figure. */
   gap: MeasuredDifference | null;
   /** Number of faults in each run of both sets, for a counted figure. Null if one set was not counted. */
   faults: [a: number[], b: number[]] | null;
@@ -30,19 +31,19 @@ export interface FigurePair {
 }
 
 export interface DecisionRules {
-  /** Margin as a share of the reference. Smaller differences are treated as equal. */
+  /** Margin as a share of the reference's value. Smaller differences count as equal. */
   margin: number;
   /** Whether single runs may decide a counted figure. They do not show how often faults occur. */
   countsSingleRuns: boolean;
 }
 
-/** Error budget for each kind of figure: the probability that at least one equal figure is called different. */
+/** Error budget for each kind of figure: the maximum probability that at least one equal figure is called different. */
 const ERRORS = { primary: 0.03, counted: 0.01, other: 0.01 };
 const CONFIDENCE = 0.95;
 /**
- * Assumed deviation between runs, as a share, for comparisons of single runs. The interval within a run does not
- * include it. Three equal runs differed by 10 % (docs/method/comparing.md), although the interval of each fitted line
- * is below 2 %. Medians of latencies deviated by 18 %, so two of them can differ by 65 %.
+ * Assumed standard deviation between repeated runs, as a share of the value, for comparisons of single runs. The
+ * interval within a run does not include it. Three equal runs differed by 10 % (docs/method/comparing.md), although the
+ * interval of each fitted line is below 2 %. Medians of latencies deviated by 18 %, so two of them can differ by 65 %.
  */
 const BETWEEN_RUNS_SHARE = { repeats: 0, study: 0, fit: 0.1, broadcasts: 1 };
 
@@ -68,7 +69,10 @@ function kindOf({ figure, faults }: FigurePair): keyof typeof ERRORS {
   return faults ? 'counted' : figure.primary ? 'primary' : 'other';
 }
 
-/** Returns whether the pair needs a test. Counts without any fault on either side are equal. */
+/**
+ * Returns whether the pair needs a statistical test. A counted figure without any fault on either side is equal and
+ * needs none.
+ */
 function isTested({ gap, faults }: FigurePair): boolean {
   return gap !== null || (faults?.flat().some((count) => count > 0) ?? false);
 }
@@ -79,8 +83,9 @@ function pOf({ gap, faults }: FigurePair): number {
 }
 
 /**
- * Returns whether every run of one side has more faults than the other side's allowance. An exact test cannot decide so
- * few runs. The rule does not apply if other runs decided together show that the fault is intermittent.
+ * Returns whether every run of one side has more faults than the allowance of the other side. Used because an exact
+ * test cannot decide so few runs. The rule does not apply if other runs that are decided together show that the fault
+ * is intermittent.
  */
 function isSeparated(pair: FigurePair, pairs: FigurePair[], { countsSingleRuns }: DecisionRules): boolean {
   const { faults, figure } = pair;
@@ -108,7 +113,7 @@ function countedDifference(
   return { ...UNKNOWN_DIFFERENCE, ...meanDifference(a, b), answer, noise: 'none', invalidatedBy };
 }
 
-/** Returns whether neither side has a fault, or all runs have the same count within the margin. */
+/** Returns whether neither side has a fault, or all runs have the same number of faults within the margin. */
 function isSame(faults: [number[], number[]], margin: number): boolean {
   const [a, b] = faults.map(spreadOf);
   if (!a || !b) return false;
@@ -132,20 +137,20 @@ function measuredDifference(
   const { estimate, noise } = gap;
   const betweenRuns = BETWEEN_RUNS_SHARE[noise] * Math.abs(a.mean);
   const within = confidenceInterval(estimate, CONFIDENCE);
-  // Uses the displayed interval, so that the decision agrees with it.
+  // The decision uses the displayed interval, so that the two agree.
   const [low, high] = [within.low - betweenRuns, within.high + betweenRuns];
   const accuracy = figureAccuracy(figure, a.mean);
   const threshold = Math.max(accuracy, betweenRuns);
   const allowed = Math.max(accuracy, margin * Math.abs(a.mean));
   const isSame = Math.max(high, -low) <= allowed;
   const known = { value, share, low, high, detectable: detectableDifference(estimate, confidence, threshold), noise };
-  // A negative cost or time is an artefact of noise, so it decides nothing.
+  // A negative cost or time is an artefact of noise, so no decision is based on it.
   const isNegative = Math.min(a.mean, b.mean) < 0;
   if (!isSame && isDifferent && Math.abs(value) > threshold && !isNegative) {
     const answer = value > 0 === (figure.better === 'higher') ? 'better' : 'worse';
     return { ...known, answer, runsNeeded: null, invalidatedBy };
   }
-  // Suggests the runs needed for the observed difference or for the margin, whichever is larger. A larger difference
+  // Suggests enough runs for the observed difference or for the margin, whichever is larger. A larger difference
   // needs fewer runs.
   const size = Math.max(allowed, Math.abs(value));
   const needed = betweenRuns > 0 || isSame ? null : runsNeeded(estimate, Math.min(a.runs, b.runs), confidence, size);

@@ -1,25 +1,25 @@
 /**
- * Computes the smallest change of each primary figure that a comparison would have detected, from the noise of its own
- * runs.
+ * Computes the smallest change of each primary figure that a comparison would have detected, from the noise of the
+ * compared runs.
  */
 import { figureAccuracy } from '../figures/figures.ts';
 import { changeText } from '../text/format.ts';
 import type { Comparison } from './compare.ts';
 
-/** Minimum number of runs. The standard deviation of fewer runs can be small by chance. */
+/** Minimum number of runs to estimate the noise. The standard deviation of fewer runs can be small by chance. */
 const LEAST_RUNS = 4;
 
 interface Detectable {
   title: string;
-  /** Change that 80 % of such comparisons would detect, as a share of the reference. */
+  /** Smallest change that 80 % of such comparisons would detect, as a share of the reference's value. */
   share: number;
-  /** Accuracy of the measurement as a share of the reference. More runs do not improve it. */
+  /** Accuracy of the measurement as a share of the reference's value. More runs do not improve it. */
   accuracy: number;
 }
 
 /**
- * Returns the detectable change of each primary figure that both sets have, the smallest first. Infinite if the noise
- * is unknown.
+ * Returns the detectable change of each primary figure that both sets have, the smallest change first. Infinite if the
+ * noise is unknown.
  */
 export function detectableChanges({ figures }: Pick<Comparison, 'figures'>, index: number): Detectable[] {
   return figures

@@ -1,4 +1,7 @@
-/** Estimates the difference of a measured figure between two sets of runs, and its noise. Compares counts: runs without figures, and missing connections and copies. */
+/**
+ * Estimates the difference of a measured figure between two sets of runs, and its noise. Also compares counts: unusable
+ * runs, missing connections and missing copies.
+ */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -14,11 +17,11 @@ import { mean } from '../statistics/statistics.ts';
 import { isNarrowInterval } from '../statistics/straightness.ts';
 import { studentT } from '../statistics/student.ts';
 
-/** Usable runs of a set, with the mean and spread of a figure. */
+/** One side of a comparison: the usable runs of a set, with the mean and spread of a figure. */
 export interface ComparedSide {
   runs: Result[];
   spread: Spread | null;
-  /** Noise of the figure at each level of this set, in a study. */
+  /** Noise of the figure at each level (value of the varied setting) of this set, in a study. */
   levels: PooledNoise[];
 }
 
@@ -39,7 +42,7 @@ export function measuredDifference(
   if (ofLevels) return withBias(figure, a, b, ofLevels.estimate, ofLevels.isPooled ? 'study' : 'repeats');
   const [inA, inB] = [a, b].map(({ runs }) => runEstimate(runs, figure));
   const { noise = 'fit' } = figure.declared;
-  // Latencies vary between broadcasts. The spread between repeated runs already includes this variation.
+  // The spread between repeated runs already includes the variation of latency between broadcasts.
   const means = differenceOfMeans(
     a.spread,
     b.spread,
@@ -50,8 +53,8 @@ export function measuredDifference(
 }
 
 /**
- * Adds the error of intervals that are too wide to quote, caused by garbage, worker threads or native memory. All runs
- * of a set share this error, so the spread between runs does not show it.
+ * Adds the error of figures whose interval is too wide to quote, because of garbage, worker threads or native memory.
+ * All runs of a set share this error, so the spread between runs does not show it.
  */
 function withBias(
   figure: ComparableFigure,
@@ -68,8 +71,8 @@ function withBias(
 }
 
 /**
- * Returns the largest error among runs whose interval is too wide to quote; undefined if every interval is narrow
- * enough.
+ * Returns the largest error among runs in which the interval of the figure is too wide to quote; undefined if every
+ * interval is narrow enough.
  */
 function widestError(runs: Result[], figure: ComparableFigure): Estimate | undefined {
   if (figure.declared.noise !== 'fit') return undefined;
@@ -80,9 +83,9 @@ function widestError(runs: Result[], figure: ComparableFigure): Estimate | undef
 }
 
 /**
- * Returns the figure of a single run with its standard error. For latencies, the error is based on the number of
- * broadcasts, because copies of one broadcast are late together. For a cost per connection, it is based on the number
- * of plateaus.
+ * Returns the figure of a single run with its standard error. For latencies, the error depends on the number of
+ * broadcasts, because copies of one broadcast are late together. For a cost per connection, it depends on the number of
+ * plateaus.
  */
 function runEstimate(runs: Result[], figure: ComparableFigure): Estimate | null {
   const result = runs.find((run) => comparedValue(run, figure) !== null);
@@ -94,14 +97,14 @@ function runEstimate(runs: Result[], figure: ComparableFigure): Estimate | null 
   if (interval === null || degrees < 1) return null;
   const { low95, high95 } = interval;
   const value = valueAtKey(result, path) as number;
-  // Uses the wider half of the interval, because the other half of a non-negative cost can be cut at zero.
+  // Uses the wider half of the interval, because the lower half is cut if the interval would reach below zero.
   const reach = Math.max(high95 - value, value - low95);
   return { value, error: reach / studentT(0.95, degrees), degrees };
 }
 
 /** Number of runs of a set, usable and in total. */
 export interface UsableRuns {
-  /** Number of runs with figures. */
+  /** Number of runs that have figures. */
   usable: number;
   /** Number of runs, with or without figures. */
   made: number;
@@ -110,7 +113,7 @@ export interface UsableRuns {
 /**
  * Compares the shares of usable runs. A set is worse if its share is at most half of the other set's share. A smaller
  * difference or a single lost run is inconclusive, because a disturbance of the machine can also make a run unusable.
- * @returns the answer for `after` against `before`
+ * @returns whether `after` is better or worse than `before`
  */
 export function usableAnswer(
   before: UsableRuns,
@@ -124,16 +127,17 @@ export function usableAnswer(
 }
 
 /**
- * Minimum ratio of the fault counts of two single runs. Chance exceeds it in 2.5 % of cases in each direction (F
- * distribution with 2 and 2 degrees of freedom). Faults of one event occur together, so a count is assumed to vary by
- * its own size (exponential distribution).
+ * Minimum ratio of the fault counts of two single runs that counts as a difference. Chance exceeds it in 2.5 % of cases
+ * in each direction (F distribution with 2 and 2 degrees of freedom). Faults of one event occur together, so a count is
+ * assumed to vary by its own size (exponential distribution).
  */
 const RATIO_OF_SINGLE_RUNS = 39;
 
 /**
- * Compares every run of one side with the allowance of the other side. The allowance is the highest count, plus the
- * range of the counts, plus twice the square root of the highest count. A single run has no range, so a ratio of 39 is
- * required for two single runs. If one side has no faults, one fault in every run of the other side is sufficient.
+ * Compares every run of one side with the allowance of the other side. The allowance is the highest number of faults,
+ * plus the range of the numbers, plus twice the square root of the highest number. A single run has no range, so a
+ * ratio of 39 is required for two single runs. If one side has no faults, one fault in every run of the other side is
+ * sufficient.
  * @returns `worse` if `b` has more faults, `better` if `a` has more; null if neither side clearly has more
  */
 export function separateFaults(a: number[], b: number[]): 'worse' | 'better' | null {

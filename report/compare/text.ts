@@ -1,4 +1,4 @@
-/** Texts of a comparison, figure by figure and as a whole. */
+/** Texts of a comparison: for each figure, and for the comparison as a whole. */
 import type { FigureDifference } from '../../protocol/documents/study-schema.ts';
 import { isCountFigure, titleOfFigure } from '../figures/figures.ts';
 import { type Amount, amount, numberText } from '../model/amount.ts';
@@ -36,7 +36,10 @@ export function describeSet({ name, statuses, usable, made, disturbed }: Compare
   return `${name} (${countText(made, 'run')}: ${counts.join(', ')}${without}${partly})`;
 }
 
-/** Returns the figures of a set beside those of the reference. Differing figures come first, unknown figures last. */
+/**
+ * Returns a table of the set's figures next to the figures of the reference. Different figures come first, unknown
+ * figures last.
+ */
 export function comparedTable(
   title: string,
   figures: ComparedFigure[],
@@ -62,7 +65,9 @@ export function comparedTable(
   return figuresTable(title, ['Figure', reference, other, 'Answer', 'Difference', 'Would show'], rows, folded);
 }
 
-/** Lists the codes of findings that invalidate an inconclusive figure. */
+/**
+ * Returns the answer of a figure. An inconclusive answer includes the codes of the findings that invalidate the figure.
+ */
 function answerCell({ answer, value, invalidatedBy }: FigureDifference): TableCell {
   if (answer !== 'inconclusive') return ANSWERS[answer];
   if (invalidatedBy.length > 0) return `inconclusive: ${invalidatedBy.join(', ')}`;
@@ -75,7 +80,10 @@ function rankOf({ differences }: ComparedFigure, index: number): number {
   return { better: 3, worse: 3, 'no-difference': 2, inconclusive: 1 }[answer];
 }
 
-/** Formats a difference with half of its interval. It is relative, except for counts and for references near zero. */
+/**
+ * Formats a difference with the half-width of its interval. The text is in percent, except for counts and for
+ * references near zero.
+ */
 function differenceText(figure: ComparedFigure, { value, share, low, high }: FigureDifference): string {
   if (value === null) return '–';
   const half = low === null || high === null ? 0 : (high - low) / 2;
@@ -86,7 +94,7 @@ function differenceText(figure: ComparedFigure, { value, share, low, high }: Fig
   return `${value > 0 ? '+' : ''}${text(value)}${margin}${inPercent ? ' %' : ''}`;
 }
 
-/** For equal figures, returns the smallest change that 80 % of such comparisons would detect. */
+/** Returns the smallest change that 80 % of such comparisons would detect. Only for figures that are equal. */
 function detectableText({ spreads }: ComparedFigure, { answer, detectable }: FigureDifference): string {
   const reference = Math.abs(spreads[0]?.mean ?? 0);
   if (answer === 'better' || answer === 'worse' || detectable === null || reference === 0) return '';
@@ -94,7 +102,7 @@ function detectableText({ spreads }: ComparedFigure, { answer, detectable }: Fig
   return share < 1 ? `± ${changeText(share)}` : changeText(share);
 }
 
-/** Differences between shares are shown in percentage points. */
+/** Formats a difference. Differences between shares are shown in percentage points. */
 function plain({ quantity }: ComparedFigure, value: number): string {
   return quantity === 'share' ? `${exactDecimalsText(100 * value, 2)} pp` : numberText(quantity, value);
 }
@@ -103,16 +111,16 @@ export function percentText(share: number): string {
   return exactDecimalsText(100 * share, Math.abs(share) < 0.0995 ? 1 : 0);
 }
 
-/** Share of runs that counts as most runs. */
+/** Share of the runs of a set from which they count as most runs. */
 const MAJORITY = 0.5;
 
-/** Answer for a compared set, in one line. */
+/** Answer for one compared set, in one line. */
 export interface ComparisonHeadline {
   answer: FigureDifference['answer'];
   text: string;
-  /** Reasons for an inconclusive answer, other than inconclusive figures. */
+  /** Reasons for an inconclusive answer, besides inconclusive figures. */
   unsure: string[];
-  /** Primary or counted figures that both sets have, but that are inconclusive. */
+  /** Primary or counted figures that both sets have but that are inconclusive. */
   open: OpenFigure[];
 }
 
@@ -120,7 +128,7 @@ interface OpenFigure {
   title: string;
   /** Reason why the figure is inconclusive. */
   reason: 'counts' | 'runs' | 'noise' | 'negative' | 'interval' | 'reading';
-  /** Number of runs per set needed for a decision; null if unknown or above 1,000. */
+  /** Number of runs per set that a decision would need; null if unknown or above 1,000. */
   runsNeeded: number | null;
 }
 
@@ -239,8 +247,8 @@ export function inconclusiveTexts(open: OpenFigure[]): string[] {
 }
 
 /**
- * Lists primary and counted figures that some runs of a set lack, or that findings invalidate. Such a gap can hide a
- * worse version: a version that sends nothing has no late messages.
+ * Lists primary and counted figures that some runs of a set lack, or that findings invalidate. A missing figure can
+ * hide a worse version: a version that sends nothing has no late messages.
  */
 function gapsOf({ sets, figures }: Comparison, index: number, nameOf: typeof setLetter): string[] {
   return [0, index].flatMap((side) => {
@@ -273,7 +281,9 @@ function isOpen(difference: FigureDifference | undefined): boolean {
 const OTHER_LOAD =
   'The loads differ, so only what is per connection or per message can be compared: times, rates and counts follow the load.';
 
-/** Returns one line for each kind of differing condition, with the names. A table has the values. */
+/**
+ * Returns one line for each kind of differing condition, with the names of the conditions. A table has their values.
+ */
 export function mismatchLines(mismatches: ConditionMismatch[]): string[] {
   const lines = [...Map.groupBy(mismatches, ({ aspect }) => aspect)].map(
     ([aspect, all]) => `${MISMATCH_TEXTS[aspect]}: ${all.map(({ name }) => name).join(', ')}`,
@@ -282,7 +292,7 @@ export function mismatchLines(mismatches: ConditionMismatch[]): string[] {
   return differs ? [OTHER_LOAD, ...lines] : lines;
 }
 
-/** Explains the columns of the table. */
+/** Returns the notes that explain the columns of the table. */
 export function tableNotes({ figures, margin }: Pick<Comparison, 'figures' | 'margin'>): string[] {
   const differences = figures.flatMap((figure) => figure.differences);
   const within = differences.some(({ noise }) => noise === 'fit' || noise === 'broadcasts');

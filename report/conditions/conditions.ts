@@ -1,4 +1,4 @@
-/** Evaluates conditions on a result, such as `latency.oneWayMs.p99 > 500`. */
+/** Evaluates conditions on the figures of a result, such as `latency.oneWayMs.p99 > 500`. */
 
 import type { FigureCondition } from '../../protocol/documents/search-schema.ts';
 import { ANY_NAME, matchKey, RESULT_KEYS } from '../../protocol/result/figure-paths.ts';
@@ -18,7 +18,7 @@ const TESTS: Record<FigureCondition['comparison'], (value: number, limit: number
   '!=': (value, limit) => value !== limit,
 };
 
-/** A condition with the figure's value. The value is null if it was not measured or cannot be quoted. */
+/** A condition with the figure's value in a result. The value is null if it was not measured or cannot be quoted. */
 export interface CheckedCondition {
   condition: FigureCondition;
   value: number | null;
@@ -32,7 +32,7 @@ export function checkConditions(conditions: FigureCondition[], result: Result): 
   });
 }
 
-/** A missing count is 0, because the result omits zeros. */
+/** Pattern of keys for counts. If the result lacks such a count, it is 0, because the result omits zeros. */
 const COUNTS = /^(connections|sampling)\./;
 
 function numberAt(result: Result, key: string): number | null {
@@ -48,8 +48,8 @@ export function conditionText({ key, comparison, value }: FigureCondition): stri
 }
 
 /**
- * Returns why the condition cannot be checked: `the run did not measure it`, `it may not be quoted: not a straight
- * line`.
+ * Returns why the condition cannot be checked, such as `the run did not measure it` or `it may not be quoted: not a
+ * straight line`.
  */
 export function whyConditionUnknown({ key }: FigureCondition, result: Result): string {
   const doubt = whyNotQuoted(result, key);
@@ -79,10 +79,10 @@ export function metConditionText({ condition, value }: CheckedCondition, { deliv
   const figure = figureByKey(key);
   const format = (number: number) =>
     figure ? withUnit(figure.quantity, number) : decimalsText(number, Number.isInteger(number) ? 0 : 2);
-  // Returns the figure's name within a sentence, such as `one way p99`.
+  // Name of the figure in lower case, such as `one way p99`, for use within a sentence.
   const named = figure ? figure.title.charAt(0).toLowerCase() + figure.title.slice(1) : `\`${key}\``;
   const was = value ?? 0;
-  // Value and limit can look equal after rounding, so the text states their difference in percent.
+  // After rounding, value and limit can look equal. The text then states their difference in percent.
   const isClose = limit !== 0 && was !== limit && format(was) === format(limit);
   const shown = isClose
     ? `${decimalsText(100 * Math.abs(was / limit - 1), 2)} % ${was > limit ? 'more' : 'less'}`

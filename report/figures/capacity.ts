@@ -1,4 +1,7 @@
-/** Computes how many connections fit: by a memory budget, by the CPU of idle connections, and by other known limits. */
+/**
+ * Computes how many connections fit into a memory budget, how many idle connections the CPU can serve, and which other
+ * limits are known.
+ */
 import type { Result } from '../../protocol/result/result.ts';
 import { crossingOf, fitLine } from '../statistics/statistics.ts';
 import { DOUBT_TEXTS, whySlopeNotQuoted } from '../statistics/straightness.ts';
@@ -15,8 +18,8 @@ type Measured = Omit<Result, 'capacity' | 'answer' | 'outcome' | 'verdict' | 'fi
 /** @param budgetBytes memory budget of the Socket.IO workers; proxy, Redis and kernel need memory in addition */
 export function computeCapacity(result: Measured, budgetBytes: number): Capacity {
   const { memory, connections } = result;
-  // Returns the number of connections at which the memory of a layer in service reaches `bytes`. Null if its slope at
-  // rest cannot be quoted.
+  // Returns the number of connections at which the memory of a layer in service (with garbage and buffers) reaches
+  // `bytes`. Null if the layer's slope at rest cannot be quoted.
   const lineReaches = (layer: string, bytes: number) => {
     const atRest = memory.perConnectionBytes[layer];
     return atRest && whySlopeNotQuoted(atRest) === undefined ? inServiceReaches(memory, layer, bytes) : null;
@@ -65,7 +68,7 @@ function fitting(found: number | null, budgetBytes: number): Capacity['memoryLim
 }
 
 /**
- * Returns the number of idle connections whose pings use all usable cores. No CPU is reserved for connects or copies.
+ * Returns the number of idle connections whose pings use all usable cores. No CPU is left for connects or copies then.
  */
 function pingLimit(result: Measured): Capacity['pings'] {
   const cost = cpuPerIdleConnection(result);

@@ -1,4 +1,4 @@
-/** Detects CPU use by other programs on a machine, and by the hypervisor for other virtual machines. */
+/** Finds CPU use by other programs on a machine, and CPU time that the hypervisor gave to other virtual machines. */
 
 import { type FindingValue, findingValues } from '../../protocol/result/findings.ts';
 import type { MachineShares } from '../../protocol/result/machine-schema.ts';
@@ -6,16 +6,16 @@ import type { Result } from '../../protocol/result/result.ts';
 import { decimalsText } from '../text/format.ts';
 import { sharesMachine } from './places.ts';
 
-/** CPU use of other programs below this share of the machine is normal for every system. */
+/** CPU use of other programs, as a share of the machine, below which it is normal for every system. */
 const MIN_SHARE = 0.05;
 /**
- * CPU use of other programs above this share of the machine distorts times, rates and CPU. In runs of 1,000 connections
- * on two cores, it raised the p99 of the latency up to 1.5-fold.
+ * CPU use of other programs, as a share of the machine, above which it distorts times, rates and CPU figures. In runs
+ * of 1,000 connections on two cores, it raised the p99 of the latency up to 1.5-fold.
  */
 const DISTURBING_SHARE = 0.25;
-/** Maximum number of programs named in a line. */
+/** Maximum number of programs that a line lists by name. */
 const MAX_NAMES = 2;
-/** Programs that use fewer cores are not named in a line. */
+/** Minimum number of cores that a program must use for a line to list its name. */
 const MIN_CORES = 0.05;
 
 export interface CpuContention {
@@ -25,11 +25,11 @@ export interface CpuContention {
   idleShare: number;
   /** Text of the line: `other programs used 1.10 of 2 cores during the ramp (cp 0.95, node 0.26)`. */
   text: string;
-  /** Values that `text` contains. */
+  /** The numbers in `text`, as values of a finding. */
   values: FindingValue[];
-  /** Names of the other programs with the largest CPU use. A program can choose its own name. */
+  /** Names of the other programs with the largest CPU use. A program can set its name to any text. */
   programs: string[];
-  /** Windows in which other programs used at least a quarter of the CPUs, the worst first. */
+  /** Measurement windows in which other programs used at least a quarter of the CPUs, the worst first. */
   windows: string[];
 }
 
@@ -38,16 +38,16 @@ type Machines = Pick<Result, 'run' | 'machine' | 'generators' | 'workerMachines'
 type Known = 'cores' | 'busyCores' | 'othersCores' | 'stealCores' | 'errorCores' | 'programs' | 'pressure';
 
 interface Window extends Pick<MachineShares, Known> {
-  /** Name of the host; empty for the generator's machine. */
+  /** Name of the generator host; empty for the generator's own machine. */
   where: string;
   window: string;
-  /** CPU used outside the generator's container. */
+  /** Number of cores used by programs outside the generator's container. */
   unseenCores: number;
 }
 
-/** Returns the CPU use of other programs in the worst window; undefined if it is unknown or small. */
+/** Returns the CPU use of other programs in the worst measurement window; undefined if it is unknown or small. */
 export function cpuContention(result: Machines): CpuContention | undefined {
-  // Ignores the idle window. Nothing is sent then, so a busy CPU delays nothing.
+  // The idle window is ignored: nothing is sent then, so a busy CPU delays nothing.
   const loaded = windowsOf(result).filter(({ window }) => window !== 'idle');
   const windows = loaded.map((one) => ({
     ...one,
@@ -93,8 +93,8 @@ export function cpuContention(result: Machines): CpuContention | undefined {
 }
 
 /**
- * Returns the CPU use of other programs if it distorts times, rates and CPU: a quarter of the machine, or at least as
- * much as was left idle.
+ * Returns the CPU use of other programs if it distorts times, rates and CPU figures: if it is a quarter of the machine,
+ * or at least as much as was left idle.
  */
 export function distortingContention(result: Machines): CpuContention | undefined {
   const taken = cpuContention(result);
@@ -103,7 +103,7 @@ export function distortingContention(result: Machines): CpuContention | undefine
 
 export interface PressureWait {
   share: number;
-  /** Window and host: `during the ramp on host a`. */
+  /** Text with measurement window and host, such as `during the ramp on host a`. */
   during: string;
 }
 
@@ -141,7 +141,10 @@ function windowsOf({ run, machine, generators, workerMachines }: Machines): Wind
   ];
 }
 
-/** Returns the CPU time counted by the kernel, less that of all visible processes. */
+/**
+ * Returns the cores that no visible process used: the CPU time counted by the kernel, less the CPU time of all visible
+ * processes.
+ */
 function unseenOf({ busyCores, stealCores, oursCores, othersCores, kernelCores, errorCores }: MachineShares): number {
   if (oursCores === null) return 0;
   const seen = stealCores + oursCores + (othersCores ?? 0) + (kernelCores ?? 0);

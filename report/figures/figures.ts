@@ -19,11 +19,13 @@ export interface DescribedFigure {
   title: string;
   quantity: QuantityName;
   better: 'lower' | 'higher';
-  /** Key of a preferred figure. This figure is compared only if the preferred one is missing. */
+  /**
+   * Key of another figure that a comparison prefers. This figure is compared only if the preferred figure is missing.
+   */
   insteadOf?: string;
   /**
-   * Whether it is a primary figure. Primary figures get most of a comparison's error budget, so their intervals are
-   * narrower.
+   * Whether the figure is primary. Primary figures get most of a comparison's error budget (allowed probability of
+   * false differences), so their intervals are narrower.
    */
   primary?: true;
 }
@@ -33,9 +35,9 @@ export interface ComparableFigure extends DescribedFigure {
 }
 
 /**
- * Figures of the deployment that comparisons use. Each additional figure widens all intervals (see compare.ts), so the
- * list is short. It excludes the generator's figures, the capacity, which follows from the slope, and maxima, which are
- * the noisiest.
+ * Figures of the deployment that comparisons use. The list is short, because each additional figure widens all
+ * intervals (see compare.ts). It excludes the generator's figures, the capacity, which follows from the slope of
+ * memory, and maxima, which are the noisiest.
  */
 export const COMPARABLE_FIGURES: ComparableFigure[] = DECLARED.flatMap(comparedOf);
 
@@ -62,13 +64,13 @@ function titled({ path, kind }: DeclaredFigure, title: string, name: string): st
   return kind === 'distribution' ? `${title} ${name}` : `${title}, ${name}`;
 }
 
-/** Returns the figure declared for a key of the result, whether comparisons use it or not. */
+/** Returns the figure that the result schema declares for a key, even if comparisons do not use it. */
 export function figureByKey(path: string): ComparableFigure | undefined {
   const found = declaredFigureAt(path);
   return found && described(found.figure, found.name, path);
 }
 
-/** Quantities that are distorted by the CPU use of other programs. Counts and memory are not. */
+/** Quantities of figures that the CPU use of other programs distorts. Counts and memory are not distorted. */
 const DISTURBED: QuantityName[] = ['milliseconds', 'perSecond', 'cpuSeconds', 'percent', 'microseconds'];
 
 /**
@@ -87,14 +89,14 @@ export function invalidationsOf(result: Result, figure: ComparableFigure): strin
 
 function measuredValue(result: Result, { path, quantity }: ComparableFigure): number | null {
   const found = valueAtKey(result, path);
-  // Counts per cause, which are added up.
+  // If the result has a count for each cause, the counts are added up.
   const isCounts = quantity === 'count' && typeof found === 'object' && found !== null;
   return isCounts ? totalOfCounts(found as Record<string, number>) : knownValueAt(result, path);
 }
 
 /**
- * Returns the value of a figure; null if it was not measured. Memory is also null if a part is missing or the slope is
- * in doubt.
+ * Returns the value of a figure; null if it was not measured. Memory is also null if a part is missing, or if the slope
+ * is doubtful.
  */
 export function knownValueAt(result: Result, path: string): number | null {
   const value = valueAtKey(result, path);
@@ -105,7 +107,7 @@ export function knownValueAt(result: Result, path: string): number | null {
 }
 
 /**
- * Returns the 95 % interval of a figure; null if it has none. The interval is stored beside the figure, or in
+ * Returns the 95 % interval of a figure; null if it has none. The result stores the interval next to the figure, or in
  * `intervals` of its section.
  */
 export function intervalAt(result: Result, path: string): { low95: number; high95: number } | null {
@@ -119,7 +121,7 @@ export function intervalAt(result: Result, path: string): { low95: number; high9
   return null;
 }
 
-/** @param path dotted key */
+/** @param path key with dots, such as `latency.oneWayMs.p99` */
 export function valueAtKey(document: unknown, path: string): unknown {
   return path
     .split('.')
@@ -138,17 +140,18 @@ export function faultCount(result: Result, figure: ComparableFigure): number | n
 }
 
 /**
- * Returns whether the figure is a count. A count has no measurement error, so a single run can show that it is worse.
+ * Returns whether the figure is a count. A count has no measurement error, so a single run can show that a version is
+ * worse.
  */
 export function isCountFigure({ quantity }: Pick<DescribedFigure, 'quantity'>): boolean {
   return quantity === 'count' || quantity === 'share';
 }
 
-/** Relative accuracy of measured figures: the calibration's bound for memory and rates. */
+/** Relative accuracy of measured figures. For memory and rates, the calibration (docs/calibration.md) shows it. */
 const ACCURACY_SHARE = 0.02;
 /**
- * Absolute accuracy in the units of the result, for small figures. Bytes and times: from the calibration. CPU: one
- * kernel tick of 10 ms.
+ * Absolute accuracy in the units of the result, for small figures. The calibration shows it for bytes and times. For
+ * CPU, it is one kernel tick of 10 ms.
  */
 const ACCURACY: Partial<Record<QuantityName, number>> = {
   kilobytes: 128,
@@ -160,12 +163,12 @@ const ACCURACY: Partial<Record<QuantityName, number>> = {
   microseconds: 1,
 };
 
-/** Returns the accuracy of the measurement in the figure's unit. Smaller differences mean nothing. */
+/** Returns the accuracy of the measurement in the figure's unit. A difference below it means nothing. */
 export function figureAccuracy(figure: DescribedFigure, value: number): number {
   return isCountFigure(figure) ? 0 : Math.max(ACCURACY[figure.quantity] ?? 0, ACCURACY_SHARE * Math.abs(value));
 }
 
-/** Returns, for example, `Connect time p50, ms`. */
+/** Returns the title of a figure with its unit, such as `Connect time p50, ms`. */
 export function titleOfFigure({ title, quantity }: DescribedFigure): string {
   const { unit } = quantityOf(quantity);
   return unit === '' ? title : `${title}, ${unit}`;

@@ -1,5 +1,6 @@
 /**
- * Computes the CPU that idle connections use in the deployment for pings and pongs, above its CPU without connections.
+ * Computes the CPU that idle connections use in the deployment for pings and pongs, in addition to the CPU that the
+ * deployment uses without connections.
  */
 
 import type { Result } from '../../protocol/result/result.ts';
@@ -12,17 +13,17 @@ import { sharesMachine } from './places.ts';
 export type KnownOrReason<T> = ({ known: true } & T) | { known: false; why: string };
 
 interface IdleCost {
-  /** Share of a core per connection. */
+  /** Share of a CPU core that one idle connection uses. */
   cores: number;
   interval: NonNullable<Interval>;
   pingIntervalMs: number;
-  /** Whether the CPU of some processes in the deployment could not be read. */
+  /** Whether the CPU time of some processes in the deployment could not be read, so that the true value is higher. */
   isAtLeast: boolean;
 }
 
 /**
- * Returns the CPU per idle connection. It is unknown unless the hold covers a whole ping interval, because pings come
- * in waves and part of an interval can contain any share of them.
+ * Returns the CPU use per idle connection. It is unknown unless the hold covers a whole ping interval, because pings
+ * come in waves and part of an interval can contain any share of them.
  */
 export function cpuPerIdleConnection(
   result: Omit<Result, 'answer' | 'outcome' | 'verdict' | 'findings' | 'capacity'>,
@@ -48,7 +49,7 @@ export function cpuPerIdleConnection(
   const figures = deploymentCpuFigures(result);
   const worker = result.cpu.worker?.idleConnectionsPercent ?? null;
   if (held === 0 || worker === null) return unknown('it does not exceed its noise: use a longer `hold`');
-  // Pings reach worker and proxy at the same time, so the errors of both add up.
+  // Pings reach worker and proxy at the same time, so the errors of both layers add up.
   const each = (of: (figure: Result['cpu'][string]) => number | undefined) =>
     figures.reduce((sum, figure) => sum + (of(figure) ?? 0), 0) / 100 / held;
   return {
@@ -63,7 +64,7 @@ export function cpuPerIdleConnection(
   };
 }
 
-/** Returns CPU figures of the deployment's layers: workers, proxy, Redis and PM2. */
+/** Returns the CPU figures of the deployment's layers: workers, proxy, Redis and PM2. */
 export function deploymentCpuFigures(result: Pick<Result, 'memory' | 'cpu'>): Result['cpu'][string][] {
   return result.memory.layers
     .filter(({ unit, belongsTo }) => unit === 'cpuSeconds' && belongsTo === 'deployment')

@@ -1,8 +1,8 @@
 /**
- * Estimates memory in service: memory of working workers, with garbage and buffers. One source is the reading at each
- * plateau before the forced collection. The other source is the peak with all connections open, while they waited and
- * received broadcasts. The difference between the peak and the memory at rest is assumed to be proportional to the
- * connections.
+ * Estimates memory in service: the memory of workers that are serving connections, with garbage and buffers. One source
+ * is the reading at each plateau before the forced garbage collection. The other source is the peak while all
+ * connections were open, idle or receiving broadcasts. The difference between the peak and the memory at rest (after a
+ * collection) is assumed to be proportional to the connections.
  */
 import type { Result } from '../../protocol/result/result.ts';
 import type { FitPoint } from '../statistics/statistics.ts';
@@ -10,13 +10,13 @@ import type { FitPoint } from '../statistics/statistics.ts';
 export interface InServiceReadings {
   /** At rest. */
   plateaus: Result['memory']['plateaus'];
-  /** Memory in service at the same plateaus, and at the peak. */
+  /** Memory in service at the plateaus before a garbage collection, and at the peak of the run. */
   inService: Pick<NonNullable<Result['memory']['inService']>, 'plateaus' | 'peakBytes'>;
 }
 
 /**
- * Returns the layer's bytes at each plateau: the reading before the collection or the plateau's share of the peak,
- * whichever is higher.
+ * Returns the layer's bytes at each plateau: the reading before the garbage collection or the plateau's share of the
+ * peak, whichever is higher.
  */
 export function inServicePoints({ plateaus, inService }: InServiceReadings, layer: string): FitPoint[] {
   const read = plateaus.flatMap(({ connections: x, [layer]: atRest }, index) => {

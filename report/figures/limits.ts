@@ -1,8 +1,8 @@
-/** Limits on the number of connections, as reported by the measured deployment and its machines. */
+/** Computes limits on the number of connections, as reported by the measured deployment and its machines. */
 import type { Result } from '../../protocol/result/result.ts';
 import { sum } from '../statistics/statistics.ts';
 
-/** Text after the number of each limit: `40,000 open files in the workers`. */
+/** Text after the number of each limit, as in `40,000 open files in the workers`. */
 const LIMIT_NAMES = {
   workerFileDescriptors: 'open files in the workers',
   machineMemory: 'connections, by the memory of the machine',
@@ -21,7 +21,10 @@ export interface CapacityLimit {
   max: number;
 }
 
-/** Returns the text for a limit. A limit that another version defined gets its own name. */
+/**
+ * Returns the text for a limit. For a limit that only another version of the program knows, the text is the limit's
+ * name.
+ */
 export function limitName(name: string): string {
   return LIMIT_NAMES[name as LimitName] ?? name;
 }
@@ -39,12 +42,12 @@ export function capacityLimitsOf({ capacity, connections }: Pick<Result, 'capaci
     .toSorted((a, b) => a.max - b.max);
 }
 
-/** Returns the lowest limit; null if an unknown limit could be lower. */
+/** Returns the lowest limit; null if a limit whose value is unknown could be lower. */
 export function nextLimit(result: Pick<Result, 'capacity' | 'connections'>): CapacityLimit | null {
   return result.capacity.unknown.length > 0 ? null : (capacityLimitsOf(result)[0] ?? null);
 }
 
-/** Share of the open-file limit at which a process accepts no more connections. */
+/** Share of the limit of open files in use from which a process accepts no more connections. */
 const FULL_SHARE = 0.95;
 
 interface FullProcess {
@@ -54,7 +57,7 @@ interface FullProcess {
   limit: number;
 }
 
-/** Returns a server process that has reached its limit of open files. */
+/** Returns the server process that has reached its limit of open files. */
 export function fullProcess({
   workers,
   environment: { limits },
@@ -72,13 +75,16 @@ export function fullProcess({
 }
 
 type Measured = Pick<Result, 'connections' | 'workers' | 'workerMachines' | 'environment'>;
-/** Returns the number of connections at which a figure reaches this many bytes. Null if its slope is unknown. */
+/**
+ * Returns the number of connections at which a memory figure reaches this many bytes. Null if the slope of the figure
+ * is unknown.
+ */
 type Crossing = (figure: string, bytes: number) => number | null;
 interface Limits {
   limits: CapacityLimit[];
   unknown: Result['capacity']['unknown'];
 }
-/** The limit or the reason why it is unknown; null if there is no limit. */
+/** The limit, or the reason why it is unknown; null if nothing limits the connections. */
 type Check = [name: LimitName, max: number | string | null];
 
 const UNREPORTED = 'the workers do not report it';
@@ -115,7 +121,7 @@ function files({ workers }: Measured): Check {
   const name = 'workerFileDescriptors';
   if (workers.length === 0) return [name, UNREPORTED];
   const limits = workers.flatMap(({ openFilesLimit }) => openFilesLimit ?? []);
-  // The lowest limit of a worker counts for all workers, because connections are spread evenly and the first full
+  // The lowest limit of a worker is used for all workers, because connections are spread evenly and the first full
   // worker refuses connections.
   return [name, limits.length === 0 ? null : workers.length * Math.min(...limits)];
 }
@@ -133,7 +139,7 @@ function containers({ workers }: Measured, crossing: Crossing): Check {
   return [name, crossing('workerWorkingSet', sum([...limits.values()])) ?? NO_LINE];
 }
 
-/** The generator reads the memory of its own machine, including all programs. */
+/** On its own machine, the generator reads the memory, including the memory of all programs. */
 function machines({ workers, workerMachines, environment }: Measured, crossing: Crossing): Check {
   if (workerMachines.length > 0 && workerMachines.every(({ isGenerators }) => isGenerators)) {
     return ['machineMemory', crossing('systemUsed', environment.memoryBytes) ?? NO_LINE];

@@ -1,6 +1,6 @@
 /**
- * Measured figures of runs, for comparisons. INVALID runs have no figures, and a slope with a doubt is shown in tables
- * only.
+ * Measured figures of runs, for comparisons. INVALID runs have no figures. A slope with a doubt (a reason to distrust
+ * it) is shown in tables only.
  */
 import type { Spread } from '../../protocol/documents/series-schema.ts';
 import type { MemorySlope } from '../../protocol/result/memory-schema.ts';
@@ -12,9 +12,9 @@ import { isConclusiveCost } from './per-connection.ts';
 
 interface MeasuredFigure {
   figure: ComparableFigure;
-  /** Mean and spread of the figure in each set; null if it was not measured. */
+  /** Mean and spread of the figure in each set of runs; null if it was not measured. */
   spreads: (Spread | null)[];
-  /** Codes of findings that invalidate the figure in some runs, for each set. These runs are left out. */
+  /** Codes of findings that invalidate the figure in some runs, for each set. The figure is left out for these runs. */
   invalidatedBy: string[][];
 }
 
@@ -36,7 +36,7 @@ export function measuredFigures(sets: Result[][]): MeasuredFigure[] {
   return measured.filter(({ figure }) => figure.insteadOf === undefined || !paths.has(figure.insteadOf));
 }
 
-/** Returns the figures of each set by key. INVALID runs are ignored. */
+/** Returns the mean and spread of each figure, by key. INVALID runs are ignored. */
 export function figureSpreads(results: Result[]): Record<string, Spread> {
   return Object.fromEntries(
     measuredFigures([results.filter(isUsable)]).flatMap(({ figure, spreads: [spread] }) =>
@@ -45,7 +45,7 @@ export function figureSpreads(results: Result[]): Record<string, Spread> {
   );
 }
 
-/** Decides whether a figure of a result can be quoted. A slope with a doubt is shown in tables only. */
+/** Pattern of the keys of the headline figure, memory per connection. */
 const HEADLINE = /^memory\.perConnection\.(bytes|high95)$/;
 const SLOPE = /^(memory\.(inService\.)?perConnectionBytes\.[^.]+)\.(?:slope|low95|high95)$/;
 
@@ -59,7 +59,7 @@ export function whyNotQuoted(result: Result, path: string): string | undefined {
   }
   const [, line, inService] = SLOPE.exec(path) ?? [];
   const slope = line === undefined ? undefined : (valueAtKey(result, line) as MemorySlope | null | undefined);
-  // A slope in service has no interval to check.
+  // The slope of memory in service has no interval, so only its doubts are checked.
   if (inService !== undefined) return slope?.doubt && DOUBT_TEXTS[slope.doubt];
   return slope ? whySlopeNotQuoted(slope) : undefined;
 }

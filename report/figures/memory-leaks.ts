@@ -1,14 +1,19 @@
-/** Finds layers whose memory remains after connections close, and the causes. Shared by findings, answer and report. */
+/**
+ * Finds layers whose memory remains after connections close, and the causes. Findings, answer and report use these
+ * functions.
+ */
 import type { MemoryDrift, OverTimeResult } from '../../protocol/result/memory-schema.ts';
 import { type DescribedLayers, layerFamily, layersInTableOrder } from './layers.ts';
 
-/** Memory of a worker without free pages of its allocators, then the parts of this memory. */
+/** Id of the memory figure that excludes free pages of a worker's allocators. */
 const WITHOUT_PAGES = 'workerKept';
 const KEPT = [WITHOUT_PAGES, 'workerHeapUsed', 'workerExternal'];
-/** Figures for the workers' part of the answer. A figure that covers more of a worker comes first. */
+/**
+ * Memory figures from which the workers' answer is chosen. A figure that covers more of a worker's memory comes first.
+ */
 export const WORKER_FIGURES = ['workerRss', 'workerWorkingSet', ...KEPT];
 
-/** Layers of the workers' own processes. Child processes are a separate layer. */
+/** Pattern of ids for memory figures of the workers' own processes. Child processes are a separate layer. */
 const OF_WORKERS = /^worker(?!Children)/;
 
 export interface LayerDrift {
@@ -20,7 +25,7 @@ export interface LayerDrift {
 export interface LeakCauses {
   perConnection: boolean;
   inTime: boolean;
-  /** Set if RSS rises, but heap and external memory do not. The rise can then be free pages. */
+  /** Set if RSS rises, but heap and external memory do not. The rise can then consist of free memory pages. */
   onlyPages?: { excluded: true } | { cannotTellBelow: number; connections: number };
 }
 
@@ -30,8 +35,8 @@ function causes({ leaks, low95, perSecond }: MemoryDrift): Omit<LeakCauses, 'onl
 }
 
 /**
- * Returns the causes of a rise. RSS also rises when V8 compiles code or an allocator keeps free pages, so a cause is
- * confirmed only if heap or external memory rises as well.
+ * Returns the causes of a rise in memory. RSS also rises when V8 compiles code or when an allocator keeps free pages,
+ * so a cause is confirmed only if heap or external memory rises as well.
  */
 export function confirmedCauses(layer: string, found: OverTimeResult): LeakCauses {
   const drift = found.drift[layer] as MemoryDrift;
@@ -46,8 +51,8 @@ export function confirmedCauses(layer: string, found: OverTimeResult): LeakCause
 }
 
 /**
- * Returns whether heap and external memory exclude a rise as large as the lower end of RSS. If they do not, returns the
- * size of waves that would decide.
+ * Returns whether the readings of heap and external memory exclude a rise as large as the lower end of the RSS
+ * interval. If they do not, returns how large waves must be to decide.
  */
 function pagesEvidence(
   kept: MemoryDrift[],
@@ -63,7 +68,7 @@ function pagesEvidence(
   return { cannotTellBelow: bound, connections: roundUpTwoDigits((perStep * bound) / least) };
 }
 
-/** Rounds up to two significant digits. */
+/** Rounds a count up to two significant digits. */
 export function roundUpTwoDigits(count: number): number {
   const unit = 10 ** Math.max(0, Math.floor(Math.log10(count)) - 1);
   return Math.ceil(count / unit - 1e-9) * unit;
@@ -73,7 +78,7 @@ export function roundUpTwoDigits(count: number): number {
 const EXTERNAL_MEMORY = 'workerExternal';
 
 /**
- * Chooses the figure of the workers' answer. Heap and external memory are preferred to RSS if their interval is
+ * Chooses the memory figure for the workers' answer. Heap and external memory are preferred to RSS if their interval is
  * narrower and overlaps, because RSS fluctuates by megabytes.
  * @returns the first figure with a leak, else the first figure that excludes a leak, else the figure that covers the
  * whole memory
@@ -88,17 +93,20 @@ export function workersDrift({ drift }: OverTimeResult): LayerDrift | null {
   return leaking ?? excluding ?? found[0] ?? null;
 }
 
-/** Returns whether the 95 % interval per connection is narrower than the other interval and overlaps it. */
+/**
+ * Returns whether the 95 % interval of one figure's growth per connection is narrower than the interval of the other
+ * figure, and overlaps it.
+ */
 function isMoreAccurate(one: MemoryDrift, other: MemoryDrift): boolean {
   const [low, high] = [other.low95 ?? Number.NEGATIVE_INFINITY, other.high95 ?? Number.POSITIVE_INFINITY];
   if (one.low95 === null || one.high95 === null) return false;
   return one.high95 - one.low95 <= high - low && one.high95 >= low && one.low95 <= high;
 }
 
-/** Layers of the machine that can show a leak. The machine's other layers change with every program. */
+/** Memory figures of the machine that can show a leak. The machine's other figures change with every program. */
 const OF_MACHINE = ['kernelSlab', 'kernelTcp', 'systemShared'];
 
-/** Returns layers with a leak per connection or over time. The whole interval of a leak is above 0. */
+/** Returns layers that leak memory per connection or over time. The whole 95 % interval of a leak is above 0. */
 export function leakingLayers(result: DescribedLayers): LayerDrift[] {
   const { overTime: found } = result.memory;
   if (!found) return [];
@@ -108,7 +116,7 @@ export function leakingLayers(result: DescribedLayers): LayerDrift[] {
 }
 
 /**
- * Returns the number of layers and counts that leak. Null if none leaks and the readings of the workers are
+ * Returns the number of layers and object counts that leak. Null if none leaks and the readings of the workers are
  * inconclusive.
  */
 export function countProvenLeaks(result: DescribedLayers): number | null {
@@ -118,7 +126,7 @@ export function countProvenLeaks(result: DescribedLayers): number | null {
   return proven === 0 && workersDrift(found)?.drift.leaks !== false ? null : proven;
 }
 
-/** Returns one figure for each layer besides the workers, in the order of tables. */
+/** Returns one memory figure for each layer except the workers, in the order of tables. */
 export function driftsBesideWorkers(result: DescribedLayers): LayerDrift[] {
   const { layers, overTime } = result.memory;
   const isOfOthers = (id: string) =>

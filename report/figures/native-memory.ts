@@ -8,13 +8,13 @@ import type { MemorySlope } from '../../protocol/result/memory-schema.ts';
 /** Half-width of a 95 % interval, in standard errors. */
 const STANDARD_ERRORS = 1.96;
 /**
- * Allowance for free space in V8's pages and in allocators, as a share of V8's count. The free space grows with the
- * connections.
+ * Allowance for free space in V8's pages and in allocators, as a share of V8's memory count. The free space grows with
+ * the connections.
  */
 const SLACK = 0.1;
 /**
- * Pages that a process takes for its first thousand connections and keeps. Measured with Node 24: RSS rises by 1.0 to
- * 1.5 MB more than V8's count and `malloc` (`npm run calibrate -- --only native-memory`).
+ * Size of the memory pages that a process takes for its first thousand connections and keeps. Measured with Node 24:
+ * RSS rises by 1.0 to 1.5 MB more than V8's count and `malloc` (`npm run calibrate -- --only native-memory`).
  */
 const ONCE_BYTES = 1.5 * 1024 ** 2;
 
@@ -22,7 +22,7 @@ type Slopes = Record<string, MemorySlope>;
 
 /**
  * Memory of a worker per connection, from V8's count and one other measurement. The ends of the interval are null if
- * there is none.
+ * the interval is unknown.
  */
 interface Whole {
   bytes: number;
@@ -31,9 +31,9 @@ interface Whole {
 }
 
 /**
- * Returns whether RSS shows native memory, but both slopes have only two readings, so no interval can be computed.
- * @param kept slope of V8's count
- * @param slopes slopes of all layers
+ * Returns whether RSS shows native memory, but both slopes have only two readings, so that no interval can be computed.
+ * @param kept slope of V8's memory count
+ * @param slopes slopes of all memory figures
  * @param connections range of the plateaus
  */
 export function mayHaveNativeMemory(kept: MemorySlope, slopes: Slopes, connections: number): boolean {
@@ -43,11 +43,11 @@ export function mayHaveNativeMemory(kept: MemorySlope, slopes: Slopes, connectio
 }
 
 /**
- * Adds native memory to V8's count.
+ * Adds native memory to V8's memory count.
  * @param kept slope of V8's count
- * @param slopes slopes of all layers
+ * @param slopes slopes of all memory figures
  * @param connections range of the plateaus
- * @returns the slope with an interval, and the native bytes in it
+ * @returns the slope with an interval, and the number of native bytes in it
  */
 export function addNativeMemory(
   kept: MemorySlope,
@@ -56,7 +56,8 @@ export function addNativeMemory(
 ): { slope: MemorySlope; native: number } {
   const { slope, low95, high95 } = kept;
   const [malloc, pages] = [byMalloc(kept, slopes), byPages(kept, slopes, connections)];
-  // Prefers RSS if it clearly shows more than `malloc`. RSS also includes memory of other threads and allocators.
+  // RSS is preferred if it clearly shows more than `malloc`, because it also includes memory of other threads and
+  // allocators.
   const isMore = !malloc || (pages && (pages.low ?? 0) > Math.max(malloc.high ?? malloc.bytes, high95 ?? slope));
   const best = isMore ? pages : malloc;
   if (!best) return { slope: kept, native: 0 };
@@ -69,8 +70,8 @@ export function addNativeMemory(
 }
 
 /**
- * Returns V8's count plus native memory by `malloc`. External memory is in both counts and is subtracted once. Large
- * buffers are missing from `malloc`'s heap.
+ * Returns V8's count plus native memory as `malloc` counts it. External memory is in both counts and is subtracted
+ * once. Large buffers are missing from `malloc`'s heap.
  */
 function byMalloc(kept: MemorySlope, { workerMalloc: malloc, workerExternal: external }: Slopes): Whole | undefined {
   if (!malloc || !external || !isUsable(malloc)) return undefined;
@@ -85,8 +86,8 @@ function byMalloc(kept: MemorySlope, { workerMalloc: malloc, workerExternal: ext
 }
 
 /**
- * Returns V8's count plus native memory by RSS. Within the noise, the estimate shrinks towards V8's count
- * (positive-part estimator of James and Stein, 1961). Without native memory, pages therefore add no noise.
+ * Returns V8's count plus native memory as RSS shows it. Within the noise, the estimate shrinks towards V8's count
+ * (positive-part estimator of James and Stein, 1961). Without native memory, the noise of pages is therefore not added.
  */
 function byPages(kept: MemorySlope, { workerRss: pages }: Slopes, connections: number): Whole | undefined {
   if (!pages || !isUsable(pages) || pages.low95 === null || pages.high95 === null || kept.low95 === null)

@@ -1,5 +1,6 @@
 /**
- * Computes the headline of a run: memory per connection at rest in the deployment's workers, proxy and kernel sockets.
+ * Computes the headline figure of a run: memory per connection at rest (after a garbage collection) in the deployment's
+ * workers, proxy and kernel sockets.
  */
 import { PROXY_LAYER_NAMES } from '../../protocol/documents/named-layers.ts';
 import type { MemoryPerConnection, MemorySlope } from '../../protocol/result/memory-schema.ts';
@@ -12,34 +13,37 @@ import { addNativeMemory, mayHaveNativeMemory } from './native-memory.ts';
 export type CostSources = Pick<Result, 'memory' | 'run' | 'connections'> & Partial<Pick<Result, 'cpu' | 'processes'>>;
 type Part = MemoryPerConnection['parts'][number];
 
-/** Kernel sockets per connection if one machine has both ends of the connection, in total and for the deployment. */
+/**
+ * Number of kernel sockets per connection if both ends of the connection are on one machine: in total, and of the
+ * deployment.
+ */
 const SOCKETS = { proxied: { all: 4, ofDeployment: 3 }, direct: { all: 2, ofDeployment: 1 } };
 /**
- * Share of the memory per connection. If child processes use a larger share, the headline counts the pages of all
- * worker processes.
+ * Minimum share of the memory per connection that child processes of the workers must use. From this share on, the
+ * headline figure counts the pages of all worker processes.
  */
 const MIN_CHILDREN_SHARE = 0.05;
 
 /**
- * Layers with the proxy's memory, in order of preference. RSS comes first, because PSS changes when another process
- * that shares pages starts or ends.
+ * Memory figures of the proxy, in order of preference. RSS comes first, because PSS changes when another process that
+ * shares pages starts or ends.
  */
 const PROXY_LAYERS = PROXY_LAYER_NAMES.flatMap((name) => [`${name}Rss`, `${name}Pss`, `${name}Pools`]);
 
-/** Cost of a connection to a lean server. A larger run is suggested only if it can measure this cost. */
+/** Memory per connection of a lean server, in bytes. A larger run is suggested only if it could measure this amount. */
 const LEAST_COST_BYTES = 10 * 1024;
 
-/** Suggested increase of the connections if the slope is zero or negative. */
+/** Factor by which more connections are suggested if the slope of memory is zero or negative. */
 const MORE_CONNECTIONS = 2;
 
-/** Returns null if the workers' memory was not read at several numbers of connections. */
+/** Returns the memory per connection; null if the workers' memory was not read at several numbers of connections. */
 export function memoryPerConnection(result: CostSources): MemoryPerConnection | null {
   const { memory, run, connections } = result;
   const all = [workers(memory, connections.peak), proxy(memory), kernel(memory, run.profile)].filter(
     (part) => part !== undefined,
   );
   if (all[0]?.title !== 'workers') return null;
-  // Other doubts are already included in the intervals of the parts.
+  // The intervals of the parts already include other doubts (reasons to distrust a figure).
   const miscounted = all.filter(({ doubt }) => doubt === 'miscounted');
   const { parts, noisy } = withoutNoise(all.filter((part) => !miscounted.includes(part)));
   const without: MemoryPerConnection['without'] = [
@@ -69,7 +73,7 @@ export function memoryPerConnection(result: CostSources): MemoryPerConnection | 
 
 const NATIVE = { title: 'native memory', doubt: 'uncounted' } as const;
 
-/** Returns whether the workers' part is only V8's count although RSS shows more. */
+/** Returns whether the workers' part of the headline figure is only V8's count although RSS shows more. */
 function hasUncounted(memory: Result['memory'], { layer }: Part, peak: number): boolean {
   const { perConnectionBytes } = memory;
   const { workerKept: kept } = perConnectionBytes;
@@ -79,8 +83,8 @@ function hasUncounted(memory: Result['memory'], { layer }: Part, peak: number): 
 }
 
 /**
- * Returns whether the runtime is V8. JVM and Go keep the pages of their heaps, so their RSS includes garbage even after
- * a collection.
+ * Returns whether the workers' runtime is V8. JVM and Go keep the pages of their heaps, so their RSS includes garbage
+ * even after a collection.
  */
 function isV8({ inspector }: Result['memory']): boolean {
   return inspector === undefined || inspector.runtime === 'v8';
@@ -90,7 +94,7 @@ function pagesLayer(slopes: Record<string, MemorySlope>): string {
   return slopes.workerRss ? 'workerRss' : mainWorkerLayer(slopes);
 }
 
-/** Returns parts of the deployment whose memory the run could not read, such as kernel memory without root. */
+/** Returns the parts of the deployment whose memory the run could not read, such as kernel memory without root. */
 function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources): MemoryPerConnection['unread'] {
   const isMissing = (title: Part['title']) => read.every((part) => part.title !== title);
   const isProxied = PROXY_LAYER_NAMES.some(
@@ -102,7 +106,7 @@ function unreadParts(read: Part[], { memory, cpu = {}, processes }: CostSources)
   ];
 }
 
-/** Returns whether the headline is a number or a lower bound. Otherwise, only an interval is shown. */
+/** Returns whether the memory per connection is a number or a lower bound. Otherwise, only its interval is shown. */
 export function isConclusiveCost(cost: MemoryPerConnection): cost is MemoryPerConnection & { bytes: number } {
   const { bytes, low95, high95 } = cost;
   return bytes !== null && (low95 === null || high95 === null || isNarrowInterval(bytes, high95 - low95));
@@ -127,8 +131,8 @@ function workers(memory: Result['memory'], peak: number): Part | undefined {
 }
 
 /**
- * Extends the interval of RSS to include the heap. Without forced collections, the heap can grow within free pages, so
- * RSS grows by less.
+ * Extends the interval of RSS to include the heap. Without forced garbage collections, the heap can grow within free
+ * pages, so RSS grows by less.
  */
 function withHeap(pages: MemorySlope, heap: MemorySlope | undefined): MemorySlope {
   if (!heap || pages.high95 === null || heap.high95 === null || heap.slope <= pages.slope) return pages;
@@ -143,8 +147,8 @@ function proxy(memory: Result['memory']): Part | undefined {
 }
 
 /**
- * Returns the kernel's part; undefined if the kernel could not be read. It is read on the generator's machine if both
- * ends of the connections are there.
+ * Returns the kernel's part of the memory per connection; undefined if the kernel's memory could not be read. The
+ * kernel's figures come from the generator's machine, and count only if that machine has both ends of the connections.
  */
 function kernel(memory: Result['memory'], profile: Result['run']['profile']): Part | undefined {
   const slope = memory.perConnectionBytes.kernelSlab;
@@ -155,8 +159,8 @@ function kernel(memory: Result['memory'], profile: Result['run']['profile']): Pa
 }
 
 /**
- * @param how `share`: share of the bytes that belongs to the deployment; `needed`: layer with memory in service (pages,
- * with garbage and buffers)
+ * @param how `share`: share of the bytes that belongs to the deployment; `needed`: memory figure of the layer in
+ * service (pages, with garbage and buffers)
  */
 function partOf(
   { inService }: Result['memory'],
@@ -172,14 +176,14 @@ function partOf(
     low95: low95 === null ? null : share * low95,
     high95: high95 === null ? null : share * high95,
     ...(doubt !== undefined && doubt !== 'curved' && { doubt }),
-    // Memory in service is a single observation with garbage. It is at least the memory at rest.
+    // Memory in service is a single observation with garbage. It cannot be below the memory at rest.
     inService: inUse && inUse.doubt === undefined ? share * Math.max(inUse.slope, slope.slope) : null,
   };
 }
 
 /**
- * Drops the kernel's part if only its noise makes the interval too wide. Other programs' files and sockets also use
- * kernel memory.
+ * Drops the kernel's part if only its noise makes the interval of the headline figure too wide. Other programs' files
+ * and sockets also use kernel memory.
  */
 function withoutNoise(parts: Part[]): { parts: Part[]; noisy: Part[] } {
   const processes = parts.filter(({ title }) => title !== 'kernel');
@@ -196,11 +200,11 @@ function isNarrowSum(parts: Part[]): boolean {
 interface CostInterval {
   low95: number;
   high95: number;
-  /** Half-width of the interval before it is cut at 0. */
+  /** Half-width of the interval, before the interval is cut at 0. */
   halfWidth: number;
 }
 
-/** Combines the independent errors of the parts. The interval is cut at 0. */
+/** Combines the independent errors of the parts into one interval. The interval is cut at 0. */
 function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
   if (parts.some(({ low95 }) => low95 === null)) return null;
   const below = Math.hypot(...parts.map((part) => part.bytes - (part.low95 ?? 0)));
@@ -209,7 +213,7 @@ function intervalOf(bytes: number, parts: Part[]): CostInterval | null {
 }
 
 /**
- * Returns whether the width of the interval grows with the connections. This happens if memory outside V8's count, such
+ * Returns whether the interval of the part grows with the connections. This happens if memory outside V8's count, such
  * as garbage of worker threads, widens it.
  */
 function growsWithConnections({ layer, low95, high95 }: Part, peak: number): boolean {
@@ -217,7 +221,10 @@ function growsWithConnections({ layer, low95, high95 }: Part, peak: number): boo
   return ((high95 - low95) / 2) * peak > PAGE_NOISE_BYTES;
 }
 
-/** Returns the number of connections that would give a narrow interval. Assumes constant noise. */
+/**
+ * Returns the number of connections with which the interval would be narrow enough. Assumes that the noise stays
+ * constant.
+ */
 function conclusiveRun(
   bytes: number,
   { low95, high95, halfWidth }: CostInterval,

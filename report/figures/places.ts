@@ -1,11 +1,11 @@
-/** Lists memory and CPU of the workers by package and function. Used by lines, sections and comparisons. */
+/** Lists memory and CPU time of the workers by package and function, for answers, sections and comparisons. */
 
 import { isLoopback } from '../../protocol/base/machine/loopback.ts';
 import type { QuantityName } from '../../protocol/result/figure.ts';
 import type { CpuCodePlaces, MemoryCodePlaces } from '../../protocol/result/places-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
-/** Returns a text for the machines of the deployment. */
+/** The fields of a run that show where its deployment runs. */
 type Run = Pick<Result['run'], 'profile' | 'target'>;
 
 /** Returns whether the deployment runs on the generator's machine. */
@@ -13,7 +13,7 @@ export function sharesMachine({ run }: { run: Run }): boolean {
   return run.profile !== 'remote' || isLoopback(new URL(run.target).hostname);
 }
 
-/** Returns a name for a deployment that the run did not start (profile `remote`). */
+/** Returns a name for the deployment of a run with the profile `remote`, which the run did not start. */
 export function ownServerName(run: Run): string {
   return sharesMachine({ run }) ? 'your own server on this machine' : 'your own server';
 }
@@ -28,7 +28,7 @@ export type FunctionPlace = CodePlaceSize & { name: string; place: string; packa
 
 export interface CodePlaces {
   key: 'memory' | 'connect' | 'copy';
-  /** Start of a sentence: `A connection keeps`, … */
+  /** Beginning of a sentence, such as `A connection keeps`. */
   subject: string;
   /** `connection`, … */
   unit: string;
@@ -39,7 +39,7 @@ export interface CodePlaces {
   unattributed: number;
 }
 
-/** Returns memory and CPU by package and function, as far as the run measured them. */
+/** Returns memory and CPU time by package and function, as far as the run measured them. */
 export function codePlacesOf({ memory, cpuByPlace = {} }: Pick<Result, 'memory' | 'cpuByPlace'>): CodePlaces[] {
   const { connect, copy } = cpuByPlace;
   return [
@@ -62,7 +62,7 @@ function ofMemory({ growthBytes, packages, functions, unattributedBytes, leftBeh
   };
 }
 
-/** @param usPerUnit microseconds per displayed unit */
+/** @param usPerUnit number of microseconds in a displayed unit */
 function ofCpu({ us, packages, functions, unattributedUs }: CpuCodePlaces, usPerUnit: number) {
   const sized = <T extends { us: number; halfWidth95: number }>({ us, halfWidth95, ...row }: T) => ({
     ...row,

@@ -4,7 +4,7 @@ import type { Result } from '../../protocol/result/result.ts';
 /** Settings that other parts of the report show. */
 const REPORTED_ELSEWHERE = new Set(['load', 'target', 'profile', 'transports']);
 
-/** Returns each setting with its value. Phases are combined in one line. */
+/** Returns a line with each setting and its value. All phases are combined in one line. */
 export function settingLines(settings: Record<string, unknown>): [path: string, text: string][] {
   return Object.entries(settings)
     .filter(([name]) => !REPORTED_ELSEWHERE.has(name))
@@ -14,7 +14,10 @@ export function settingLines(settings: Record<string, unknown>): [path: string, 
     .map(([path, value]) => [path, settingText(value)]);
 }
 
-/** Returns all phases in one line: `2 s at 125/s, 4 s pause`. Phases of two loads cannot be compared one by one. */
+/**
+ * Returns all phases in one line: `2 s at 125/s, 4 s pause`. In a comparison, two loads with different phases then
+ * differ in one line only.
+ */
 function phasesText(phases: unknown): string {
   if (!Array.isArray(phases)) return settingText(phases);
   return phases
@@ -27,7 +30,7 @@ function phasesText(phases: unknown): string {
     .join(', ');
 }
 
-/** Returns nested settings by dotted key, such as `broadcasts.count` or `flow.0.emit`. */
+/** Returns nested settings as key and value, with dots in the keys, such as `broadcasts.count` or `flow.0.emit`. */
 function leaves(value: unknown, path = ''): [path: string, leaf: unknown][] {
   if (typeof value !== 'object' || value === null) return [[path, value]];
   return Object.entries(value).flatMap(([key, inner]) => leaves(inner, path === '' ? key : `${path}.${key}`));
@@ -37,7 +40,7 @@ export function settingText(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'not set');
 }
 
-/** Part of a result that describes the measured server. Tuned servers use less memory per connection. */
+/** The part of a result that describes the measured server. Tuned servers use less memory per connection. */
 type Environment = Pick<Result, 'environment'>;
 type Run = { run: Pick<Result['run'], 'profile' | 'missing'> };
 
@@ -53,14 +56,17 @@ export function serverName({ environment: { server } }: Environment): string | n
   return server && KINDS[server.kind];
 }
 
-/** Returns `one worker, no proxy`, with the reason unless the user chose it. Null for other deployments. */
+/**
+ * Returns `one worker, no proxy` for the embedded profile, with the reason unless the user chose it. Null for other
+ * profiles.
+ */
 export function embeddedName({ run: { profile, missing } }: Run): string | null {
   if (profile !== 'embedded') return null;
   const reason = missing.length === 0 ? '' : `: ${missing.join(' and ')} not installed`;
   return `one worker, no proxy${reason}`;
 }
 
-/** Returns known properties of the server by name, tunings first. */
+/** Returns the known properties of the server by name. Properties that tune the server come first. */
 export function serverProperties({ environment: { server } }: Environment): [name: string, value: string][] {
   if (!server) return [];
   const tunings = Object.entries(server.tunings).map(([name, value]): [string, string] => [`tuning ${name}`, value]);

@@ -1,6 +1,6 @@
 /**
- * Finds single stalls of an event loop. A single stall does not change the p99 of the delay, but can affect many
- * measured times.
+ * Finds single stalls of an event loop. A single stall does not change the p99 of the event loop delay, but can affect
+ * many measured times.
  */
 import { type FindingValue, findingValues } from '../../protocol/result/findings.ts';
 import type { Result } from '../../protocol/result/result.ts';
@@ -11,19 +11,20 @@ type Measured = Pick<Result, 'connections' | 'messages' | 'latency' | 'workersOv
 type LoopWindow = Result['generator'][number]['window'];
 const LOOP_WINDOWS = ['ramp', 'messages', 'broadcasts'] as const;
 
-/** Shortest stall that counts, in milliseconds. Shorter delays are noise on a busy machine. */
+/** Minimum length of a stall in milliseconds. Shorter delays are noise on a busy machine. */
 const MIN_MS = 50;
-/** A stall can explain a figure if it lasts at least this share of it. */
+/** Minimum length of a stall that can explain a measured time, as a share of that time. */
 const MIN_SHARE = 0.5;
 /**
- * A stall cannot explain a figure if it lasts longer than this multiple of it, because a waiting client waits until the
- * stall ends.
+ * Maximum length of a stall that can explain a measured time, as a multiple of that time. A waiting client waits until
+ * the stall ends, so a longer stall would have caused a longer time.
  */
 const MAX_SHARE = 1.25;
 
 /**
- * Values to compare with their median, because a stall lengthens some of them. For broadcasts, these are the latencies
- * of the last receivers. Receivers within a broadcast differ even without a stall.
+ * Measured times in which a stall shows, by measurement window. They are compared with their median, because a stall
+ * lengthens only some of them. For broadcasts, these are the latencies of the last receivers. Receivers of one
+ * broadcast differ even without a stall.
  */
 const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summary | null | undefined }> = {
   ramp: { what: 'connect time', of: ({ connections }) => connections.connectMs },
@@ -31,12 +32,12 @@ const TIMES: Record<LoopWindow, { what: string; of: (result: Measured) => Summar
   broadcasts: { what: 'time to the last receiver', of: ({ latency }) => latency.completionMs },
 };
 
-/** Returns the figure that a stall in the window can explain; undefined without one. */
+/** Returns the measured time that a stall in the window can explain; undefined if there is none. */
 export function figureExplainedByStall(result: Measured, window: LoopWindow, stallMs: number) {
   const { what, of } = TIMES[window];
   const times = of(result);
   if (!times || stallMs <= MIN_MS) return undefined;
-  // A single value has no median for a comparison.
+  // The median of a single value shows nothing, so it counts as 0.
   const usualMs = times.count > 1 ? times.p50 : 0;
   const figure = quoted(times).find(({ ms }) => ms - usualMs > MIN_MS && stallMs >= ms * MIN_SHARE);
   if (!figure) return undefined;
@@ -46,14 +47,14 @@ export function figureExplainedByStall(result: Measured, window: LoopWindow, sta
   return { ms: figure.ms, text, values };
 }
 
-/** Name of a value in a finding: longest stall of an event loop, in seconds. */
+/** Name of the longest stall of an event loop among the values of a finding. The value is in seconds. */
 export const STANDSTILL_VALUE = 'longest standstill';
 
 export function standstillValue(seconds: number): FindingValue[] {
   return findingValues({ [STANDSTILL_VALUE]: seconds }, 's');
 }
 
-/** Stall of a worker that explains a figure. */
+/** Stall of a worker's event loop that explains a measured time. */
 export interface WorkerStall {
   subject: string;
   window: LoopWindow;
@@ -61,7 +62,7 @@ export interface WorkerStall {
   values: FindingValue[];
 }
 
-/** Returns the longest stall of a worker in each window, if it explains a figure. */
+/** Returns the longest stall of a worker in each measurement window, if it explains a measured time. */
 export function stalledWorkers(result: Measured): WorkerStall[] {
   const rows = result.workersOverTime.flatMap(({ worker, eventLoop }) =>
     (eventLoop?.t ?? []).map((t, index) => {

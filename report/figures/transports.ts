@@ -1,5 +1,5 @@
 /**
- * Describes transports and compression of the clients. They affect the figures more than most tunings of the server.
+ * Describes transports and compression of the clients. They change the figures more than most settings of the server.
  */
 
 import type { Result } from '../../protocol/result/result.ts';
@@ -11,18 +11,18 @@ const CLIENTS: Record<TransportsName, string> = {
   polling: 'polling-only clients',
 };
 
-/** Returns the transports of the clients; null for another engine, which does not report them. */
+/** Returns the transports that the clients used; null for another engine, which does not report them. */
 export function transportsOf({ connections, environment, run }: Result): TransportsName | null {
   if (connections.transports) return connections.transports.configured;
   if (run.engine !== 'socketio-capacity') return null;
-  // Results of older versions contain the option, but no counts of transports.
+  // Results of older versions contain the configured transports, but not the number of connections by transport.
   const options = environment.settings.engineOptions as
     | { transports?: (typeof TRANSPORTS.default)[number][] }
     | undefined;
   return transportsName(options?.transports ?? TRANSPORTS.websocket);
 }
 
-/** Describes the clients; null if unknown. */
+/** Returns a text about the clients' transports and compression; null if unknown. */
 export function clientsOf(result: Result): string | null {
   const name = transportsOf(result);
   const compression = name !== 'polling' && COMPRESSION[compressionOf(result) ?? 'off'];
@@ -31,7 +31,7 @@ export function clientsOf(result: Result): string | null {
 
 type Compression = 'on' | 'off' | 'not granted' | 'not asked for';
 
-/** Text on compression. Omitted if neither clients nor server use it. */
+/** Texts about compression. There is no text if neither clients nor server use compression. */
 const COMPRESSION: Record<Compression, string | undefined> = {
   on: 'compressed',
   off: undefined,

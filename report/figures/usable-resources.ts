@@ -5,7 +5,7 @@ import { sharesMachine } from './places.ts';
 
 type Environment = Pick<Result['environment'], 'cpuCount' | 'memoryBytes' | 'limits'>;
 
-/** Returns the number of cores. A CPU quota can be a fraction of a core. */
+/** Returns the number of cores that a run can use. With a CPU quota, it can be a fraction of a core. */
 export function environmentCores({ cpuCount, limits }: Environment): number {
   return Math.min(cpuCount, ...present(limits.cpusAllowed), ...present(limits.cpuQuotaCores));
 }
@@ -46,8 +46,8 @@ export type ThrottledByWindow = NonNullable<Result['machine']>['throttled'];
 type Window = keyof NonNullable<ThrottledByWindow>;
 
 /**
- * Limit for the share of throttled periods. A stop lasts up to 100 ms, so one stop in twenty periods determines the
- * p99.
+ * Maximum share of throttled periods at which the throttling does not distort figures. A stop lasts up to 100 ms, so
+ * one stop in twenty periods already determines the p99.
  */
 const MAX_SHARE = 0.05;
 
