@@ -1,16 +1,16 @@
-/** Series of unlimited length in a limited number of rows. When it is full, neighbouring rows are merged. */
+/** Series of unlimited length in a limited number of rows. When the rows are full, neighbouring rows are merged. */
 export class BoundedSeries<Row> {
   readonly #limit: number;
   readonly #merge: (older: Row, newer: Row) => Row;
   #rows: Row[] = [];
-  /** Number of added rows that each row stands for, a power of two. */
+  /** Number of added rows from which each stored row was merged, a power of two. */
   #addedPerRow = 1;
-  /** Newest rows. Each stands for at most half as many added rows as the previous row. */
+  /** Newest stored rows. Each was merged from at most half as many added rows as the row before it. */
   readonly #open: { row: Row; added: number }[] = [];
   #added = 0;
 
   /**
-   * @param limit maximum number of rows, an even number
+   * @param limit maximum number of stored rows, an even number
    * @param merge merges two neighbouring rows that stand for equally many added rows
    */
   constructor(limit: number, merge: (older: Row, newer: Row) => Row) {
@@ -22,7 +22,7 @@ export class BoundedSeries<Row> {
     return this.#added;
   }
 
-  /** Rows, oldest first. The last rows can stand for fewer added rows than the first. */
+  /** Stored rows, oldest first. The last rows can stand for fewer added rows than the first rows. */
   get rows(): Row[] {
     return [...this.#rows, ...this.#open.map(({ row }) => row)];
   }

@@ -3,7 +3,7 @@ interface Table<K, V> {
   set(key: K, value: V): unknown;
 }
 
-/** Returns the entry of a Map or WeakMap. If it is missing, the result of `create` is added first. */
+/** Returns the entry of a Map or WeakMap. If there is none, adds the result of `create` first. */
 export function getOrAdd<K, V>(table: Table<K, V>, key: K, create: () => V): V {
   const known = table.get(key);
   if (known !== undefined) return known;

@@ -15,7 +15,7 @@ import { tryOrUndefined } from './try-or-undefined.ts';
 
 export type Histogram = HdrHistogram;
 
-/** Highest recorded value. Higher values are recorded as this value, so that they are counted and clearly visible. */
+/** Highest recorded value. A higher value is recorded as this value, so that it is counted and clearly visible. */
 export const HISTOGRAM_MAX_US = 3_600_000_000;
 
 /** Returns an empty histogram. It takes 9 KB of memory, and up to 95 KB if it contains high values. */
@@ -23,7 +23,10 @@ export function createHistogram(): Histogram {
   return build({ numberOfSignificantValueDigits: 3, autoResize: true, highestTrackableValue: 2 });
 }
 
-/** @param valueUs microseconds, rounded down; a negative value, caused by clocks of two hosts, counts as 0 */
+/**
+ * @param valueUs latency in microseconds, which is rounded down; a negative value, caused by the clocks of two hosts,
+ * counts as 0
+ */
 export function recordUs(histogram: Histogram, valueUs: number): void {
   histogram.recordValue(Math.min(Math.max(Math.floor(valueUs), 0), HISTOGRAM_MAX_US));
 }
@@ -41,7 +44,7 @@ export function decodeHistogram(encoded: string): Histogram {
 
 /** Maximum size of a decompressed histogram. It is sufficient for a histogram in which every count is used. */
 const MAX_INFLATED_BYTES = 2 ** 20;
-/** Offsets in version 2 of HdrHistogram's format. */
+/** Byte offsets of two fields in version 2 of HdrHistogram's format. */
 const [COMPRESSED_AT, DIGITS_AT] = [8, 12];
 
 /** Returns whether the text is a histogram as written by `encodeHistogram`. Other text could decompress to any size. */
@@ -61,7 +64,7 @@ export function mergeHistograms(parts: Iterable<Histogram>): Histogram {
   return merged;
 }
 
-/** @param encoded results of `encodeHistogram` */
+/** @param encoded histograms in the format of `encodeHistogram` */
 export function mergeEncodedHistograms(encoded: string[]): string {
   return encodeHistogram(mergeHistograms(encoded.map(decodeHistogram)));
 }

@@ -5,14 +5,14 @@
 
 import { tryOrUndefined } from './try-or-undefined.ts';
 
-/** Steps of a path. Each is a key, a list index, or `*` for all of them. */
+/** Steps of a path. Each step is a key, a list index, or `*` for all keys and indices. */
 export type JsonPath = readonly string[];
 
 /** Step of a path. Names in double quotes are JSON strings, so that any name is possible. */
 const STEP = /\.([^.[\]\s"']+)|\[(\d+|\*)\]|\['([^']+)'\]|\[("(?:[^"\\]|\\.)+")\]/y;
 /** Step that matches every key or index. */
 export const PATH_WILDCARD = '*';
-/** Alias of `$.0`. Most events have a single argument. */
+/** Alias for the path `$.0`. Most events have a single argument. */
 const FIRST_ARGUMENT = 'first argument';
 
 /**

@@ -1,6 +1,6 @@
 /**
- * Runs the work `count` times, with at most `together` runs at a time. After a failure, no further run is started.
- * @throws the first failure, after all started runs have ended
+ * Calls `work` `count` times, with at most `together` calls at a time. After a failure, no further call is started.
+ * @throws the first failure, after all started calls have ended
  */
 export async function mapLimit(count: number, together: number, work: () => Promise<void>): Promise<void> {
   let remaining = count;

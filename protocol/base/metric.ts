@@ -1,6 +1,6 @@
 /**
- * Entry in a table of metrics. The engine, the plugin, the live view and the server each have a table. Both the emitted
- * metrics and docs/reference are generated from these tables.
+ * Entry in a table of metrics. The engine, the plugin, the live view and the server each have such a table. Both the
+ * metrics themselves and docs/reference are generated from the tables.
  */
 export interface MetricDefinition {
   name: string;

@@ -8,20 +8,20 @@ import { withoutCredentials, withoutSecrets } from './secrets/known-secrets.ts';
  */
 const HARMFUL = /[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/gu;
 /**
- * Commands that CI systems execute if they appear in the output, some of them anywhere in a line: `::error::x`,
- * `##[error]x`, `##vso[…]`, `##teamcity[…]`.
+ * Pattern of commands that CI systems execute if they appear in the output, some of them anywhere in a line:
+ * `::error::x`, `##[error]x`, `##vso[…]`, `##teamcity[…]`.
  */
 const COMMANDS = /:(?=:[A-Za-z][\w-]*( .*?)?::)|#(?=#\w*\[)/g;
 
 /**
- * Number of characters after the shown text that are also searched for secrets. A secret at the end of the shown text
- * is otherwise missed.
+ * Number of characters behind the shown part of a text that are also searched for secrets. Otherwise, a secret that is
+ * cut off at the end of the shown part would be missed.
  */
 const SECRET_MARGIN = 10_000;
 
 /**
  * Returns one line of at most `maxLength` characters. Harmful characters are escaped and secrets removed.
- * @param text text of a server or another program
+ * @param text text from a server or another program
  * @param secrets secrets of the virtual user that the text is about
  */
 export function printableLine(text: string, maxLength: number, secrets?: Iterable<string>): string {
@@ -30,8 +30,8 @@ export function printableLine(text: string, maxLength: number, secrets?: Iterabl
 
 /**
  * Returns a command as one printable line of at most `maxLength` characters, without credentials. Values that the
- * script sends are kept, because a command line does not come from the measured server. Otherwise, a script that emits
- * `server` would remove that word from `node server.js`.
+ * script sends are not removed, because a command line does not come from the measured server. Otherwise, a script that
+ * emits `server` would remove that word from `node server.js`.
  * @param args program and arguments
  */
 export function printableCommand(args: readonly string[], maxLength: number): string {
@@ -44,7 +44,7 @@ function shortLine(text: string, maxLength: number): string {
   return shown.length <= maxLength ? shown : `${shown.slice(0, maxLength - 1)}…`;
 }
 
-/** Returns the text on one line. Harmful characters and CI commands are escaped; spaces are kept. */
+/** Returns the text as one line. Harmful characters and CI commands are escaped; spaces are kept. */
 export function oneLine(text: string): string {
   return escapedLine(withoutCredentials(text));
 }

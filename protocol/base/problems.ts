@@ -1,16 +1,19 @@
-/** Problems in a script, with their paths in the YAML. All problems are reported together. */
+/**
+ * Checks values of a script against schemas, and describes the problems with their paths in the YAML. All problems are
+ * reported together.
+ */
 import { z } from 'zod';
 import { printableLine } from './printable.ts';
 
 const MAX_KEY_LENGTH = 100;
 
 export interface InputProblem {
-  /** Path in the YAML: `scenarios[0].flow[2].loop[1]`. */
+  /** Path in the YAML, such as `scenarios[0].flow[2].loop[1]`. */
   path: string;
   message: string;
-  /** Whether the path leads to an unknown key. */
+  /** Whether the problem is an unknown key at the path. */
   isUnknownKey?: true;
-  /** Path of the key with the problem. */
+  /** Path of the key that has the problem. */
   at?: ProblemPath;
   rewrite?: ScriptRewrite;
   /** Variable or function in a template that has no value. */
@@ -21,9 +24,9 @@ export type ProblemPath = readonly (string | number)[];
 type Owner = Record<string, unknown>;
 
 /**
- * Fixes a problem in the script.
+ * Function that fixes a problem in the script.
  * @param owner map or list that contains the wrong key
- * @returns the replacement of the owner, or the new place of the key; undefined if only the user can decide
+ * @returns the replacement of the owner, or the new position of the key; undefined if only the user can decide
  */
 export type ScriptRewrite = (
   owner: Owner,
@@ -104,7 +107,10 @@ function issueProblems(
   return [{ path, message: issue.message.replace(/^Invalid input: /, ''), ...(rewrite && { rewrite }) }];
 }
 
-/** Suggests another place of a key with the same name, or a similar key at the same place. */
+/**
+ * Returns a suggestion for an unknown key: another position of a key with the same name, or a similar key at the same
+ * position.
+ */
 function suggestion(key: string, at: ProblemPath, known: KeyPath[]): Pick<InputProblem, 'message' | 'rewrite'> {
   const message = (end: string) => `unknown option${end}`;
   const here = at.filter((part) => typeof part === 'string');

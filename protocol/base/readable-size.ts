@@ -5,11 +5,14 @@
 import { closeSync, openSync, readSync } from 'node:fs';
 import { formatPath, type InputProblem } from './problems.ts';
 
-/** Maximum number of values. Scripts and results have far fewer, and this many are traversed in well under a second. */
+/**
+ * Maximum number of values in a document. Scripts and results have far fewer, and this many are traversed in well under
+ * a second.
+ */
 const MAX_VALUES = 1_000_000;
-/** Maximum depth: a hundred times that of a normal flow, but far below the limit of the call stack. */
+/** Maximum depth of nesting: a hundred times the depth of a normal flow, but far below the limit of the call stack. */
 const MAX_DEPTH = 200;
-/** Maximum size of a file: a hundred times the size of a run's JSON. */
+/** Maximum size of a file in bytes: a hundred times the size of a run's JSON. */
 const MAX_BYTES = 16 * 1024 ** 2;
 const CHUNK_BYTES = 1024 ** 2;
 /**
@@ -17,11 +20,11 @@ const CHUNK_BYTES = 1024 ** 2;
  * every other key.
  */
 const MAX_NAMES = 5000;
-/** Number of keys that the path of a problem shows. */
+/** Maximum number of keys in the path that a problem shows. */
 const SHOWN_DEPTH = 5;
 
 /**
- * Returns the first problem with size, depth or names; undefined if there is none.
+ * Returns the first problem with the size, the depth or the keys of a parsed value; undefined if there is none.
  * @param value parsed value; an alias counts each time it is used
  * @param reserved forbidden key
  * @param maxNames maximum number of keys in an object
@@ -39,7 +42,7 @@ export function findSizeProblem(value: unknown, reserved?: string, maxNames = MA
   function read(item: unknown): boolean {
     if (typeof item !== 'object' || item === null) return true;
     if (path.length >= MAX_DEPTH) return refuse(`nested more than ${MAX_DEPTH} levels deep`);
-    // Iterates over keys, because `entries` would create a list of all entries.
+    // Iterates over the keys, because `entries` would create a list of all entries.
     const keys = Array.isArray(item) ? item.keys() : Object.keys(item);
     const { length } = Array.isArray(item) ? item : (keys as string[]);
     if (!Array.isArray(item) && length > maxNames) return refuse(`more than ${maxNames} names`);
@@ -61,7 +64,7 @@ export function findSizeProblem(value: unknown, reserved?: string, maxNames = MA
 /**
  * Reads an untrusted JSON file.
  * @throws Error if the file is too large or too deeply nested
- * @throws SyntaxError if it is not JSON
+ * @throws SyntaxError if the content is not JSON
  */
 export function readUntrustedJson(path: string): unknown {
   const value: unknown = JSON.parse(readText(path));

@@ -14,16 +14,16 @@ const FOLDERS = ['protocol', 'plugin'];
 const IS_SOURCE = /^(?!.*(^|\/)(node_modules|dist)\/).*\.ts$/;
 const DIGEST_LENGTH = 12;
 
-/** @param root folder of the code: a checkout, or `dist` of a package */
+/** @param root folder with the code: a checkout, or `dist` in a package */
 export function releaseOf(root: string, version = VERSION): string {
   const packed = join(root, BUILD_DIGEST);
   return `${version}+${existsSync(packed) ? readFileSync(packed, 'utf8') : sourceDigest(root)}`;
 }
 
-/** Returns a digest of the sources. It does not depend on their location. */
+/** Returns a digest of the source files. It does not depend on the folder in which they are. */
 export function sourceDigest(root: string): string {
   const hash = createHash('sha256');
-  // Skips missing folders. Old packages lack some of them and get another digest.
+  // Skips missing folders. Old packages lack some of the folders and get another digest.
   for (const folder of FOLDERS.filter((name) => existsSync(join(root, name)))) {
     const files = readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' });
     for (const file of files.filter((name) => IS_SOURCE.test(name)).sort()) {

@@ -1,4 +1,6 @@
-/** Adds up counters by key. A server can choose the keys, so a key can be `constructor` or `__proto__`. */
+/**
+ * Adds up counters that have the same key. A server can choose the keys, so a key can be `constructor` or `__proto__`.
+ */
 export function sumCounts(all: Record<string, number>[]): Record<string, number> {
   const total = new Map<string, number>();
   for (const counts of all) {
@@ -12,7 +14,7 @@ export function setOwnProperty<V>(record: Record<string, V>, key: string, value:
   Object.defineProperty(record, key, { value, enumerable: true, writable: true, configurable: true });
 }
 
-/** Adds to a counter with any name. A counter that becomes zero is removed. */
+/** Adds a number to a counter. The counter can have any name. A counter that becomes zero is removed. */
 export function addToOwnCounter(counts: Record<string, number>, key: string, change: number): void {
   const sum = (ownProperty(counts, key) ?? 0) + change;
   if (sum === 0) delete counts[key];

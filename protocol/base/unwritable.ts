@@ -20,7 +20,7 @@ const FIXES: Record<string, (folder: string) => string> = {
 };
 
 /**
- * @param elsewhere instruction how to choose another place
+ * @param elsewhere instruction how to choose another folder
  * @param what the failed action, with the path
  */
 export function unwritableError(
@@ -41,8 +41,8 @@ export function isWriteError(error: unknown): boolean {
 }
 
 /**
- * Checks that a folder has room: writes a file of this size and removes it. The free space that the system reports
- * ignores quotas and permissions.
+ * Checks that a folder has enough free space: writes a file of this size and removes it. The free space that the system
+ * reports ignores quotas and permissions.
  * @throws the system's error
  */
 export function requireDiskSpace(folder: string, sizeBytes: number): void {

@@ -5,11 +5,11 @@ import type { ExpectationName } from './expectations.ts';
 
 export interface Definition extends CodeDefinition {
   /**
-   * Figures that the finding invalidates. `run` stands for all figures and makes the measurement INVALID. Any other
-   * entry makes it SUSPECT.
+   * Parts of the answer that the finding invalidates. `run` stands for all of them and makes the measurement INVALID.
+   * Any other entry makes it SUSPECT.
    */
   invalidates: readonly InvalidatedPart[];
-  /** Subject of the finding; default: the deployment. */
+  /** Subject of the finding (such as the generator or the application); default: the deployment. */
   about?: FindingSubject;
   /** Expectation that the finding fails. Most findings either fail an expectation or invalidate figures. */
   fails?: ExpectationName;

@@ -38,7 +38,8 @@ const OWN: CloseCode = {
 };
 
 /**
- * Returns the close code in a cause such as `closed_1009`. Undefined for other causes and unknown close codes.
+ * Returns the close code that a cause such as `closed_1009` contains. Undefined for other causes and for unknown close
+ * codes.
  * @param cause code of a failure or disconnect
  */
 export function closeCodeOf(cause: string): (CloseCode & { code: number }) | undefined {

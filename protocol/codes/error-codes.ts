@@ -1,11 +1,11 @@
 /**
- * All codes of `CapacityError`. Each code stands for one action of the user. Scripts compare them, so a code keeps its
- * meaning in later versions. `npm run docs:reference` generates docs/reference/errors.md from this list.
+ * All codes of `CapacityError`. Each code stands for one action that the user can take. Scripts compare codes, so a
+ * code keeps its meaning in later versions. `npm run docs:reference` generates docs/reference/errors.md from this list.
  */
 
-/** Entry of a catalogue of codes. Backticks are the only Markdown. */
+/** Entry of a catalogue of codes. The texts may contain backticks, but no other Markdown. */
 export interface CodeDefinition {
-  /** Condition for the code, with its threshold. */
+  /** Situation in which the code is reported, with its threshold. */
   meaning: string;
   /** Action that the user can take. */
   remedy: string;

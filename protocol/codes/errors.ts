@@ -7,7 +7,7 @@ export class CapacityError extends Error {
   /** Action that the user can take, in one line, with a command if possible. */
   readonly fix: string;
 
-  /** @param fix replaces the fix of the catalogue */
+  /** @param fix suggested fix that replaces the fix in the catalogue of codes */
   constructor(code: ErrorCode, message: string, fix = ERROR_CODES[code].remedy, options?: { cause?: unknown }) {
     super(message, options);
     this.name = 'CapacityError';
@@ -42,7 +42,7 @@ export function describeError(error: unknown): string {
 function textOf(error: unknown): string {
   if (!(error instanceof CapacityError)) return error instanceof Error ? error.message : String(error);
   const why = error.cause instanceof Error ? error.cause.message : '';
-  // The cause is omitted if the message already contains it.
+  // The cause is left out if the message already contains it.
   const cause = error.message.includes(why) ? '' : `\n  cause: ${why}`;
   return `${error.code}: ${error.message}${cause}\n  fix: ${error.fix}`;
 }

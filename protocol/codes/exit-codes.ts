@@ -10,7 +10,7 @@ export const EXIT_CODES = {
   invalid: 4,
 } as const;
 
-/** Exit codes of `artillery run`, for the reference. Precedence: INVALID, missed threshold, SUSPECT. */
+/** Exit codes of `artillery run`, for the reference documentation. Precedence: INVALID, missed threshold, SUSPECT. */
 export const RUN_EXIT_CODES: Record<number, string> = {
   0: 'passed: every threshold is met, and the measurement is VALID',
   1: 'failed: an expectation or threshold is missed, or the server itself refused all clients; without the plugin, the engine could not start, or all virtual users failed',
@@ -52,7 +52,7 @@ const RESULT_EXIT_CODES = {
 
 const ANSWER_EXIT_CODES = { better: 0, 'no-difference': 0, worse, inconclusive: INCONCLUSIVE };
 
-/** Exit codes of searches. If the last run has no result, the exit code of that run is used. */
+/** Exit codes of searches. If the last run of a search has no result, the exit code of that run is used instead. */
 const SEARCH_EXIT_CODES = {
   found: 0,
   highest: 0,
@@ -64,7 +64,7 @@ const SEARCH_EXIT_CODES = {
   measurement: suspect,
 };
 
-/** Returns the exit code of an outcome. It is 0 only if a measurement shows success. */
+/** Returns the exit code for an outcome. It is 0 only if a measurement shows success. */
 export function exitCodeOfOutcome(ended: CommandOutcome): number {
   if (typeof ended === 'string') return NO_RESULT_EXIT_CODES[ended];
   if ('answer' in ended) return ANSWER_EXIT_CODES[ended.answer];
@@ -74,8 +74,8 @@ export function exitCodeOfOutcome(ended: CommandOutcome): number {
 const FROM_BEST_TO_WORST: number[] = [0, suspect, worse, invalid, refused];
 
 /**
- * Returns the worst exit code of several runs. An unknown exit code, such as that of a crash, is the worst. Without
- * runs, it is that of a refused run.
+ * Returns the worst exit code of several runs. An unknown exit code, such as the exit code of a crash, is the worst. If
+ * there are no runs, returns the exit code of a refused run.
  */
 export function worstExitCode(codes: number[]): number {
   const rank = (code: number) => (FROM_BEST_TO_WORST.includes(code) ? FROM_BEST_TO_WORST.indexOf(code) : Infinity);

@@ -4,8 +4,8 @@
  */
 
 /**
- * Expectations with their Artillery metrics. A threshold of `ensure` on one of these metrics replaces the expectation.
- * A metric can be a prefix of several metrics.
+ * Expectations with the Artillery metrics that measure them. A threshold of `ensure` on one of these metrics replaces
+ * the expectation. A name can be the common prefix of several metrics.
  */
 export const EXPECTATIONS = {
   'no connection fails': ['connections.failed', 'vusers.failed'],

@@ -7,14 +7,14 @@ import type { Blame } from '../documents/search-schema.ts';
 import type { CodeDefinition } from './error-codes.ts';
 
 interface FailureDefinition extends CodeDefinition {
-  /** Owner of the exceeded limit, if it is the generator or its machine instead of the deployment. */
+  /** Cause of the failure, if it is the generator or its machine and not the deployment. */
   blame?: Extract<Blame, 'generator' | 'machine'>;
   /**
-   * Whether the code shows a configured limit of the deployment. If nearly all failures have such a code, the run
+   * Whether the code shows a configured limit of the deployment. If nearly all failures have such a code, the run has
    * reached that limit and not the capacity.
    */
   isLimit?: true;
-  /** Whether the configured limit can be a rate limit. */
+  /** Whether the configured limit can be a limit of the rate. */
   isRate?: true;
 }
 
@@ -257,7 +257,7 @@ const CODES = {
   internal_error: { ...BUG, blame: 'generator' },
 } satisfies Record<string, FailureDefinition>;
 
-/** Type of a family of codes: `http_<status>` → `http_${string}`. */
+/** Type of all codes in a family: `http_<status>` becomes `http_${string}`. */
 type Expanded<Name extends string> = Name extends `${infer Start}<${string}>` ? `${Start}${string}` : Name;
 
 export type FailureCode = Expanded<keyof typeof CODES>;
@@ -276,7 +276,7 @@ export function generatorFaultOf(cause: string): FailureDefinition | undefined {
   return definition?.blame && definition;
 }
 
-/** Converts Socket.IO's disconnect reason to a part of a code: `transport close` → `transport_close`. */
+/** Converts Socket.IO's disconnect reason to the form that codes use: `transport close` becomes `transport_close`. */
 export function reasonToCode(reason: string): string {
   return reason.toLowerCase().replace(/[^a-z0-9]+/g, '_');
 }

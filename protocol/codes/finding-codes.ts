@@ -3,8 +3,8 @@ import type { FindingSubject } from '../result/findings.ts';
 import { ANSWER_FINDINGS, type Definition } from './answer-codes.ts';
 
 /**
- * Catalogue with one code for each action of the user. A cause comes before its consequences, and a result lists its
- * findings in this order.
+ * Catalogue with one code for each action that the user can take. A cause comes before its consequences, and a result
+ * lists its findings in this order.
  */
 const CATALOGUE = {
   // Findings that concern all figures.

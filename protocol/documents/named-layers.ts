@@ -6,7 +6,7 @@
 interface NamedLayer {
   title: string;
   isProxy: boolean;
-  /** Whether a stack that the run starts can contain the layer. Other layers are added only by settings. */
+  /** Whether the included stack can contain the layer. Other layers are only measured if the settings name them. */
   ofStack: boolean;
 }
 
@@ -21,7 +21,7 @@ export type LayerName = keyof typeof NAMED_LAYERS;
 /** Title of the workers' layer. */
 export const WORKERS_TITLE = 'Workers';
 
-/** Titles of a layer's figures. The key is the end of the figure's id. */
+/** Titles of a layer's memory figures. The key is the last part of the figure's id. */
 const MEASURES = { Pss: 'PSS', Rss: 'RSS', HeapUsed: 'heap' };
 
 /** Returns the title of a layer's figure, such as `Workers PSS`. */

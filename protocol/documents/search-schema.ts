@@ -13,7 +13,7 @@ export const SEARCHED_QUANTITIES = ['connections', 'rate', 'broadcastsPerSec', '
 export const COMPARISON_OPERATORS = ['<=', '>=', '==', '!=', '<', '>'] as const;
 
 export const conditionSchema = z.strictObject({
-  /** Dotted key of a number in the result document. */
+  /** Key of a number in the result document, with dots between its parts. */
   key: z.string().min(1),
   comparison: z.enum(COMPARISON_OPERATORS),
   value: z.number(),
@@ -21,34 +21,37 @@ export const conditionSchema = z.strictObject({
 
 const planSchema = z.strictObject({
   scenario: z.string().min(1),
-  /** SHA-256 of the text of the scenario. */
+  /** SHA-256 hash of the scenario's text. */
   scenarioHash: z.string(),
   /** Name of an entry in the scenario's `config.environments`. */
   environment: z.string().nullable(),
   target: z.string(),
   vary: z.enum(SEARCHED_QUANTITIES),
-  /** Conditions. A level breaks if one of them is met. Empty for the default rules. */
+  /**
+   * Conditions under which a level (number of connections, or another varied number) breaks. One met condition is
+   * enough. Empty for the default rules.
+   */
   until: z.array(conditionSchema),
   from: positive,
   to: positive.nullable(),
-  /** Factor from one level to the next, until a level breaks. */
+  /** Factor by which the level rises from run to run, until a level breaks. */
   factor: z.number().gt(1),
   /**
-   * Tolerance of the answer, as a share. The distance between the last levels is half of it, because runs at the same
-   * level differ.
+   * Tolerance of the answer, as a share. The distance between the last two levels is half of the tolerance, because
+   * runs at the same level differ.
    */
   tolerance: positive,
   /** Number of repeated runs at the level of the answer. */
   repeat: resultCount,
-  /** Pause after a run that broke. It is extended if the deployment has not recovered. */
+  /** Pause after a run whose level broke, in seconds. The pause is extended if the deployment has not recovered. */
   restSeconds: z.number().nonnegative(),
-  /** Share of each limit that the table of machines leaves free. */
+  /** Share of each limit of a machine that the table of machines leaves free. */
   headroom: z.number().min(0).lt(1),
 });
 
 /**
- * Outcome of a level. `breaks`: the deployment failed. `cannotTell`: the generator or its machine was the limit, or the
- * measurement is not valid. `error`: the run did not complete.
+ * Outcome of a run at a level. `breaks`: the deployment failed. `cannotTell`: the generator or its machine was the
+ * limit, or the measurement is not valid. `error`: the run did not complete.
  */
 const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 
@@ -56,10 +59,10 @@ const outcomeSchema = z.enum(['holds', 'breaks', 'cannotTell', 'error']);
 const blameSchema = z.enum(['deployment', 'generator', 'machine', 'measurement']);
 
 const becauseSchema = z.strictObject({
-  /** Code of a finding; null for a condition or a threshold. */
+  /** Code of the finding that is the reason; null if the reason is a condition or a threshold. */
   code: z.string().nullable(),
   text: z.string(),
-  /** Whether it explains the other reasons. */
+  /** Whether this reason explains the other reasons. */
   isCause: z.boolean(),
 });
 
@@ -74,7 +77,7 @@ const runSchema = seriesRunSchema.extend({
   /** Cause of a failed run; null if the level held. */
   blame: blameSchema.nullable(),
   /**
-   * Reasons for the outcome, the most important first. If the level held, these are doubts that do not affect the
+   * Reasons for the outcome, the most important first. If the level held, these are findings that do not affect the
    * answer.
    */
   because: z.array(becauseSchema),
@@ -87,7 +90,7 @@ const endSchema = z.enum([
   'highest',
   /** No level held. */
   'none',
-  /** Levels that had held broke later: repeatedly after a break, or at more and more levels. */
+  /** Levels that first held broke later: repeatedly after another level had broken, or at more and more levels. */
   'recovery',
   /** The doctor allows no higher level on this machine or with the running stack. */
   'doctor',
@@ -99,9 +102,9 @@ const endSchema = z.enum([
 
 const wallSchema = z.strictObject({
   name: z.enum(['held', 'memory', 'cpu']),
-  /** Maximum number of connections of a machine, without headroom. Null if unknown. */
+  /** Maximum number of connections that this limit allows on a machine, without headroom. Null if unknown. */
   max: resultCount.nullable(),
-  /** Basis of the number, or the reason why it is unknown. */
+  /** How the number was computed, or the reason why it is unknown. */
   assumption: z.string(),
 });
 
@@ -112,13 +115,13 @@ const sizingSchema = z.strictObject({
    */
   atMost: z.boolean(),
   walls: z.array(wallSchema),
-  /** Name of the lowest limit. It determines `perMachine`. */
+  /** Name of the lowest limit of a machine, which determines `perMachine`. */
   decides: wallSchema.shape.name,
   perMachine: resultCount,
   rows: listOfObjects({
     users: resultCount,
     machines: resultCount,
-    /** Memory of each machine in use; null if unknown. */
+    /** Memory that each machine uses, in bytes; null if unknown. */
     memoryBytes: z.number().nullable(),
     idleCores: z.number().nullable(),
     /** Seconds in which all users of a machine can reconnect, with the CPU that the headroom allows. */
@@ -141,12 +144,14 @@ export const searchSchema = z.strictObject({
     heldRuns: resultCount,
     /** Number of runs at this level. Broken control runs are not counted. */
     runs: resultCount,
-    /** Lowest level that broke, or the level at which the generator reached its limit; null if there is none. */
+    /** Lowest level that broke, or the level at which the generator reached its limit; null if there is neither. */
     broke: positive.nullable(),
-    /** Explanations, the strongest first: findings at the broken level, or the reason why the search ended. */
+    /**
+     * Reasons for the answer, the strongest first: findings at the broken level, or the reason why the search ended.
+     */
     evidence: z.array(becauseSchema),
   }),
-  /** Limit that ended the search before a run; null if there was none. */
+  /** Limit that ended the search before a run; null if no limit did. */
   limit: z.strictObject({ name: z.string(), max: resultCount, raise: z.string() }).nullable(),
   /**
    * Number of machines for a number of users. Null if no level held connections, or if something other than connections

@@ -10,20 +10,23 @@ export const spreadSchema = z.strictObject({
   mean: z.number(),
   min: z.number(),
   max: z.number(),
-  /** Standard deviation between runs; null for a single run. */
+  /** Standard deviation of the figure between runs; null for a single run. */
   deviation: z.number().nullable(),
   /** Student's 95 % interval of the mean; null for a single run. */
   low95: z.number().nullable(),
   high95: z.number().nullable(),
 });
 
-/** Run of a series, with any outcome. */
+/** A run that belongs to a series, with any outcome. */
 export const seriesRunSchema = z.strictObject({
   /** Number of the run in chronological order, from 1. */
   number: z.number().int().positive(),
   startedAt: z.string(),
   seconds: z.number().nonnegative(),
-  /** Exit code of `artillery run`. If the run was refused without a result, it is that of `refused`; see `runEndingOf`. */
+  /**
+   * Exit code of `artillery run`. If the run was refused and has no result, it is the code of `refused`; see
+   * `runEndingOf`.
+   */
   exitCode: z.number().int(),
   /** Path of the run's result.json, relative to the folder of this file; null if there is none. */
   result: z.string().nullable(),

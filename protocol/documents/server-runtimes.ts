@@ -5,8 +5,8 @@ export const SERVER_RUNTIMES = ['node', 'jvm', 'go', 'bun', 'python', 'other'] a
 export type ServerRuntime = (typeof SERVER_RUNTIMES)[number];
 
 /**
- * Runtimes whose memory at rest can be read from outside the process (`workers.inspect`). `by`: the tool that collects
- * garbage and reads the memory. `counted`: what the figure includes.
+ * Runtimes whose memory can be read from outside the process after a garbage collection (`workers.inspect`). `by`: the
+ * tool that forces the collection and reads the memory. `counted`: what the figure includes.
  */
 export const INSPECTION_METHODS = {
   v8: { by: 'Node’s inspector', counted: 'V8 counts' },

@@ -1,6 +1,6 @@
 /**
- * Schemas of a study: its file, and `study.json` with runs and differences. A study runs each combination of levels
- * several times.
+ * Schemas of a study: its settings file, and `study.json` with runs and differences. A study runs each combination of
+ * levels (values of the varied settings) several times.
  */
 import { z } from 'zod';
 import { listOfObjects, recordOf, resultCount } from '../result/shared-schemas.ts';
@@ -19,11 +19,11 @@ const READY = 'expected a port or an http:// URL';
 const port = z.number().int().min(1).max(65_535);
 
 const serverSchema = z.strictObject({
-  /** Program and arguments. The working directory is the folder of the study's file. */
+  /** Program and arguments of the server command. The working directory is the folder of the study's file. */
   command: z.array(z.string().min(1)).min(1),
   /**
-   * Check that the server is ready: a port of 127.0.0.1 that accepts connections, or a URL that responds with a status
-   * below 500.
+   * How to check that the server is ready: a port of 127.0.0.1 that accepts connections, or a URL that responds with a
+   * status below 500.
    */
   ready: z.union([port, z.url({ protocol: /^https?$/, error: READY })], { error: READY }),
 });
@@ -35,24 +35,24 @@ export const studyPlanSchema = z.strictObject({
   /** Path of the scenario, relative to the study's file or, without a file, to the working directory. */
   scenario: z.string().min(1),
   /**
-   * Levels of each varied setting, by name. A name in capitals is an environment variable. `engine.…` is an option of
-   * the engine. `server` selects an entry of `servers`. `scenario` is a file that replaces the scenario. Any other name
-   * is a dotted option of the plugin.
+   * Levels (values) of each varied setting, by name of the setting. A name in capitals is an environment variable.
+   * `engine.…` is an option of the engine. `server` selects an entry of `servers`. `scenario` is a file that replaces
+   * the scenario. Any other name is an option of the plugin, with dots between the keys.
    */
   vary: z.record(z.string(), studyLevelsSchema).default({}),
   /** User's own servers by name. The study starts them for its runs. */
   servers: z.record(z.string(), serverSchema).default({}),
-  /** Excluded combinations. A combination that has all levels of an entry is not run. */
+  /** Combinations that are not run: every combination that has all levels of an entry. */
   except: z.array(combinationSchema).default([]),
-  /** Number of hosts that generate the load. Missing if a single host runs everything. */
+  /** Number of hosts that generate the load. Missing if one host runs everything. */
   hosts: z.number().int().positive().optional(),
   /** Additional arguments of `artillery run`. */
   args: z.array(z.string()).optional(),
   /** Number of runs of each combination. */
   repeat: z.number().int().positive(),
   /**
-   * Share for early stopping: the study ends before `repeat` when a change of this share would be detected in every
-   * primary figure. It is also the margin for `no-difference`.
+   * Size of a change, as a share, for stopping early: the study ends before `repeat` when it would detect such a change
+   * in every primary figure. It is also the margin for `no-difference`.
    */
   detect: z.number().positive().optional(),
   /** Seed of the random order of runs. */
@@ -61,29 +61,32 @@ export const studyPlanSchema = z.strictObject({
 
 const runSchema = seriesRunSchema.extend({
   /**
-   * Number of the block, from 1. A block contains every combination once. A run that did not complete can be repeated
-   * within its block.
+   * Number of the block to which the run belongs, from 1. A block contains every combination once. A run that did not
+   * complete can be repeated within its block.
    */
   block: resultCount,
   levels: combinationSchema,
 });
 
-/** Difference between a set of runs and the reference, in the unit of the figure. */
+/** Difference of a figure between a set of runs and the reference, in the unit of the figure. */
 const differenceSchema = z.strictObject({
   /**
-   * Answer. `no-difference`: the whole interval is within the margin, or the counts are equal. `inconclusive`: none of
-   * the other answers is certain.
+   * Answer of the comparison. `no-difference`: the whole interval is within the margin, or the counts are equal.
+   * `inconclusive`: none of the other answers is certain.
    */
   answer: z.preprocess(
     // Documents of earlier versions use this name.
     (answer) => (answer === 'cannot-tell' ? 'inconclusive' : answer),
     z.enum(['better', 'worse', 'no-difference', 'inconclusive']),
   ),
-  /** Mean minus the mean of the reference; null if one of them was not measured. */
+  /** Mean of the figure minus the mean of the reference; null if one of them was not measured. */
   value: z.number().nullable(),
   /** `value` divided by the reference's mean; null if the mean is 0. */
   share: z.number().nullable(),
-  /** 95 % interval of this difference, without correction for several figures; null if the noise is unknown. */
+  /**
+   * 95 % interval of this difference (`low` to `high`), without correction for several figures; null if the noise is
+   * unknown.
+   */
   low: z.number().nullable(),
   high: z.number().nullable(),
   /**
@@ -91,11 +94,11 @@ const differenceSchema = z.strictObject({
    */
   detectable: z.number().nullable().default(null),
   /**
-   * If inconclusive: number of runs per side for a decision, if the difference stays the same. Null if unknown or above
-   * 1,000.
+   * For an inconclusive answer: number of runs per side that would decide, if the difference stays the same. Null if
+   * unknown or above 1,000.
    */
   runsNeeded: z.number().int().nullable().default(null),
-  /** Codes of findings that invalidate the figure in some runs. These runs are left out. */
+  /** Codes of findings that invalidate the figure in some runs. The figure is left out for these runs. */
   invalidatedBy: z.array(z.string()).default([]),
   /**
    * Source of the noise estimate. `repeats`: spread between runs of both sides. `study`: spread between runs of all

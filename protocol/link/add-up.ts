@@ -16,7 +16,7 @@ interface Values {
   [key: string]: Value;
 }
 
-/** Key whose values are combined by maximum instead of sum. */
+/** Key whose values are combined by their maximum instead of their sum. */
 const MAXIMUM_KEY = 'loopLateMs';
 
 /**
@@ -48,8 +48,8 @@ function combined(key: string, zero: Value | undefined, values: Value[]): Value 
 }
 
 /**
- * Adds series with different interval lengths. Each series can have lengthened its intervals independently, so the
- * longest interval is used for all.
+ * Adds time series of connects with different interval lengths. Each series can have lengthened its intervals
+ * independently, so the longest interval is used for all.
  */
 function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
   const { startedAtUs, intervalUs } = addTimeSeries(all.flatMap((series) => Object.values(series)));
@@ -65,10 +65,12 @@ function addConnecting(all: ConnectingOverTime[]): ConnectingOverTime {
   };
 }
 
-/** Maximum number of intervals. It limits the memory if a start time is wrong by years. */
+/** Maximum number of intervals in a sum of time series. It limits the memory if a start time is wrong by years. */
 const MAX_INTERVALS = 1_000_000;
 
-/** Adds series with different start times. The sum starts with the earliest series and has the longest interval. */
+/**
+ * Adds time series with different start times. The sum starts with the earliest series and has the longest interval.
+ */
 export function addTimeSeries(all: TimeSeries[], combine = (a: number, b: number) => a + b): TimeSeries {
   const startedAtUs = Math.min(...all.map((series) => series.startedAtUs));
   const endedAtUs = Math.max(...all.map((series) => series.startedAtUs + series.counts.length * series.intervalUs));
@@ -78,7 +80,7 @@ export function addTimeSeries(all: TimeSeries[], combine = (a: number, b: number
   for (const series of all) {
     const shiftUs = series.startedAtUs - startedAtUs;
     series.counts.forEach((value, index) => {
-      // Rounds to the nearest interval, because a series can start anywhere within an interval.
+      // Rounds the start to the nearest interval of the sum, because a series can start anywhere within an interval.
       const at = Math.round((shiftUs + index * series.intervalUs) / series.intervalUs) * series.intervalUs;
       const interval = Math.floor(at / intervalUs);
       while (counts.length <= interval) counts.push(0);
@@ -100,7 +102,7 @@ const NO_TIMES = {
   sendDelayUs: mergeEncodedHistograms([]),
 };
 
-/** Zero values of all fields that are added up. */
+/** Zero values of all fields of a snapshot that are added up. */
 const ZERO = {
   accounts: { asked: 0, pending: 0, alive: 0, peak: 0, failed: {}, ended: {}, returned: 0 },
   connected: 0,

@@ -1,6 +1,6 @@
 /**
- * Carriers of messages between a run and its engines. The carrier in this file connects threads of a process. Every
- * carrier delivers each message completely and in order to all other participants, but not to the sender.
+ * Carriers transport messages between a run and its engines. The carrier in this file connects threads of a process.
+ * Every carrier delivers each message completely and in order to all other participants, but not to the sender.
  */
 import { BroadcastChannel } from 'node:worker_threads';
 
@@ -31,7 +31,7 @@ export function openThreadCarrier<Sent, Received>(runId: string): MessageCarrier
     },
   };
   channel.onmessage = (event) => carrier.onMessage((event as { data: Received }).data);
-  // The method is missing in Node's types.
+  // Node's types lack the method `unref` of this class.
   (channel as unknown as { unref(): void }).unref();
   return carrier;
 }

@@ -1,4 +1,4 @@
-/** Schemas for the messages that connections send repeatedly (step `every`). */
+/** Schemas for counts of the messages that connections send repeatedly (step `every`). */
 import { z } from 'zod';
 import { boundedCount, boundedCounts, objectWithKeys } from './bounded-schemas.ts';
 import { histogramSchema } from './histogram-schema.ts';
@@ -10,7 +10,7 @@ import { histogramSchema } from './histogram-schema.ts';
 export const messageStageSchema = z.enum(['measure', 'rest', 'stop']);
 export type MessageStage = z.infer<typeof messageStageSchema>;
 
-/** Counts of repeated messages until now. */
+/** Counts of repeated messages so far. */
 export const messageCountsSchema = z.object({
   sent: boundedCount,
   /** Number of messages on open connections whose acknowledgement has not yet arrived. */
@@ -28,8 +28,8 @@ const messageTimesSchema = z.object({
   sent: boundedCount,
   acknowledged: boundedCount,
   /**
-   * HDR histograms in microseconds, as compressed base64. Times from the intended send to the acknowledgement, and to
-   * the actual send.
+   * Times from the intended send to the acknowledgement (`ackUs`) and to the actual send (`sendDelayUs`), in
+   * microseconds. HDR histograms as compressed base64.
    */
   ackUs: histogramSchema,
   sendDelayUs: histogramSchema,
@@ -47,25 +47,25 @@ type MessageLoss = 'missed' | 'disconnected';
  * count is kept separately, so that these sums can be checked.
  */
 export const messageTotalsSchema = z.object({
-  /** Connections that have started to send. A connection with two such steps counts twice. */
+  /** Number of connections that have started to send. A connection with two `every` steps counts twice. */
   connections: boundedCount,
   /** Messages that were due by schedule, from the start of each connection's step to its end. */
   due: boundedCount,
   sent: boundedCount,
   /** Messages that were not sent, by cause. */
   notSent: objectWithKeys<MessageLoss, typeof boundedCount>(['missed', 'disconnected'], boundedCount),
-  /** Messages sent without a request for an acknowledgement. */
+  /** Messages that did not request an acknowledgement. */
   ackNotRequested: boundedCount,
   acknowledged: boundedCount,
-  /** Messages on open connections without an acknowledgement. */
+  /** Messages whose acknowledgement is missing, on connections that are open. */
   unanswered: boundedCount,
   /** Open connections with unacknowledged messages. */
   waitingConnections: boundedCount,
-  /** Probably lost messages by event, as in `messageCountsSchema`. */
+  /** Probably lost messages by event, counted as in `messageCountsSchema`. */
   skippedByServer: boundedCounts,
-  /** Messages without an acknowledgement whose connection has closed. */
+  /** Messages whose acknowledgement is missing, on connections that have closed. */
   lost: boundedCount,
-  /** Times of the messages that were due in the measured window, and of all others. */
+  /** Times of the messages that were due in the measured window. `outside` has the times of all other messages. */
   measured: messageTimesSchema,
   outside: messageTimesSchema,
 });

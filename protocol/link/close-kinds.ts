@@ -2,7 +2,7 @@
 import { z } from 'zod';
 import { boundedCount, boundedList, boundedName, boundedText } from './bounded-schemas.ts';
 
-/** Values that the server announced in the Engine.IO handshake; 0 if missing. */
+/** Values that the server announced in the Engine.IO handshake; 0 if a value is missing. */
 const announcedSchema = z.object({
   maxPayloadBytes: boundedCount,
   pingIntervalMs: boundedCount,
@@ -15,24 +15,27 @@ export const NO_HANDSHAKE_SETTINGS: HandshakeSettings = { maxPayloadBytes: 0, pi
 export const closeKindSchema = z.object({
   /** Socket.IO's reason. */
   reason: boundedName,
-  /** More specific failure code, such as `closed_1009`; empty if unknown. */
+  /** Failure code that is more specific than the reason, such as `closed_1009`; empty if unknown. */
   cause: boundedName,
   /** Name of the last event that the connection received; empty if there was none. */
   event: boundedName,
-  /** Examples, made printable: the text of the close frame or of the HTTP response, and the arguments of the event. */
+  /**
+   * Example texts, made printable. `words`: text of the close frame or of the HTTP response. `text`: arguments of the
+   * last event.
+   */
   words: boundedText,
   text: boundedText,
   count: boundedCount,
   announced: announcedSchema,
   /**
-   * Samples of these connections: age in ms, number of messages sent, number received, bytes of the largest message
-   * sent.
+   * Samples of connections that closed in this way: age in ms, number of messages sent, number received, bytes of the
+   * largest message sent.
    */
   samples: boundedList(z.tuple([boundedCount, boundedCount, boundedCount, boundedCount])),
 });
 export type CloseKind = z.infer<typeof closeKindSchema>;
 
-/** Maximum number of kinds. Further kinds are counted as `other`. */
+/** Maximum number of kinds of closes. Further kinds are counted as `other`. */
 const MAX_KINDS = 50;
 const MAX_SAMPLES = 200;
 const OTHERS = { reason: 'other', cause: '', event: '', words: '', text: '' };
@@ -47,7 +50,7 @@ export function addCloseKind(kinds: CloseKind[], end: CloseKind): void {
   else addCloseKind(kinds, { ...end, ...OTHERS });
 }
 
-/** Merges the kinds of several processes or hosts. */
+/** Merges the lists of kinds from several processes or hosts. */
 export function mergeCloseKinds(all: CloseKind[][]): CloseKind[] {
   const kinds: CloseKind[] = [];
   for (const end of all.flat()) addCloseKind(kinds, end);

@@ -1,10 +1,13 @@
-/** Messages about a planned fault: orders of the run, and counts of affected connections. */
+/** Messages about a planned fault: requests from the run, and counts of affected connections. */
 import { z } from 'zod';
 import { boundedCount, boundedCounts, boundedInstant } from './bounded-schemas.ts';
 import { histogramSchema } from './histogram-schema.ts';
 import { timeSeriesSchema } from './time-series.ts';
 
-/** Order. `begin` starts the counts at `atUs`; with `drop`, it also closes all connections. `end` ends the counts. */
+/**
+ * Request to an engine. `begin` starts the counts at `atUs`; with `drop`, it also closes all connections. `end` ends
+ * the counts.
+ */
 export const faultCommandSchema = z.discriminatedUnion('stage', [
   z.object({ stage: z.literal('begin'), atUs: boundedInstant, drop: z.boolean() }),
   z.object({ stage: z.literal('end') }),
@@ -18,11 +21,11 @@ export type FaultCommand = z.infer<typeof faultCommandSchema>;
 export const faultCountsSchema = z.object({
   connections: boundedCount,
   stayed: boundedCount,
-  /** Connections that dropped at least once. */
+  /** Connections that were dropped at least once. */
   dropped: boundedCount,
-  /** Connections that dropped and are connected again at the end. */
+  /** Connections that were dropped and are connected again at the end. */
   back: boundedCount,
-  /** Connections that dropped and did not reconnect, by cause. */
+  /** Connections that were dropped and did not reconnect, by cause. */
   notBack: boundedCounts,
   /** Reconnects with a restored session. */
   recovered: boundedCount,

@@ -1,6 +1,6 @@
 /**
- * Schema of a histogram. It is separate from the other schemas, because servers also load those, and servers have no
- * histogram library.
+ * Schema of a histogram. It is in a separate file, because servers load the other schemas but have no histogram
+ * library.
  */
 import { z } from 'zod';
 import { isEncodedHistogram } from '../base/histogram.ts';

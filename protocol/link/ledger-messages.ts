@@ -1,6 +1,6 @@
 /**
- * Messages about the ledger, which records for each broadcast how many copies arrived: requests of the run, and rows of
- * each generator process.
+ * Messages about the ledger, which records for each broadcast how many copies arrived: requests from the run, and rows
+ * of each generator process.
  */
 import { z } from 'zod';
 import { mergeEncodedHistograms } from '../base/histogram.ts';
@@ -42,7 +42,7 @@ export type LossTotals = z.infer<typeof lossTotalsSchema>;
 
 /** Totals of all received frames with the broadcast event. `FrozenBroadcast` has the counts of single broadcasts. */
 export const receiptTotalsSchema = z.object({
-  /** All readable frames, in all columns but `unreadable`. */
+  /** All readable frames. They are in all columns except `unreadable`. */
   received: boundedCount,
   duplicates: boundedCount,
   /** Copies that arrived after the row of their broadcast was finalized. */
@@ -51,8 +51,8 @@ export const receiptTotalsSchema = z.object({
   /** Copies with a number that the run never sends. */
   unknownBroadcast: boundedCount,
   /**
-   * Copies of broadcasts whose rows are not finalized. After the last row is finalized, the run did not order these
-   * broadcasts.
+   * Copies of broadcasts whose ledger rows are not finalized. After the last row is finalized, these are copies of
+   * broadcasts that the run did not request.
    */
   open: boundedCount,
   losses: lossTotalsSchema,
@@ -67,27 +67,30 @@ export const freezeRequestSchema = z.object({
   room: boundedName,
   sentAtUs: boundedInstant,
   /**
-   * Intended send time. Latencies start here, so that queueing in a late publisher is included (no coordinated
-   * omission).
+   * Intended send time. Latencies are measured from it, so that queueing in a late publisher is included (no
+   * coordinated omission).
    */
   intendedAtUs: boundedInstant,
-  /** Time when the run ordered the broadcast. The server counts the members between this time and the send. */
+  /**
+   * Time at which the run requested the broadcast from the worker. The server counts the members between this time and
+   * the send.
+   */
   orderedAtUs: boundedInstant.optional(),
   /**
-   * Time of the previous order, or of the start. The server's count already excludes clients that left before this
-   * time.
+   * Time at which the run requested the previous broadcast, or the start. The server's member count already excludes
+   * clients that left before this time.
    */
   previousAtUs: boundedInstant.optional(),
-  /** Id of the broadcast in the user's own event. The run assigns the number `seq` in this case. */
+  /** Id of the broadcast, if it is an event of the user's own server. The run assigns the number `seq` in this case. */
   id: boundedName.optional(),
-  /** Worker that published the broadcast, if known. */
+  /** Worker that published the broadcast, if it is known. */
   worker: boundedName.optional(),
-  /** Start of latencies if it is not `intendedAtUs`; null if unknown. */
+  /** Time from which latencies are measured, if it is not `intendedAtUs`; null if unknown. */
   latencyFromAtUs: boundedInstant.nullable().optional(),
 });
 export type FreezeRequest = z.infer<typeof freezeRequestSchema>;
 
-/** Ledger row of a generator process for a broadcast. `expected = received + lostConnected + lostDisconnected`. */
+/** Ledger row for a broadcast in a generator process. `expected = received + lostConnected + lostDisconnected`. */
 export const frozenBroadcastSchema = z.object({
   /** Number of the generator process within its engine. */
   process: boundedCount,
@@ -104,11 +107,11 @@ export const frozenBroadcastSchema = z.object({
    */
   receivers: boundedCount,
   /**
-   * HDR histograms of receipt − intendedAtUs in microseconds: for receivers on the publisher's worker, and for
-   * receivers on other workers.
+   * HDR histograms of the latency (receipt − intendedAtUs) in microseconds: for receivers on the publisher's worker,
+   * and for receivers on other workers.
    */
   latencyUs: z.object({ local: histogramSchema, cross: histogramSchema }),
-  /** Latency of the first and of the last receiver. */
+  /** Latency of the first receiver (`firstUs`) and of the last receiver (`lastUs`). */
   firstUs: boundedCount,
   lastUs: boundedCount,
   /** Set if contact with the generator host was lost. `expected` is then an upper bound. */
@@ -130,7 +133,7 @@ export const NO_LOSSES: LossTotals = {
   ...{ lost: NO_LATENCY, expected: NO_LATENCY, startedUs: NO_LATENCY, unstartedUs: NO_LATENCY },
 };
 
-/** Returns the row of a broadcast without members and receipts. */
+/** Returns a ledger row for a broadcast without members and receipts. */
 export function emptyLedgerRow(seq: number): FrozenBroadcast {
   return {
     ...{ process: 0, seq, ...NO_RECEIPT_COUNTS, earlyByUs: 0, receivers: 0, firstUs: 0, lastUs: 0 },
@@ -138,11 +141,11 @@ export function emptyLedgerRow(seq: number): FrozenBroadcast {
   };
 }
 
-/** Broadcast of the user's own event that a generator process has received. */
+/** Broadcast of the user's own event. A generator process has received at least one copy. */
 const sightingSchema = z.object({
   id: boundedText,
   firstAtUs: boundedInstant,
-  /** Send time as written by the server. Its unit is unknown. */
+  /** Send time in the payload, as the server wrote it. Its unit is unknown. */
   sentAt: z.union([boundedName, z.number()]).optional(),
   /** Length of the first copy as JSON, in bytes. */
   bytes: boundedCount,
@@ -153,13 +156,13 @@ const sightingSchema = z.object({
 });
 export type OwnEventSighting = z.infer<typeof sightingSchema>;
 
-/** User's own events that a generator process has received. */
+/** Broadcasts of the user's own event that a generator process has received. */
 export const ownEventSightingsSchema = z.object({
-  /** Broadcasts without a finalized row. */
+  /** Broadcasts whose ledger rows are not finalized, by id. */
   ids: boundedList(sightingSchema),
   /** Used share of the memory for ledger rows, from 0 to 1. */
   filled: boundedCount,
-  /** Example of a copy without an id. */
+  /** Example of a copy that has no id. */
   example: boundedText.optional(),
   /** Other paths in the copies that contain ids, each with an example. */
   others: boundedList(z.tuple([boundedText, boundedName])).optional(),

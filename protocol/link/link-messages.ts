@@ -28,10 +28,10 @@ const engineIdentitySchema = z.object({
 });
 export type EngineIdentity = z.infer<typeof engineIdentitySchema>;
 
-/** Order for short connections before the load, which warm up the server. Later counts exclude them. */
+/** Request to open short connections before the load, which warm up the server. Later counts exclude them. */
 const warmUpOrderSchema = z.object({
   connections: boundedCount,
-  /** Number of concurrent connections. */
+  /** Maximum number of warm-up connections that are open at the same time. */
   together: boundedCount,
   /** Room to join; undefined if the server may not support `join_room`. */
   room: boundedName.optional(),
@@ -51,7 +51,10 @@ const message = <const Type extends string, Shape extends z.ZodRawShape>(type: T
 
 /** Messages from the run to all engines. */
 export const runMessageSchema = z.discriminatedUnion('type', [
-  /** Arrivals can begin: the target is up and the baseline is measured. With several hosts, all start at `atUs`. */
+  /**
+   * Arrivals can begin: the target answers and the memory baseline is measured. With several hosts, all hosts start at
+   * `atUs`.
+   */
   message('start', { atUs: boundedInstant.optional() }),
   message('warm-up', { requestId, order: warmUpOrderSchema }),
   message('snapshot', { requestId }),
@@ -61,15 +64,15 @@ export const runMessageSchema = z.discriminatedUnion('type', [
    * `outside`: ids of broadcasts that the run did not send.
    */
   message('sight', { requestId, watch: z.boolean(), outside: boundedList(boundedText) }),
-  /** Sets the stage of repeated messages and requests their counts. */
+  /** Sets the stage of the repeated messages (measured, not measured, stopped) and requests their counts. */
   message('messages', { requestId, stage: messageStageSchema }),
   /** Requests the number of copies of events without ids since the last request. */
   message('events', { requestId }),
-  /** Starts or ends the counts of a planned fault. */
+  /** Starts or ends the counts for a planned fault. */
   message('fault', { requestId, order: faultCommandSchema }),
   /** Closes held connections, spread over time. */
   message('release', {}),
-  /** Virtual users in a hold can end, because the residual memory is measured. */
+  /** Allows virtual users in the step `hold` to end, because the residual memory is measured. */
   message('finish', {}),
   /** Ends the run, also after Ctrl-C. Engines close everything and reply. */
   message('close', { requestId }),
@@ -83,10 +86,10 @@ const report = <const Type extends string, Shape extends z.ZodRawShape>(type: Ty
 export const engineMessageSchema = z.discriminatedUnion('type', [
   /** The engine is ready. `engines`: number of engines on this host, including this engine. */
   report('ready', { engines: boundedIndex }),
-  /** Arrivals have started. With several hosts, the time is the ordered start time. */
+  /** Arrivals have started. With several hosts, the time is the start time that the run requested. */
   report('began', { beganAtUs: boundedInstant }),
   report('status', { status: fleetStatusSchema }),
-  /** All warm-up connections are closed. `failure` is the message of the first failure. */
+  /** All warm-up connections are closed. `failure` is the message of the first failed connection. */
   report('warmed', { requestId, failure: boundedText.optional() }),
   report('snapshot', { requestId, snapshot: fleetSnapshotSchema }),
   report('frozen', { requestId, rows: boundedList(frozenBroadcastSchema) }),
@@ -95,7 +98,7 @@ export const engineMessageSchema = z.discriminatedUnion('type', [
   report('events', { requestId, events: boundedList(eventCountsSchema) }),
   report('faulted', { requestId }),
   report('closed', { requestId }),
-  /** Contact with the engine's host was lost. No more reports will arrive. */
+  /** Contact with the engine's host was lost. The host will send no more reports. */
   report('gone', {}),
   report('failed', userErrorSchema.shape),
 ]);

@@ -20,14 +20,17 @@ import { histogramSchema } from './histogram-schema.ts';
 import { receiptTotalsSchema } from './ledger-messages.ts';
 import { connectingOverTimeSchema, timeSeriesSchema } from './time-series.ts';
 
-/** State of an event loop since the previous snapshot. The delay is that of timers. */
+/** State of an event loop since the previous snapshot. The delay is the delay of timers. */
 const eventLoopHealthSchema = z.object({
-  /** Utilization from 0 to 1. At 1, the loop is always busy, and measured times include the time in its queue. */
+  /**
+   * Utilization of the event loop from 0 to 1. At 1, the loop is always busy, and measured times include the time in
+   * its queue.
+   */
   utilization: boundedCount,
   delayP50Ms: boundedCount,
   delayP99Ms: boundedCount,
   delayMaxMs: boundedCount,
-  /** Share of its runnable time that the thread waited for a CPU. Null on other systems than Linux. */
+  /** Share of its runnable time for which the thread waited for a CPU. Null on systems other than Linux. */
   cpuWaitShare: boundedCount.nullable(),
 });
 export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;
@@ -39,7 +42,7 @@ const fleetProcessHealthSchema = z.object({
   /** False after the process has died. Its connections then count as disconnected. */
   alive: z.boolean(),
   /**
-   * False if the process did not reply to the last request, because it has died or stalled. Its figures are then
+   * False if the process did not reply to the last request, because it has died or is stalled. Its figures are then
    * outdated.
    */
   answers: z.boolean(),
@@ -54,7 +57,7 @@ const connectionAccountsSchema = z.object({
   alive: boundedCount,
   /** Peak of concurrent connections. Over several engines, it is the sum of their peaks. */
   peak: boundedCount,
-  /** Connections that never opened, by cause. */
+  /** Number of connections that never opened, by cause. */
   failed: boundedCounts,
   /**
    * Connections that opened and closed, by Socket.IO's reason. The reason `io client disconnect` is a disconnect by the
@@ -66,17 +69,17 @@ const connectionAccountsSchema = z.object({
 });
 
 /**
- * Drops of connections that reconnect by themselves: dropped = returned + gaveUp + left + away. A connection that drops
- * twice counts twice.
+ * Counts of drops, for connections that reconnect by themselves: dropped = returned + gaveUp + left + away. A
+ * connection that drops twice counts twice.
  */
 const returnCountsSchema = z.object({
   dropped: boundedCount,
   returned: boundedCount,
-  /** Reconnected with a restored session. */
+  /** Number of reconnects that restored the session. */
   recovered: boundedCount,
   /** Connections that did not reconnect after the last attempt. */
   gaveUp: boundedCount,
-  /** Connections that their virtual users closed while they were disconnected. */
+  /** Connections whose virtual user closed them while they were disconnected. */
   left: boundedCount,
   /** Connections that are disconnected now. */
   away: boundedCount,
@@ -88,8 +91,8 @@ const returnCountsSchema = z.object({
 export type ReconnectCounts = z.infer<typeof returnCountsSchema>;
 
 /**
- * Opened connections by transport. Each connection counts once. `upgraded` connections started with polling and changed
- * to WebSocket.
+ * Number of opened connections by transport. Each connection counts once. `upgraded` connections started with polling
+ * and changed to WebSocket.
  */
 const transportCountsSchema = z.object({
   websocket: boundedCount,
@@ -102,22 +105,25 @@ export type TransportCounts = z.infer<typeof transportCountsSchema>;
 export const fleetSnapshotSchema = z.object({
   processes: boundedList(fleetProcessHealthSchema),
   accounts: connectionAccountsSchema,
-  /** Whether no connection opened or closed while the processes replied. Their counts are then consistent. */
+  /**
+   * Whether no connection opened or closed while the processes replied. Only then do the counts of all processes agree
+   * in time.
+   */
   still: z.boolean(),
-  /** Event loop of the Artillery worker thread. */
+  /** State of the event loop of the Artillery worker thread. */
   engineLoop: eventLoopHealthSchema,
   connected: boundedCount,
-  /** Virtual users that failed, by cause. Lost connections are not included. */
+  /** Number of virtual users that failed, by cause. Lost connections are not included. */
   failures: boundedCounts,
   /** Printable error text of the first failure for each cause. */
   failureExamples: boundedRecord(boundedText),
-  /** Virtual users of other engines in the same run. Failures are counted by error. */
+  /** Virtual users of other engines in the same run. Their failures are counted by error. */
   otherUsers: z.object({ started: boundedCount, ended: boundedCount, failures: boundedCounts }),
-  /** HTTP requests: requests = Σ responses (by status) + Σ failures (by error) + pending. */
+  /** Number of HTTP requests: requests = Σ responses (by status) + Σ failures (by error) + pending. */
   http: z.object({ requests: boundedCount, pending: boundedCount, responses: boundedCounts, failures: boundedCounts }),
   /**
-   * Counts of functions: received events, failed calls, events dropped because functions were too slow, and counters of
-   * the functions.
+   * Counts of the user's custom functions: received events, failed calls, events dropped because functions were too
+   * slow, and counters that the functions increased.
    */
   functions: z.object({
     received: boundedCount,
@@ -125,11 +131,11 @@ export const fleetSnapshotSchema = z.object({
     dropped: boundedCount,
     counters: boundedCounts,
   }),
-  /** Events that a generator process dropped because functions were too slow. */
+  /** Number of events that a generator process dropped because custom functions were too slow. */
   eventsDropped: boundedCount,
-  /** Repeated connection attempts, for the first connection and for reconnects. */
+  /** Number of repeated connection attempts, both for first connections and for reconnects. */
   retries: boundedCount,
-  /** Closed connections, by Socket.IO's reason. */
+  /** Number of closed connections, by Socket.IO's disconnect reason. */
   disconnects: boundedCounts,
   /**
    * Connections that closed although their virtual user had not closed them, by kind. Includes connections that
@@ -137,7 +143,7 @@ export const fleetSnapshotSchema = z.object({
    */
   ends: boundedList(closeKindSchema),
   returns: returnCountsSchema,
-  /** All opened connections, by their last transport. */
+  /** All opened connections, by the transport that they used last. */
   transports: transportCountsSchema,
   /** Connections for which the server accepted compression. */
   compressed: boundedCount,
@@ -150,36 +156,36 @@ export const fleetSnapshotSchema = z.object({
    * worker's name there.
    */
   perSessionPrefix: boundedCounts,
-  /** HDR histograms in microseconds, as compressed base64. */
+  /** Times of connects by stage, in microseconds. HDR histograms as compressed base64. */
   connectUs: objectWithKeys<ConnectStage, typeof histogramSchema>(CONNECT_STAGES, histogramSchema),
   /** Connections whose TLS handshake resumed an earlier session. */
   tlsResumed: boundedCount,
-  /** Connections opened in each interval since the start. The achieved rate is computed from them. */
+  /** Number of connections opened in each interval since the start. The connect rate of the run is computed from it. */
   openings: timeSeriesSchema,
   connecting: connectingOverTimeSchema,
-  /** Counts of a planned fault, after it has begun. */
+  /** Counts for a planned fault, after the fault has begun. */
   fault: faultCountsSchema.optional(),
   receipts: receiptTotalsSchema,
   messages: messageTotalsSchema,
-  /** Closed connections, and the sum of the times for which they were open, in ms. */
+  /** Number of closed connections, and the sum of the times for which they were open, in ms. */
   ended: z.object({ connections: boundedCount, openMs: boundedCount }),
   /** Acknowledgements that match no message, or that were repeated. */
   unknownAcks: boundedCount,
   acks: boundedCount,
   /**
-   * Acknowledgements that contain an error object, by its text. After a limit, further texts are counted under the
-   * empty text.
+   * Number of acknowledgements that contain an error object, by the text of the error. After a limit, further texts are
+   * counted under the empty text.
    */
   ackErrors: boundedCounts,
 });
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
 
 /**
- * Current counts of an engine's generator processes. They are sent several times a second, for the live line and to
- * detect the end of traffic.
+ * Current counts of an engine's generator processes. The engine sends them several times a second, for the live line
+ * and to detect the end of traffic.
  */
 export const fleetStatusSchema = z.object({
-  /** Virtual users that have started. */
+  /** Number of virtual users that have started. */
   started: boundedCount,
   /** Started virtual users of other engines. */
   others: boundedCount,
@@ -190,25 +196,28 @@ export const fleetStatusSchema = z.object({
   /** Virtual users in the step `hold`. */
   holding: boundedCount,
   failed: boundedCount,
-  /** Opened connections so far, including reconnects. */
+  /** Number of connections opened so far, including reconnects. */
   opened: boundedCount,
-  /** Failed connection attempts so far. */
+  /** Number of connection attempts that have failed so far. */
   failedAttempts: boundedCount,
-  /** Virtual users that failed, by cause. Lost connections are not included. */
+  /** Number of virtual users that failed, by cause. Lost connections are not included. */
   failures: boundedCounts,
-  /** Connections that either side has closed, by reason. */
+  /** Number of connections that either side has closed, by reason. */
   ended: boundedCounts,
-  /** Received copies since the start, including duplicates. */
+  /** Number of copies received since the start, including duplicates. */
   received: boundedCount,
-  /** Received copies without duplicates, a part of `received`. */
+  /** Number of copies received since the start, without duplicates. */
   reached: boundedCount,
-  /** Joins without an acknowledgement so far. */
+  /** Number of joins that are not acknowledged yet. */
   joining: boundedCount,
   /** Connections on polling that are upgrading to WebSocket. */
   upgrading: boundedCount,
   /** Dropped connections that are reconnecting. */
   away: boundedCount,
-  /** Maximum timer delay of the slowest event loop in the last second. Combined by maximum, not by sum. */
+  /**
+   * Maximum timer delay of the slowest event loop in the last second. Engines are combined by the maximum, not by the
+   * sum.
+   */
   loopLateMs: boundedCount,
 });
 export type FleetStatus = z.infer<typeof fleetStatusSchema>;

@@ -10,7 +10,7 @@ export const timeSeriesSchema = z.object({
 });
 export type TimeSeries = z.infer<typeof timeSeriesSchema>;
 
-/** Connection events over time. All series have the same intervals. */
+/** Connects, failures and closes over time. All series have the same intervals. */
 export const connectingOverTimeSchema = z.object({
   /** First connections. */
   opened: timeSeriesSchema,
@@ -24,10 +24,10 @@ export const connectingOverTimeSchema = z.object({
 });
 export type ConnectingOverTime = z.infer<typeof connectingOverTimeSchema>;
 
-/** Event whose copies are counted, and the count to compare them with. */
+/** Event whose copies are counted, and the events that cause it. */
 export interface CountedEvent {
   event: string;
-  /** Event of clients that causes the server to send this event. */
+  /** Event from clients that makes the server send the counted event. */
   from?: string | undefined;
   /** Name of the server's counter for the clients' event. */
   counter?: string | undefined;
@@ -36,9 +36,12 @@ export interface CountedEvent {
 /** Copies of events without ids, counted between two readings. */
 export const eventCountsSchema = z.object({
   event: boundedName,
-  /** Messages of open connections that cause the copies. */
+  /** Number of messages from open connections that cause the copies. */
   sent: boundedCount,
-  /** Number of copies and of messages per connection, with the number of such connections. */
+  /**
+   * How many connections received the same number of copies and sent the same number of messages: copies, messages,
+   * connections.
+   */
   byCount: boundedList(z.tuple([boundedCount, boundedCount, boundedCount])),
 });
 export type EventCounts = z.infer<typeof eventCountsSchema>;

@@ -4,7 +4,7 @@
  */
 import type { PROFILE_LIMITS, ProfileKind, V8Profile } from './profile-schema.ts';
 
-/** Inspector session of the same process. It calls back before `post` returns. */
+/** Inspector session within the same process. It calls the callback before `post` returns. */
 interface Session {
   connect(): void;
   disconnect(): void;
@@ -25,7 +25,9 @@ interface ProfileModules {
   fs: { readFileSync(path: string, encoding: 'utf8'): string; readdirSync(path: string): string[] };
 }
 
-/** Source text of an expression that loads these modules. It works in ES modules and in CommonJS. */
+/**
+ * JavaScript source text of an expression that loads the required Node modules. It works in ES modules and in CommonJS.
+ */
 export const PROFILE_MODULES_SOURCE = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs') }))(process)`;
 
 export type ProfileAction = 'start' | 'take' | 'end';
@@ -44,7 +46,7 @@ export function profileProcess(
 ): { profile?: V8Profile; failure?: string } {
   const KEY = Symbol.for('socketio-capacity.profile');
   const slot = process as unknown as { [KEY]?: Running | undefined };
-  /** Returns the CPU time of a thread; undefined if the kernel does not report it. */
+  /** Returns the CPU time of a thread of this process; undefined if the kernel does not report it. */
   const threadUs = (thread = 'thread-self') => {
     try {
       return Number(fs.readFileSync(`/proc/${thread}/schedstat`, 'utf8').split(' ')[0]) / 1000;
@@ -160,7 +162,7 @@ export function profileProcess(
     return Number.POSITIVE_INFINITY;
   }
 
-  /** Flattens the call tree. Callers come before callees. Nodes beyond the limits are omitted. */
+  /** Flattens the call tree. Callers come before the functions that they call. Nodes beyond the limits are left out. */
   // biome-ignore lint/suspicious/noExplicitAny: as above
   function flat(root: any, childrenOf: (node: any) => any[], selfOf: (node: any) => number): Omit<V8Profile, 'kind'> {
     const cut = (text: unknown) => String(text).slice(0, limits.text);

@@ -1,6 +1,6 @@
 /**
- * Profile of a process as a list of call frames. Each frame has the allocated bytes that are still in use, or its CPU
- * time.
+ * Profile of a process as a list of call frames. Each frame has the number of allocated bytes that are still in use, or
+ * its CPU time.
  */
 import { z } from 'zod';
 import { LARGEST_FIGURE } from '../link/bounded-schemas.ts';
@@ -11,7 +11,7 @@ export const PROFILE_LIMITS = {
   /** Time after which a process ends a profile by itself. */
   longestMs: { heap: 30 * 60_000, cpu: 60_000 },
   nodes: 30_000,
-  /** Maximum number of characters in names and files: in total, and for each of them. */
+  /** Maximum number of characters in the names of functions and files: for all together, and for each one. */
   allText: 1_000_000,
   text: 1000,
 };
@@ -30,7 +30,7 @@ const nodeSchema = z.object({
   line: z.int().nonnegative(),
   /** Bytes or microseconds of the function itself, without the functions that it calls. */
   self: figure,
-  /** Index of the caller; −1 for the root. */
+  /** Index of the caller in the list of frames; −1 for the root. */
   parent: z.int().gte(-1),
 });
 

@@ -30,7 +30,7 @@ export const answerSchema = strictObject({
 export type AnswerLine = z.infer<typeof lineSchema>;
 export type RunAnswer = z.infer<typeof answerSchema>;
 
-/** Outcome of the deployment. The verdict, in contrast, rates the measurement. */
+/** Outcome: whether the deployment met the expectations. The verdict, in contrast, rates the measurement. */
 export const runOutcomeSchema = strictObject({
   status: z.enum(['PASSED', 'FAILED', 'UNKNOWN']).describe('`UNKNOWN` if the run is INVALID'),
   thresholds: listOfObjects({

@@ -16,7 +16,7 @@ import {
 const perSecond = z.number().nullable();
 const byReason = recordOf(resultCount);
 const connections = { quantity: 'count', noun: 'connections', answers: ['connections'] } as const;
-/** Declaration of a count of connections. Connections missing from the target are faults. */
+/** Declaration of a figure that counts connections. Connections that are missing from the planned number are faults. */
 const reached = {
   ...connections,
   better: 'higher',
@@ -117,7 +117,7 @@ export const connectionsSchema = strictObject({
   }),
   rampSeconds: z.number().nullable().describe('without pauses'),
   connectMs: describeFigure(summaryOrNull, 'from the first attempt to the CONNECT answer', {
-    // The connect time also depends on the clock and event loops of the generator.
+    // The connect time also depends on the clock and the event loops of the generator.
     ...{ title: 'Connect time', quantity: 'milliseconds', answers: ['connections', 'latency'], follows: 'load' },
     ...{ threshold: 'connections.connect_time', compared: { p50: 'secondary', p99: 'primary' } },
   }),

@@ -14,7 +14,7 @@ import {
 const receipts = { quantity: 'count', noun: 'receipts', answers: ['delivery'], threshold: true } as const;
 const share = { quantity: 'share', answers: ['delivery'], threshold: true } as const;
 
-/** Counts of received copies, for one broadcast or for all. */
+/** Counts of received copies, for one broadcast or for all broadcasts together. */
 const receiptShape = {
   expected: describeFigure(resultCount, 'members of the room at the send', {
     ...receipts,
@@ -26,7 +26,7 @@ const receiptShape = {
   }),
   lostConnected: describeFigure(resultCount, 'not received; the connection stayed open', receipts),
   lostDisconnected: describeFigure(resultCount, 'not received; the connection ended after the send', receipts),
-  // No finding invalidates duplicates. A duplicate is certain even if other counts are in doubt.
+  // No finding invalidates the number of duplicates. A duplicate is certain even if other counts are doubtful.
   duplicates: describeFigure(resultCount, 'receipts after a connection’s first', {
     ...{ ...receipts, title: 'Duplicate copies', answers: [], compared: 'secondary' },
   }),
@@ -42,7 +42,7 @@ const receiptShape = {
   early: describeFigure(schemaOrNull(resultCount), 'first receipts before the send; part of the above', receipts),
   missed: resultCount.describe('expected, but disconnected at the send; the session was restored'),
   resent: resultCount.describe('missed, then received; part of `received`'),
-  // Includes receivers of the run that left before they received a copy.
+  // Includes the run's own receivers that left before they received a copy.
   justJoined: schemaOrNull(resultCount).describe('members that joined between order and send'),
   justLeft: schemaOrNull(resultCount).describe('members that left between order and send, or later'),
 };

@@ -5,7 +5,7 @@ import { generatorSchema } from './machine-schema.ts';
 import { resultSchema } from './result.ts';
 import { sampleSchema } from './samples.ts';
 
-/** Placeholder in a key for any name, such as that of a layer. */
+/** Placeholder in a key. It stands for any name, such as the name of a layer. */
 export const ANY_NAME = '<name>';
 
 export interface DeclaredFigure extends FigureDeclaration {
@@ -15,7 +15,7 @@ export interface DeclaredFigure extends FigureDeclaration {
   kind: 'number' | 'counts' | 'distribution';
 }
 
-/** Key of the document, with its type and its figure. */
+/** Key of the result document, with its type and its figure. */
 interface Place {
   path: string;
   type: string;
@@ -30,10 +30,10 @@ interface Def {
   valueType?: z.ZodType;
 }
 
-/** All keys of the document that are not in lists, in order. */
+/** All keys of the result document that are not in lists, in order. */
 export const RESULT_KEYS: readonly Place[] = walk(resultSchema, []);
 
-/** Keys in lists that the live view shows: the newest sample, and event loops of the generator. */
+/** Keys in lists that the live view shows: keys of the newest sample, and of the generator's event loops. */
 const LIVE_PLACES = [...walk(sampleSchema, ['samples']), ...walk(generatorSchema.element, ['generator'])];
 
 export const DECLARED_FIGURES: readonly DeclaredFigure[] = [...RESULT_KEYS, ...LIVE_PLACES].flatMap(
@@ -75,7 +75,7 @@ export function matchKey(pattern: string, path: string): string | undefined {
   return given[known.indexOf(ANY_NAME)] ?? '';
 }
 
-/** Figures by the keys of their paths. Comparisons look up thousands of paths. */
+/** Figures by the parts of their keys. The tree makes lookups fast, because comparisons look up thousands of keys. */
 interface FigureTree {
   figure?: DeclaredFigure;
   below: Map<string, FigureTree>;
@@ -115,7 +115,7 @@ function figureBelow(
   );
 }
 
-/** Units of numbers in the document. The unit of a count or rate is the figure's noun. */
+/** Units of the numbers in the result document. The unit of a count or a rate is the figure's noun. */
 const UNITS: Partial<Record<DeclaredFigure['quantity'], string>> = {
   kilobytes: 'bytes',
   megabytes: 'bytes',

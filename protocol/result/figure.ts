@@ -1,6 +1,6 @@
 /**
- * Declarations of figures at their keys in the schema of the result document. Key and description come from the schema.
- * Comparisons, thresholds, Prometheus series, invalidation and the reference use the declarations.
+ * Declares which keys of the result document are figures. Key and description of a figure come from the schema.
+ * Comparisons, thresholds, Prometheus series, findings and the reference documentation use the declarations.
  */
 import { z } from 'zod';
 import type { AnsweredQuestion } from './findings.ts';
@@ -36,15 +36,15 @@ export const amountSchema = strictObject({
 export type Amount = z.infer<typeof amountSchema>;
 
 /**
- * `primary`: one of the few figures that decide a comparison. `insteadOf`: compared only if the named figure is
- * missing.
+ * Role of a figure in comparisons. `primary`: one of the few figures that decide a comparison. `insteadOf`: compared
+ * only if the named figure is missing.
  */
 type Compared = 'primary' | 'secondary' | { insteadOf: string };
 
 export interface FigureDeclaration {
   /**
-   * Title in tables. If the figure exists for each layer, it follows the layer's title. If the figure is a
-   * distribution, the percentile follows.
+   * Title in tables. If the figure exists for each layer, the layer's title precedes it. If the figure is a
+   * distribution, the percentile follows it.
    */
   title?: string;
   quantity: QuantityName;
@@ -52,11 +52,16 @@ export interface FigureDeclaration {
   noun?: string;
   /** Direction that counts as better; default: `lower`. */
   better?: 'lower' | 'higher';
-  /** Parts of the answer that contain the figure. A finding that invalidates one of them invalidates the figure. */
+  /**
+   * Parts of the run's answer that contain the figure. A finding that invalidates one of them invalidates the figure.
+   */
   answers: readonly AnsweredQuestion[];
-  /** Name of the Artillery metric; `true` derives it from the key. A star stands for the name of the layer. */
+  /**
+   * Name of the Artillery metric for the figure; `true` derives the name from the key. A star stands for the name of
+   * the layer.
+   */
   threshold?: string | true;
-  /** Prometheus series during a run. */
+  /** Prometheus series that shows the figure during a run. */
   live?: LiveFigureDeclaration;
   /**
    * Role in comparisons. If the figure has several percentiles or layers, there is a role for each. Each additional
@@ -64,12 +69,12 @@ export interface FigureDeclaration {
    */
   compared?: Compared | Record<string, Compared>;
   /**
-   * Setting that the figure depends on. A figure that depends on `load` is compared only between runs with the same
-   * load. A scenario sets `target` and `rate`, so a study does not compare such figures if its levels set them
-   * differently.
+   * Planned value that the figure depends on. A figure that depends on `load` is compared only between runs with the
+   * same load. `target` (number of connections) and `rate` are set by the scenario, so a study does not compare figures
+   * that depend on them if its levels set them differently.
    */
   follows?: 'load' | 'target' | 'rate';
-  /** Source of the noise estimate within a run: the fitted line or the spread between broadcasts. */
+  /** Source of the figure's noise within a run: the fitted line or the spread between broadcasts. */
   noise?: 'fit' | 'broadcasts';
   /**
    * Computes the number of faults (missing or excess things) from the figure's section. Default: the figure's value.
@@ -78,13 +83,16 @@ export interface FigureDeclaration {
 }
 
 export interface LiveFigureDeclaration {
-  /** Name of the series without its prefix. A name that ends with `_total` is a counter, any other is a gauge. */
+  /**
+   * Name of the Prometheus series without its prefix. A name that ends with `_total` is a counter, any other is a
+   * gauge.
+   */
   series: string;
-  /** Label whose values are the names in the key or the names of the counts. */
+  /** Label of the series, whose values are the names in the key or the names of the counts. */
   label?: string;
-  /** Additional labels with constant values. */
+  /** Additional labels of the series, with constant values. */
   labels?: Record<string, string>;
-  /** Description, if that of the result document does not fit. */
+  /** Description of the series, if the description in the result document does not fit. */
   help?: string;
 }
 

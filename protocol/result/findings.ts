@@ -1,4 +1,7 @@
-/** Findings of a run. They are derived once from the measurements, and all reports and commands read this list. */
+/**
+ * Findings of a run (problems and doubts). They are derived once from the measurements, and all reports and commands
+ * read this list.
+ */
 import { z } from 'zod';
 import { EXPECTATION_NAMES } from '../codes/expectations.ts';
 import { listOfObjects, strictObject } from './shared-schemas.ts';
@@ -36,8 +39,8 @@ export type Finding = z.infer<typeof findingSchema>;
 export type FindingValue = z.infer<typeof valueSchema>;
 
 /**
- * Returns the numbers with their names. Unknown numbers are omitted.
- * @param unit unit of all numbers; empty for counts
+ * Returns the values of a finding, each with its name. Unknown values are left out.
+ * @param unit unit of all values; empty for counts
  */
 export function findingValues(named: Record<string, number | null | undefined>, unit = ''): FindingValue[] {
   return Object.entries(named).flatMap(([name, value]) =>

@@ -15,9 +15,9 @@ const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' }
 const ofBroadcasts = { ...time, noise: 'broadcasts' } as const;
 
 /**
- * Time from which latencies are counted: the send time of the contract. For the user's own event, it is the time in the
- * payload. If there is none, it is the publisher's emit. If that is unknown, it is the first receipt, so that latencies
- * show only the spread.
+ * Times from which latency is measured. `server`: the send time in the wire contract. For the user's own event: the
+ * time in the payload; without it, the publisher's emit; without that, the first receipt, so that latencies show only
+ * the spread.
  */
 const LATENCY_FROM = ['server', 'payload', 'publisher', 'first receipt'] as const;
 export type LatencyFrom = (typeof LATENCY_FROM)[number];
@@ -68,7 +68,7 @@ export const latencySchema = strictObject({
     offsetUs: z.number().describe('how far it is ahead'),
     uncertaintyUs: z.number().describe('largest error of the offset at any of the broadcasts'),
     driftUs: z.number().describe('change of the offset during the broadcasts'),
-    // A jump occurs only if a machine was moved or suspended.
+    // A clock jumps only if a machine was moved or suspended.
     jumpUs: z.number().describe('sum of its jumps during the run'),
   }).describe('each worker’s clock less the generator’s; removed from latencies'),
   histograms: recordOf(z.string()).describe('HdrHistogram, compressed base64, in microseconds; mergeable'),

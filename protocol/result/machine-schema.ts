@@ -16,12 +16,15 @@ const percent = z.number().nullable();
 const share = z.number().min(0).max(1);
 export const windowPercentsSchema = strictObject({ ramp: percent, messages: percent, broadcasts: percent });
 
-/** Minimum number of broadcasts, and of parts of their window with copies, for an interval of the CPU per message. */
+/**
+ * Minimum number of broadcasts, and of parts of the broadcast window with copies, for an interval of the CPU per
+ * message.
+ */
 export const MIN_BROADCAST_PARTS = 5;
 
 /**
- * CPU figures that are compared. Redis is left out, because its CPU is compared only for broadcasts. The whole machine
- * is left out, because it includes the generator and other programs.
+ * Declaration of CPU figures that are compared. Redis is left out here, because its CPU is compared only for
+ * broadcasts. The whole machine is left out, because it includes the generator and other programs.
  */
 const ofCpu = {
   answers: ['cpu'],
@@ -94,7 +97,10 @@ export const generatorSchema = listOfObjects({
   cpuWaitShare: schemaOrNull(z.number()).describe('0 to 1: share of its runnable time in which it waited for a CPU'),
 });
 
-/** Effect of a CPU quota, in the part of the window with the most throttling. Null if there is no quota. */
+/**
+ * How much a CPU quota stopped a container, in the part of the window with the most throttling. Null if there is no
+ * quota.
+ */
 const throttled = schemaOrNull(
   strictObject({
     cores: z.number().describe('cores that the quota is worth'),
@@ -126,7 +132,7 @@ export const machineSharesSchema = strictObject({
   pressure: objectSchemaOrNull({ cpu: share, memory: share, io: share }).describe(
     '0 to 1: share of the time in which some process of the machine waited for each (PSI); null if the kernel does not report it',
   ),
-  // Names of programs. A program can choose its own name, so it can contain any characters.
+  // Names of programs. A program can set its name to any text, so a name can contain any characters.
   programs: listOfObjects({ name: z.string().max(200), cores: z.number() })
     .max(20)
     .describe('the largest of the other programs'),
@@ -144,8 +150,8 @@ export type CpuThrottling = NonNullable<z.infer<typeof throttled>>;
 export type MachineShares = z.infer<typeof machineSharesSchema>;
 
 /**
- * Machine of the generator. The deployment can run on it as well. With several generator hosts, it is the host with the
- * least idle CPU.
+ * Machine of the generator. The deployment can run on it, too. If there are several generator hosts, it is the host
+ * with the least idle CPU.
  */
 export const machineSchema = objectSchemaOrNull({
   /** The value `ramp` is from the ramp with the least idle CPU. */
@@ -195,7 +201,7 @@ export const generatorsSchema = listOfObjects({
   loops: strictObject({ delayP99Ms: z.number(), delayMaxMs: z.number(), utilization: z.number() })
     .nullable()
     .describe('the worst of its event loops, as in `generator`'),
-  // Measured at the first engine of the host.
+  // The start time is measured at the first engine of the host.
   startSkewMs: z.number().nullable().describe('how much later than on the first host its arrivals began'),
   oneWayMs: summaryOrNull.describe('latency of the receipts on this host; null for an own event'),
   clock: strictObject({

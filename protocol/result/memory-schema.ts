@@ -14,7 +14,7 @@ import {
   strictObject,
 } from './shared-schemas.ts';
 
-/** Memory at a time while clients connect and disconnect. */
+/** Memory reading at a point in time, while clients connect and disconnect. */
 const momentSchema = strictObject({
   t: secondsSchema,
   connections: z.number().describe('connections at that time'),
@@ -79,7 +79,7 @@ const overTimeSchema = strictObject({
   readings: z
     .array(momentSchema)
     .describe('the readings of the line; older ones are means of neighbours in a long run'),
-  // Readings before the number of closed connections reached the peak of open connections.
+  // Readings until as many connections had closed as were open at the peak.
   warmUpReadings: resultCount.describe('readings at the beginning that the line leaves out'),
   counts: z
     .array(countSchema)
@@ -201,7 +201,8 @@ export const memorySchema = strictObject({
     }),
   ).describe('at rest, by layer'),
   inService: objectSchemaOrNull({
-    // Slope in service. It uses the readings before the collections, or `peakBytes` per connection if that is larger.
+    // Slope of memory in service (before a garbage collection). It uses the readings before the collections, or
+    // `peakBytes` per connection if that is larger.
     perConnectionBytes: recordOf(
       slopeSchema.omit({ naive: true }).extend({
         slope: describeFigure(z.number(), SLOPE, {

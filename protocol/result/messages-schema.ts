@@ -13,7 +13,7 @@ import {
 const messages = { quantity: 'count', noun: 'messages', answers: ['delivery'], threshold: true } as const;
 const time = { quantity: 'milliseconds', answers: ['latency'], follows: 'load' } as const;
 
-/** Duration of a worker's handler, in milliseconds. */
+/** Distribution of how long a worker's handler takes, in milliseconds. */
 const handlerSchema = strictObject({ p50: z.number(), p95: z.number(), max: z.number() });
 
 const workerSchema = strictObject({

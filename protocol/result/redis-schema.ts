@@ -8,7 +8,7 @@ import { resultCount, schemaOrNull, strictObject } from './shared-schemas.ts';
 
 const perCopy = { quantity: 'bytes', answers: ['delivery'], compared: 'secondary' } as const;
 
-/** Node of a Redis Cluster during the broadcasts. The keys are those of the sum over all nodes. */
+/** Figures of one Redis Cluster node during the broadcasts. The keys are the same as in the sum over all nodes. */
 const nodeSchema = strictObject({
   node: z.string().describe('`host:port`'),
   inBytes: resultCount.describe('received for the broadcasts'),

@@ -7,7 +7,7 @@ import { SERVER_RUNTIMES } from '../documents/server-runtimes.ts';
 import { throttledSchema, windowPercentsSchema } from './machine-schema.ts';
 import { listOfObjects, recordOf, resultCount, schemaOrNull, strictObject } from './shared-schemas.ts';
 
-/** Differences from a default Socket.IO server, as far as `instrument(io)` can read them. */
+/** Settings in which the server differs from a default Socket.IO server, as far as `instrument(io)` can read them. */
 export const serverSchema = strictObject({
   kind: z
     .enum(['tuned', 'untuned', 'plain', 'own'])
@@ -90,7 +90,7 @@ export const processesSchema = schemaOrNull(
 export type MeasuredProcesses = NonNullable<z.infer<typeof processesSchema>>;
 export type ProcessRole = (typeof PROCESS_ROLES)[number];
 
-/** Limits of a line by `processesLine`: number of processes, and characters of a command. */
+/** Limits of the text that `processesLine` returns: number of processes, and characters of a command. */
 const MAX_NAMED = 3;
 const MAX_COMMAND = 60;
 

@@ -10,7 +10,7 @@ export const objectSchemaOrNull = <S extends z.ZodRawShape>(shape: S) => schemaO
 
 export const resultCount = z.number().int().nonnegative();
 export const numbersByLayer = recordOf(z.number());
-/** Time of a reading, or of the start of an interval. */
+/** Time of a reading, or time at which an interval starts. */
 export const secondsSchema = z.number().describe('seconds since the first of `samples`');
 
 export const summarySchema = strictObject({
@@ -18,7 +18,7 @@ export const summarySchema = strictObject({
   min: z.number().describe('smallest'),
   mean: z.number().describe('mean'),
   p50: z.number().describe('median'),
-  // A high percentile of few broadcasts is equal to the slowest broadcast.
+  // If there are too few broadcasts, a high percentile would be equal to the slowest broadcast, so it is null.
   p90: z.number().nullable().describe('percentiles; null if too few values distinguish them from the largest'),
   p95: z.number().nullable().describe('95 %'),
   p99: z.number().nullable().describe('99 %'),
@@ -28,7 +28,7 @@ export const summarySchema = strictObject({
   id: 'Summary',
   description: 'a distribution, without percentiles that too few values tell from the largest',
 });
-/** Distribution; null if nothing was measured. */
+/** Distribution of measured values; null if nothing was measured. */
 export const summaryOrNull = summarySchema.nullable();
 
 const intervalSchema = strictObject({

@@ -1,6 +1,6 @@
 /**
- * Converts user info in a URL to a header. Node's `fetch` rejects URLs with user info, and Socket.IO's client ignores
- * user info.
+ * Converts the user info of a URL to a header. Node's `fetch` rejects URLs with user info, and Socket.IO's client
+ * ignores user info.
  */
 
 /**
@@ -16,14 +16,17 @@ export function splitUserInfo(text: string | URL): { url: string; headers: Recor
 }
 
 /**
- * @param username percent-encoded like in a URL
- * @param password percent-encoded as well
+ * @param username percent-encoded as in a URL
+ * @param password percent-encoded as in a URL
  */
 export function basicToken(username: string, password: string): string {
   return Buffer.from(`${decodePercent(username)}:${decodePercent(password)}`).toString('base64');
 }
 
-/** Merges headers. A later header replaces an earlier header with the same name. The case of names is ignored. */
+/**
+ * Merges several sets of headers. A later header replaces an earlier header with the same name. The case of names is
+ * ignored.
+ */
 export function mergeHeaders(...layers: Record<string, string>[]): Record<string, string> {
   const byName = new Map<string, [string, string]>();
   for (const [name, value] of layers.flatMap(Object.entries<string>)) byName.set(name.toLowerCase(), [name, value]);

@@ -9,7 +9,10 @@ export type ClientKind = 'light' | 'official';
 
 export type Transport = 'websocket' | 'polling';
 
-/** Transports by name, as in the environment variable TRANSPORTS. `default` has those of socket.io-client. */
+/**
+ * Transports by name, as used in the environment variable TRANSPORTS. The name `default` stands for the default
+ * transports of socket.io-client.
+ */
 export const TRANSPORTS = {
   default: ['polling', 'websocket'],
   websocket: ['websocket'],
@@ -18,14 +21,14 @@ export const TRANSPORTS = {
 
 export type TransportsName = keyof typeof TRANSPORTS;
 
-/** TCP connections per open connection. Polling has one for the poll and one for posts. */
+/** Number of TCP connections per open Socket.IO connection. Polling has one for the poll and one for posts. */
 export const SOCKETS_PER_CONNECTION: Record<TransportsName, number> = { default: 1, websocket: 1, polling: 2 };
 
 /**
  * Number of TCP connections that the light client itself closes: when a connection opens (polling, after an upgrade),
- * and when it closes. The ports of these stay in TIME_WAIT on the client. If the server closes a connection, its port
- * stays in TIME_WAIT on the server. The official client and WebSocket connections with a close handshake are closed by
- * the server.
+ * and when it closes. Their ports stay in TIME_WAIT on the client. If the server closes a TCP connection, the port
+ * stays in TIME_WAIT on the server. The server closes the connections of the official client, and WebSocket connections
+ * with a close handshake.
  */
 export const SOCKETS_CLOSED_BY_CLIENT: Record<TransportsName, { opening: number; leaving: number }> = {
   default: { opening: 2, leaving: 0 },
@@ -33,15 +36,15 @@ export const SOCKETS_CLOSED_BY_CLIENT: Record<TransportsName, { opening: number;
   polling: { opening: 0, leaving: 2 },
 };
 
-/** Returns the name of a list of transports. A connection that starts with WebSocket is never upgraded. */
+/** Returns the name that stands for a list of transports. A connection that starts with WebSocket is never upgraded. */
 export function transportsName(transports: readonly Transport[]): TransportsName {
   if (transports[0] === 'websocket') return 'websocket';
   return transports.includes('websocket') ? 'default' : 'polling';
 }
 
 /**
- * Default maximum size of a message. A broadcast is far smaller, and a process can buffer several messages of this
- * size.
+ * Default maximum size of a received message in bytes. A broadcast is far smaller, and a process can buffer several
+ * messages of this size.
  */
 export const MAX_PAYLOAD_BYTES = 16 * 1024 ** 2;
 
@@ -50,7 +53,10 @@ export interface ConnectionOptions {
   url: string;
   /** Path of Engine.IO in requests; default: `/socket.io/`. */
   path: string;
-  /** Transports. A connection starts with the first one, and upgrades from polling to WebSocket if both are listed. */
+  /**
+   * Allowed transports. A connection starts with the first one, and upgrades from polling to WebSocket if both are
+   * listed.
+   */
   transports: readonly Transport[];
   query: Record<string, string>;
   headers: Record<string, string>;
@@ -59,24 +65,27 @@ export interface ConnectionOptions {
   tls: TlsOptions;
   /** Whether to offer permessage-deflate compression to the server, as browsers do. Default: no. */
   compression?: boolean;
-  /** File of a module with a parser that replaces Socket.IO's default. */
+  /** Path of a module with a parser that replaces the default parser of Socket.IO. */
   parser?: string | undefined;
-  /** Arguments of the acknowledgement for events for which the server requests one. Undefined: never acknowledges. */
+  /**
+   * Arguments with which the client acknowledges events, if the server requests an acknowledgement. Undefined: the
+   * client never acknowledges.
+   */
   acknowledge?: unknown[] | undefined;
   /** Timeout from the TCP connect to the reply to the CONNECT packet. */
   connectTimeoutMs: number;
   /**
-   * Maximum size of a message. A larger message closes the connection, so that a server cannot fill the generator's
-   * memory.
+   * Maximum size of a received message in bytes. A larger message closes the connection, so that a server cannot fill
+   * the generator's memory.
    */
   maxPayloadBytes?: number;
-  /** Source address; by default, the kernel chooses it. */
+  /** Source address of the connection; by default, the kernel chooses it. */
   localAddress: string | undefined;
-  /** Address of the host, for the official client; by default, it is looked up. */
+  /** IP address of the host, for the official client; by default, the host name is looked up. */
   address?: LookupAddress;
 }
 
-/** Rules for repeated connection attempts. The delay doubles each time. */
+/** Rules for repeated connection attempts. The delay before an attempt doubles each time. */
 export interface Backoff {
   attempts: number;
   delayMs: number;
@@ -100,7 +109,7 @@ export interface TlsOptions {
 
 /**
  * Stages of a connect. `total` is the time from the first attempt to the reply to the CONNECT packet. `change` is not
- * part of it: the time from the Engine.IO handshake on polling until the transport is WebSocket.
+ * part of it: it is the time from the Engine.IO handshake on polling until the transport is WebSocket.
  */
 export type ConnectStage = 'total' | 'tcp' | 'tls' | 'upgrade' | 'open' | 'namespace' | 'change';
 export const CONNECT_STAGES: ConnectStage[] = ['total', 'tcp', 'tls', 'upgrade', 'open', 'namespace', 'change'];

@@ -1,5 +1,5 @@
 /**
- * Schemas of a worker's replies to control requests. Replies are validated, because any server can be behind a control
+ * Schemas of a worker's replies to control requests. Replies are validated, because any server can listen at a control
  * address.
  */
 import { z } from 'zod';
@@ -15,30 +15,30 @@ const eventLoop = z.object({ utilization: figure, delayP50Ms: figure, delayP99Ms
 const hostSchema = z.object({
   /** Id of the kernel. Processes with the same kernel, including containers, share clock, memory and sockets. */
   kernel: boundedName,
-  /** Id of the namespace of process ids. A container has its own namespace. */
+  /** Id of the process's namespace of process ids. A container has its own namespace. */
   pidNamespace: boundedName,
 });
 
 const limitSchema = z.object({
   max: figure,
   used: figure,
-  /** Id of a group that shares the limit, for processes of the same kernel. */
+  /** Id of the control group that has the limit. Processes on the same kernel with the same id share the limit. */
   group: boundedText,
 });
 
-/** CPU quota, and its use since the group was created if that can be read. */
+/** CPU quota, and its use since the control group was created if that can be read. */
 const quotaSchema = z.object({
-  /** Cores that the quota allows: quota ÷ period. */
+  /** Number of cores that the quota allows: quota ÷ period. */
   cores: figure.gt(0),
-  /** Number of periods in which the group had something to run. */
+  /** Number of periods in which the control group had something to run. */
   periods: figure.optional(),
-  /** Number of periods in which the group used up its quota and was stopped until the next period. */
+  /** Number of periods in which the control group used up its quota and was stopped until the next period. */
   throttledPeriods: figure.optional(),
   throttledUs: figure.optional(),
   group: limitSchema.shape.group,
 });
 
-/** Limits of control groups. The process's own group comes first. A list without limits is empty. */
+/** Limits of control groups. The process's own group comes first. A list is empty if there are no limits. */
 const cgroupSchema = z.object({
   cpu: boundedList(quotaSchema),
   /**
@@ -51,7 +51,7 @@ const cgroupSchema = z.object({
 
 /** CPU times since boot. */
 const cpuSchema = z.object({
-  /** User, system, interrupt and steal time. */
+  /** User, system, interrupt and steal time of the CPUs. */
   busyUs: figure,
   idleUs: figure,
   /** Part of the busy time in which the hypervisor ran other virtual machines. */
@@ -75,7 +75,7 @@ const machineSchema = z.object({
   usedBytes: figure.optional(),
   /** TCP buffers of the whole machine. */
   tcpBytes: figure.optional(),
-  /** CPU times of all cores. */
+  /** CPU times of all cores of the machine. */
   cpu: cpuSchema.optional(),
 });
 
@@ -84,12 +84,12 @@ export const CONTROL_REPLY_SCHEMAS = {
     seq: total,
     sentAtUs: figure,
     worker,
-    /** Members of the room on all workers, counted directly before the send. Null with `count: false`. */
+    /** Number of members of the room on all workers, counted directly before the send. Null with `count: false`. */
     expected: total.nullable(),
     /** Number of other workers with members in the room. Undefined with `count: false`. */
     otherWorkers: total.optional(),
   }),
-  /** Members of a room on all workers. */
+  /** Number of members of a room on all workers. */
   members: z.object({ worker, members: total }),
   /** Number of servers that the cluster adapter counts, including this server. */
   servers: z.object({ worker, servers: total }),
@@ -98,19 +98,19 @@ export const CONTROL_REPLY_SCHEMAS = {
   /** Statistics of the worker. If a collection was requested, memory is read after it. */
   stats: z.object({
     worker,
-    /** Random id for each call of `instrument(io)`. Names and process ids can occur twice. */
+    /** Random id that each call of `instrument(io)` creates. Worker names and process ids can occur twice. */
     instance: boundedName,
-    /** Version of the instrumenting package. */
+    /** Version of the package that instruments the server. */
     version: boundedName,
     pid: total,
     host: hostSchema,
     uptimeSeconds: figure,
     /** Number of Engine.IO connections, without connections to the control namespace. */
     connections: total,
-    /** Number of connections accepted so far, including closed ones. */
+    /** Number of connections accepted so far, including connections that have closed. */
     accepted: total,
     rooms: total,
-    /** Number of existing namespaces. Missing for servers without namespaces. */
+    /** Number of namespaces that exist. Missing for servers without namespaces. */
     namespaces: total.optional(),
     broadcasts: total,
     rssBytes: figure,
@@ -119,7 +119,7 @@ export const CONTROL_REPLY_SCHEMAS = {
     externalBytes: figure,
     cpuUserUs: figure,
     cpuSystemUs: figure,
-    /** Event loop since the previous `stats`. */
+    /** State of the event loop since the previous `stats`. */
     eventLoop,
     versions: z.object({
       node: boundedName,
@@ -134,22 +134,22 @@ export const CONTROL_REPLY_SCHEMAS = {
     stream: boundedName.optional(),
   }),
   /**
-   * Use and limits of the process's resources, and its machine. A value that the system does not provide is missing.
-   * The request takes some milliseconds.
+   * Resources that the process uses, their limits, and the machine. A value that the system does not provide is
+   * missing. The request takes some milliseconds.
    */
   resources: z
     .object({
       worker,
       /** Proportional set size of the process (PSS). */
       pssBytes: figure.optional(),
-      /** Allocated bytes in the heap of `malloc`. Missing if the allocator is not glibc's. */
+      /** Bytes that are allocated in the heap of `malloc`. Missing if the allocator is not glibc's. */
       mallocBytes: figure.optional(),
       /** Number of open files and sockets. */
       openFiles: total.optional(),
-      /** Limit of open files; null if there is none. */
+      /** Limit of open files for the process; null if there is none. */
       openFilesLimit: figure.nullable(),
       cgroup: cgroupSchema,
-      /** Number of cores that the process can use. A quota can limit it. */
+      /** Number of cores that the process can use. A CPU quota can limit it. */
       usableCores: figure.gt(0),
       machine: machineSchema,
     })
@@ -166,18 +166,18 @@ export const CONTROL_REPLY_SCHEMAS = {
     /** State of the event loop. Its delay is the time for which received messages waited. */
     eventLoop,
   }),
-  /** State of the event loop between two requests, the start and the end of a recording. */
+  /** State of the event loop between the start and the end of a recording. */
   eventLoop: z.object({
     worker,
     /** End of each interval, in seconds since the start. A long recording has longer intervals. */
     seconds: boundedList(figure),
-    /** Maximum in each interval. */
+    /** Maximum of the event loop delay in each interval. */
     delayP99Ms: boundedList(figure),
     delayMaxMs: boundedList(figure),
   }),
   /** Heap or CPU profile of the worker. The reply to `take` contains the profile. */
   profile: profileReplySchema.extend({ worker }),
-  /** Clock of the server, for estimating the offset between two hosts. */
+  /** Clock of the server, with which the run computes the offset between two hosts. */
   time: z.object({ monotonicUs: figure }),
 };
 

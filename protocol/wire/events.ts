@@ -36,7 +36,7 @@ export interface JoinAck {
   room: string;
   /** Worker that has the connection. */
   worker: string;
-  /** Members of the room on that worker, including this connection. */
+  /** Number of members of the room on that worker, including this connection. */
   members: number;
 }
 
@@ -74,8 +74,8 @@ export type BroadcastEcho = Pick<BroadcastMessage, 'seq' | 'sentAtUs' | 'data'>;
 export interface EchoAck {
   seq: number;
   /**
-   * Arrival of the echo on the server's clock, minus `sentAtUs`. Half of it is the propagation delay of the Techracers
-   * study. It includes the clock difference if a worker on another host published the broadcast.
+   * Time at which the echo arrived on the server's clock, minus `sentAtUs`. Half of it is the propagation delay of the
+   * Techracers study. It includes the clock difference if a worker on another host published the broadcast.
    */
   roundTripUs: number;
 }
@@ -85,7 +85,7 @@ export interface BatchAck {
   events: number;
 }
 
-/** Maximum size of a broadcast. It only protects memory from typing errors; Socket.IO clients accept far less. */
+/** Maximum size of a broadcast in bytes. It protects memory from typing errors; Socket.IO clients accept far less. */
 export const MAX_BROADCAST_BYTES = 10_000_000;
 
 /** Control request to publish a broadcast to `room`. `bytes` is its number of characters, or of bytes if `binary`. */
@@ -96,9 +96,11 @@ export interface BroadcastRequest {
   seq: number;
   /** Send time on the server's monotonic clock, at most one second ahead. Default: immediately. */
   atUs?: number;
-  /** False to send without counting the members. Needed while workers restart, because they cannot reply. */
+  /**
+   * Set to false to send without counting the members. Needed while workers restart, because they cannot reply then.
+   */
   count?: false;
 }
 
-/** Reply to a control request: a value or an error. A server of another version can send unknown codes. */
+/** Reply to a control request: a value or an error. A server of another version can send unknown error codes. */
 export type ControlReply<T> = { ok: true; value: T } | { ok: false; code: ErrorCode; message: string };

@@ -1,11 +1,11 @@
 /**
- * Makes `socket.io-client` report invalid data by its events. The library throws an error on data that it cannot read,
- * such as a handshake that is not JSON. No caller can catch this error, so the process would crash.
+ * Makes `socket.io-client` report invalid data through its events. The library throws an error on data that it cannot
+ * read, such as a handshake that is not JSON. No caller can catch this error, so the process would crash.
  */
 import type { Manager } from 'socket.io-client';
 import { z } from 'zod';
 
-/** Fields of the handshake that the library uses without checks. */
+/** Fields of the handshake that the library uses without checking them. */
 const handshakeSchema = z.looseObject({
   sid: z.string().min(1),
   upgrades: z.array(z.string()).max(100),
@@ -27,7 +27,7 @@ interface EnginePrivates {
 }
 
 interface ManagerPrivates {
-  /** Engine of the latest attempt; undefined before the first attempt. */
+  /** Engine of the latest connection attempt; undefined before the first attempt. */
   engine?: EnginePrivates;
   open(...args: unknown[]): unknown;
   ondecoded(packet: { data?: unknown }): void;
@@ -40,7 +40,7 @@ interface Guards {
    * @throws Error to reject the packet
    */
   inspect?(data: unknown): void;
-  /** Called with the error. By default, the client handles it like an error of its transport. */
+  /** Called with the error. By default, the client handles the error like an error of its transport. */
   onUnreadable?(error: Error): void;
 }
 
@@ -52,7 +52,7 @@ export function guardClient(manager: Manager, { inspect, onUnreadable }: Guards 
   const client = manager as unknown as ManagerPrivates;
   const report = onUnreadable ?? (({ message }) => client.engine?.transport.onError(`${UNREADABLE}: ${message}`));
   const { open } = client;
-  // Guards the engine of each attempt. A client that connects at once already has an engine.
+  // Guards the engine of each connection attempt. A client that connects at once already has an engine.
   client.open = (...args) => {
     open.apply(client, args);
     guardEngine(client.engine, report);
@@ -64,7 +64,7 @@ export function guardClient(manager: Manager, { inspect, onUnreadable }: Guards 
       inspect?.(packet.data);
       client.emitReserved('packet', packet);
     };
-    // Reads the handshake in the next tick, like the library.
+    // Reads the handshake in the next tick, because the library does the same.
     process.nextTick(() => guarded(read, report));
   };
   return manager;

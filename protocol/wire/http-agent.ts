@@ -1,4 +1,7 @@
-/** Connection options for Node's HTTP clients. All connections of a run interpret the TLS options in the same way. */
+/**
+ * Options of Node's HTTP clients for connections to a URL. All connections of a run interpret the TLS options in the
+ * same way.
+ */
 import type { LookupAddress } from 'node:dns';
 import http from 'node:http';
 import https from 'node:https';
@@ -19,13 +22,16 @@ export function isTlsUrl(url: string | URL): boolean {
   return /^(https|wss):/.test(String(url));
 }
 
-/** Source and destination address. By default, the kernel chooses the source, and the destination is looked up. */
+/**
+ * Source and destination address of a connection. By default, the kernel chooses the source, and the destination is
+ * looked up.
+ */
 interface Addresses {
   localAddress?: string | undefined;
   address?: LookupAddress | undefined;
 }
 
-/** Returns an agent for this URL. The caller must destroy it if it keeps connections alive. */
+/** Returns an HTTP agent for this URL. If the agent keeps connections alive, the caller must destroy it. */
 export function httpAgentFor(
   url: string | URL,
   tls: TlsOptions,
@@ -38,8 +44,8 @@ export function httpAgentFor(
 type Found = (error: null, address: string | LookupAddress[], family?: number) => void;
 
 /**
- * Returns a `lookup` function that always returns this address. The host name and the certificate check stay those of
- * the URL.
+ * Returns a `lookup` function that always returns this address. The URL still determines the host name and the
+ * certificate check.
  */
 export function fixedLookup(address: LookupAddress) {
   return (_name: string, { all }: { all?: boolean }, found: Found) =>

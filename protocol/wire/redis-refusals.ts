@@ -1,6 +1,6 @@
 /** Names of Redis instances, and fixes for commands that Redis refuses. */
 
-/** Fixes by error code, for a Redis address without a valid user or password. */
+/** Suggested fixes by error code, if the Redis URL has no valid user or password. */
 export const REDIS_CREDENTIAL_FIXES = {
   NOAUTH: 'put the password into the address of Redis (`REDIS_URL`): redis://:<password>@host:port',
   WRONGPASS: 'correct user and password in the address of Redis (`REDIS_URL`)',
@@ -12,7 +12,7 @@ const FIXES: Record<string, string> = {
 };
 
 /**
- * Returns the fix for a refused command; undefined for other errors.
+ * Returns the suggested fix for a refused command; undefined for other errors.
  * @param error error of a Redis client
  */
 export function redisRefusalFix(error: unknown): string | undefined {
@@ -21,8 +21,8 @@ export function redisRefusalFix(error: unknown): string | undefined {
 }
 
 /**
- * Returns the name of a Redis instance in the list of deployment parts. A run that finds another instance under the
- * same name detects a replacement.
+ * Returns the name that a Redis instance has among the parts of the deployment. If a run finds another instance under
+ * the same name, it detects a replacement.
  * @param node `host:port` of a cluster node
  */
 export function redisPartName(node?: string): string {

@@ -1,25 +1,26 @@
 /**
- * Assigns connections and broadcasts to several rooms, and names these rooms. Assignments are computed from numbers
- * only, so generator and run get the same result without communication.
+ * Assigns connections and broadcasts to several Socket.IO rooms, and names these rooms. Assignments are computed from
+ * numbers only, so generator and run get the same result without communication.
  */
 
 /** Order in which rooms receive broadcasts. */
 export const ROOM_ORDERS = ['turn', 'random'] as const;
 
 /**
- * Placeholder for a room: all receivers of the user's own event. It is used if all broadcasts go to the same receivers.
+ * Placeholder in place of a room's name: all receivers of the user's own event. Used if all broadcasts go to the same
+ * receivers.
  */
 export const ALL_RECEIVERS_ROOM = '';
 
 export interface RoomPlan {
-  /** Name of the room, or prefix of the names of several rooms. */
+  /** Name of the room, or prefix of the names if there are several rooms. */
   name: string;
   /** Number of rooms, at least 1. */
   count: number;
   /** Number of rooms that each connection joins, at most `count`. */
   perConnection: number;
   order: (typeof ROOM_ORDERS)[number];
-  /** Seed of the random order. */
+  /** Seed of the random order of rooms. */
   seed: number;
 }
 
@@ -63,7 +64,7 @@ export function broadcastDestination(
   return { room, via: (turn + Math.floor(broadcast / count)) % workers };
 }
 
-/** Finalizer of MurmurHash3. It maps consecutive numbers to pseudo-random 32-bit numbers; 0 stays 0. */
+/** Final mixing step of MurmurHash3. It maps consecutive numbers to pseudo-random 32-bit numbers; 0 stays 0. */
 function scrambled(value: number): number {
   let bits = value | 0;
   bits = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);
@@ -71,7 +72,7 @@ function scrambled(value: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** Escape character. It marks a composite key and ends the key's length prefix. */
+/** Escape character. It marks a key that consists of several parts, and ends the length at the start of such a key. */
 const MARK = '\0';
 const MAX_NAMESPACE_LENGTH = 200;
 
@@ -93,7 +94,7 @@ export function roomKey({ namespace, room }: Place): string {
   return `${MARK}${namespace.slice(0, MAX_NAMESPACE_LENGTH)},${room}`;
 }
 
-/** Inverse of `roomKey`. */
+/** Inverse function of `roomKey`: returns namespace and room of a key. */
 export function parseRoomKey(place: string): Place {
   if (!place.startsWith(MARK)) return { namespace: '/', room: place };
   const comma = place.indexOf(',');
@@ -101,8 +102,8 @@ export function parseRoomKey(place: string): Place {
 }
 
 /**
- * Returns the key under which a broadcast of the user's own event is counted. It includes namespace and room, because
- * they can use the same ids.
+ * Returns the key under which a broadcast of the user's own event is counted. The key includes namespace and room,
+ * because broadcasts to different rooms can have the same id.
  */
 export function ownBroadcastKey({ id, ...where }: OwnBroadcast): string {
   const place = roomKey(where);

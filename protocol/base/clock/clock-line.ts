@@ -15,7 +15,7 @@ import {
 
 const INTERVAL_US = 10_000_000;
 /**
- * Offsets up to this limit, in microseconds, count as 0 if the process runs on the same kernel. Time namespaces and
+ * Maximum offset in microseconds that counts as 0 if the other process runs on the same kernel. Time namespaces and
  * snapshots of virtual machines shift clocks by more.
  */
 export const SAME_CLOCK_US = 1000;
@@ -36,7 +36,8 @@ export class ClockLine {
   readonly #lines: ClockReading[][] = [];
   readonly #jumps: Jump[] = [];
   /**
-   * Possible range of the offset after all readings so far. `atUs` is the time of the last reading that narrowed it.
+   * Possible range of the offset after all clock readings so far. `atUs` is the time of the last reading that narrowed
+   * the range.
    */
   #range = { lowUs: Number.NEGATIVE_INFINITY, highUs: Number.POSITIVE_INFINITY, atUs: 0 };
   #lastAtUs = Number.NEGATIVE_INFINITY;
@@ -56,7 +57,7 @@ export class ClockLine {
     this.#sharesKernel = sharesKernel;
   }
 
-  /** Adds a reading. Ignores readings older than the last one. */
+  /** Adds a clock reading. Ignores a reading that is older than the last one. */
   add(read: ClockReading): void {
     if (read.atUs < this.#lastAtUs) return;
     const isSame = this.#sharesKernel && Math.abs(read.offsetUs) <= read.uncertaintyUs + SAME_CLOCK_US;
@@ -93,7 +94,7 @@ export class ClockLine {
     this.#isNextKept = true;
   }
 
-  /** Whether all readings show that the other clock is this process's clock. */
+  /** Whether all readings show that the other clock is the same as this process's clock. */
   get isOurs(): boolean {
     return this.#lines.length > 0 && this.#lines.flat().every(({ uncertaintyUs }) => uncertaintyUs === 0);
   }
@@ -112,8 +113,9 @@ export class ClockLine {
   }
 
   /**
-   * Returns the offset of the other clock at a time of this process's clock, in microseconds. Positive if the other
-   * clock is ahead; 0 without readings.
+   * Returns the offset between the other clock and this process's clock in microseconds. Positive if the other clock is
+   * ahead; 0 without readings.
+   * @param ourUs time on this process's clock
    */
   offsetAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);
@@ -121,9 +123,9 @@ export class ClockLine {
   }
 
   /**
-   * Returns the maximum error of a time that is converted at this moment. It includes half a round trip, the bend of
-   * the line, and drift beyond the ends of the line. Near a jump, it includes the size of the jump, because its exact
-   * time is unknown.
+   * Returns the maximum error of a time that is converted between the clocks at this moment. It includes half a round
+   * trip, the bend of the line, and drift beyond the ends of the line. Near a jump, it includes the size of the jump,
+   * because its exact time is unknown.
    */
   boundAt(ourUs: number): number {
     const line = this.#lineAt(ourUs);
@@ -139,14 +141,14 @@ export class ClockLine {
     return errorsUs.reduce((a, b) => Math.max(a, b)) + this.jumpUs();
   }
 
-  /** Returns the error if the clock has drifted at the maximum rate since the nearest reading. */
+  /** Returns the maximum error if the clock has drifted at the maximum rate since the nearest reading. */
   worstAt(ourUs: number): number {
     const line = this.#lineAt(ourUs) ?? [];
     const errorsUs = line.map(({ atUs, uncertaintyUs }) => uncertaintyUs + Math.abs(ourUs - atUs) * MAX_DRIFT);
     return this.isOurs ? 0 : errorsUs.reduce((a, b) => Math.min(a, b), Number.POSITIVE_INFINITY);
   }
 
-  /** Returns the sum of all jumps that can affect times in this range. */
+  /** Returns the sum of all clock jumps that can affect times in this range. */
   jumpUs(fromUs = Number.NEGATIVE_INFINITY, toUs = Number.POSITIVE_INFINITY): number {
     return this.#jumps
       .filter(({ afterUs, beforeUs, byUs }) => fromUs <= beforeUs + byUs && toUs >= afterUs - byUs)
@@ -195,8 +197,8 @@ export class ClockLine {
   }
 
   /**
-   * Returns the line that covers this time. After a jump, the new line begins half-way between the readings around the
-   * jump.
+   * Returns the line of readings that covers this time. After a jump of the clock, the new line begins half-way between
+   * the readings around the jump.
    */
   #lineAt(ourUs: number): ClockReading[] | undefined {
     const jump = this.#jumps.findLastIndex(({ afterUs, beforeUs }) => (afterUs + beforeUs) / 2 <= ourUs);
@@ -204,19 +206,19 @@ export class ClockLine {
   }
 }
 
-/** Converts times during a run, and records their largest possible error. */
+/** Converts times from this process's clock to another clock during a run, and records their largest possible error. */
 export class ConvertingClock {
   readonly #line: ClockLine;
   #appliedBoundUs = 0;
 
-  /** @param line line of readings, which still grows */
+  /** @param line readings of the other clock, to which more are added later */
   constructor(line: ClockLine) {
     this.#line = line;
   }
 
   /**
-   * Maximum error of all converted times so far, and of a time converted now. Later readings cannot correct a converted
-   * time.
+   * Maximum error of all times that were converted so far, and of a time converted now. Later readings cannot correct a
+   * converted time.
    */
   get boundUs(): number {
     return Math.max(this.#appliedBoundUs, this.#line.boundUs);

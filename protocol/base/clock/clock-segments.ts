@@ -14,7 +14,10 @@ export function toOwnClockUs(line: ClockReading[], theirUs: number): number {
   return theirUs - clockOffsetAt(line, theirUs - clockOffsetAt(line, roughUs));
 }
 
-/** Returns the offset at a time. Beyond its ends, the line is extrapolated only as far as readings support it. */
+/**
+ * Returns the offset of the other clock at a time. Before the first and after the last reading, the line is
+ * extrapolated only as far as the readings support it.
+ */
 export function clockOffsetAt(line: ClockReading[], atUs: number): number {
   const segment = clockSegmentAt(line, atUs);
   const [a, b = a] = [line[segment] as ClockReading, line[segment + 1]];
@@ -24,14 +27,15 @@ export function clockOffsetAt(line: ClockReading[], atUs: number): number {
 }
 
 /**
- * Returns the index of the segment's first reading. For a time outside the line, it is the first or the last segment.
+ * Returns the index of the first reading of the segment that contains a time. For a time outside the line, it is the
+ * first or the last segment.
  */
 export function clockSegmentAt(line: ClockReading[], atUs: number): number {
   const before = line.findLastIndex((reading) => reading.atUs <= atUs);
   return Math.max(0, Math.min(before, line.length - 2));
 }
 
-/** Returns how far a time is outside the line. 0 if extrapolation covers the time. */
+/** Returns how far a time is outside the range that the line or its extrapolation covers; 0 if the time is covered. */
 export function outsideClockLineUs(line: ClockReading[], atUs: number): number {
   const [first, last] = [line[0] as ClockReading, line.at(-1) as ClockReading];
   if (atUs < first.atUs) return extrapolate(line, 0, 1, atUs) === undefined ? first.atUs - atUs : 0;
@@ -39,8 +43,8 @@ export function outsideClockLineUs(line: ClockReading[], atUs: number): number {
 }
 
 /**
- * Returns the error of a segment: the error of its worse reading plus the bend. The bend is 0 if the segment continues
- * a neighbouring segment in a straight line.
+ * Returns the maximum error of a segment: the error of its worse reading plus the bend. The bend is 0 if the segment
+ * continues a neighbouring segment in a straight line.
  */
 export function clockSegmentError(line: ClockReading[], segment: number): number {
   const [a, b] = [line[segment] as ClockReading, line[segment + 1]];
@@ -54,8 +58,8 @@ export function clockSegmentError(line: ClockReading[], segment: number): number
 }
 
 /**
- * Extrapolates the line beyond a reading. The extrapolation uses a reading on the other side that is at least as far
- * away, so that the error does not grow. Undefined if there is no such reading.
+ * Extrapolates the line of readings beyond its end. The extrapolation uses a reading on the other side that is at least
+ * as far away, so that the error does not grow. Undefined if there is no such reading.
  * @param step direction in which readings are searched: 1 for later readings
  */
 function extrapolate(line: ClockReading[], index: number, step: 1 | -1, atUs: number): number | undefined {

@@ -1,7 +1,7 @@
 /**
  * Clock of the wire contract: CLOCK_MONOTONIC in microseconds. All processes of a host share it, and NTP cannot set it.
- * `performance.now()` is several times faster than `process.hrtime.bigint()`, but it starts at 0 in each thread. This
- * module therefore measures the offset when it loads.
+ * `performance.now()` is several times faster than `process.hrtime.bigint()`, but it starts at 0 in each thread.
+ * Therefore, this module measures the offset between the two when it is loaded.
  */
 const offsetUs = measureOffsetUs();
 
@@ -11,8 +11,8 @@ export function monotonicUs(): number {
 }
 
 /**
- * Measures the offset between both clocks. A reading of one clock is taken between two readings of the other. The
- * narrowest of several attempts is used, so that a preemption does not shift the clock.
+ * Measures the offset between `performance.now()` and `process.hrtime.bigint()`. One clock is read between two readings
+ * of the other. The narrowest of several attempts is used, so that a preemption does not change the offset.
  */
 function measureOffsetUs(): number {
   let best = { widthNs: Number.POSITIVE_INFINITY, offsetUs: 0 };
@@ -31,7 +31,7 @@ export interface ClockReading {
   /** Time of the reading on this process's clock: the middle of the round trip. */
   atUs: number;
   offsetUs: number;
-  /** Maximum error: half of the round trip. */
+  /** Maximum error of the offset: half of the round trip. */
   uncertaintyUs: number;
 }
 
@@ -52,14 +52,17 @@ interface Readings {
   add(reading: ClockReading): void;
 }
 
-/** Adds a reading of another clock. A failed reading is ignored. */
+/** Adds a reading of another clock. If the reading fails, it is ignored. */
 export async function addClockReading(clock: Readings, read: () => Promise<ClockReading>): Promise<void> {
   try {
     clock.add(await read());
   } catch {}
 }
 
-/** Reads the clock periodically. @returns a function that stops it */
+/**
+ * Reads another clock periodically.
+ * @returns a function that stops the readings
+ */
 export function followClock(clock: Readings, read: () => Promise<ClockReading>, intervalMs: number): () => void {
   const timer = setInterval(() => void addClockReading(clock, read), intervalMs);
   return () => clearInterval(timer);

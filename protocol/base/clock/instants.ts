@@ -1,8 +1,9 @@
 /** Converts times in messages between hosts. */
 
 /**
- * Point in time on the run's CLOCK_MONOTONIC, in microseconds. In messages between run and engines, its key is `atUs`
- * or ends in `AtUs`, so that messages between hosts can be converted. Other times are durations.
+ * Point in time on the run's CLOCK_MONOTONIC, in microseconds. In messages between run and engines, the key of such a
+ * value is `atUs` or ends in `AtUs`, because messages between hosts convert the values of these keys. Values of other
+ * keys are durations.
  */
 export type InstantUs = number;
 

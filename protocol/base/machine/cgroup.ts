@@ -16,7 +16,9 @@ interface Level {
   group: string;
 }
 
-/** Values from here on mean "no limit" in version 1, which writes the largest number of pages. */
+/**
+ * Values from this number on mean "no limit" in version 1 of control groups, which writes the largest number of pages.
+ */
 const NO_LIMIT = 2 ** 60;
 
 /**
@@ -37,7 +39,7 @@ function cpuQuota({ version, folder, group }: Level): CpuQuota[] {
     version === 2
       ? (read(folder, 'cpu.max') ?? '').split(' ').map(Number)
       : [number(folder, 'cpu.cfs_quota_us'), number(folder, 'cpu.cfs_period_us')];
-  // Without a quota, version 2 has the text "max", and version 1 has -1.
+  // Version 2 of control groups writes "max" if there is no quota, and version 1 writes -1.
   if (!quota || !period || quota < 0) return [];
   const stat = read(folder, 'cpu.stat') ?? '';
   const [periods, throttledPeriods] = [field(stat, 'nr_periods'), field(stat, 'nr_throttled')];
@@ -75,8 +77,8 @@ function taskFiles({ folder }: Level): Limit {
 }
 
 /**
- * Returns a function that lists this process's groups for a controller, from its own group up to the topmost visible
- * group.
+ * Returns a function that lists the control groups of this process for a controller, from its own group up to the
+ * topmost visible group.
  */
 function levelsIn(root: string): (controller: Controller) => Level[] {
   const memberships = lines(root, 'proc/self/cgroup').map((line) => {
@@ -84,7 +86,7 @@ function levelsIn(root: string): (controller: Controller) => Level[] {
     return { controllers: controllers.split(','), path };
   });
   const mounts = lines(root, 'proc/self/mountinfo').flatMap(toMount);
-  // Includes the namespace, because containers in different namespaces can have the same path.
+  // The key includes the namespace, because containers in different namespaces can have the same path.
   const namespace = tryOrUndefined(() => readlinkSync(join(root, 'proc/self/ns/cgroup'))) ?? '';
   return (controller) => {
     const first = memberships.find(({ controllers }) => controllers.includes(controller));
@@ -105,8 +107,8 @@ function levelsIn(root: string): (controller: Controller) => Level[] {
 }
 
 /**
- * Parses the part of the hierarchy and the place where it is mounted: `36 31 0:33 / /sys/fs/cgroup/memory rw,relatime -
- * cgroup cgroup rw,memory`.
+ * Parses a line of mountinfo: the mounted part of the hierarchy of control groups, and the folder where it is mounted.
+ * Example: `36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory`.
  */
 function toMount(line: string) {
   const [before = '', after = ''] = line.split(' - ');
@@ -118,8 +120,8 @@ function toMount(line: string) {
 }
 
 /**
- * Returns the path of a group relative to the mounted part. In a container without its own namespace, the group is
- * mounted at the top, but its path is the full path.
+ * Returns the path of a control group relative to the mounted part of the hierarchy. In a container without its own
+ * namespace, the group is mounted at the top, but its path is the full path.
  */
 function within(shows: string, path: string): string {
   if (shows === '/') return path;

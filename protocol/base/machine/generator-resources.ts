@@ -1,20 +1,20 @@
 /**
- * Resources of the machine that the load generator needs. Used by the engine for planning, and by the doctor for
- * checks.
+ * Resources of the machine that the load generator needs. The engine uses them to plan processes, the doctor to check
+ * limits.
  */
 import type { ClientKind } from '../../wire/connection.ts';
 
-/** File descriptors of a generator process that are not connections: pipes, epoll, module files. */
+/** Number of file descriptors of a generator process that are not connections: pipes, epoll, module files. */
 export const FLEET_RESERVED_FILES = 200;
 /**
- * Maximum number of generator processes. The processes' own memory would exceed that of any realistic number of
- * connections.
+ * Maximum number of generator processes. More processes would use more memory for themselves than for any realistic
+ * number of connections.
  */
 export const MAX_FLEET_PROCESSES = 64;
 
 /**
- * Connections per source address. The limit is far below the 28,232 ephemeral ports of an address: once more than half
- * of them are used, the kernel's search for a free port gets slower with each connection.
+ * Maximum number of connections per source address. It is far below the 28,232 ephemeral ports of an address: once more
+ * than half of these ports are used, the kernel's search for a free port gets slower with each connection.
  */
 export const CONNECTIONS_PER_LOOPBACK_ADDRESS = 10_000;
 
@@ -25,8 +25,9 @@ export const CONNECTIONS_PER_LOOPBACK_ADDRESS = 10_000;
 export const SOURCE_PORTS = { first: 2000, last: 32_767 };
 
 /**
- * Maximum number of connections per process. A connection of the official client takes 17 KB of V8's heap. The heap is
- * limited to 2 GB, or 4 GB on machines with at least 15 GB. More than half of it stays free for messages.
+ * Maximum number of connections per generator process. A connection of the official client takes 17 KB of V8's heap.
+ * The heap is limited to 2 GB, or 4 GB on machines with at least 15 GB. More than half of the heap stays free for
+ * messages.
  */
 const MAX_PER_PROCESS: Record<ClientKind, number> = { light: Number.POSITIVE_INFINITY, official: 50_000 };
 

@@ -1,5 +1,5 @@
 /**
- * Reads the Linux kernel's figures of the machine and its processes: TCP, slab memory, free memory, CPU, swap. Each
+ * Reads figures of the machine and its processes from the Linux kernel: TCP, slab memory, free memory, CPU, swap. Each
  * file is read separately in well under a millisecond. A missing or unreadable file affects only its own figures;
  * slabinfo, for example, requires root.
  */
@@ -12,8 +12,8 @@ import { tryOrUndefined } from '../try-or-undefined.ts';
 type MemoryReading = ReturnType<typeof parseMeminfo>;
 
 /**
- * Returns the bytes of socket buffers, counted in whole pages.
- * @throws Error with the reason why the figure is missing; the next three functions do the same
+ * Returns the bytes of all socket buffers, counted in whole memory pages.
+ * @throws Error with the reason if the kernel does not report them
  */
 export function readTcpBytes(): number {
   return parseSockstat(proc('net/sockstat'));
@@ -25,7 +25,7 @@ export function readTcpSockets(): number {
 }
 
 /**
- * Returns the bytes of the slab caches for sockets. It is the slowest reading, because the kernel counts the objects
+ * Returns the bytes of the slab caches for sockets. This is the slowest reading, because the kernel counts the objects
  * each time.
  */
 export function readSlabBytes(): number {
@@ -66,19 +66,19 @@ export function readSwap(): SwapReading | undefined {
 
 const NO_TCP = '/proc/net/sockstat has no TCP line';
 
-/** Returns the bytes of TCP buffers. They include IPv6 sockets. */
+/** Parses the bytes of TCP buffers, which include IPv6 sockets. */
 export function parseSockstat(text: string): number {
   return Number(line(text, /^TCP: .*\bmem (\d+)/m, NO_TCP)) * PAGE_SIZE_BYTES;
 }
 
 /**
- * Caches with one object for each open TCP socket. Other caches are unsuitable: `tw_sock_TCP` keeps closed connections
- * for a minute, `eventpoll_epi` and others share slabs with caches of the same size, and `dentry` depends on the file
- * system.
+ * Names of slab caches with one object for each open TCP socket. Other caches are unsuitable: `tw_sock_TCP` keeps
+ * closed connections for a minute, `eventpoll_epi` and others share slabs with caches of the same size, and `dentry`
+ * depends on the file system.
  */
 const SOCKET_CACHES = /^(TCP|TCPv6|MPTCP|MPTCPv6|sock_inode_cache|filp)$/;
 
-/** Returns the bytes of whole slabs, including free objects. The kernel has allocated all of them. */
+/** Parses the bytes of whole slabs, including free objects, because the kernel has allocated whole slabs. */
 export function parseSlabinfo(text: string): number {
   let pages = 0;
   for (const row of text.split('\n')) {
@@ -97,18 +97,15 @@ export function parseMeminfo(text: string) {
     /** Memory that is neither free nor in a cache that the kernel can drop. */
     usedBytes: bytes('MemTotal') - bytes('MemAvailable'),
     /**
-     * Memory that is neither free nor file cache. MemAvailable is unsuitable, because it counts the inodes of open
+     * Memory that is neither free nor file cache. MemAvailable is unsuitable here, because it counts the inodes of open
      * sockets as available. Shared memory is added, because the kernel counts it as file cache but cannot drop it.
      */
     heldBytes: bytes('MemTotal') - bytes('MemFree') - bytes('Buffers') - bytes('Cached') + bytes('Shmem'),
     /** Memory of programs, without shared memory and copies of files. */
     anonymousBytes: bytes('AnonPages'),
-    /** Files in memory (/dev/shm, tmpfs), System V shared memory, memfd, shared anonymous mappings. */
+    /** Files in memory (/dev/shm, tmpfs), System V shared memory, memfd, and shared anonymous mappings. */
     sharedBytes: bytes('Shmem'),
-    /**
-     * Kernel memory that cannot be reclaimed. Page tables and TCP buffers are not included; they have their own
-     * figures.
-     */
+    /** Kernel memory that cannot be reclaimed, without page tables and TCP buffers, which are separate figures. */
     get kernelBytes() {
       return bytes('SUnreclaim') + bytes('KernelStack');
     },
@@ -117,7 +114,8 @@ export function parseMeminfo(text: string) {
 }
 
 /**
- * Counts swap that is compressed in memory (zswap) like swap on a disk. Processes wait for their pages in both cases.
+ * Parses the swapped bytes. Swap that is compressed in memory (zswap) counts like swap on a disk, because processes
+ * wait for the pages in both cases.
  */
 export function parseVmstat(text: string) {
   const bytes = (direction: 'in' | 'out') => {
@@ -128,13 +126,14 @@ export function parseVmstat(text: string) {
   return { inBytes: bytes('in'), outBytes: bytes('out') };
 }
 
-/** @param name `cpu` for the sum of all CPUs, `cpu0` for the first */
+/** @param name `cpu` for the sum over all CPUs, `cpu0` for the first CPU */
 export function parseCpu(text: string, name = 'cpu'): CpuReading {
   const ticks = line(text, new RegExp(`^${name} +(.*)$`, 'm'), `/proc/stat has no ${name} line`)
     .split(' ')
     .map(Number);
-  // Order of the fields: user nice system idle iowait irq softirq steal. The guest times that follow are already
-  // included in user.
+  // Order of the fields: user nice system idle iowait irq softirq steal. The guest times that follow are ignored,
+  // because
+  // `user` already includes them.
   const [user = 0, nice = 0, system = 0, idle = 0, iowait = 0, irq = 0, softirq = 0, steal = 0] = ticks;
   return {
     busyUs: (user + nice + system + irq + softirq + steal) * CLOCK_TICK_US,
@@ -145,10 +144,10 @@ export function parseCpu(text: string, name = 'cpu'): CpuReading {
 }
 
 export interface SmapsRollup {
-  /** Exact value. The value in /proc/<pid>/stat lags by some pages per CPU. */
+  /** Resident memory of the process, exact. The value in /proc/<pid>/stat lags by some pages per CPU. */
   rssBytes: number;
   pssBytes: number;
-  /** Parts of PSS that are not backed by files. Available since Linux 5.4. */
+  /** The part of PSS that is not backed by files. Available since Linux 5.4. */
   anonymousBytes?: number;
   sharedBytes?: number;
 }
@@ -186,8 +185,8 @@ function explain({ code, path, message }: NodeJS.ErrnoException): string {
 }
 
 /**
- * Page size and clock tick of the kernel, which Node does not expose. They are read from the process's auxiliary
- * vector: pairs of type and value, each a machine word. Only 64-bit little-endian words are supported; other machines
+ * Page size and clock tick of the kernel, which Node does not expose. They are read from the auxiliary vector of the
+ * process: pairs of type and value, each a machine word. Only 64-bit little-endian words are supported; other machines
  * get the values of x86-64.
  */
 const AT_PAGESZ = 6n;
@@ -195,7 +194,7 @@ const AT_CLKTCK = 17n;
 
 const vector = readAuxiliaryVector();
 
-/** Bytes of a memory page. It is 16 or 64 KiB on some ARM machines. */
+/** Size of a memory page in bytes. It is 16 or 64 KiB on some ARM machines. */
 export const PAGE_SIZE_BYTES = Number(vector.get(AT_PAGESZ) ?? 4096n);
 
 /** Microseconds of one clock tick, the unit of CPU times in /proc. */

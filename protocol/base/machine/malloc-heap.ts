@@ -24,7 +24,7 @@ export function allocatedBytes(files: Files): number | undefined {
   if (!(end - begin <= 256 * 1024 ** 2)) return undefined;
   const memory = files.openSync('/proc/self/mem', 'r');
   try {
-    // The buffer is small, because it can be part of the counted heap.
+    // The read buffer is small, because it can be part of the counted heap.
     const window = Buffer.alloc(8192);
     let [at, read, used, previous] = [0, 0, 0, 0];
     for (let chunk = begin; ; ) {
@@ -35,14 +35,16 @@ export function allocatedBytes(files: Files): number | undefined {
         } catch {
           read = 0;
         }
-        // If the read fails, malloc may have returned the end of the heap to the kernel. The count is valid only then.
+        // If the read fails at the end of the heap, malloc may have returned that memory to the kernel. The count is
+        // valid only then.
         if (read < 16) return chunk === readMaps()[1] ? used : undefined;
       }
       const low = window.readUInt32LE(chunk - at + 8);
       const size = low - (low % 8) + 2 ** 32 * window.readUInt32LE(chunk - at + 12);
       // The lowest bit of a chunk's size is set if the previous chunk is in use.
       if (low % 2 === 1) used += previous;
-      // The last chunk is free. The heap may have grown during the count.
+      // The last chunk of the heap is free. Its end can be beyond the heap's former end, because the heap may have
+      // grown during the count.
       if (chunk + size >= end) return used;
       if (size < 32) return undefined;
       previous = size;

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { tryOrUndefined } from '../try-or-undefined.ts';
 
-/** `Infinity` if there is no limit. */
+/** Limits of open files. A limit is `Infinity` if there is none. */
 interface OpenFileLimits {
   soft: number;
   hard: number;
@@ -17,7 +17,10 @@ export function openFileLimits(): OpenFileLimits {
   return { soft: limit, hard: limit };
 }
 
-/** Returns undefined if the limits cannot be read. They can be read only on Linux. */
+/**
+ * Returns the limits of open files of a process; undefined if they cannot be read. Only Linux has a file with these
+ * limits.
+ */
 export function limitsOfProcess(pid: number | 'self'): OpenFileLimits | undefined {
   const limits = tryOrUndefined(() => readFileSync(`/proc/${pid}/limits`, 'utf8')) ?? '';
   const found = /Max open files\s+(\S+)\s+(\S+)/.exec(limits);

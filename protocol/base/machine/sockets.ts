@@ -14,24 +14,27 @@ const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 export const [ESTABLISHED, LISTEN] = ['01', '0A'];
 
 interface KernelSocket {
-  /** End of the address with the port, in hexadecimal: `0100007F:0BB8`. For IPv6, the last 4 bytes of the address. */
+  /**
+   * Last part of the local address with the port, in hexadecimal: `0100007F:0BB8`. For IPv6, it begins with the last 4
+   * bytes of the address.
+   */
   local: string;
   remote: string;
   /** Complete local address in hexadecimal, 8 or 32 digits. */
   localAddress: string;
   state: string;
   uid: number;
-  /** `socket:[<inode>]`. File descriptors of a process are links with this target. */
+  /** Text `socket:[<inode>]`. The file descriptors of a process are links with this target. */
   link: string;
 }
 
 /**
- * Length of the compared part of an address. An IPv4-mapped IPv6 address ends with the IPv4 address, and the kernel can
- * list a connection in either form.
+ * Length of the last part of an address that is compared. An IPv4-mapped IPv6 address ends with the IPv4 address, and
+ * the kernel can list a connection in either form.
  */
 const END_LENGTH = '0100007F:0BB8'.length;
 
-/** Lists the sockets; undefined if the kernel has no such list. */
+/** Lists the TCP sockets; undefined if the kernel has no list of sockets. */
 export async function listSockets(tables = TABLES): Promise<KernelSocket[] | undefined> {
   const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
   const known = texts.filter((text) => text !== undefined);
@@ -77,8 +80,8 @@ export function parseKernelPort(end: string): number {
 }
 
 /**
- * Returns the link targets of up to `most` file descriptors of a process. Empty if the process has ended or belongs to
- * another user.
+ * Returns the link targets of a process's file descriptors. Empty if the process has ended or belongs to another user.
+ * @param most maximum number of descriptors to read
  */
 export function descriptorTargets(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
   const descriptors = tryOrUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
@@ -103,11 +106,11 @@ interface SocketHolders {
   /** Sockets in this network namespace. */
   sockets: KernelSocket[];
   pids: number[];
-  /** Whether this user could see the processes of all sockets. */
+  /** Whether this user could see which processes own the sockets. */
   areAllSeen: boolean;
 }
 
-/** Returns the listeners on a port; undefined if the kernel does not list sockets. */
+/** Returns the processes that listen on a port; undefined if the kernel does not list sockets. */
 export function findListeners(port: number): Promise<SocketHolders | undefined> {
   return findHolders((socket) => isListener(socket, port));
 }

@@ -13,13 +13,13 @@ export function thisHost(): HostInfo {
 
 export interface MachineKind {
   model: string;
-  /** Kernel with its release: `Linux 6.18.44`. */
+  /** Kernel with its release, such as `Linux 6.18.44`. */
   system: string;
   cores: number;
   memoryBytes: number;
 }
 
-/** Describes the whole machine. Limits of a container are ignored. */
+/** Describes the hardware of the whole machine. Limits of a container are ignored. */
 export function thisMachine(): MachineKind {
   return {
     model: cpus()[0]?.model.trim() || 'unknown CPU',

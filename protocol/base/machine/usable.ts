@@ -6,7 +6,7 @@ import type { Cgroup } from '../../wire/control-replies.ts';
 import { tryOrUndefined } from '../try-or-undefined.ts';
 import { readCgroup } from './cgroup.ts';
 
-/** Returns the CPUs that this process may use. A cpuset or an affinity can exclude some. */
+/** Returns the numbers of the CPUs that this process may use. A cpuset or an affinity can exclude some CPUs. */
 export function allowedCpus(root = '/'): number[] {
   const status = tryOrUndefined(() => readFileSync(join(root, 'proc/self/status'), 'utf8')) ?? '';
   const list = /^Cpus_allowed_list:\s+(\S+)/m.exec(status)?.[1];
@@ -17,7 +17,7 @@ export function allowedCpus(root = '/'): number[] {
   });
 }
 
-/** Returns the number of usable cores. A quota can make it a fraction. */
+/** Returns the number of cores that this process can use. A CPU quota can make it a fraction. */
 export function usableCores(root = '/'): number {
   return Math.min(allowedCpus(root).length, lowestCpuQuota(readCgroup(root)) ?? Number.POSITIVE_INFINITY);
 }
@@ -27,7 +27,7 @@ export function lowestCpuQuota({ cpu }: Pick<Cgroup, 'cpu'>): number | undefined
   return cpu.length === 0 ? undefined : Math.min(...cpu.map(({ cores }) => cores));
 }
 
-/** Returns the lowest limit; undefined if there is none below the machine's own limit. */
+/** Returns the lowest of several limits; undefined if none is below the machine's own limit. */
 export function lowestLimit<L extends { max: number }>(limits: L[], ofMachine: number): L | undefined {
   const [lowest] = [...limits].sort((a, b) => a.max - b.max);
   return lowest !== undefined && lowest.max < ofMachine ? lowest : undefined;

@@ -1,9 +1,9 @@
 /** Masks secrets in command lines, for reports and messages. */
 import { isSecretName, maskText, SECRET_MASK } from './secret-text.ts';
 
-/** Options whose argument is program text. The text can contain secrets. */
+/** Pattern of options whose argument is program text, which can contain secrets. */
 const PROGRAM_TEXT = /^(-e|--eval|-p|--print|-pe)$/;
-/** Options of programs that take a credential but have no secret name: `redis-cli -a`, `curl -u`. */
+/** Options that take a credential although their names do not show it, by program: `redis-cli -a`, `curl -u`. */
 const CREDENTIAL_OPTIONS: Record<string, RegExp> = { 'redis-cli': /^(-a|--pass|-u)$/, curl: /^(-u|--user|-b|-U)$/ };
 
 /**

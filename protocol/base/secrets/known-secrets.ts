@@ -7,21 +7,21 @@ import { maskText, maskUrls, SECRET_MASK } from './secret-text.ts';
 export interface SecretValues {
   /** Passwords, tokens and keys. They are removed from every text. */
   credentials: Iterable<string>;
-  /** Other values that the script sends. They are removed only from a server's text. */
+  /** Other values that the script sends. They are removed only from text that a server sent. */
   values: Iterable<string>;
 }
 
 /**
- * Maximum number of values in the pattern, for speed. Secrets of single virtual users are not in the pattern; they are
- * removed separately from texts about that user.
+ * Maximum number of values in the search pattern, because a larger pattern is slow. Secrets of single virtual users are
+ * not in the pattern; they are removed separately from texts about that user.
  */
 const MAX_KNOWN = 2000;
 const MIN_LENGTH = 3;
-/** Values shorter than this are removed only as whole words. */
+/** Length in characters below which a value is removed only where it is a whole word. */
 const WORD_LENGTH = 8;
 /**
- * Limit for the whole value, because patterns are limited in size. A longer value is found by its beginning, and the
- * text after it is removed as well.
+ * Maximum length in characters of a value in the search pattern, because the size of patterns is limited. A longer
+ * value is found by its beginning, and the text after it is removed as well.
  */
 const LONGEST_FORM = 1000;
 const BEGINNING_LENGTH = 200;
@@ -30,7 +30,7 @@ const NO_SECRET = /^(\d{1,3}|true|false|null|undefined|none|\*+.*)$/i;
 let currentSecrets: SecretValues = { credentials: [], values: [] };
 let patterns = patternsOf(currentSecrets);
 
-/** Replaces the known secrets with the secrets of another script. */
+/** Stores the secrets of a script in place of all earlier ones. */
 export function setKnownSecrets(secrets: SecretValues): void {
   currentSecrets = secrets;
   patterns = patternsOf(secrets);
@@ -48,7 +48,7 @@ export function withoutCredentials(text: string): string {
 
 /**
  * Removes all known secrets.
- * @param text text of a server or another program
+ * @param text text from a server or another program
  * @param own secrets of the virtual user that the text is about
  */
 export function withoutSecrets(text: string, own: Iterable<string> = []): string {
@@ -61,7 +61,7 @@ export function removeValues(text: string, values: Iterable<string>): string {
   return present.length === 0 ? text : replaced(text, patternOf(present));
 }
 
-/** Returns a copy of the value in which every text is replaced by `change`. */
+/** Returns a copy of the value in which `change` has replaced every string. */
 export function mapTexts<T>(value: T, change: (text: string) => string): T {
   if (typeof value === 'string') return change(value) as T;
   if (Array.isArray(value)) return value.map((item) => mapTexts(item, change)) as T;
@@ -71,7 +71,8 @@ export function mapTexts<T>(value: T, change: (text: string) => string): T {
 
 function patternsOf({ credentials, values }: SecretValues) {
   const all = [...credentials];
-  // A password that is a common word is removed only from text of servers, because the word can occur in any report.
+  // A password that is a common word is removed only from text that a server sent, because the word can occur in any
+  // report.
   const distinct = all.filter((value) => value.length >= 16 || (value.length >= 6 && !/^[a-z-]+$/i.test(value)));
   return { credentials: patternOf(distinct), values: patternOf([...all, ...values]) };
 }
@@ -88,7 +89,7 @@ function patternOf(values: Iterable<string>): RegExp | undefined {
   return new RegExp(longestFirst.map(sourceOf).join('|'), 'g');
 }
 
-/** Returns the forms of a value: plain, in a URL, and in JSON. */
+/** Returns the ways in which a value can be written: plain, in a URL, and in JSON. */
 function formsOf(value: string): string[] {
   return [value, encodeURIComponent(value.toWellFormed()), JSON.stringify(value).slice(1, -1)];
 }

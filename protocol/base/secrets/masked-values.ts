@@ -13,14 +13,14 @@ interface Place {
   /** Key of the parent object or list. */
   parent: string;
   treatment: Treatment;
-  /** Whether the value is in a flow. Steps can have any keys, so only texts of known keys are displayed there. */
+  /** Whether the value is in a flow. Steps can have any keys, so only the strings of known keys are displayed there. */
   inFlow: boolean;
 }
 
 const CONTENT = new Set([
   ...['args', 'body', 'data', 'form', 'formdata', 'iftrue', 'json', 'log', 'over', 'regexp', 'value', 'variables'],
 ]);
-/** Keys of scenarios and steps whose texts are displayed. They contain names, paths or numbers. */
+/** Keys of scenarios and steps whose values are displayed. The values are names, paths or numbers. */
 const SHOWN_IN_FLOW = new Set([
   ...['name', 'engine', 'weight', 'event', 'on', 'channel', 'namespace', 'connect', 'waitFor', 'path', 'url', 'uri'],
   ...['function', 'whileTrue', 'beforeScenario', 'afterScenario', 'beforeRequest', 'afterResponse', 'onError'],
@@ -61,7 +61,7 @@ function memberOf(place: Place, key: string, value: unknown): Place {
 function treatmentOf({ key: parent, treatment }: Place, key: string, value: unknown, inFlow: boolean): Treatment {
   if (treatment === 'secret' || hasSecretChildren(key)) return 'secret';
   if (treatment === 'content') return 'content';
-  // The key `json` has content only in a request. In other places, it is a path or an option.
+  // The key `json` contains data only in a request. In other places, its value is a path or an option.
   const isOption = !inFlow && parent !== '';
   if (key === 'json' && (isOption || ['capture', 'match'].includes(parent))) return 'shown';
   if (key === 'over' && typeof value === 'string' && VARIABLE.test(value)) return 'shown';
@@ -70,7 +70,7 @@ function treatmentOf({ key: parent, treatment }: Place, key: string, value: unkn
   return inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key) ? 'content' : 'shown';
 }
 
-/** Returns the treatment of a list item. In `emit: [event, argument, …]`, only the arguments are content. */
+/** Returns how an item of a list is displayed. In `emit: [event, argument, …]`, only the arguments are content. */
 function itemOf(place: Place, index: number, value: unknown): Place {
   const { key, treatment, inFlow } = place;
   const isUnknown = inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key);

@@ -3,13 +3,13 @@
  * in URLs, assignments and keys.
  */
 
-/** Words that make a name secret: `x-api-key`, `sessionId`, `DB_PASSWORD`. */
+/** Words that make a name a secret name: `x-api-key`, `sessionId`, `DB_PASSWORD`. */
 const SECRET_WORDS = new Set([
   ...['auth', 'authentication', 'authorization', 'bearer', 'cookie', 'credential', 'csrf', 'jwt', 'key', 'otp', 'pass'],
   ...['passcode', 'passphrase', 'passwd', 'password', 'pin', 'psk', 'pw', 'pwd', 'secret', 'session', 'sid', 'sig'],
   ...['signature', 'token', 'totp', 'xsrf'],
 ]);
-/** Parts that make a name without separators secret: `authtoken`, `apikey`, `sessionid`. */
+/** Parts that make a name without separators a secret name: `authtoken`, `apikey`, `sessionid`. */
 const SECRET_PARTS =
   /auth$|token|passw|passphrase|pwd|secret|cookie|credential|jwt|apikey|accesskey|privatekey|sessionid/;
 
@@ -31,22 +31,22 @@ export function hasSecretChildren(key: string): boolean {
   return SECRET_PLACES.has(key.toLowerCase()) || isSecretName(key);
 }
 
-/** Text that replaces a secret wherever it is displayed. */
+/** Text that replaces a secret in all output. */
 export const SECRET_MASK = '***';
 
-/** Values that are not masked: templates, an ellipsis in an example, and masked values. */
+/** Pattern of values that are not masked: templates, an ellipsis in an example, and values that are already masked. */
 const UNMASKED = /^["']?(\{\{[^{}]*\}\}|…|\*\*\*|\$\{?\w+\}?)?["']?$/;
 const TEMPLATE = String.raw`\{\{[^{}]*\}\}`;
 
 const PRIVATE_KEY = /-----BEGIN ([A-Z ]*PRIVATE KEY)-----[\s\S]*?(-----END [A-Z ]*-----|$)/g;
 const JSON_WEB_TOKEN = /\beyJ[\w-]{8,}\.[\w-]+\.[\w-]*/g;
-/** User info ends at the last `@` before the path. */
+/** The user info of a URL ends at the last `@` before the path. */
 const USER_INFO = /\b([a-z][a-z\d+.-]{0,30}:\/\/)[^\s/"'<>]+@/gi;
 const QUERY_VALUE = new RegExp(String.raw`([?&](?:amp;)?[\w.~%[\]-]+)=((?:${TEMPLATE}|[^&\s"'<>#])+)`, 'g');
 const BARE_QUERY = /\b([a-z][a-z\d+.-]{0,30}:\/\/[^\s?"'<>]{0,500}\?)([^=&\s"'<>#]+)(?=[&\s"'<>#]|$)/gi;
 const FRAGMENT_VALUE = /(#[\w-]+)=([^&\s"'<>]+)/g;
 
-/** The value can be an unterminated string, because the text was shortened. */
+/** The value in the JSON text can be an unterminated string, because the text was shortened. */
 const JSON_MEMBER =
   /(["'])([\w.-]+)\1(\s*:\s*)("(?:[^"\\]|\\.)*(?:"|$)|'[^']*(?:'|$)|\{[^{}]*\}|\[[^[\]]*\]|[^\s,{}[\]"']+)/g;
 const ASSIGNMENT = /(?<![\w.-])([\w.-]+)=("[^"]*"|'[^']*'|[^\s&;,"']+)/g;
@@ -64,7 +64,10 @@ export function maskUrls(text: string): string {
     .replace(FRAGMENT_VALUE, (whole, name, value) => (isSecretName(name) ? `${name}=${maskValue(value)}` : whole));
 }
 
-/** Masks credentials as `maskUrls` does, and values next to a secret name. For text from servers and other programs. */
+/**
+ * Masks credentials as `maskUrls` does, and also values next to a secret name. For text from servers and other
+ * programs.
+ */
 export function maskText(text: string): string {
   return maskUrls(text)
     .replace(HEADER, (whole, name, colon, value) => (isSecretName(name) ? `${name}${colon}${maskValue(value)}` : whole))
@@ -84,7 +87,10 @@ function maskQuoted(value: string): string {
   return UNMASKED.test(value) ? value : /["']/.test(quote) ? `${quote}${SECRET_MASK}${quote}` : SECRET_MASK;
 }
 
-/** Returns whether the value looks like a credential. "Basic authentication", for example, does not. */
+/**
+ * Returns whether a value looks like a credential. The word after "Basic" in "Basic authentication", for example, does
+ * not.
+ */
 function isToken(value: string): boolean {
   return value.length >= 6 && /\d|[A-Z].*[a-z]|=$/.test(value);
 }
