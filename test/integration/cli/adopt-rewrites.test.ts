@@ -1,7 +1,7 @@
 /** Tests that `adopt` writes the lines that refusals propose, and moves options to their new place. */
 import assert from 'node:assert/strict';
 import { it } from 'node:test';
-import { accepted, adoptFlow, V3 } from '../../helpers/adopt.ts';
+import { adoptFlow } from '../../helpers/adopt.ts';
 
 /** Lines that no shape in test/fixtures/shapes has. */
 const REWRITTEN: [step: object, becomes: object][] = [
@@ -58,13 +58,4 @@ it('adopt gives each user its own option values, and replaces phases without arr
   assert.deepEqual(script.scenarios[0].socketio, { auth: { token: '{{ token }}' } });
   assert.deepEqual(script.config.engines['socketio-capacity'].query, { host: '{{ $env.HOME }}' });
   assert.deepEqual(script.config.phases, [{ duration: 5, arrivalRate: 0.5, rampTo: 0.5 }, { pause: 3 }]);
-});
-
-it('adopt converts options of `config.socketio-v3`, and adds missing engine options', async (t) => {
-  const config = { ...V3, 'socketio-v3': { path: '/realtime/', transports: ['websocket'] } };
-  const { script } = await accepted(t, { config, scenarios: [{ engine: 'socketio-v3', flow: [{ think: 3 }] }] });
-  assert.deepEqual(script.config.engines, {
-    'socketio-capacity': { path: '/realtime/', transports: ['websocket'] },
-  });
-  assert.equal('socketio-v3' in script.config, false);
 });
