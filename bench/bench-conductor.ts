@@ -36,7 +36,7 @@ async function simulateHosts(join: JoinAddress, hosts: number, from: number): Pr
   process.once('disconnect', () => process.exit());
   // Irregular, as measured ones: a regular histogram would be five times smaller.
   const latenciesUs = Array.from({ length: MEMBERS }, (_, member) => 5000 + ((member * 7919) ** 2 % 60_013));
-  const rows = Array.from({ length: BROADCASTS }, (_, index) => frozenBroadcast(index + 1, latenciesUs));
+  const row = frozenBroadcast(0, latenciesUs);
   const status = { ...NO_STATUS, started: MEMBERS, connected: MEMBERS, joined: MEMBERS };
   const addHost = async (index: number) => {
     const report = (message: EngineReport) =>
@@ -44,7 +44,10 @@ async function simulateHosts(join: JoinAddress, hosts: number, from: number): Pr
     const onMessage = (message: HubMessage) => {
       if (message.type === 'end') return;
       const { message: order } = message;
-      if (order.type === 'freeze') report({ type: 'frozen', requestId: order.requestId, rows });
+      if (order.type === 'freeze') {
+        const asked = order.broadcasts.map(({ seq }) => ({ ...row, seq }));
+        report({ type: 'frozen', requestId: order.requestId, rows: asked });
+      }
       if (order.type === 'close') report({ type: 'closed', requestId: order.requestId });
     };
     const link = await openConductorLink({
@@ -55,8 +58,8 @@ async function simulateHosts(join: JoinAddress, hosts: number, from: number): Pr
     link.send({ type: 'ready' });
     setInterval(() => report({ type: 'status', status }), intervalMs(STATUS_MS, hosts));
     const clock = { offsetUs: 0, boundUs: 0 };
-    const row = () => ({ atUs: monotonicUs(), cpuIdlePercent: 50, clock, skippedUsers: 0 });
-    setInterval(() => link.send({ type: 'machine', row: row() }), intervalMs(ROW_MS, hosts));
+    const machineRow = () => ({ atUs: monotonicUs(), cpuIdlePercent: 50, clock, skippedUsers: 0 });
+    setInterval(() => link.send({ type: 'machine', row: machineRow() }), intervalMs(ROW_MS, hosts));
   };
   const to = Math.min(hosts, from + HOSTS_PER_PROCESS);
   for (let index = from; index < to; index += 10)
@@ -101,7 +104,8 @@ async function measure(hosts: number): Promise<string[]> {
   const repliedMs = performance.now();
   const merged = decodeHistogram(mergeEncodedHistograms(rows.map(({ latencyUs }) => latencyUs.local)));
   const mergedMs = performance.now();
-  if (merged.totalCount !== hosts * MEMBERS * BROADCASTS) throw new Error('the merged histogram lacks receipts');
+  if (merged.totalCount !== hosts * MEMBERS * BROADCASTS)
+    throw new Error(`${merged.totalCount} receipts merged; ${link.unanswered} replies are missing`);
   const rssMb = process.memoryUsage().rss / 1e6;
   for (const child of processes) child.kill();
   await Promise.all(processes.map((child) => once(child, 'exit')));
