@@ -9,7 +9,6 @@ import {
   type Observations,
   type ObservedFacts,
   type ObservedKind,
-  SERVER_PROCESSES,
   WRONG_ADDRESSES,
   WRONG_COUNTS,
 } from '../../../run/measurements/observations.ts';
@@ -150,7 +149,7 @@ const OF_PARTS = {
       ? { code: 'PROCESS_ENDED', message: `${momentText(when)}, ${METRICS_PAGE} had restarted` }
       : {
           code: 'DEPLOYMENT_CHANGED',
-          message: `${momentText(when)}, ${parts.map(({ name }) => name).join(' and ')} ${parts.length > 1 || parts[0]?.name === SERVER_PROCESSES ? 'were' : 'was'} no longer as at ${decimalsText(since, 1)} s: reloaded, replaced or stopped`,
+          message: `${momentText(when)}, ${parts.map(({ name }) => name).join(' and ')} had changed since ${decimalsText(since, 1)} s: reloaded, replaced or stopped`,
         },
   redisSilent: ({ when, name, failure }: ObservedFacts['redisSilent']): CodedFindingDetail => ({
     code: 'DEPLOYMENT_CHANGED',

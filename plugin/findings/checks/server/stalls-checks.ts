@@ -84,7 +84,7 @@ function stalledRamp(result: RunFigures): CheckFinding {
     values: [
       ...standstillValue(seconds),
       ...findingValues({ 'mean connect time then': gap.meanMs }, 'ms'),
-      ...findingValues({ 'begin of the interval in which it ended': from, 'end of that interval': to }, 's'),
+      ...findingValues({ 'start of the interval in which it ended': from, 'end of that interval': to }, 's'),
       ...findingValues({ 'connections that opened then': gap.opened, connections: connections.opened }),
       ...findingValues({ 'highest CPU of a server process': percent }, '%'),
       ...findingValues({ 'longest delay of the generator': delayMs }, 'ms'),
