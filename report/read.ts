@@ -1,4 +1,4 @@
-/** Reads the result document of a run. It can be of another version. */
+/** Reads the result document of a run, which can come from another version of the program. */
 import { statSync } from 'node:fs';
 import { join } from 'node:path';
 import type { z } from 'zod';
@@ -7,13 +7,16 @@ import { readUntrustedJson } from '../protocol/base/readable-size.ts';
 import { CapacityError } from '../protocol/codes/errors.ts';
 import { type Result, resultSchema } from '../protocol/result/result.ts';
 
-/** Checks the kind of document first, because another kind would give a problem for every key. */
+/**
+ * Maximum number of problems in an error message. The kind of the document is checked first, because a document of
+ * another kind would have a problem for every key.
+ */
 const PROBLEMS_SHOWN = 5;
 
 /**
- * @param path of a result.json, or of the folder of a run
- * @throws CapacityError FILE_UNREADABLE; the message names the
- * file and any offending keys
+ * Reads the result of a run.
+ * @param path path of a result.json, or of the folder of a run
+ * @throws CapacityError FILE_UNREADABLE; the message names the file and any wrong keys
  */
 export function readResult(path: string): Result {
   let file = path;
@@ -30,7 +33,7 @@ export function readResult(path: string): Result {
   }
 }
 
-/** @param name name of the document in messages */
+/** @param name name of the document for error messages */
 function parseResult(document: unknown, name: string): Result {
   const parsed = resultSchema.safeParse(document);
   if (parsed.success) return parsed.data;

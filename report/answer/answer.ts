@@ -51,8 +51,9 @@ export function runAnswerOf(judged: Omit<Result, 'answer'>): RunAnswer {
 }
 
 /**
- * Returns the findings that no other finding explains. Findings that make a run INVALID come first, then findings that fail it. Findings
- * about the deployment come before findings that only cast doubt on figures. Findings with more consequences come first.
+ * Returns the findings that no other finding explains. Findings that make a run INVALID come first, then findings that
+ * fail it. Findings about the deployment come before findings that only make figures doubtful. Findings with more
+ * consequences come first.
  */
 export function leadingFindings(findings: readonly Finding[]): Finding[] {
   const explained = new Set(findings.flatMap(({ explains }) => explains));

@@ -1,5 +1,6 @@
 /**
- * Figure of a report: a number with its unit, interval and notes. All formats of a report use this file to format it.
+ * An amount in a report: a number with its unit, interval and notes. All formats of a report use this file to format
+ * amounts.
  */
 import type { Amount, QuantityName } from '../../protocol/result/figure.ts';
 import type { Interval } from '../../protocol/result/shared-schemas.ts';
@@ -19,7 +20,7 @@ import {
 } from '../text/format.ts';
 
 interface Quantity {
-  /** Unit after the number; empty if there is none or the text already includes it. */
+  /** Unit after the number; empty if there is none or if the text already includes it. */
   unit: string;
   /** Returns the number without its unit. */
   text(value: number): string;
@@ -39,16 +40,16 @@ const QUANTITIES = {
   microseconds: { unit: 'µs', text: (value) => decimalsText(value, value < 1 ? 2 : 1) },
   percent: { unit: '%', text: (value) => decimalsText(value, 1) },
   perSecond: { unit: '/s', text: (value) => exactDecimalsText(value, 1) },
-  /** Share from 0 to 1, shown in percent and rounded down: 100 % always means all of them. */
+  /** Share from 0 to 1, shown in percent and rounded down, so that 100 % always means everything. */
   share: { unit: '%', text: (value) => percentOf(value, 1).replace(' %', '') },
 } satisfies Record<QuantityName, Quantity>;
 
-/** Returns an amount. A missing value is shown as not measured. */
+/** Returns an amount. A missing value is shown with a text that it was not measured. */
 export function amount(quantity: QuantityName, value: number | null | undefined, interval?: Interval): Amount {
   return { quantity, value: value ?? null, ...(interval && { interval }) };
 }
 
-/** Returns a share; unknown if the whole is 0. */
+/** Returns the share of a part in a whole as an amount; unknown if the whole is 0. */
 export function shareAmount(part: number, whole: number): Amount {
   return amount('share', whole === 0 ? null : part / whole);
 }
@@ -62,15 +63,15 @@ export function numberText(name: QuantityName, value: number): string {
   return QUANTITIES[name].text(value);
 }
 
-/** Returns, for example, `12.1 KB`. */
+/** Returns the number with its unit, such as `12.1 KB`. */
 export function withUnit(name: QuantityName, value: number): string {
   const { unit } = QUANTITIES[name];
   return `${numberText(name, value)}${unit === '' || unit.startsWith('/') ? unit : ` ${unit}`}`;
 }
 
 /**
- * Returns `12.1 KB ± 4 %`, `at least 12.1 KB`, `too few connections to tell, between 0.0 and 137.0 KB (95 %); 2,000 would tell`, or why the
- * figure is unknown.
+ * Returns a text such as `12.1 KB ± 4 %`, `at least 12.1 KB` or `too few connections to tell, between 0.0 and 137.0 KB
+ * (95 %); 2,000 would tell`, or why the value is unknown.
  */
 export function amountText({ quantity, value, interval, isAtLeast, why, next }: Amount): string {
   if (value !== null)
@@ -89,8 +90,8 @@ export function amountParts(what: Amount): [figure: string, reason: string] {
 }
 
 /**
- * Returns `12.1 ± 4 %`, `≥ 12.1`, `0.0 to 137.0`, or a dash.
- * @param bare omits the unit, because the title of the column contains it
+ * Returns a text for a table cell, such as `12.1 ± 4 %`, `≥ 12.1`, `0.0 to 137.0`, or a dash.
+ * @param bare leaves out the unit, because the title of the column contains it
  */
 export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare: boolean): string {
   const text = bare ? numberText : withUnit;
@@ -101,8 +102,8 @@ export function cellText({ quantity, value, interval, isAtLeast }: Amount, bare:
 }
 
 /**
- * Returns `± 4 %`: the distance to the upper end of the interval. It is in percent of the value, or in the unit if the
- * value is near zero.
+ * Returns the margin of a value, such as `± 4 %`: the distance to the upper end of its interval. The margin is in
+ * percent of the value, or in the unit if the value is near zero.
  */
 function margin(name: QuantityName, value: number, interval: Interval | undefined): string {
   if (!interval) return '';
@@ -112,7 +113,7 @@ function margin(name: QuantityName, value: number, interval: Interval | undefine
   return ` ± ${percent < 0.95 ? exactDecimalsText(percent, 1) : integerText(percent)} %`;
 }
 
-/** Returns `± 4 %`; empty if the interval is unknown. */
+/** Returns the margin of an amount, such as `± 4 %`; empty if its interval is unknown. */
 export function marginText({ quantity, value, interval }: Amount): string {
   return value === null ? '' : margin(quantity, value, interval).trim();
 }

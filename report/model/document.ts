@@ -18,7 +18,7 @@ export interface ReportDocument {
   sections: ReportSection[];
 }
 
-/** Colour of an answer: `doubt` is yellow, `plain` has no colour. */
+/** Kind of an answer, which determines its colour: `doubt` is yellow, `plain` has no colour. */
 export type AnswerTone = 'good' | 'doubt' | 'bad' | 'plain';
 
 /** Answer of the report. It is at the top of a page and at the end of terminal output. */
@@ -26,16 +26,16 @@ export interface ReportAnswer {
   tone: AnswerTone;
   /** Title of the answer: a word or a sentence. */
   title: string;
-  /** Missed thresholds, or other remarks. */
+  /** Texts about missed thresholds, or other remarks. */
   lines: string[];
-  /** Causes of failures and doubts, the most important first. */
+  /** Findings that explain why a run failed or why its figures are doubtful, the most important first. */
   causes: AnswerCause[];
   /**
-   * Text after the title. `because`: the first cause as the reason for the title. `beside`: the first cause as a
-   * separate sentence. `lines`: the lines above.
+   * Text that follows the title. `because`: the first cause as the reason for the title. `beside`: the first cause as a
+   * separate sentence. `lines`: the texts in `lines`.
    */
   lead: 'because' | 'beside' | 'lines';
-  /** Lines with the measured figures; empty if they cannot be trusted. */
+  /** Lines of the answer with the measured figures; empty if the figures cannot be trusted. */
   findings: AnswerLine[];
   /** Verdict on the measurement. */
   measurement?: { status: 'VALID' | 'SUSPECT' | 'INVALID'; text: string };
@@ -50,7 +50,7 @@ export interface AnswerCause {
   explains: string[];
 }
 
-/** Returns the sentence with its doubts; null if it is empty. */
+/** Returns the sentence of a line with the reasons to distrust it; null if there is no sentence. */
 export function lineText({ text, doubts = [] }: Pick<AnswerLine, 'text' | 'doubts'>): string | null {
   return text === null || doubts.length === 0 ? text : `${text}; in doubt: ${doubts.join(', ')}`;
 }
@@ -63,7 +63,7 @@ interface Headline {
   note: string;
 }
 
-/** Separates the findings into at most four headline figures, and sentences without a figure. */
+/** Separates the lines of the answer into at most four headline figures, and sentences without a figure. */
 export function splitFindings({ findings }: ReportAnswer): { headlines: Headline[]; sentences: string[] } {
   const headlines = findings.flatMap(({ figure, doubts = [] }): Headline[] => {
     if (!figure) return [];
@@ -81,17 +81,17 @@ export interface ReportSection {
   title: string;
   /** Sentence below the title of the section. */
   lead?: string;
-  /** Terms in the section that the appendix defines. */
+  /** Terms that the section uses and that the appendix defines. */
   terms?: Term[];
   blocks: ReportBlock[];
-  /** Whether the section is collapsed to its title. A terminal omits it. */
+  /** Whether a page shows only the title of the section until the reader opens it. A terminal omits the section. */
   folded?: true;
-  /** Whether the section is too long for a terminal. Only pages show it. */
+  /** Whether the section is too long for a terminal. Only HTML and Markdown show it. */
   appendix?: true;
 }
 
 export type ReportBlock = Table | ChartBlock | LinesBlock;
-/** Cell with a comparison's answer, marked with a sign and a colour. */
+/** Table cell with the answer of a comparison, marked with a sign and a colour. */
 interface Marked {
   mark: 'better' | 'worse';
   text: string;
@@ -105,15 +105,15 @@ export interface Table {
   head: string[];
   /** Cells of the rows. The first cell is the name of the row. */
   rows: TableCell[][];
-  /** Whether the units are in the head instead of the cells. */
+  /** Whether the titles of the columns contain the units, and not the cells. */
   bare: boolean;
-  /** Whether the block is collapsed to its title. */
+  /** Whether a page shows only the title of the block until the reader opens it. */
   folded: boolean;
 }
 
 export interface ChartBlock {
   kind: 'chart';
-  /** Chart of the block. If it is null, the text `absent` is shown. */
+  /** Chart of the block; if null, the text `absent` is shown instead. */
   chart: Chart | null;
   absent: string;
   folded: boolean;
@@ -121,12 +121,12 @@ export interface ChartBlock {
 
 export interface LinesBlock {
   kind: 'lines';
-  /** Style of the lines. `absent`: a text that replaces a figure that was not measured. */
+  /** Style of the lines. `absent`: a text in place of a figure that was not measured. */
   style: 'text' | 'note' | 'list' | 'absent';
   lines: string[];
 }
 
-/** Name, value, and an optional remark. */
+/** Row of a table of facts: name, value, and an optional remark. */
 export type TableFact = [name: string, value: TableCell, note?: string];
 
 /** Returns a fact whose value is a count. */
@@ -134,7 +134,7 @@ export function countFact(name: string, value: number | null | undefined, note?:
   return [name, amount('count', value), ...((note ? [note] : []) as [string?])];
 }
 
-/** Returns a table of facts. False entries are omitted. The renderers omit an empty table. */
+/** Returns a table of facts. Entries that are `false` are left out. The renderers leave out an empty table. */
 export function factsTable(title: string, all: (TableFact | false | null)[], folded = false): Table {
   const known = all.filter((fact) => fact !== false && fact !== null);
   const hasNotes = known.some(([, , note]) => note);
@@ -142,7 +142,7 @@ export function factsTable(title: string, all: (TableFact | false | null)[], fol
   return { kind: 'table', title, head: [], rows, bare: false, folded };
 }
 
-/** Returns a table of figures with units in the head. The renderers omit an empty table. */
+/** Returns a table of figures with units in the titles of the columns. The renderers leave out an empty table. */
 export function figuresTable(title: string, head: string[], rows: TableCell[][], folded = false): Table {
   return { kind: 'table', title, head, rows, bare: true, folded };
 }

@@ -2,7 +2,9 @@
 import { cellText } from './amount.ts';
 import type { Table } from './document.ts';
 
-/** Longest number with unit and interval, in characters. Longer text counts as a sentence that begins with a number. */
+/**
+ * Longest number with unit and interval, in characters. A longer text that begins with a number counts as a sentence.
+ */
 const MAX_NUMBER = 24;
 
 /** Signs that replace colours in plain text. */
@@ -20,8 +22,8 @@ export function tableTextCells({ rows, bare }: Pick<Table, 'rows' | 'bare'>): st
 }
 
 /**
- * Returns the alignment of columns. Columns with mostly numbers are right-aligned, except the first column with the
- * names.
+ * Returns how each column is aligned. Columns with mostly numbers are right-aligned, except the first column, which has
+ * the names.
  */
 export function columnAlignments(rows: string[][]): ColumnAlignment[] {
   const columns = Math.max(0, ...rows.map((row) => row.length));

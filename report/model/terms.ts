@@ -1,4 +1,7 @@
-/** Definitions of terms for the appendix of a report. The report needs no network. */
+/**
+ * Definitions of terms for the appendix of a report. The report contains them, so that it can be read without a
+ * network.
+ */
 export const REPORT_TERMS = {
   Stages:
     'A baseline without connections; ramps of new connections, each followed by a plateau; a hold with all clients connected; broadcasts; drain; disconnect.',

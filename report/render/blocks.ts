@@ -1,4 +1,4 @@
-/** Renders the blocks of a document as HTML: tables, charts and lines. */
+/** Renders the blocks of a report as HTML: tables, charts and lines. */
 
 import { BarChart, LineChart, ScatterChart } from 'echarts/charts';
 import { GridComponent, MarkAreaComponent, MarkLineComponent } from 'echarts/components';
@@ -12,7 +12,7 @@ import { type Html, type HtmlValue, html, trustedHtml } from './markup.ts';
 use([BarChart, LineChart, ScatterChart, GridComponent, MarkAreaComponent, MarkLineComponent, SVGRenderer]);
 
 const FONT = 'system-ui, sans-serif';
-/** Pixels of a desktop and of a phone. */
+/** Widths of charts in pixels: on a wide screen (`WIDE`) and on a phone (`NARROW`). */
 const WIDE = 1000;
 const NARROW = 350;
 
@@ -40,7 +40,7 @@ function svg({ height, option }: Chart, width: number): string {
   }
 }
 
-/** @param of title of the section; a table with the same title gets no second heading */
+/** @param of title of the section; a table with the same title gets no heading of its own */
 export function blockHtml(block: ReportBlock, of = ''): HtmlValue {
   switch (block.kind) {
     case 'table':
@@ -54,7 +54,7 @@ export function blockHtml(block: ReportBlock, of = ''): HtmlValue {
   }
 }
 
-/** @param chart chart, or null to show the text `absent` */
+/** @param chart chart; if null, the text `absent` is shown instead */
 export function chartHtml(chart: Chart | null, absent: string): Html {
   if (chart === null) return html`${absent !== '' && html`<p class="absent">${absent}</p>`}`;
   return html`<figure>

@@ -1,4 +1,4 @@
-/** Renders a document as text for a terminal. */
+/** Renders a report as text for a terminal. */
 import { styleText } from 'node:util';
 import {
   type AnswerCause,
@@ -23,13 +23,13 @@ interface ConsoleOptions {
 type Style = Parameters<typeof styleText>[0];
 
 const INDENT = '  ';
-/** Maximum number of rows per table; the page has all rows. */
+/** Maximum number of rows that a terminal shows of a table; the HTML page shows all rows. */
 const MAX_ROWS = 24;
 const COLORS: Record<AnswerTone, Style> = { good: 'green', doubt: 'yellow', bad: 'red', plain: 'bold' };
 const STATUS_COLORS = { VALID: 'green', SUSPECT: 'yellow', INVALID: 'red' } as const;
 
 /**
- * Renders a run for the end of its output: title and answer.
+ * Renders the report of a run for the end of the run's output: title and answer.
  * @param options `verbose` also prints all tables, above the answer
  * @returns lines without a trailing newline, and without escape codes unless `color`
  */
@@ -98,7 +98,7 @@ function answer(document: ReportAnswer, options: ConsoleOptions): string[] {
   ];
 }
 
-/** Prints the fix of a cause, and the findings that the cause explains. */
+/** Prints a finding's suggested fix, and the findings that it explains. */
 function causeLines({ code, fix, explains }: AnswerCause, wrapped: (line: string) => string[]): string[] {
   const consequences = explains.length === 0 ? [] : wrapped(`${INDENT}explains: ${explains.join('; ')}`);
   return [...consequences, ...wrapped(`${INDENT}fix: ${fix} (${code})`)];
@@ -113,7 +113,7 @@ function sections(document: ReportDocument, options: ConsoleOptions, maxRows: nu
     });
 }
 
-/** Omits charts. Their values are in tables. */
+/** Renders a block. Charts are left out, because tables contain their values. */
 function blockLines(block: ReportBlock, section: ReportSection, { width }: ConsoleOptions, maxRows: number): string[] {
   if (block.kind === 'chart') return [];
   if (block.kind === 'lines') {

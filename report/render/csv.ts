@@ -4,19 +4,19 @@ import { escapeEachLine } from '../../protocol/base/printable.ts';
 import type { Result } from '../../protocol/result/result.ts';
 
 /**
- * Maximum number of columns, three times that of a normal run. Rows with many different names could otherwise make the
- * file grow without bound.
+ * Maximum number of columns: three times the number in a normal run. Otherwise, rows with many different names could
+ * make the file grow without limit.
  */
 const MAX_COLUMNS = 300;
 
 /**
- * Renders columns `t`, `connections`, then values by dotted key, such as `worker.rssBytes`. Unmeasured values are
- * empty.
+ * Renders the columns `t` and `connections`, then a column for each value, such as `worker.rssBytes`. Cells of values
+ * that were not measured are empty.
  */
 export function renderSamplesCsv({ samples }: Result): string {
   const rows = samples.map((sample) => flat(sample));
   const columns = new Set(['t', 'connections', ...rows.flatMap((row) => Object.keys(row))]);
-  // Prevents spreadsheet programs from running text as a formula.
+  // Spreadsheet programs would run some texts as formulas, so such texts are changed.
   return escapeEachLine(
     stringify(rows, { header: true, columns: [...columns].slice(0, MAX_COLUMNS), escape_formulas: true }),
   );

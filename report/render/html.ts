@@ -1,4 +1,4 @@
-/** Renders a document as one self-contained HTML file to read, print and send. */
+/** Renders a report as one self-contained HTML file that can be read, printed and sent. */
 import { createHash } from 'node:crypto';
 import { marginText, numberText, quantityOf } from '../model/amount.ts';
 import { type ReportAnswer, type ReportDocument, type ReportSection, splitFindings } from '../model/document.ts';
@@ -10,8 +10,8 @@ import { READOUT_SCRIPT } from './readout-script.ts';
 import { PAGE_STYLE } from './style.ts';
 
 /**
- * Script of the page. Opens a collapsed target of a link, opens all tables for printing, and shows the values of
- * charts.
+ * Script of the HTML page. It opens a collapsed part that a link leads to, opens all tables for printing, and shows the
+ * values of charts.
  */
 const SCRIPT = `
 const reveal = () => {
@@ -27,12 +27,12 @@ addEventListener('beforeprint', () => { folded = [...document.querySelectorAll('
 addEventListener('afterprint', () => { for (const one of folded) one.open = false; });
 ${READOUT_SCRIPT}`;
 
-/** Hash of the page's script for the content security policy. Other scripts are forbidden. */
+/** Hash of the page's script for the content security policy, which forbids all other scripts. */
 const SCRIPT_HASH = createHash('sha256').update(SCRIPT).digest('base64');
 
 /**
- * Renders the page. It loads nothing from the network: style and script are inline, and a content security policy
- * forbids other sources.
+ * Renders the HTML page. The page loads nothing from the network: style and script are inline, and a content security
+ * policy forbids other sources.
  */
 export function renderHtml(document: ReportDocument): string {
   const { title, subtitle, machine, answer, sections } = document;
@@ -66,7 +66,7 @@ ${terms.length > 0 && sectionHtml(DEFINITIONS, definitions(terms))}
 `.markup;
 }
 
-/** Renders all sections without the answer. */
+/** Renders all sections of a report without the answer. */
 export function sectionsHtml({ sections }: ReportDocument): Html {
   return html`${sections.map((section) =>
     sectionHtml(
@@ -110,7 +110,10 @@ function tile(headline: Headline): Html {
 `;
 }
 
-/** Renders the number large, and its unit and interval small. A text that replaces the number is also small. */
+/**
+ * Splits a headline figure into its number, which is large, and its unit and interval, which are small. A text in place
+ * of the number is also small.
+ */
 function numberAndRest({ value, text }: Headline): [number: string, rest: string] {
   if (typeof value === 'string') return [text, ''];
   const { quantity, interval } = value;

@@ -17,11 +17,11 @@ interface Case {
 
 type Folded = ReturnType<typeof findingsByCause>[number];
 
-/** Returns one test suite, named after the scenario. */
+/** Returns the XML with one test suite, which is named after the scenario. */
 export function renderJunit(result: Result): string {
   const { run } = result;
   const folded = findingsByCause(result.findings);
-  // Sorts cases by the position of their first finding in the answer.
+  // Returns the rank by which test cases are sorted: the position of their first finding in the answer.
   const rankOf = ({ about = [] }: Case) => Math.min(folded.length, ...about.map((one) => folded.indexOf(one)));
   const all = [verdictCase(result, folded), ...outcomeCases(result, folded), ...informing(result, folded)];
   const cases = all.toSorted((a, b) => rankOf(a) - rankOf(b));
@@ -55,8 +55,8 @@ export function renderJunit(result: Result): string {
 }
 
 /**
- * Returns findings that neither fail the run nor invalidate a figure, as skipped cases. CI servers show the message of
- * a skipped case.
+ * Returns findings that neither fail the run nor invalidate a figure as skipped test cases. CI servers show the message
+ * of a skipped case.
  */
 function informing({ run }: Result, folded: Folded[]): Case[] {
   const isPlain = ({ fails, invalidates }: Finding) => fails === null && invalidates.length === 0;
@@ -84,7 +84,7 @@ function verdictCase({ run, verdict: { status }, findings }: Result, folded: Fol
   };
 }
 
-/** Describes a cause and the findings that it explains, as on the console. */
+/** Describes a finding and the findings that it explains, as on the console. */
 function causeText({ cause: { code, message, fix }, consequences }: Folded): string {
   const explained = consequences.map((one) => `    ${one.code}: ${one.message}`);
   return [`${code}: ${message}`, ...(explained.length > 0 ? ['  explains:', ...explained] : []), `  fix: ${fix}`].join(

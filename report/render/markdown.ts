@@ -1,4 +1,4 @@
-/** Renders a document as Markdown: for pull requests, summaries of CI jobs, and wikis. */
+/** Renders a report as Markdown: for pull requests, summaries of CI jobs, and wikis. */
 import {
   type AnswerCause,
   type ReportAnswer,
@@ -10,12 +10,15 @@ import {
 import { type ColumnAlignment, columnAlignments, tableTextCells } from '../model/table-text.ts';
 import { asSentence } from '../text/format.ts';
 
-/** Returns the whole document, without its charts. */
+/** Returns the whole report without its charts. */
 export function renderMarkdown(document: ReportDocument): string {
   return joined([...summary(document), ...document.sections.flatMap(sectionMarkdown)]);
 }
 
-/** @param sections ids of the sections in a summary */
+/**
+ * Returns the report with some of its sections.
+ * @param sections ids of the sections to include
+ */
 export function renderMarkdownSummary(document: ReportDocument, sections: string[]): string {
   const kept = document.sections.filter(({ id }) => sections.includes(id));
   return joined([...summary(document), ...kept.flatMap(sectionMarkdown)]);
@@ -29,7 +32,7 @@ function summary({ title, subtitle, machine = '', answer }: ReportDocument): str
   return [`# ${escapeMarkdown(title)}`, ...answerMarkdown(answer), escapeMarkdown(subtitle), escapeMarkdown(machine)];
 }
 
-/** Returns the third line of the file, which summarizes the report for a reader who stops there. */
+/** Returns the first line below the title, which summarizes the report for readers who stop there. */
 function firstLine({ title, lines, causes, findings, measurement, lead }: ReportAnswer): string {
   if (!measurement) return `**${escapeMarkdown(title)}**`;
   const cause = lead === 'lines' ? undefined : causes[0]?.message;
@@ -86,7 +89,10 @@ function markdownTable(head: string[], rows: string[][], aligns: ColumnAlignment
 
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;' };
 
-/** Patterns that GitHub and GitLab turn into links or mentions. They do so even in escaped text, but not in code. */
+/**
+ * Pattern of texts that GitHub and GitLab turn into links or mentions. They do so even in escaped text, but not in
+ * code.
+ */
 const LINKED = /@|:\/\/|www\.|[#!]\d|\bGH-\d/i;
 
 /** Escapes text for Markdown: one line, no HTML, no links, no cell borders, no mentions. */

@@ -1,4 +1,6 @@
-/** Builds HTML from templates that escape every value except `Html`, so outside text cannot become an element. */
+/**
+ * Builds HTML from templates. Every value except `Html` is escaped, so that text from outside cannot become an element.
+ */
 
 export class Html {
   readonly markup: string;
@@ -8,10 +10,13 @@ export class Html {
   }
 }
 
-/** Values of a template. Null, undefined and false render as nothing, so a part can be omitted with `&&`. */
+/** Values that a template accepts. Null, undefined and false render as nothing, so a part can be left out with `&&`. */
 export type HtmlValue = Html | string | number | null | undefined | false | readonly HtmlValue[];
 
-/** Invisible characters, and characters that change the text direction. They are replaced in untrusted text. */
+/**
+ * Pattern of invisible characters, and of characters that change the text direction. They are replaced in untrusted
+ * text.
+ */
 const HARMFUL = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?![\n\t])\p{Cc}/gu;
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
@@ -20,7 +25,7 @@ export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Htm
   return new Html(strings.reduce((markup, string, index) => markup + textOf(values[index - 1]) + string));
 }
 
-/** @param markup trusted markup without escaping: SVG by ECharts, the page's own style and script */
+/** @param markup trusted markup, which is not escaped: SVG from ECharts, and the style and script of the page */
 export function trustedHtml(markup: string): Html {
   return new Html(markup);
 }

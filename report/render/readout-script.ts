@@ -1,6 +1,6 @@
 /**
- * Script of the page that shows the values of a chart under the pointer, or step by step with the arrow keys. A slider
- * for each chart makes the values available to screen readers. The script creates the sliders, so a page without
+ * Script of the HTML page that shows the values of a chart next to the pointer, or step by step with the arrow keys. A
+ * slider for each chart makes the values available to screen readers. The script creates the sliders, so a page without
  * scripts has none.
  */
 export const READOUT_SCRIPT = `

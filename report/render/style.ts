@@ -1,4 +1,6 @@
-/** Styles of the page. Sets the colours of charts (report/charts/palette.ts) for light and dark. */
+/**
+ * Styles of the HTML page. They set the colours of charts (report/charts/palette.ts) for the light and the dark mode.
+ */
 export const PAGE_STYLE = `
 :root {
   color-scheme: light dark;

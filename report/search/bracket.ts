@@ -1,10 +1,10 @@
-/** Finds the levels between which the answer of a search lies. A level is a number of connections or a rate. */
+/** Finds the two levels between which the answer of a search lies. A level is a number of connections or a rate. */
 import type { SearchRun } from '../../protocol/documents/search-schema.ts';
 
-/** Fields of a run that determine the answer. */
+/** Fields of a search's run that determine the answer. */
 export type TriedRun = Pick<SearchRun, 'level' | 'purpose' | 'outcome' | 'blame'>;
 
-/** Number of runs at one level, by outcome. */
+/** Number of runs at one level (number of connections or rate), by outcome. */
 export interface LevelTally {
   level: number;
   held: number;
@@ -12,16 +12,17 @@ export interface LevelTally {
 }
 
 interface Bracket {
-  /** Highest level that held below all broken levels. */
+  /** Highest level that held (number of connections or rate), below all levels that broke. */
   held: LevelTally | undefined;
-  /** Lowest level that broke. */
+  /** Lowest level (number of connections or rate) that broke. */
   broke: LevelTally | undefined;
-  /** Undecided level below `broke`, which needs more runs. */
+  /** Level below `broke` whose outcome is undecided, so that it needs more runs. */
   open: LevelTally | undefined;
 }
 
 /**
- * Decides a level. It counts as broken once two runs, and most runs, at it have failed.
+ * Returns whether a level held or broke. It counts as broken if at least two of its runs, and more than half of them,
+ * failed.
  * @returns undefined if the level is undecided
  */
 export function levelOutcome({ held, broke }: LevelTally): 'held' | 'broke' | undefined {
@@ -30,8 +31,8 @@ export function levelOutcome({ held, broke }: LevelTally): 'held' | 'broke' | un
 }
 
 /**
- * Counts the runs at each level, the lowest first. Control runs repeat a level that held before. A control run that
- * broke is excluded, because the deployment had not recovered.
+ * Counts the runs at each level (number of connections or rate), the lowest level first. Control runs repeat a level
+ * that held before. A control run that broke is excluded, because the deployment had not recovered.
  */
 export function tallyLevels(runs: TriedRun[]): LevelTally[] {
   const counted = runs.filter(
@@ -45,7 +46,10 @@ export function tallyLevels(runs: TriedRun[]): LevelTally[] {
     .sort((a, b) => a.level - b.level);
 }
 
-/** Finds the levels around the answer. Levels above a broken level are ignored, even if they held. */
+/**
+ * Finds the two levels between which the answer of a search lies. Levels above a level that broke are ignored, even if
+ * they held.
+ */
 export function findBracket(runs: TriedRun[]): Bracket {
   const tallies = tallyLevels(runs);
   const broke = tallies.find((tally) => levelOutcome(tally) === 'broke');
@@ -57,7 +61,7 @@ export function findBracket(runs: TriedRun[]): Bracket {
   };
 }
 
-/** Returns levels that held in their first run and broke in most later ones. */
+/** Returns levels (numbers of connections or rates) that held in their first run and broke in most later runs. */
 export function fadedLevels(runs: TriedRun[]): number[] {
   const faded = tallyLevels(runs).filter(({ held, broke }) => held > 0 && broke > held);
   const first = (level: number) => runs.find((run) => run.level === level);

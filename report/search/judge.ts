@@ -14,19 +14,20 @@ import { sharesMachine } from '../figures/places.ts';
 
 interface Judgement {
   outcome: Exclude<SearchRunOutcome, 'error'>;
-  /** Cause of a broken or undecided level; null if the level held. */
+  /** Cause of a broken or undecided level (number of connections or rate); null if the level held. */
   blame: Blame | null;
   /**
-   * Findings behind the judgement, the most important first. For a level that held, these are doubts that do not affect
-   * the answer.
+   * Findings that explain the outcome, the most important first. If the level held, these are findings that do not
+   * affect the answer.
    */
   because: SearchRunReason[];
 }
 
 /**
- * Judges a run. Findings about the deployment break a level. Findings about the generator or its machine leave it
- * undecided. The conditions of `until` replace the run's expectations and thresholds, with two exceptions: an INVALID
- * run never holds, and the requested rate or number of connections must be reached unless a condition allows less.
+ * Judges a run of a search. Findings about the deployment break the run's level (number of connections or rate).
+ * Findings about the generator or its machine leave it undecided. The conditions of `until` replace the run's
+ * expectations and thresholds, with two exceptions: an INVALID run never holds, and the requested rate or number of
+ * connections must be reached unless a condition allows less.
  */
 export function judgeSearchRun(result: Result, { until, vary }: Pick<SearchPlan, 'until' | 'vary'>): Judgement {
   const { findings, verdict } = result;
@@ -98,7 +99,7 @@ export function judgeSearchRun(result: Result, { until, vary }: Pick<SearchPlan,
   return { outcome: 'holds', blame: null, because: leading.map((finding) => becauseOf(finding)) };
 }
 
-/** Returns the missed thresholds of `ensure` that are strict. */
+/** Returns the missed thresholds of `ensure` that fail the run (`strict`). */
 function ownThresholds({ outcome }: Result): string[] {
   const own = outcome.thresholds.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
   return own.filter(isThresholdMissed).map(({ text }) => text);
@@ -126,8 +127,8 @@ function isDoubt(finding: Finding): boolean {
 }
 
 /**
- * Returns the expectation that a finding fails. It is returned even if the expectation counts as met because of the
- * generator.
+ * Returns the expectation that a finding fails, even if the expectation counts as met because the generator caused the
+ * finding.
  */
 function expectationOf({ code, fails }: Finding): string | undefined {
   return fails ?? FINDINGS[code as FindingCode]?.fails;
@@ -147,7 +148,7 @@ function withConsequences(cause: Finding, all: Finding[]): SearchRunReason[] {
 }
 
 /**
- * Sorts the reasons of a judgement: failures that no other finding explains, then their causes, then their
+ * Sorts the reasons for the outcome of a run: failures that no other finding explains, then their causes, then their
  * consequences.
  */
 function explained(failing: Finding[], leading: Finding[], all: Finding[]): SearchRunReason[] {
@@ -156,7 +157,7 @@ function explained(failing: Finding[], leading: Finding[], all: Finding[]): Sear
     failing.filter((one) => failing.some(isOf(one)) === is),
   );
   const causes = all.filter((one) => !failing.includes(one) && roots.some((root) => isOf(root)(one)));
-  // Without a failed finding, a finding about an exhausted resource can explain a missed condition, so it is listed.
+  // If no finding fails the run, a finding about an exhausted resource can explain a missed condition, so it is listed.
   const informing = leading.filter(
     (one) => failing.length === 0 && one.fails === null && one.invalidates.length === 0 && !isForeign(one),
   );

@@ -4,31 +4,37 @@ import { fadedLevels, findBracket, type TriedRun } from './bracket.ts';
 
 export type SearchStep = { level: number; purpose: SearchRun['purpose'] } | { end: SearchEnd };
 
-/** Rounds a level down to the nearest possible level; the lowest possible level if none is below. */
+/**
+ * Rounds a level (number of connections or rate) down to the nearest possible level; returns the lowest possible level
+ * if none is below.
+ */
 type Snap = (level: number) => number;
 
 type Rules = Pick<SearchPlan, 'from' | 'to' | 'factor' | 'tolerance' | 'repeat'>;
 
-/** Ceiling above every level. It is a safe integer, so arithmetic with it works. */
+/** Ceiling above every level, for a search without a limit. It is a safe integer, so arithmetic with it works. */
 export const NO_CEILING = Number.MAX_SAFE_INTEGER;
 /**
- * Maximum number of control runs in a row. A control run repeats a level that held before. The rest before each control
- * run is twice as long as the previous rest.
+ * Maximum number of successive control runs. A control run repeats a level that held before. The pause before each
+ * control run is twice as long as the previous pause.
  */
 const MAX_CONTROLS = 3;
 /**
- * Maximum number of levels that held first and broke later. More of them are not chance: the capacity decreases over
+ * Maximum number of levels that first held and later broke. More than this are not chance: the capacity decreases over
  * time.
  */
 const MAX_FADED = 3;
-/** Share of a level. If a level this high held right after a break, the deployment is considered recovered. */
+/**
+ * Share of a level. If a run at this share of the level held right after a run that broke, the deployment counts as
+ * recovered.
+ */
 const RECOVERED_SHARE = 0.9;
 
 /**
- * Returns the next step. A search is a bisection with noisy answers. A level that broke is repeated until its runs
- * agree (Waeber, Frazier, Henderson, SIAM J. Control Optim. 51(3), 2013, test each point in the same way). A level that
- * held is repeated only at the end, because higher levels are tried as well. At the end, the levels on both sides of
- * the answer are repeated.
+ * Returns the next step of a search. A search is a bisection with noisy answers. A level that broke is repeated until
+ * its runs agree (Waeber, Frazier, Henderson, SIAM J. Control Optim. 51(3), 2013, test each point in the same way). A
+ * level that held is repeated only at the end, because higher levels are tried as well. At the end, the levels on both
+ * sides of the answer are repeated.
  * @param runs in chronological order
  * @param fresh number of runs since the search was last started or resumed; reasons that ended it before are ignored
  * @param ceiling highest level that the doctor allows
@@ -43,12 +49,12 @@ export function nextSearchStep(
   const last = fresh > 0 ? runs.at(-1) : undefined;
   if (last?.outcome === 'error') return { end: 'error' };
   if (last?.outcome === 'cannotTell') {
-    // Repeats an undecided level once, because a disturbance can be temporary.
+    // An undecided level is repeated once, because a disturbance can be temporary.
     const twice = fresh > 1 && runs.at(-2)?.outcome === 'cannotTell';
     const end = last.blame === 'generator' || last.blame === 'machine' ? last.blame : 'measurement';
     return twice ? { end } : { level: last.level, purpose: last.purpose };
   }
-  // Counts only levels that were run since the search was resumed, because an earlier disturbance can be over.
+  // Counts only levels that were tried since the search was resumed, because an earlier disturbance can be over.
   const made = runs.slice(runs.length - fresh).map(({ level }) => level);
   if (fadedLevels(runs).filter((level) => made.includes(level)).length > MAX_FADED) return { end: 'recovery' };
   const asked = rules.to ?? NO_CEILING;
@@ -73,7 +79,8 @@ export function nextSearchStep(
     return { level: held, purpose: 'control' };
   }
   if (broke === undefined) {
-    // The doctor's ceiling is an estimate, so the tolerance applies to it. The user's `to` must be reached exactly.
+    // The doctor's ceiling is an estimate, so it need only be reached within the tolerance. The user's `to` must be
+    // reached exactly.
     const reached = held >= snap(top) || (ceiling === top && top <= held * (1 + rules.tolerance));
     if (!reached) return { level: nextHigherLevel(held, rules.factor, capped), purpose: 'step' };
   } else {
@@ -86,7 +93,7 @@ export function nextSearchStep(
 }
 
 /**
- * Returns the rest before the next run in seconds. It is 0 after a run that held, and grows with each sign that the
+ * Returns the pause before the next run in seconds. It is 0 after a run that held, and grows with each sign that the
  * deployment has not recovered.
  */
 export function restBeforeNextRun(runs: TriedRun[], restSeconds: number): number {
@@ -100,8 +107,8 @@ export function restBeforeNextRun(runs: TriedRun[], restSeconds: number): number
 }
 
 /**
- * Returns whether a level of at least `minLevel` held directly after a break. The rest is then long enough for such a
- * level.
+ * Returns whether a level of at least `minLevel` held directly after a run that broke. The pause is then long enough
+ * for such a level.
  */
 function recovers(runs: TriedRun[], minLevel = 0): boolean {
   return runs.some(
@@ -109,7 +116,7 @@ function recovers(runs: TriedRun[], minLevel = 0): boolean {
   );
 }
 
-/** Returns the maximum number of further runs if runs at the same level agree; undefined while no level has broken. */
+/** Returns the maximum number of further runs, if runs at the same level agree; undefined while no level has broken. */
 export function maxRunsLeft(runs: TriedRun[], { tolerance, repeat }: Rules): number | undefined {
   const { held, broke, open } = findBracket(runs);
   if (held === undefined || broke === undefined) return undefined;
@@ -121,8 +128,8 @@ export function maxRunsLeft(runs: TriedRun[], { tolerance, repeat }: Rules): num
 }
 
 /**
- * Returns the next possible level above `held`. The step can exceed the factor. The caller ensures that a level below
- * the top exists.
+ * Returns the next possible level above the level `held`. The step can exceed the factor. The caller ensures that there
+ * is a possible level below the top.
  */
 function nextHigherLevel(held: number, factor: number, capped: Snap): number {
   for (let asked = held * factor; ; asked *= factor) {
@@ -131,7 +138,7 @@ function nextHigherLevel(held: number, factor: number, capped: Snap): number {
   }
 }
 
-/** Returns a possible level near the middle of two levels; undefined if a few attempts find none. */
+/** Returns a possible level near the middle between two levels; undefined if a few attempts find none. */
 function levelBetween(held: number, broke: number, snap: Snap): number | undefined {
   for (const share of [1 / 2, 5 / 8, 3 / 8, 3 / 4, 1 / 4, 7 / 8, 15 / 16, 1 / 8]) {
     const level = snap(held + (broke - held) * share);

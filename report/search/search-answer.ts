@@ -1,4 +1,4 @@
-/** The answer of a search, in one sentence. */
+/** Describes the answer of a search in one sentence. */
 
 import type {
   SearchEnd,
@@ -12,13 +12,13 @@ import type { Result } from '../../protocol/result/result.ts';
 import { countText, decimalsText, spacedWords } from '../text/format.ts';
 import { fadedLevels, findBracket, type LevelTally } from './bracket.ts';
 
-/** Run of a search, with its result if it has one. */
+/** A run that a search made, with its result if it has one. */
 export interface SearchedRun {
   run: SearchRun;
   result: Result | undefined;
 }
 
-/** Unit of a level, and the text after it. */
+/** Unit of a level (number of connections or rate), and the text that follows it. */
 const UNITS: Record<SearchedQuantity, [unit: string, per: string]> = {
   connections: ['connection', ''],
   rate: ['new connection', ' per second'],
@@ -26,18 +26,18 @@ const UNITS: Record<SearchedQuantity, [unit: string, per: string]> = {
   bytes: ['byte', ' of payload in each broadcast'],
 };
 
-/** Formats a level as `41,000` or `2.5`, with decimals only if needed. */
+/** Formats a level (number of connections or rate) as `41,000` or `2.5`, with decimals only if needed. */
 export function levelText(level: number): string {
   return level.toLocaleString('en-US', { maximumFractionDigits: level < 10 ? 3 : 1 });
 }
 
-/** Formats a level with its unit: `41,000 connections`. */
+/** Formats a level with its unit, such as `41,000 connections`. */
 export function levelAmountText(level: number, vary: SearchedQuantity): string {
   const [unit, per] = UNITS[vary];
   return (Number.isInteger(level) ? countText(level, unit) : `${levelText(level)} ${unit}s`) + per;
 }
 
-/** Returns how many runs at a level held: `8 of 10 runs`. */
+/** Returns a text about how many runs at a level held, such as `8 of 10 runs`. */
 export function heldRunsText({ held, broke }: LevelTally): string {
   const all = held + broke;
   if (broke > 0) return `${held} of ${countText(all, 'run')}`;
@@ -45,7 +45,8 @@ export function heldRunsText({ held, broke }: LevelTally): string {
 }
 
 /**
- * @param end null while the search is running
+ * Returns the answer of a search.
+ * @param end why the search ended; null while it is running
  * @param limit limit that ended the search before a run
  */
 export function searchAnswerOf(
@@ -57,7 +58,8 @@ export function searchAnswerOf(
   const tried = runs.map(({ run }) => run);
   const { held, broke } = findBracket(tried);
   const faded = tried.at(-1)?.purpose === 'control' ? 0 : fadedLevels(tried).length;
-  // Run that reached a limit of the generator, its machine or the measurement, or the first run at the broken level.
+  // The run that reached a limit of the generator, its machine or the measurement, or the first run at the level that
+  // broke.
   const stopped = end === 'generator' || end === 'machine' || end === 'measurement' ? runs.at(-1) : undefined;
   const at = stopped ?? runs.find(({ run }) => run.level === broke?.level && run.outcome === 'breaks');
   const evidence = (at?.run.because ?? []).filter(({ isCause }) => isCause || at === stopped);
@@ -87,10 +89,13 @@ interface Facts {
   evidence: SearchRunReason[];
   end: SearchEnd | null;
   limit: SearchResult['limit'];
-  /** Number of levels that held first and broke later. It is 0 if the deployment does not recover from breaks. */
+  /**
+   * Number of levels that first held and later broke. It is 0 if the deployment does not recover after a run that
+   * broke.
+   */
   faded: number;
   last: SearchedRun | undefined;
-  /** Number of generator hosts at the highest level that held. */
+  /** Number of generator hosts that made the run at the highest level that held. */
   hosts: number;
 }
 
@@ -100,7 +105,7 @@ function hostsOf(runs: SearchedRun[], held: LevelTally | undefined): number {
 }
 
 /**
- * Returns how many generator hosts would reach a level; empty if the level does not depend on the hosts.
+ * Returns a text about how many generator hosts would reach a level; empty if the level does not depend on the hosts.
  * @param each level that one host reaches
  */
 function enoughHosts(level: number | null | undefined, each: number, vary: SearchedQuantity): string {

@@ -65,7 +65,7 @@ export function searchDocument(search: SearchResult): ReportDocument {
   };
 }
 
-/** Returns the question of a search: `scenarios/1k.yml: connections from 1,000 until …`. */
+/** Returns the question that a search answers, such as `scenarios/1k.yml: connections from 1,000 until …`. */
 export function searchQuestionText({ scenario, vary, until, from, to }: SearchPlan): string {
   const rules =
     until.length === 0
@@ -75,7 +75,7 @@ export function searchQuestionText({ scenario, vary, until, from, to }: SearchPl
   return `${scenario}: ${vary} ${range}, until ${rules}`;
 }
 
-/** Describes the certainty of the answer and lists contradicting runs; empty if there is no answer. */
+/** Describes how certain the answer is, and lists runs that contradict it; empty if there is no answer. */
 function certaintyOf({ plan, runs, answer: { held, broke, end } }: SearchResult): string[] {
   if (held === null) return [];
   const tallies = tallyLevels(runs);

@@ -15,9 +15,9 @@ import { decimalsText, integerText, kilobytesText, megabytesText } from '../text
 const USERS = [10_000, 50_000, 100_000, 1_000_000];
 
 /**
- * Returns null if no connections were held, or if none fit.
+ * Computes the number of machines. Returns null if no connections were held, or if no connection fits on a machine.
  * @param result result of a run at the highest level that held
- * @param broke whether a higher level broke, so the held connections are the deployment's limit
+ * @param broke whether a higher level broke, so that the held connections are the deployment's limit
  * @param headroom share of each limit that stays free
  */
 export function computeSizing(result: Result, broke: boolean, headroom: number): MachineSizing | null {
@@ -77,7 +77,10 @@ export function computeSizing(result: Result, broke: boolean, headroom: number):
   };
 }
 
-/** Prefix for lower bounds. It is used if the run could not read some parts of the deployment. */
+/**
+ * Returns the prefix `at least` if the number is a lower limit, because the run could not read some parts of the
+ * deployment.
+ */
 function atLeast({ isAtLeast }: { isAtLeast: boolean }): string {
   return isAtLeast ? 'at least ' : '';
 }
@@ -86,7 +89,9 @@ function connectionsIn(bytes: number, { base, each }: { base: number; each: numb
   return Math.max(0, Math.floor((bytes - base) / each));
 }
 
-/** Returns memory per connection in service, and the deployment's memory without connections. */
+/**
+ * Returns memory per connection in service (with garbage and buffers), and the deployment's memory without connections.
+ */
 function memoryOf(result: Result): KnownOrReason<{ each: number; kept: number; base: number; isAtLeast: boolean }> {
   const { memory, absent } = result;
   if (absent.memory !== undefined) return { known: false, why: `Memory was not measured: ${absent.memory}` };
@@ -103,7 +108,7 @@ function memoryOf(result: Result): KnownOrReason<{ each: number; kept: number; b
   return { known: true, each: cost.inService, kept: cost.bytes, base, isAtLeast: cost.unread.length > 0 };
 }
 
-/** Returns the cores for one idle connection, and the CPU seconds for a thousand connects. */
+/** Returns the cores that an idle connection uses, and the CPU seconds for a thousand connects. */
 function cpuOf(
   result: Result,
 ): KnownOrReason<{ idleCores: number; pingIntervalMs: number; connectSeconds: number | null; isAtLeast: boolean }> {

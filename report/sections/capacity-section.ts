@@ -9,7 +9,7 @@ import { integerText } from '../text/format.ts';
 
 const TITLE = 'Limits';
 
-/** Returns null for an INVALID run, and if no limit is known. */
+/** Returns the section; null for an INVALID run, and if no limit is known. */
 export function capacitySection(result: Result): ReportSection | null {
   if (result.verdict.status === 'INVALID') return null;
   if (result.absent.memory !== undefined) return absentSection('capacity', TITLE, result.absent.memory);
@@ -47,8 +47,8 @@ function limitRows(result: Result): [string, TableCell, string][] {
 }
 
 /**
- * Describes how many connections fit into the memory budget of a setting. A budget is not a limit. Null for runs whose
- * connections do not stay open.
+ * Describes how many connections fit into the memory budget that a setting gives. Such a budget is not a limit. Null
+ * for runs whose connections do not stay open.
  */
 function budgetText(result: Result): string | null {
   const { memoryLimited } = result.capacity;
@@ -63,7 +63,10 @@ function budgetText(result: Result): string | null {
     : `How many connections the workers would have room for in ${memory} is unknown: ${why}.`;
 }
 
-/** Returns why the limit by pings is unknown. Null if it is known, or if the run had no idle connections. */
+/**
+ * Returns why the number of connections whose pings the CPU can serve is unknown. Null if it is known, or if the run
+ * had no idle connections.
+ */
 export function whyNoPingLimit(result: Result): string | null {
   const held = result.stages.some(({ name }) => name === 'hold');
   if (!held || result.messages || result.absent.cpu !== undefined) return null;

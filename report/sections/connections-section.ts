@@ -48,7 +48,7 @@ export function connectionsSection(result: Result): ReportSection {
   };
 }
 
-/** Returns a table of causes, the most frequent first. */
+/** Returns a table of failure causes with their counts, the most frequent first. */
 function causes(title: string, counts: Record<string, number>, examples: Record<string, string> = {}): Table {
   const rows = Object.entries(counts).toSorted(([, a], [, b]) => b - a);
   return factsTable(
@@ -87,7 +87,8 @@ function counts({ connections: made }: Result): Table {
 }
 
 /**
- * Returns the connections by transport. Omitted if all were WebSockets from the start. Older results lack the total.
+ * Returns the number of connections by transport. Left out if all connections used WebSocket from the start. Results of
+ * older versions lack the number of all connections.
  */
 function byTransport({ transports }: Result['connections']): TableFact[] {
   if (!transports) return [];
@@ -101,7 +102,7 @@ function byTransport({ transports }: Result['connections']): TableFact[] {
   ];
 }
 
-/** Returns the rows on dropped connections. */
+/** Returns the rows about connections that were dropped and reconnected. */
 function reconnectionFacts({ reconnection }: Result['connections']): TableFact[] {
   if (!reconnection?.dropped) return [];
   const { awayMs, returned, recovered } = reconnection;

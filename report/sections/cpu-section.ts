@@ -39,7 +39,7 @@ export function cpuSection(result: Result): ReportSection {
   };
 }
 
-/** Returns CPU by package. It is measured in windows after the load, so the profiler affects no other figure. */
+/** Returns a table of CPU time by package. It is measured after the load, so the profiler affects no other figure. */
 function places({ memory, cpuByPlace }: Result) {
   if (!cpuByPlace) return [];
   const { connect, copy, absent } = cpuByPlace;

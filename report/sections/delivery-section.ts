@@ -19,7 +19,7 @@ import { knownFact } from './section-parts.ts';
 
 type Delivery = NonNullable<Result['delivery']>;
 
-/** Returns null for runs without broadcasts. */
+/** Returns the section; null for runs without broadcasts. */
 export function deliverySection(result: Result): ReportSection | null {
   const { delivery: found, absent } = result;
   if (!hasBroadcasts(result)) return null;
@@ -46,7 +46,7 @@ function counts(found: Delivery): (TableFact | false)[] {
   const where = rooms
     ? `, to ${rooms.reached} of ${rooms.count} rooms ${rooms.order === 'turn' ? 'in turn' : 'at random'}`
     : '';
-  // Rows for rare kinds of copies. They are omitted if they are zero.
+  // Rows for rare kinds of copies. A row is left out if its count is zero.
   const others = [
     countFact('Missed', found.missed, 'sent while their receivers were disconnected'),
     countFact('Sent again', found.resent, 'received with the restored session'),
@@ -82,14 +82,14 @@ function counts(found: Delivery): (TableFact | false)[] {
   ];
 }
 
-/** Returns a note with the name of the counted event, if it is not the broadcast of the contract. */
+/** Returns a note with the name of the counted event, if it is not the broadcast event of the wire contract. */
 function sourceNote({ source, event, publisher }: Delivery): string | null {
   if (source === 'contract') return null;
   const who = publisher === 'run' ? 'connections of the run' : 'the server itself';
   return `Counted: \`${event}\`, published by ${who}.`;
 }
 
-/** Lists broadcasts that some member did not receive exactly once. */
+/** Lists broadcasts for which at least one member did not receive exactly one copy. */
 function imperfectBroadcasts(batches: BroadcastBatch[]) {
   const columns: [title: string, keyof BroadcastBatch][] = [
     ['Expected', 'expected'],
@@ -127,7 +127,7 @@ function redisFacts({ redis }: Result) {
       knownFact('CPU', 'microseconds', redis?.cpuMicrosecondsPerCopy, 'per copy'),
       knownFact('Memory', 'size', redis?.usedMemoryBytes, before === null ? '' : `before: ${withUnit('size', before)}`),
       knownFact('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
-      // A sharded channel belongs to one Redis node, so a single room loads only that node.
+      // A sharded channel belongs to one Redis node. If there is only one room, the broadcasts load only that node.
       knownFact('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
       knownFact('Without receivers', 'count', localOnly || null, 'broadcasts without members on other workers'),
     ],

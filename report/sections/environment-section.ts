@@ -41,7 +41,7 @@ export function environmentSection(result: Result): ReportSection {
   };
 }
 
-/** Returns, for example, `nginx, PM2 and Redis`. */
+/** Returns the programs of the deployment, such as `nginx, PM2 and Redis`. */
 export function profileText(run: Result['run']): string {
   if (run.profile === 'remote') return ownServerName(run);
   return embeddedName({ run }) ?? 'nginx, PM2 and Redis';

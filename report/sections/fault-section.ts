@@ -16,7 +16,7 @@ import { countsBreakdown, countText, decimalsText, integerText, percentOf, total
 
 const NOTABLE_MS = 100;
 
-/** Returns null for runs without a planned fault. */
+/** Returns the section; null for runs without a planned fault. */
 export function faultSection(result: Result): ReportSection | null {
   const { fault: found } = result;
   if (!found) return null;
@@ -63,7 +63,7 @@ function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
           ),
           countFact('Failed attempts', totalOfCounts(fault.failedAttempts), countsBreakdown(fault.failedAttempts)),
         ]),
-    // Layers in the table. The chart of CPU over time shows the other layers.
+    // CPU use of three layers. The chart of CPU over time shows the other layers.
     ...['worker', 'nginx', WHOLE_MACHINE].map((layer): TableFact | false => {
       const percent = fault.peakCpuPercent[layer];
       const of = layer === WHOLE_MACHINE ? 'of all cores' : 'of one core';
@@ -115,7 +115,7 @@ function notes({ environment }: Result, fault: FaultResult): string[] {
   const balance = workers.map(
     (one) => `${one} ${integerText(perWorker.before[one] ?? 0)} → ${integerText(perWorker.after[one] ?? 0)}`,
   );
-  // A connection with a restored session does not join again, so its worker is unknown.
+  // A connection whose session was restored does not join again, so its worker is unknown.
   const isKnown = totalOfCounts(perWorker.after) > 0 || fault.stayed + fault.back === 0;
   return [
     `Planned: it replaced ${what}.${took}${over}`,

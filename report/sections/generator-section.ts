@@ -1,4 +1,4 @@
-/** Section on delays of the load generator. They would be included in measured times. */
+/** Section on delays in the load generator, which would be part of every measured time. */
 import type { Result } from '../../protocol/result/result.ts';
 import { leastIdle } from '../answer/generator-line.ts';
 import { longestPressureWait } from '../figures/contention.ts';
@@ -86,7 +86,7 @@ function machine(result: Result): Table {
   ]);
 }
 
-/** Returns null if all samples were taken. */
+/** Returns a note about missing samples; null if all samples were taken. */
 function samplingNote({ sampling }: Result): string | null {
   if (!sampling || (sampling.missed === 0 && Object.keys(sampling.failures).length === 0)) return null;
   const { taken, missed, failures, longestGapMs } = sampling;

@@ -21,7 +21,7 @@ const FROM_NOTES: Record<Latency['from'], string | null> = {
   'first receipt': 'Latencies count from the first copy of each broadcast: the run does not know when it was sent.',
 };
 
-/** Returns null for runs without broadcasts. */
+/** Returns the section; null for runs without broadcasts. */
 export function latencySection(result: Result): ReportSection | null {
   if (!hasBroadcasts(result)) return null;
   const { absent, delivery } = result;
@@ -82,7 +82,7 @@ function notes({ delivery }: Result, times: Latency) {
   ];
 }
 
-/** Describes the clock differences to workers on other hosts. */
+/** Describes how much the clocks of workers on other hosts differ from the run's clock. */
 function clockNotes(clocks: Latency['clocks']): string[] {
   const apart = clocks.filter(({ offsetUs }) => offsetUs !== 0);
   if (apart.length === 0) return [];

@@ -97,7 +97,10 @@ function savingsTable(savings: NonNullable<Result['memory']['places']>['savings'
 
 const OUTSIDE_LAYERS = { shared: 'shared memory', programs: 'other programs', kernel: 'the kernel' };
 
-/** Returns upper bounds of memory outside all layers. Omits bounds that exceed the cost of a connection. */
+/**
+ * Returns a text with upper limits of the memory outside all layers. Leaves out limits that exceed the memory per
+ * connection.
+ */
 function outsideLayersText({ balance, perConnection }: Result['memory']): string | null {
   const bounds = (balance?.parts ?? []).flatMap(({ part, high95, isSignificant }) =>
     isSignificant || high95 === null || high95 > (perConnection?.bytes ?? 0)
@@ -107,7 +110,7 @@ function outsideLayersText({ balance, perConnection }: Result['memory']): string
   return bounds.length === 0 ? null : `Memory that no layer includes, per connection: at most ${bounds.join(', ')}.`;
 }
 
-/** Returns tables of the parts whose sum is the headline. */
+/** Returns tables of the parts that add up to the headline figure. */
 function headlineTables(result: Result, cost: MemoryPerConnection) {
   const { run, memory } = result;
   const { collected, inspector } = memory;
@@ -142,8 +145,8 @@ function headlineTables(result: Result, cost: MemoryPerConnection) {
 }
 
 /**
- * Returns the table of layers. The rows of proxy and kernel contain the parts of the headline. The kernel's row
- * therefore has only the deployment's share.
+ * Returns the table of layers. The rows of proxy and kernel contain the parts of the headline figure. Therefore, the
+ * kernel's row has only the deployment's share.
  */
 function byLayer(result: Result, cost: MemoryPerConnection | null) {
   const { perConnectionBytes, inService, residualBytes, collected } = result.memory;
@@ -173,13 +176,13 @@ function byLayer(result: Result, cost: MemoryPerConnection | null) {
   ];
 }
 
-/** Omits RSS if there is PSS, unless the headline uses RSS. result.json has both. */
+/** Removes RSS of layers that also have PSS, unless the headline figure uses RSS. result.json has both. */
 function withoutDuplicateLayers(result: Result, ids: string[]): string[] {
   const pages = ids.filter((id) => !id.endsWith('Rss') || !ids.includes(id.replace(/Rss$/, 'Pss')));
   return pages.map((id) => headlineLayerOf(result, id));
 }
 
-/** Returns the slope with its interval. A wide interval replaces the slope. */
+/** Returns a cell with the slope of memory and its interval. A wide interval replaces the slope. */
 function slopeOf(line: Omit<MemorySlope, 'naive' | 'r2'>): TableCell {
   const { slope, low95, high95 } = line;
   if (low95 === null || high95 === null) return amount('kilobytes', slope);
@@ -187,7 +190,7 @@ function slopeOf(line: Omit<MemorySlope, 'naive' | 'r2'>): TableCell {
   return amount('kilobytes', null, { low95: Math.max(0, low95), high95: Math.max(0, high95) });
 }
 
-/** Groups layers by text: `[reason, 'Workers PSS, nginx PSS']`. */
+/** Groups layers that have the same text, such as `[reason, 'Workers PSS, nginx PSS']`. */
 function titlesBy(result: Result, layers: string[], texts: Record<string, string>): [text: string, titles: string][] {
   const groups = Map.groupBy(layers, (layer) => texts[layer] as string);
   return [...groups].map(([text, all]) => [text, all.map((layer) => layerTitle(result, layer)).join(', ')]);

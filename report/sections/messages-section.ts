@@ -15,7 +15,7 @@ import {
 import { countText, integerText, percentOf } from '../text/format.ts';
 import { summariesTable } from './section-parts.ts';
 
-/** Returns null for runs without such messages. */
+/** Returns the section; null for runs in which clients send no repeated messages. */
 export function messagesSection(result: Result): ReportSection | null {
   const { messages: found } = result;
   if (found === null) return null;
@@ -38,7 +38,7 @@ export function messagesSection(result: Result): ReportSection | null {
   };
 }
 
-/** Returns, for example, "every 10 s: `event_batch`, 150 events, acknowledged". */
+/** Returns a text for each repeated step, such as "every 10 s: `event_batch`, 150 events, acknowledged". */
 function steps(found: MessagesResult): string[] {
   return found.steps.map(({ event, seconds, count, events, acknowledge }) => {
     const times = count > 1 ? `${integerText(count)} × ` : '';
@@ -47,7 +47,10 @@ function steps(found: MessagesResult): string[] {
   });
 }
 
-/** Counts messages by outcome. Messages without a requested acknowledgement are listed only if there are any. */
+/**
+ * Returns rows with the number of messages by outcome. Messages that requested no acknowledgement are listed only if
+ * there are any.
+ */
 function counts(found: MessagesResult): (TableFact | false | null)[] {
   const { due, sent, notSent, ackNotRequested, acknowledged, window } = found;
   const asked = sent - ackNotRequested;

@@ -38,12 +38,15 @@ export function overTimeSection(result: Result, found: OverTimeResult): ReportSe
   };
 }
 
-/** Returns the change in bytes per wave, or per hour for runs without waves. */
+/** Returns how memory changed in bytes per wave, or per hour for runs without waves. */
 export function driftRate({ bytesPerWave, bytesPerHour }: MemoryDrift): number {
   return bytesPerWave ?? bytesPerHour;
 }
 
-/** Lists the main layers, the layers of the workers' answer, and the generator's layers. */
+/**
+ * Lists how the memory of layers changed: the main layers, the layers of the workers' answer, and the generator's
+ * layers.
+ */
 function drifts(result: Result, { drift, kind }: OverTimeResult): ReportBlock {
   const ids = [...WORKER_FIGURES, ...driftsBesideWorkers(result).map(({ layer }) => layer)];
   const layers = layersInTableOrder(result, Object.keys(drift)).filter((id) => {

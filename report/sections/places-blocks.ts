@@ -30,13 +30,16 @@ export function codePlacesBlocks(places: CodePlaces): ReportBlock[] {
   ];
 }
 
-/** Height of a bar in pixels. */
+/** Height of a bar in the chart, in pixels. */
 const ROW = 26;
-/** Width for the names and for the numbers beside the bars in pixels, and the narrow layout's share for names. */
+/**
+ * Pixels left of the bars for the names and right of them for the numbers, and the share of the narrow layout that the
+ * names take.
+ */
 const [LEFT, RIGHT, SHARE_LEFT] = [150, 60, 0.35];
 const MAX_ROWS = 12;
 
-/** Returns null if all shares are zero. */
+/** Draws a chart of packages; null if all shares are zero. */
 function placesChart({ subject, quantity, packages, unattributed }: CodePlaces): Chart | null {
   const all = [...packages, { name: 'not attributed', value: unattributed }].filter(({ value }) => value > 0);
   const rows = all.slice(0, MAX_ROWS);

@@ -86,7 +86,7 @@ function answer(result: Result): ReportAnswer {
   };
 }
 
-/** Returns the user's thresholds. Missed expectations are already listed as findings. */
+/** Returns the thresholds that the user set. Missed expectations are already listed as findings. */
 function ownThresholds({ thresholds: all }: Result['outcome']) {
   return all.filter(({ name }) => !(EXPECTATION_NAMES as string[]).includes(name));
 }
@@ -101,7 +101,7 @@ function optionalLine(text: string) {
   return { section: 'thresholds', text: `optional threshold missed: ${text}` };
 }
 
-/** Returns null if the run has no thresholds. */
+/** Returns the section on thresholds; null if the run has none. */
 function thresholds(result: Result): ReportSection | null {
   const { thresholds: judged } = result.outcome;
   if (judged.length === 0) return null;

@@ -5,7 +5,7 @@ import { figuresTable, type Table, type TableFact } from '../model/document.ts';
 
 export const NO_SAMPLES = 'Not measured: there are no samples.';
 
-/** Returns a fact; false for an unmeasured value, so that tables omit it. */
+/** Returns a row of a table; false for a value that was not measured, so that tables leave it out. */
 export function knownFact(
   name: string,
   quantity: QuantityName,
@@ -15,7 +15,7 @@ export function knownFact(
   return value !== null && [name, amount(quantity, value), note];
 }
 
-/** Returns a table of distributions in milliseconds. Unmeasured distributions are omitted. */
+/** Returns a table of distributions in milliseconds. Distributions that were not measured are left out. */
 export function summariesTable(title: string, rows: [name: string, summary: Summary | null][], folded = false): Table {
   const head = ['ms', 'p50', 'p90', 'p95', 'p99', 'p99.9', 'Max', 'Mean', 'Count'];
   const cells = rows.flatMap(([name, summary]) => {

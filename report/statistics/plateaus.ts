@@ -11,9 +11,11 @@
  */
 import { type FitPoint, type FittedLine, fitLine, mean, sum } from './statistics.ts';
 
-/** Point of a plateau; points are in the order of reading. */
+/**
+ * Point that stands for a plateau: x is the number of connections, y the memory. Points are in the order of reading.
+ */
 export interface PlateauPoint extends FitPoint {
-  /** Variance of the mean y, from repeated readings; missing for a single reading. */
+  /** Variance of the mean y, from repeated memory readings; missing for a single reading. */
   variance?: number | undefined;
   /** Another variable that affects y, such as time. Its effect is removed from the slope. */
   beside?: number;
@@ -38,9 +40,9 @@ const KNOWN_RATIOS: [ratio: number, prior: number][] = [
 ];
 /** Grid of noise scales around the estimate, as natural logarithms of the variance. */
 const SCALES = { from: -4, to: 12, step: 0.25 };
-/** Smallest step length, as a share of the mean step. */
+/** Smallest length of a step between two plateaus, as a share of the mean length. */
 const LEAST_STEP = 0.1;
-/** Reading noise below this share of the steps' variance is ignored. */
+/** Variance of the reading noise, as a share of the steps' variance, below which it is ignored. */
 const LEAST_NOISE = 0.01;
 const TAIL = 0.025;
 
@@ -99,7 +101,7 @@ interface Fit {
   logDeterminant: number;
   /** Inverse of the slope’s variance. */
   information: number;
-  /** Squares of the residuals, as multiples of the variance. */
+  /** Sum of the squared residuals, as a multiple of the variance. */
   squares: number;
 }
 
@@ -140,14 +142,14 @@ export function fitPlateauDifferences(points: PlateauPoint[], independent: numbe
     logDeterminant += Math.log(zz);
   }
   const slope = xy / xx;
-  // Minimum for points exactly on a line: the rounding error.
+  // The minimum is the rounding error, for points that are exactly on a line.
   const squares = Math.max(yy - xy * slope, 1e-18 * total, Number.MIN_VALUE * 1e30);
   return { logDeterminant, information: xx, slope, squares };
 }
 
 type Columns = [xs: number[], ys: number[], besides: number[]];
 
-/** Returns the length of each step, as a multiple of the mean step. */
+/** Returns the length of each step between two plateaus, as a multiple of the mean length. */
 function stepLengths(columns: number[][]): number[] {
   const [first = []] = columns;
   const means = columns.map((steps) => sum(steps.map(Math.abs)) / steps.length);

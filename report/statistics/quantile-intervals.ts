@@ -5,7 +5,7 @@
 import type { EstimateInterval } from './spread.ts';
 import { studentT } from './student.ts';
 
-/** Values of a cluster with their counts, in any order. */
+/** Values of a cluster (such as a broadcast) with their counts, in any order. */
 export type ValueCluster = { value: number; count: number }[];
 
 const CONFIDENCE = 0.95;

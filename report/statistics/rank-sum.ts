@@ -1,4 +1,4 @@
-/** Tests of significance. */
+/** Significance tests for comparisons: rank-sum test and Holm's procedure. */
 
 /**
  * Wilcoxon's rank-sum test, exact even with ties. The p-value is the share of all divisions of the pooled values whose
@@ -9,7 +9,7 @@
 export function rankSumP(a: number[], b: number[]): number {
   const ranks = doubledRanks([...a, ...b]);
   const total = ranks.reduce((sum, rank) => sum + rank, 0);
-  // Number of ways to choose this many values with this sum of doubled ranks.
+  // Numbers of ways to choose this many values whose doubled ranks have this sum.
   const ways = Array.from({ length: a.length + 1 }, () => new Float64Array(total + 1));
   (ways[0] as Float64Array)[0] = 1;
   for (const rank of ranks) {

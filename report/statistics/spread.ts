@@ -3,7 +3,7 @@ import type { Spread } from '../../protocol/documents/series-schema.ts';
 import { mean as meanOf, sum } from './statistics.ts';
 import { studentP, studentT } from './student.ts';
 
-/** A number with its error. */
+/** A number with its standard error. */
 export interface Estimate {
   value: number;
   /** Standard error of `value`. */
@@ -17,7 +17,7 @@ export interface EstimateInterval {
   high: number;
 }
 
-/** Returns null without values. */
+/** Returns the spread of several values; null without values. */
 export function spreadOf(values: number[]): Spread | null {
   const runs = values.length;
   if (runs === 0) return null;
@@ -32,11 +32,11 @@ export function spreadOf(values: number[]): Spread | null {
 }
 
 /**
- * Returns the difference of b's mean from a's. If both sides have repeats, each has its own deviation (Welch). If only
- * one side has repeats, the single run is assumed to have the same deviation, or its own standard error if that is
- * larger.
+ * Returns the difference between the mean of b and the mean of a. If both sides have repeated runs, each has its own
+ * deviation (Welch). If only one side has repeated runs, the single run is assumed to have the same deviation, or its
+ * own standard error if that is larger.
  * @param singleError standard error within the single run, such as the error of its fitted line
- * @returns null if neither side has repeats
+ * @returns null if neither side has repeated runs
  */
 export function differenceOfMeans(a: Spread, b: Spread, singleError = 0): Estimate | null {
   const value = b.mean - a.mean;
@@ -48,17 +48,17 @@ export function differenceOfMeans(a: Spread, b: Spread, singleError = 0): Estima
   return { value, error, degrees: repeats - 1 };
 }
 
-/** Noise between repeated runs, as a share of their mean. */
+/** Noise of a figure between repeated runs, as a share of their mean. */
 export interface PooledNoise {
   share: number;
   degrees: number;
 }
 
 /**
- * Pools the noise of several combinations of levels, because two runs of one combination show little. Assumes that
- * noise is proportional to the figure.
+ * Pools the noise of several combinations of levels (values of settings), because two runs of one combination show
+ * little. Assumes that noise is proportional to the figure.
  * @param spreads spread of a figure in each combination
- * @returns null if no combination has repeats
+ * @returns null if no combination has repeated runs
  */
 export function pooledNoise(spreads: Spread[]): PooledNoise | null {
   let squares = 0;
@@ -77,9 +77,9 @@ export function pooledNoise(spreads: Spread[]): PooledNoise | null {
 const ENOUGH_RUNS = 4;
 
 /**
- * Returns the difference of b's mean from a's in a study. Each side has its own variance (Welch). For a side with few
- * runs, the noise of its noisiest level is used, or its own noise if that is larger. Runs at the same level are assumed
- * to vary equally.
+ * Returns the difference between the mean of b and the mean of a in a study. Each side has its own variance (Welch).
+ * For a side with few runs, the noise of its noisiest level (value of a setting) is used, or its own noise if that is
+ * larger. Runs at the same level are assumed to vary equally.
  * @param ofA noise at each level of a
  * @returns null if the noise of a side is unknown
  */
@@ -109,23 +109,23 @@ function largestNoise(spread: Spread, levels: PooledNoise[]): (Uncertainty & { i
   return [...own, ...pooled].toSorted((one, other) => other.error - one.error)[0];
 }
 
-/** Returns the difference of b from a with its error. */
+/** Returns the difference between b and a with its error. */
 export function differenceOfEstimates(a: Estimate, b: Estimate): Estimate {
   return { value: b.value - a.value, ...welch(a, b) };
 }
 
-/** @param confidence 0 to 1 */
+/** @param confidence probability of the interval, 0 to 1 */
 export function confidenceInterval({ value, error, degrees }: Estimate, confidence: number): EstimateInterval {
   const halfWidth = studentT(confidence, wholeDegrees(degrees)) * error;
   return { low: value - halfWidth, high: value + halfWidth };
 }
 
-/** Returns the two-sided p-value of the estimate. */
+/** Returns the two-sided p-value for the hypothesis that the estimated number is 0. */
 export function twoSidedPValue({ value, error, degrees }: Estimate): number {
   return value === 0 ? 1 : studentP(Math.abs(value) / error, wholeDegrees(degrees));
 }
 
-/** Two-sided confidence whose quantile, added to the threshold, gives a power of 80 %. */
+/** Two-sided confidence. Its quantile, added to the threshold, gives a statistical power of 80 %. */
 const POWER = 0.6;
 
 /**

@@ -8,13 +8,13 @@ export type SlopeDoubt = NonNullable<MemorySlope['doubt']>;
 /** Confidence of the curvature test. One straight line in a hundred is wrongly called curved. */
 const CONFIDENCE = 0.99;
 /**
- * Largest half-width of a quotable interval, as a share of the slope. With a wider interval, a repeated run can differ
- * by a third.
+ * Largest half-width of an interval that can be quoted, as a share of the slope. With a wider interval, a repeated run
+ * can differ by a third.
  */
 export const MAX_HALF_WIDTH_SHARE = 0.25;
 /**
- * Largest change of the cost between the first and the last connection, as a share of the slope. A line with a larger
- * change is curved.
+ * Largest change of the memory per connection between the first and the last connection, as a share of the slope. A
+ * line with a larger change is curved.
  */
 const MAX_BEND = 0.2;
 
@@ -55,11 +55,14 @@ export function isCurvedSeries(points: FitPoint[], noiseBytes = 0): boolean {
 }
 
 interface Bend {
-  /** Change of the cost from the first connection to the last, as a share of the slope. 0 for a straight line. */
+  /**
+   * Change of the memory per connection from the first connection to the last, as a share of the slope. 0 for a
+   * straight line.
+   */
   share: number;
   /** Half-width of the 99 % interval of the change. */
   halfWidth: number;
-  /** Distance of the parabola from the line in the middle, in bytes. */
+  /** Distance between the parabola and the line at the middle, in bytes. */
   offBytes: number;
 }
 

@@ -17,7 +17,7 @@ export function studentT(confidence: number, degrees: number): number {
   return found;
 }
 
-/** Cache of quantiles. A study needs the same ones thousands of times. */
+/** Cache of quantiles. A study needs the same quantiles thousands of times. */
 const quantiles = new Map<string, number>();
 const MOST_KEPT = 1000;
 

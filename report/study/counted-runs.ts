@@ -13,7 +13,7 @@ interface MadeRun {
   result: Result | undefined;
 }
 
-/** Returns the runs in the same order. Runs that do not count or did not complete have no result. */
+/** Returns the runs in the same order. Runs that do not count or did not complete are returned without a result. */
 export function countedRuns(runs: MadeRun[]): StudyRun[] {
   const measured = runs.filter(({ run, result }) => result && runEndingOf(run.exitCode) === 'measured');
   const [failed = [], others = []] = [true, false].map((has) =>
@@ -35,7 +35,7 @@ export function isWorthRepeating(result: Result): boolean {
   return distortingContention(result) !== undefined && !hasFailed(result);
 }
 
-/** Returns whether the deployment failed. Findings caused by a busy machine do not count as failures. */
+/** Returns whether the deployment failed in a run. Findings that a busy machine caused do not count as failures. */
 function hasFailed({ findings }: Result): boolean {
   return findings.some(
     ({ about, invalidates, fails }) => fails !== null || (about === 'deployment' && invalidates.includes('run')),

@@ -1,4 +1,7 @@
-/** Describes the effect of each level of a study: the figures that differ significantly from the first level. */
+/**
+ * Describes the effect of each level (value of a setting) in a study: the figures that differ significantly from the
+ * first level.
+ */
 import type { StudyLevel } from '../../protocol/documents/study-schema.ts';
 import { comparisonHeadline, inconclusiveTexts, percentText } from '../compare/text.ts';
 import { isCountFigure } from '../figures/figures.ts';
@@ -6,14 +9,14 @@ import { decimalsText } from '../text/format.ts';
 import type { StudyContext, StudyQuestion } from './summarize.ts';
 
 const FIGURES_SHOWN = 4;
-/** Figures that are always listed, even if they did not change. */
+/** Keys of figures that are always listed, even if they did not change. */
 const ALWAYS_LISTED = ['connections.held', 'delivery.coverage', 'memory.perConnection.bytes'];
 
 interface Change {
   title: string;
   /**
-   * Relative difference from the first level, for each combination of the other settings with a significant difference.
-   * Null for counts.
+   * Relative difference from the first level (value of the setting), for each combination of the other settings with a
+   * significant difference. Null for counts.
    */
   shares: (number | null)[];
 }
@@ -45,14 +48,17 @@ export function studyAnswers({ name, levels, contexts }: StudyQuestion): string[
   });
 }
 
-/** Returns `polling`, `TLS=on` or `workers=2`. A level that is a word needs no name. */
+/**
+ * Returns the name of a level (value of a setting), such as `polling`, `TLS=on` or `workers=2`. A level that is a word
+ * needs no name of the setting.
+ */
 export function levelName(name: string, level: unknown): string {
   const text = levelText(level);
   const isWord = /^(?!true|false)[a-z][\w.-]{3,}$/i.test(text);
   return isWord ? text : `${name.replace(/^CAPACITY_|^.*\./, '')}=${text}`;
 }
 
-/** Returns the file name of a scenario without its folder. Other levels stay unchanged. */
+/** Returns the text of a level (value of a setting). For a scenario, this is its file name without the folder. */
 function levelText(level: unknown): string {
   return String(level).replace(/^(?:.*\/)?([^/]+)\.ya?ml$/, '$1');
 }
@@ -67,7 +73,7 @@ function isChanged(title: string, contexts: StudyContext[], level: StudyLevel): 
   );
 }
 
-/** Lists changes, the largest first. */
+/** Lists the figures that changed at a level, the largest change first. */
 function changesText(contexts: StudyContext[], level: StudyLevel): string[] {
   const changes = new Map<string, Change>();
   for (const { levels, comparison } of contexts) {
@@ -86,8 +92,8 @@ function changesText(contexts: StudyContext[], level: StudyLevel): string[] {
 }
 
 /**
- * Returns `the same: Delivered, Memory per connection (within 2 %)` for figures that are equal at all combinations of
- * the other settings.
+ * Returns a text such as `the same: Delivered, Memory per connection (within 2 %)` for figures that are equal at all
+ * combinations of the other settings.
  */
 function sameText(contexts: StudyContext[], level: StudyLevel): string[] {
   const same = ALWAYS_LISTED.flatMap((path) => {
@@ -109,8 +115,8 @@ function sameText(contexts: StudyContext[], level: StudyLevel): string[] {
 }
 
 /**
- * Returns `nginx PSS per connection +12 to +14 %`. The number of combinations is added unless the change occurs in all
- * of them.
+ * Returns a text such as `nginx PSS per connection +12 to +14 %`. The number of combinations is added unless the change
+ * occurs in all of them.
  */
 function changeText({ title, shares }: Change, settings: number): string {
   const known = shares.filter((share) => share !== null);
@@ -133,7 +139,7 @@ function percent(share: number): string {
   return `${share > 0 ? '+' : ''}${decimalsText(100 * share, 0)}`;
 }
 
-/** Sorts lost connections and copies before changes of cost. */
+/** Returns a number by which changes are sorted. Changes in lost connections and copies come before changes of cost. */
 function largest({ shares }: Change): number {
   return Math.max(...shares.map((share) => Math.abs(share ?? Number.POSITIVE_INFINITY)));
 }

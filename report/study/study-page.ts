@@ -23,7 +23,10 @@ import { combinationLabel, type StudyQuestion, type StudyRun, studyQuestions } f
 const POOLED =
   'The noise of a combination with fewer than four runs is that of its noisiest level: how much runs of the same combination differ there, in percent of their mean, or its own where that is larger.';
 
-/** @param runs in the order of `study.runs` */
+/**
+ * Builds the report.
+ * @param runs runs in the order of `study.runs`
+ */
 export function studyDocument(study: Study, runs: StudyRun[]): ReportDocument {
   const questions = studyQuestions(study.plan, runs);
   const missing = missingRuns(study);
@@ -51,17 +54,17 @@ export function studyDocument(study: Study, runs: StudyRun[]): ReportDocument {
   };
 }
 
-/** Returns, for example, `8 of 12 runs are done` or `8 of at most 40 runs are done`. */
+/** Returns a text about the progress, such as `8 of 12 runs are done` or `8 of at most 40 runs are done`. */
 function progressText({ runs, planned, plan }: Study): string {
   const ended = runs.filter(({ exitCode }) => runEndingOf(exitCode) !== 'stopped');
   const done = new Set(ended.map(({ block, levels }) => `${block} ${combinationLabel(levels)}`)).size;
-  // The number of rounds can be lower than the rounds already made, if a later command asks for fewer.
+  // The planned number of runs can be below the number already made, if a later command asks for fewer repetitions.
   const all = Math.max(planned, done);
   const most = plan.detect === undefined ? '' : 'at most ';
   return `${done} of ${most}${countText(all, 'run')} ${all === 1 ? 'is' : 'are'} done`;
 }
 
-/** Returns `12 worse, 1 better`. The table lists the figures. */
+/** Returns a text such as `12 worse, 1 better`. The table lists the figures. */
 function changesOf(comparison: Comparison, index: number): string {
   const counts = (['worse', 'better'] as const).map((answer) => ({
     answer,
@@ -87,7 +90,10 @@ function questionSection(question: StudyQuestion, position: number): ReportSecti
   };
 }
 
-/** Returns lines for a study with one varied setting. A study with several settings has tables instead. */
+/**
+ * Returns lines about the smallest detectable changes, for a study with one varied setting. A study with several
+ * settings has tables instead.
+ */
 function detectableLines(questions: StudyQuestion[]): string[] {
   const [{ name, contexts: [context, ...others] = [] } = { name: '' }] = questions;
   if (!context || questions.length + others.length > 1) return [];
@@ -104,7 +110,7 @@ function runsOf({ plan }: Study, runs: StudyRun[]): RunSet {
   return { name: plan.scenario, results: runs.flatMap(({ result }) => result ?? []), lost };
 }
 
-/** Section on the spread between runs of a single combination. */
+/** Returns the section on the spread between runs, for a study without varied settings. */
 function spreadSection({ combinations }: Study): ReportSection {
   const { figures = {}, usable = 0 } = combinations[0] ?? {};
   const rows = COMPARABLE_FIGURES.flatMap((figure): TableCell[][] => {
@@ -130,7 +136,7 @@ function spreadSection({ combinations }: Study): ReportSection {
   };
 }
 
-/** Explanation of the tables, printed once below them. */
+/** Returns the section that explains the tables, which is printed once below them. */
 function readingSection(questions: StudyQuestion[]): ReportSection {
   const comparisons = questions.flatMap(({ contexts }) => contexts).map(({ comparison }) => comparison);
   const figures = comparisons.flatMap((comparison) => comparison.figures);
@@ -164,7 +170,7 @@ function runsSection(study: Study, measured: StudyRun[]): ReportSection {
   };
 }
 
-/** Returns the machines and versions; null before the first run. */
+/** Returns a text about the machines and versions; null before the first run. */
 function placeOf(runs: StudyRun[]): string | null {
   const results = runs.flatMap(({ result }) => result ?? []);
   const all = [
@@ -182,7 +188,7 @@ function listed(id: string, title: string, all: string[]): ReportSection[] {
   return all.length === 0 ? [] : [{ id, title, blocks: [linesBlock('list', all)] }];
 }
 
-/** Returns a line with the reasons for each combination with missing runs. */
+/** Returns a line for each combination of levels for which runs are missing, with the reasons. */
 export function missingRuns({ combinations, runs, plan }: Study): string[] {
   // The option `detect` lets the study decide the number of rounds itself.
   const rounds = plan.detect === undefined ? plan.repeat : Math.max(1, ...runs.map(({ block }) => block));
@@ -200,7 +206,9 @@ export function missingRuns({ combinations, runs, plan }: Study): string[] {
     });
 }
 
-/** Returns doubts about the comparison: other conditions that changed, or levels without any recorded difference. */
+/**
+ * Returns reasons to distrust the comparison: other conditions that changed, or levels without any recorded difference.
+ */
 export function comparisonDoubts(runs: StudyRun[], questions: StudyQuestion[]): string[] {
   const ofMachine = differing(runs).filter(({ aspect }) => aspect === 'machine' || aspect === 'system');
   const withinLevels = [...Map.groupBy(runs, ({ levels }) => combinationLabel(levels)).values()].flatMap(differing);

@@ -1,4 +1,6 @@
-/** Compares the levels of each varied setting with its first level, for each combination of the other settings. */
+/**
+ * Compares the levels (values) of each varied setting with its first level, for each combination of the other settings.
+ */
 
 import { countLostRuns, type Spread } from '../../protocol/documents/series-schema.ts';
 import type { LevelCombination, Study, StudyLevel, StudyPlan } from '../../protocol/documents/study-schema.ts';
@@ -7,23 +9,23 @@ import { type Comparison, compareGroups, type RunSet } from '../compare/compare.
 import { figureSpreads, isUsable } from '../figures/measured-figures.ts';
 import { type PooledNoise, pooledNoise } from '../statistics/spread.ts';
 
-/** Run of a study, with its result if it has one. */
+/** A run that a study made, with its result if it has one. */
 export interface StudyRun {
   levels: LevelCombination;
-  /** Exit code; undefined if the run is known to have completed. */
+  /** Exit code of the run; undefined if the run is known to have completed. */
   exitCode?: number;
   result: Result | undefined;
 }
 
 type FigureNoise = ReadonlyMap<string, PooledNoise>;
 
-/** Levels of a setting at one combination of the other settings. */
+/** Levels (values) of a setting that were run with the same values of the other settings. */
 export interface StudyContext {
   /** Levels of the other varied settings; empty if there are none. */
   others: LevelCombination;
-  /** Levels of the setting that occur with `others`. The first level is the reference. */
+  /** Levels (values) of the setting that were run with `others`. The first level is the reference. */
   levels: StudyLevel[];
-  /** Set of runs for each level. */
+  /** Comparison of the runs at each level with the runs at the first level. */
   comparison: Comparison;
 }
 
@@ -33,12 +35,12 @@ export interface StudyQuestion {
   contexts: StudyContext[];
 }
 
-/** Returns every allowed combination of levels. The last setting varies fastest. */
+/** Returns every allowed combination of levels (values of the settings). The last setting varies fastest. */
 export function levelCombinations({ vary, except }: Pick<StudyPlan, 'vary' | 'except'>): LevelCombination[] {
   return allCombinations(vary).filter((combination) => !except.some((levels) => hasAll(combination, levels)));
 }
 
-/** Returns the comparisons of a study. They share one error budget. */
+/** Returns the comparisons of a study, which share one error budget (probability of a false difference). */
 export function studyQuestions(plan: StudyPlan, runs: StudyRun[]): StudyQuestion[] {
   const { vary } = plan;
   const planned = levelCombinations(plan);
@@ -108,7 +110,7 @@ function levelNoises(
   return new Map(
     levels.flatMap((level) => {
       const having = all.filter((one) => hasAll(one.levels, level));
-      // In a study with a single combination, the noise is that of its own runs.
+      // In a study with a single combination of levels, the noise is that of the combination's own runs.
       return having.length < 2
         ? []
         : [[combinationLabel(level), noiseOf(having.map(({ figures }) => figures))] as const];
@@ -126,7 +128,7 @@ function noiseOf(combinations: Record<string, Spread>[]): FigureNoise {
   );
 }
 
-/** Returns, for example, `TLS=on, workers=2`. */
+/** Returns the name of a combination, such as `TLS=on, workers=2`. */
 export function combinationLabel(levels: LevelCombination): string {
   return Object.entries(levels)
     .map(([name, level]) => `${name}=${level}`)
@@ -141,12 +143,12 @@ function allCombinations(vary: StudyPlan['vary']): LevelCombination[] {
   );
 }
 
-/** Returns whether the combination has all these levels. */
+/** Returns whether the combination contains all these levels (values of settings). */
 function hasAll(combination: LevelCombination, levels: LevelCombination): boolean {
   return Object.entries(levels).every(([name, level]) => combination[name] === level);
 }
 
-/** Returns the runs with these levels, as one set of a comparison. */
+/** Returns the runs with these levels (values of settings), as one set of a comparison. */
 export function runSetOfLevels(runs: StudyRun[], some: LevelCombination): Required<Pick<RunSet, 'results' | 'lost'>> {
   const side = runs.filter(({ levels }) => hasAll(levels, some));
   return {

@@ -1,5 +1,6 @@
 /**
- * Formats numbers with units and thousands separators. Rounding never makes the product look better. KB = 1,024 bytes.
+ * Formats numbers with units and thousands separators. Rounding never makes the measured server look better. KB = 1,024
+ * bytes.
  */
 import { oneLine } from '../../protocol/base/printable.ts';
 
@@ -30,7 +31,8 @@ function formatWith(digits: number): Intl.NumberFormat {
 }
 
 /**
- * Formats counts and shares. A value that would round to zero gets more digits. Readings are too inaccurate for this.
+ * Formats counts and shares. A value that would be rounded to zero gets more digits. Measured values are not precise
+ * enough for this.
  */
 export function exactDecimalsText(value: number, digits: number): string {
   const size = Math.abs(value);
@@ -51,7 +53,7 @@ export function megabytesText(bytes: number): string {
   return decimalsText(bytes / MB, 1);
 }
 
-/** Formats with at least three significant digits. */
+/** Formats milliseconds with at least three significant digits. */
 export function millisecondsText(ms: number): string {
   const digits = ms === 0 || ms >= 100 ? 0 : ms >= 10 ? 1 : ms >= 1 ? 2 : 3;
   return decimalsText(ms, digits);
@@ -63,8 +65,8 @@ export function textOrDash(value: number | null | undefined, format: (value: num
 }
 
 /**
- * Formats a share rounded down, so that `100 %` always means all of them: 9,999,999 of 10,000,000 are 99.99 %. `0.00 %`
- * always means none.
+ * Formats a share in percent, rounded down, so that `100 %` always means everything: 9,999,999 of 10,000,000 are 99.99
+ * %. `0.00 %` always means nothing.
  */
 export function percentOf(part: number, whole: number): string {
   if (whole === 0) return '–';
@@ -73,12 +75,12 @@ export function percentOf(part: number, whole: number): string {
   return `${exactDecimalsText(percent < 0.01 ? percent : Math.floor(100 * percent) / 100, 2)} %`;
 }
 
-/** Returns `1 connection`, `2 connections`. */
+/** Returns a count with its noun, such as `1 connection` or `2 connections`. */
 export function countText(count: number, noun: string): string {
   return `${integerText(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** Returns `75 seconds`, `2 minutes`. */
+/** Returns a duration such as `75 seconds` or `2 minutes`. */
 export function durationText(seconds: number): string {
   return seconds < 90 ? countText(Math.round(seconds), 'second') : countText(Math.round(seconds / 60), 'minute');
 }
@@ -103,7 +105,7 @@ export function wrapText(text: string, width: number, indent: string): string[] 
   return [...lines, line];
 }
 
-/** Returns `worker file descriptors` for `workerFileDescriptors`. */
+/** Converts camel case to words: returns `worker file descriptors` for `workerFileDescriptors`. */
 export function spacedWords(camelCase: string): string {
   return camelCase.replace(/[A-Z]/g, (letter) => ` ${letter.toLowerCase()}`);
 }
@@ -120,13 +122,16 @@ export function totalOfCounts(counts: Record<string, number>): number {
   return Object.values(counts).reduce((sum, count) => sum + count, 0);
 }
 
-/** Adds a full stop, and a capital letter unless the text begins with the name of a metric. */
+/** Adds a full stop to a text, and a capital letter unless the text begins with the name of a metric. */
 export function asSentence(text: string): string {
   const whole = /^\w+[._]/.test(text) ? text : text.charAt(0).toUpperCase() + text.slice(1);
   return /[.!?]$/.test(whole) ? whole : `${whole}.`;
 }
 
-/** Differences above this share of the reference are not shown in percent, because the reference is close to zero. */
+/**
+ * Maximum size of a difference that is shown in percent, as a share of the reference. Above it, the reference is close
+ * to zero.
+ */
 const MAX_SHARE = 2;
 
 /**

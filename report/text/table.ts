@@ -1,10 +1,10 @@
-/** Formats plain-text tables without lines: a head, then columns with right-aligned numbers. */
+/** Formats plain-text tables without lines: a row of titles, then columns with right-aligned numbers. */
 import Table from 'cli-table3';
 import { oneLine } from '../../protocol/base/printable.ts';
 import { wrapText } from './format.ts';
 
 const GAP = '  ';
-/** Longest figure in characters. Longer cells are text. */
+/** Longest number in characters. A longer cell counts as text. */
 const MAX_VALUE = 24;
 
 const NO_LINES = Object.fromEntries(
@@ -36,7 +36,7 @@ export function tableLines(
     .map((line) => (indent + line).trimEnd());
 }
 
-/** Returns a table. Last columns that do not fit into `width` are dropped. */
+/** Returns a table. The last columns are left out if they do not fit into `width`. */
 export function fittingTableLines(
   head: string[],
   rows: string[][],
