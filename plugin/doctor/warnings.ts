@@ -32,7 +32,10 @@ const BACKLOG = 4096;
  * time.
  */
 const BUSY_SECONDS = 0.5;
-/** The kernel counts socket buffers in pages. During a broadcast, each end of a connection may hold one page. */
+/**
+ * Size of a memory page, in which the kernel counts socket buffers. During a broadcast, each end of a connection may
+ * hold one page.
+ */
 const PAGE_BYTES = 4096;
 
 export function findDoctorWarnings(situation: DoctorSituation): DoctorWarning[] {

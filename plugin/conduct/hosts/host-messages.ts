@@ -31,7 +31,10 @@ export const JOIN_TIMEOUT_MS = 600_000;
 /** Hosts up to which reports and clock readings keep their intervals. */
 const HOSTS_AT_FULL_RATE = 250;
 
-/** Returns an interval of a host's reports. Above 250 hosts, it grows with them, so that the conductor gets no more than from 250. */
+/**
+ * Returns the interval at which a host sends reports. If there are more than 250 hosts, the interval grows with their
+ * number, so that the conductor gets no more reports per second than from 250 hosts.
+ */
 export function intervalMs(ms: number, hosts: number): number {
   return ms * Math.max(1, hosts / HOSTS_AT_FULL_RATE);
 }

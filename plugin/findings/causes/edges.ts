@@ -74,7 +74,7 @@ export const UNRECEIVED_COPIES_EDGE = missingCopiesEdge((_, batches) =>
   batches.filter((batch) => batch.received === 0),
 );
 
-/** Default timeouts of the Artillery engine, in seconds. */
+/** Default timeouts of this project's Artillery engine, in seconds. */
 const TIMEOUTS_SECONDS = { connectTimeout: 20, timeout: 10 };
 /** Minimum length of a delay that can cause a timeout, as a share of the timeout. */
 const MIN_TIMEOUT_SHARE = 0.1;

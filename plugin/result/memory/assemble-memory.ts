@@ -212,8 +212,8 @@ function doubted<S extends object>(slopes: Record<string, S>): Record<string, S 
  */
 const MB = 1024 ** 2;
 /**
- * Free pages that one Node process has after its start and the warm-up. The first connections use them, so RSS rises by
- * too little. Measured on unmodified servers with 100 to 400 connections: 0.8 to 1.6 MB.
+ * Size of the free memory pages that one Node process has after its start and the warm-up. The first connections use
+ * them, so RSS rises by too little. Measured on unmodified servers with 100 to 400 connections: 0.8 to 1.6 MB.
  */
 const FREE_BYTES = 4 * MB;
 /**

@@ -140,7 +140,7 @@ export class Measurements {
   skippedUsers = 0;
   ramps: Ramp[] = [];
   plateaus: Plateau[] = [];
-  /** Memory at rest after the drain, while all connections are open. */
+  /** Memory after the drain and a garbage collection, while all connections are open. */
   afterBroadcasts: LayerBytes | undefined;
   /** Memory just before the garbage collection after the drain. */
   inServiceAfterBroadcasts: LayerBytes | undefined;

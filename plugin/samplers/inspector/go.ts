@@ -115,7 +115,7 @@ export class GoServer implements InspectedProcess {
   }
 
   /**
-   * Requests a page.
+   * Requests a pprof page.
    * @throws CapacityError SOURCE_UNREACHABLE
    */
   async #request(collect: boolean): Promise<MemStats> {
@@ -166,7 +166,7 @@ function memoryOf({ HeapAlloc, StackInuse, NumGC, PauseNs }: MemStats): Inspecte
 /**
  * Parses the memory figures of a heap profile.
  * @param text heap profile in the format `debug=1`
- * @throws Error if the text is another page or incomplete
+ * @throws Error if the text is another page or is incomplete
  */
 export function parseMemStats(text: string): MemStats {
   if (!FIRST_LINE.test(text.slice(0, text.indexOf('\n'))))
