@@ -44,7 +44,7 @@ it('the method page lists every expectation of a run, with the metrics that repl
   assert.deepEqual(Object.fromEntries(listed), EXPECTATIONS);
 });
 
-it('each effect of a finding stated in the docs agrees with the catalogue', () => {
+it('the docs state the same effects of each finding as the catalogue of findings', () => {
   const effectOf: Record<string, (code: keyof typeof FINDINGS) => boolean> = {
     failed: (code) => 'fails' in FINDINGS[code],
     INVALID: (code) => (FINDINGS[code].invalidates as readonly string[]).includes('run'),
@@ -72,7 +72,7 @@ describe('a key of a schema', () => {
     assert.throws(() => optionRows(nodeOf(schema)), /describe outer\.inner/);
   });
 
-  it('the reference lists values and default of a schema key', () => {
+  it('the reference page lists the allowed values and the default of a schema key', () => {
     const share = z.number().min(0).max(1).default(0.5).describe('a share');
     const kind = z.enum(['a', 'b']).describe('a kind');
     assert.deepEqual(optionRows(nodeOf(z.object({ share, kind }))), [
@@ -81,7 +81,7 @@ describe('a key of a schema', () => {
     ]);
   });
 
-  it('the reference lists keys inside lists, records and unions of a schema once', () => {
+  it('the reference page lists each key inside lists, records and unions of a schema once', () => {
     const schemas = {
       list: z.array(inner),
       record: z.record(z.string(), inner),
@@ -93,7 +93,7 @@ describe('a key of a schema', () => {
 });
 
 describe('the method', () => {
-  it('the table of layers on the method page has only figures of the samplers', () => {
+  it('the table of layers on the method page lists only figures that the samplers read', () => {
     const figures = [...LAYERS, ...Object.values(FURTHER_LAYERS)].flatMap((layer) => column(layer.figures, 'id'));
     const documented = firstColumn(section(page('docs/method/memory.md'), 'Layers'));
     assert.ok(documented.length > 0);
@@ -103,11 +103,11 @@ describe('the method', () => {
     );
   });
 
-  it('the method page lists every limit', () => {
+  it('the method page lists every limit on the number of connections', () => {
     assertSame(firstColumn(section(page('docs/method.md'), 'Capacity')), CAPACITY_LIMIT_NAMES);
   });
 
-  it('the code has a check for each finding of the catalogue', () => {
+  it('the source code contains the code of each finding in the catalogue', () => {
     const sources = globSync('plugin/**/*.ts', { cwd: ROOT, exclude: ['**/node_modules', '**/dist'] });
     const text = sources.map(page).join();
     assert.deepEqual(
@@ -119,7 +119,7 @@ describe('the method', () => {
 
 it('each documented difference from other engines in guide/writing-scenarios.md has a test', () => {
   const table = section(page('docs/guide/writing-scenarios.md'), 'Coming from another engine');
-  const tests = page('test/unit/virtual-user/differences.test.ts').matchAll(/^(?:test\(| {2}\[)'([^']*)',/gm);
+  const tests = page('test/unit/virtual-user/differences.test.ts').matchAll(/^(?:difference\(\s*| {2}\[)'([^']*)',/gm);
   const documented = rows(table).map(([name]) => plain(name ?? ''));
   assertSame(
     documented,
@@ -146,7 +146,7 @@ describe('result.schema.json', () => {
     }
   });
 
-  it('result.schema.json refuses a document that is no result', () => {
+  it('result.schema.json refuses a document that is not a result', () => {
     const { connections, ...rest } = perfectResult();
     assert.ok(!schema.safeParse(rest).success);
     assert.ok(!schema.safeParse({ ...rest, connections: { ...connections, failed: 'none' } }).success);

@@ -37,7 +37,7 @@ const declared = (key: string): DeclaredFigure => {
 
 describe('declared figures', () => {
   for (const [name, result] of Object.entries(RESULTS)) {
-    it(`each number with a unit in the answer of ${name} is a declared figure`, () => {
+    it(`every number with a unit in the answer of ${name} is in the table of figures`, () => {
       const figures = runAnswerOf(result).lines.flatMap(({ figure }) => figure ?? []);
       assert.ok(figures.length > 0);
       for (const { key = '', value } of figures)
@@ -45,23 +45,23 @@ describe('declared figures', () => {
     });
   }
 
-  it('each number in a comparison is a declared figure', () => {
+  it('every number in a comparison is in the table of figures', () => {
     for (const result of Object.values(RESULTS))
       for (const { path, quantity } of compareSets([setOf(result), setOf(result)]).figures)
         assert.equal(quantity, declared(path).quantity, path);
   });
 
-  it('each threshold has the unit of its declared figure', () => {
+  it('each threshold has the same unit as its figure in the table of figures', () => {
     for (const { path, unit } of runMetrics()) assert.equal(unit, figureUnit(declared(path)), path);
   });
 
-  it('each Prometheus series except the stage is a declared figure', () => {
+  it('each Prometheus series except the stage of the run is in the table of figures', () => {
     const known = new Set(DECLARED_FIGURES.flatMap(({ live }) => (live ? `socketio_capacity_${live.series}` : [])));
     const unknown = LIVE_METRICS.filter(({ name }) => !known.has(name)).map(({ name }) => name);
     assert.deepEqual(unknown, ['socketio_capacity_stage']);
   });
 
-  it('each key of the result that has an interval is a declared figure', () => {
+  it('each key of the result that has an interval is in the table of figures', () => {
     for (const { path } of RESULT_KEYS.filter(({ path }) => path.endsWith('.low95'))) {
       const intervalPath = path.slice(0, -'.low95'.length);
       const isDeclared = intervalPath.includes('.intervals.')
@@ -75,14 +75,14 @@ describe('declared figures', () => {
 describe('figures', () => {
   const repeated = (names: string[]) => names.filter((name, index) => names.indexOf(name) !== index);
 
-  it('figures have unique titles, thresholds and series', () => {
+  it('no two figures share a title, a threshold name or a Prometheus series', () => {
     const series = DECLARED_FIGURES.flatMap(({ live }) => (live ? JSON.stringify([live.series, live.labels]) : []));
     assert.deepEqual(repeated(DECLARED_FIGURES.flatMap(({ title }) => title ?? [])), []);
     assert.deepEqual(repeated(runMetrics().map(({ name }) => name)), []);
     assert.deepEqual(repeated(series), []);
   });
 
-  it('names of thresholds and series are declared in no other file', () => {
+  it('names of thresholds and Prometheus series are written only in the table of figures', () => {
     const thresholds = runMetrics().filter(({ name, path }) => name !== path);
     const names = [...thresholds, ...LIVE_METRICS].map(({ name }) => name);
     const files = globSync('{plugin,protocol,report,docs,server}/**/*.{ts,js}').filter(

@@ -113,7 +113,7 @@ function contradictionsIn(document: ReportDocument, result: Result, drawn = true
 
 describe('the report of each published result', () => {
   for (const path of PUBLISHED) {
-    it(`the published report has no contradiction: ${path}`, () => {
+    it(`the figures in the published report agree with each other: ${path}`, () => {
       const result = readResult(`${ROOT}/${path}`);
       const document = runDocument(result);
       assert.deepEqual(contradictionsIn(document, result, isDrawn(path)), []);
@@ -146,7 +146,7 @@ describe('a contradiction', () => {
     'a percentile of too few broadcasts': ({ delivery }) => Object.assign(delivery ?? {}, { broadcasts: 20 }),
   };
   for (const [name, change] of Object.entries(results)) {
-    it(`the contradiction check finds in a changed report: ${name}`, () => {
+    it(`the contradiction check finds the contradiction in a changed report: ${name}`, () => {
       const changed = structuredClone(original);
       change(changed);
       changed.memory.perConnection = memoryPerConnection(changed);
@@ -173,7 +173,7 @@ describe('a contradiction', () => {
     });
   }
 
-  it('the contradiction check finds a memory budget among the limits of a report', () => {
+  it('the contradiction check finds a limit in a report below the connections that were held', () => {
     const large = readResult(`${ROOT}/docs/reports/250k/result.json`);
     const document = runDocument(large);
     const [limits] = document.sections.find(({ id }) => id === 'capacity')?.blocks ?? [];
@@ -182,7 +182,7 @@ describe('a contradiction', () => {
     assert.deepEqual(contradictionsIn(document, large, false), ['a limit below what was held']);
   });
 
-  it('a limit without a title is shown by its name', () => {
+  it('a report shows a limit that has no title by its name', () => {
     assert.equal(limitName('nextVersion'), 'nextVersion');
   });
 });
