@@ -156,7 +156,7 @@ describe('the deployment under test, rendered', { skip: missingTools('helm') }, 
     assert.ok(byKind(all, 'Service', worker.spec.serviceName));
   });
 
-  it('the chart of the deployment gives nginx room for both ends of each connection, plus a quarter', () => {
+  it('the deployment chart lets nginx open both ends of each connection, plus a quarter', () => {
     const all = render('deployment-under-test', '--set', 'nginx.connections=1000000', '--set', 'nginx.workers=16');
     assert.match(byKind(all, 'ConfigMap').data['nginx.conf'], /worker_connections 156506;/);
   });
@@ -250,7 +250,7 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
       ],
     ],
   ] as const) {
-    it(`the chart of the load starts ${what} with existing options, and keeps its results`, () => {
+    it(`the chart of the load starts ${what} with options that its command has, and keeps its results`, () => {
       const all = render('load', ...values);
       const { containers, volumes } = byKind(all, 'Job', 'web-conductor-1').spec.template.spec;
       assert.deepEqual(containers[0].command, ['socketio-capacity', ...given, '/scenario/scenario.yml']);
