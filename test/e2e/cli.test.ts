@@ -76,7 +76,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     }
   });
 
-  it('check exits by the thresholds, or by the outcome of the run if it has no thresholds', async (t) => {
+  it('check exits with the code of the thresholds, or of the run’s outcome without thresholds', async (t) => {
     const cwd = tempFolder(t);
     writeRun(cwd, 'good');
     const explaining = { ...finding('MEMORY_GROWS'), explains: ['MEMORY_UNEXPLAINED'] };
@@ -119,7 +119,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     );
   });
 
-  it('compare treats a series with two settings as two sides, and can address each of them', async (t) => {
+  it('compare uses the two settings of a series as its two sides, and accepts the name of each', async (t) => {
     const cwd = tempFolder(t);
     writeSeries(cwd, 'both', [50, 90, 51, 91, 49, 89], { TLS: ['off', 'on'] });
     writeSeries(cwd, 'third', [50, 51, 49]);

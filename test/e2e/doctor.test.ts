@@ -19,7 +19,7 @@ async function doctor(before: string, args: string[]) {
 }
 
 describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
-  it('the doctor reports that the smoke scenario fits', async () => {
+  it('the doctor reports that this machine can run the smoke scenario', async () => {
     const { code, stdout, stderr } = await cli(ROOT, 'doctor', 'scenarios/smoke.yml');
     assert.equal(code, 0, stderr);
     assert.match(stdout, /^50 connections at \d+\/s to http:\/\/127\.0\.0\.1:8080/);
@@ -43,7 +43,7 @@ describe('npx socketio-capacity doctor', { concurrency: 2 }, () => {
   });
 });
 
-it('a run that does not fit is refused with the doctor’s numbers, and starts nothing', async (t) => {
+it('a run that exceeds a limit of the machine is refused with the doctor’s numbers, and starts nothing', async (t) => {
   const phases = [{ duration: 4, arrivalRate: 250, rampTo: 250 }];
   const script = quickScript({ phases }, { profile: 'embedded' });
   const run = startRun(t, { script, before: 'ulimit -n 600' });

@@ -134,7 +134,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.doesNotMatch(missed?.message ?? '', /after the ramp/, 'it does not wait for skipped arrivals');
   });
 
-  it('a run is measured without its own clients if the server refuses them', {
+  it('a run measures the load even if the server refuses the run’s own clients', {
     skip: noTerminal,
   }, async (t) => {
     const env = { TERM: 'xterm', CI: '', NO_COLOR: '1', COLUMNS: String(COLUMNS) };

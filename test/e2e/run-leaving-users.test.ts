@@ -53,7 +53,7 @@ async function startHall(t: Parameters<typeof startChat>[0], skips = (_copy: num
 }
 
 describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
-  it("a run whose users leave counts connections, their stay, and every copy of the users' messages", async (t) => {
+  it('a run whose users leave counts connections, how long they stay open, and each copy of a message', async (t) => {
     const { url, counts } = await startHall(t);
     const { result, output, exitCode } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;
     assertGood(result, exitCode, output);
@@ -71,7 +71,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.match(output, /all 60 broadcasts delivered/);
   });
 
-  it('expects no copy at a user that has connected, but may not have joined its room', async (t) => {
+  it('a run expects no copy at a user that has connected, but may not have joined its room', async (t) => {
     const { url } = await startHall(t);
     const { join: _, ...delivery } = DELIVERY;
     const flow = [{ connect: {} }, { think: 0.5 }, ...FLOW];
@@ -80,7 +80,7 @@ describe('a run whose users leave by themselves', { concurrency: 3 }, () => {
     assert.ok((result.delivery?.unexpected ?? 0) > 0, output);
   });
 
-  it('a run whose users leave fails if the server leaves out copies for users that stay', async (t) => {
+  it('a run whose users leave fails if the server sends no copies to users that stay', async (t) => {
     const { url, counts } = await startHall(t, (copy) => copy % 7 === 0);
     const { result, output } = await startInProcess(script(url, { delivery: DELIVERY }), VARIABLES).ended;
     assert.equal(result.outcome.status, 'FAILED', output);

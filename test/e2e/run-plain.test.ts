@@ -12,7 +12,7 @@ const HELLO = [{ emit: ['hello', 'server'], acknowledge: { match: { value: 'hell
 const KEPT_BYTES = 2 ** 20;
 
 describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
-  it('a run without a control port measures only connections and generator', async (t) => {
+  it('a run without a control port measures only the connections and the load generator', async (t) => {
     const { url } = await startPlainServer(t);
     const { result, output, page } = await goodInProcess(script({ target: url }, {}, {}, HELLO));
     const { run, connections, generator, delivery, absent, memory } = result;
@@ -65,7 +65,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     );
   });
 
-  it('a run counts events without ids for each connection', async (t) => {
+  it('a run counts the copies of events without ids on each connection', async (t) => {
     const { url } = await startPlainServer(t);
     const flow = [{ every: { seconds: 0.5, emit: { channel: 'say', data: 'x' } } }, { hold: true }];
     const own = script({ target: url }, { counts: [{ event: 'said', from: 'say' }, 'never'], hold: 3 }, {}, flow);
@@ -89,7 +89,7 @@ describe('a run on an uninstrumented server', { concurrency: 3 }, () => {
     assert.ok((memory.plateaus.at(-1)?.workerRss ?? 0) >= firstBytes + 8 * KEPT_BYTES);
   });
 
-  it('a run reports a growing queue if broadcasts are faster than the server, although all copies arrive', async (t) => {
+  it('a run reports a growing queue if the server cannot keep up with broadcasts, though all copies arrive', async (t) => {
     // The server needs 20 ms for each broadcast, so it sends 50 per second. It writes the time into a broadcast when
     // its turn comes.
     const { url } = await startPlainServer(t, { workMs: 20 });

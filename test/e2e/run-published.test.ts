@@ -56,7 +56,7 @@ async function script(t: TestContext, options: object = {}) {
 }
 
 describe('a run', { concurrency: 2 }, () => {
-  it('a run sends its metrics and its exit code to each receiver once', async (t) => {
+  it('a run sends its metrics and its exit code once to each configured monitoring service', async (t) => {
     const { received, events, last, publishers, env } = await startReceivers(t);
     const { config, scenarios } = await script(t);
     // Artillery loads this plugin first, so it receives Artillery's events before socketio-capacity.
@@ -82,7 +82,7 @@ describe('a run', { concurrency: 2 }, () => {
     assert.deepEqual([end?.isEarlyStop, end?.exitCode ?? 0], [false, await run.ended]);
   });
 
-  it('a run that is stopped in the Cloud ends as by Ctrl-C', async (t) => {
+  it('a run that is stopped in Artillery Cloud ends with an INVALID result and reports its exit code', async (t) => {
     let isStopRequested = false;
     const { last, env } = await startReceivers(t, () =>
       isStopRequested ? { status: 'CANCELLATION_REQUESTED', cancelledBy: 'someone' } : { status: 'RUNNING' },

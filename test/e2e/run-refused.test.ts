@@ -117,7 +117,7 @@ function assertReported(output: string, { code, messages = [] }: Refusal): void 
 
 describe('refused runs', { concurrency: 3 }, () => {
   for (const [why, refusal] of Object.entries(IN_PROCESS)) {
-    it(`a run refuses to start when ${why}`, async (t) => {
+    it(`a run refuses to start if ${why}`, async (t) => {
       const refused = await refusal(t);
       const { output, exitCode } = await startInProcess(refused.script as ReturnType<typeof quickScript>).failed;
       assertReported(output, refused);
@@ -126,7 +126,7 @@ describe('refused runs', { concurrency: 3 }, () => {
   }
 
   for (const [why, refusal] of Object.entries(WITH_ARTILLERY)) {
-    it(`a run refuses to start when ${why}`, async (t) => {
+    it(`a run refuses to start if ${why}`, async (t) => {
       const refused = await refusal(t);
       const run = startRun(t, refused);
       const exitCode = await run.ended;

@@ -9,7 +9,7 @@ import { column } from '../helpers/columns.ts';
 import { ROOT } from '../helpers/pages.ts';
 import { goodResult, hasAllPlateaus, startRun, TOO_SLOW_TO_READ } from '../helpers/run.ts';
 
-it('scenarios/socketio-v3.yml measures the deployment without a ledger, and the output reports it', async (t) => {
+it('scenarios/socketio-v3.yml measures the deployment without counting copies, and the output says so', async (t) => {
   const script = readFileSync(join(ROOT, 'scenarios/socketio-v3.yml'), 'utf8');
   const port = String(randomInt(LISTENER_PORT_RANGE.low, LISTENER_PORT_RANGE.high));
   const env = { PROFILE: 'embedded', STACK_PORT: port, RATE: '50', HOLD: '0.5', BROADCASTS: '2' };

@@ -105,7 +105,7 @@ describe('a run through the stack', { concurrency: 2 }, () => {
 });
 
 // Runs alone, because its times are compared with an observer's times.
-it('a run with a planned crash of a worker reports its cost, without a doubt in the verdict', async (t) => {
+it('a run with a planned crash of a worker reports the cost of the crash, and is VALID', async (t) => {
   const script = faultScript(CONNECTIONS, { count: 30, interval: 0.2 }, { kind: 'kill-worker', at: 1.1 });
   const run = startRun(t, { script });
   const observations = findTool('ss') ? observeSockets(t, new URL(script.config.target).port) : [];

@@ -56,7 +56,7 @@ describe('a run', { concurrency: true }, () => {
     assert.equal(result.delivery?.coverage, 1, 'late is not lost');
   });
 
-  it('a run is SUSPECT if the whole generator is frozen for a while, with the reference receiver', async (t) => {
+  it('a run is SUSPECT if all of the generator freezes for a while, including its reference receiver', async (t) => {
     // Stops the whole process group, like a frozen container.
     const { result, message } = await runStalled(t, { count: 60, interval: 0.05 }, ({ pid }) => -pid, FREEZE_MS);
     // On a machine without idle CPU, the saturation explains every delay.
@@ -65,7 +65,7 @@ describe('a run', { concurrency: true }, () => {
     assert.ok((result.latency.completionMs?.max ?? 0) > FREEZE_MS / 2);
   });
 
-  it('a run reports the cores that it may use if its CPU is throttled', {
+  it('a run with throttled CPU reports the number of cores that its quota allows', {
     skip: whyNoCpuGroup(),
   }, async (t) => {
     const { url: target, control } = await startApp(t);

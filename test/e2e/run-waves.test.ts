@@ -22,19 +22,19 @@ const HEAP_NOISE_PER_SECOND = 10_000;
 const LEAKS: FindingCode[] = ['STILL_COUNTED', 'WORKERS_LEAK', 'MACHINE_LEAK'];
 
 const CASES: Record<string, { leak: Leak; message: RegExp; code?: FindingCode }> = {
-  'a leak of each connection': {
+  'a leak per connection': {
     leak: { perConnectionBytes: 6000 },
     message: /leaks? \S+ KB per connection/,
     code: 'WORKERS_LEAK',
   },
-  'a leak in time': { leak: { perSecondBytes: 100_000 }, message: /leaks?[\s\S]{0,80}KB\/s/, code: 'WORKERS_LEAK' },
+  'a leak per second': { leak: { perSecondBytes: 100_000 }, message: /leaks?[\s\S]{0,80}KB\/s/, code: 'WORKERS_LEAK' },
   'no leak': { leak: {}, message: /no leak above/ },
-  'namespaces that stay': {
+  'namespaces that stay after their connections': {
     leak: { leavesNamespaces: true },
     code: 'STILL_COUNTED',
     message: /namespaces/,
   },
-  'no leak in a cache that fills and stops': {
+  'no leak for a cache that stops growing when it is full': {
     leak: { perConnectionBytes: 40_000, mostKept: 150 },
     message: /no leak above/,
   },
@@ -42,7 +42,7 @@ const CASES: Record<string, { leak: Leak; message: RegExp; code?: FindingCode }>
 
 describe('memory over time in waves', { concurrency: true }, () => {
   for (const [name, { leak, message, code }] of Object.entries(CASES)) {
-    it(`waves of different sizes and rests find ${name}`, async (t) => {
+    it(`a run with waves of connections of different sizes and pauses reports ${name}`, async (t) => {
       const { url, control } = await startLeakyServer(t, leak);
       const options = { control, overTime: {}, warmUp: 200, hold: undefined, broadcasts: undefined };
       const { config } = quickScript({ target: url, phases: PHASES }, options);

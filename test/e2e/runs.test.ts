@@ -46,7 +46,7 @@ describe('a run', { concurrency: 3 }, () => {
     assert.deepEqual(refused, []);
   });
 
-  it('a run quotes a server that refuses part of the load, in console and result', async (t) => {
+  it('a run quotes the refusals of a server that refuses part of the load, in console and result', async (t) => {
     let users = 0;
     const { url, control } = await startInstrumented(t, (io) => {
       io.use(({ handshake: { auth } }, next) => {

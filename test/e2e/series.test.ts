@@ -81,7 +81,7 @@ describe('npx socketio-capacity', { concurrency: 2 }, () => {
     assert.equal(existsSync(join(cwd, 'results')), false);
   });
 
-  it('study compares two scenarios, and ends if both are refused', async (t) => {
+  it('study compares two scenarios, and stops if the runs of both are refused', async (t) => {
     const refused = script('http://127.0.0.1:1', { no: 'such option' });
     const { start } = commands(t, { 'a.yml': refused, 'b.yml': refused });
     const { exitCode, stdout, stderr } = await start(['study', 'a.yml', 'b.yml', '--json']);

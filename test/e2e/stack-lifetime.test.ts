@@ -114,7 +114,7 @@ test('a stack whose keeper and owner were killed together is ended by the next r
   assert.equal(existsSync(stateDir), false);
 });
 
-test('cleans up a stale persistent stack without signalling another process that has its pid', async (t) => {
+test('cleaning up a stale stack does not signal an unrelated process that reuses its pid', async (t) => {
   const stateDir = tempStateDir(t);
   const state = await leaveStack(t, { ...full(stateDir), persistent: true });
   assert.equal(state.ownerPid, undefined);
@@ -176,7 +176,7 @@ test('the stack reports a Redis that does not answer, without its password', asy
   assert.equal(existsSync(stateDir), false);
 });
 
-test('reports a worker that cannot start with the end of its log, and leaves nothing behind', async (t) => {
+test('the stack quotes the log of a worker that cannot start, and leaves nothing behind', async (t) => {
   const stateDir = tempStateDir(t);
   setVariable(t, 'CAPACITY_PING_INTERVAL_MS', 'soon');
   const message = /CAPACITY_PING_INTERVAL_MS/;
@@ -212,7 +212,7 @@ for (const [fault, breakDisk] of Object.entries({
   'has no room': (disk: SmallDisk) => disk.fill(),
   'is read-only': (disk: SmallDisk) => disk.makeReadOnly(),
 })) {
-  test(`reports a state folder of the stack that ${fault} before anything starts`, { skip: NO_MOUNTS }, async (t) => {
+  test(`the stack reports a state folder that ${fault} before it starts anything`, { skip: NO_MOUNTS }, async (t) => {
     const disk = mountSmallDisk(t);
     breakDisk(disk);
     const stateDir = join(disk.folder, 's');
@@ -222,7 +222,9 @@ for (const [fault, breakDisk] of Object.entries({
   });
 }
 
-test('a stack whose disk becomes full continues, and ends completely', { skip: NO_MOUNTS }, async (t) => {
+test('a stack whose disk becomes full keeps running, and leaves no process when it is stopped', {
+  skip: NO_MOUNTS,
+}, async (t) => {
   const disk = mountSmallDisk(t);
   const stateDir = join(disk.folder, 's');
   const stack = await startStack(full(stateDir));

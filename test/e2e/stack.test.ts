@@ -146,7 +146,7 @@ suite('a full stack', () => {
     assert.equal(close.status, 200);
   });
 
-  test('refuses to start a second stack in the same folder', async () => {
+  test('the stack command refuses to start a second stack in the same folder', async () => {
     const { exitCode, stderr } = await command('up', '--profile', 'embedded', '--port', '0');
     assert.deepEqual([exitCode, /STACK_RUNNING/.test(stderr)], [2, true], stderr);
     assert.equal((await findStack(stateDir)).status, 'up');

@@ -70,7 +70,7 @@ function assertFigures(member: Member, { connections, delivery, findings }: Resu
 }
 
 function testMember(member: Member): void {
-  it(`finds exact counts and the right verdict for a server that ${member.name}`, async (t) => {
+  it(`a run counts exactly, and has the right verdict, for a server that ${member.name}`, async (t) => {
     const zoo = await startZooServer(t, member.habits?.());
     const run = startInProcess(scriptOf(member, zoo), member.variables);
     await member.during?.(run, zoo);
@@ -106,7 +106,7 @@ describe('the zoo of servers', { concurrency: TOGETHER }, () => {
 const APART_CONNECTIONS = 200;
 
 function testApart(member: ApartMember): void {
-  it(`attributes the memory of a server that ${member.name}`, async (t) => {
+  it(`a run attributes to the right process the memory of a server that ${member.name}`, async (t) => {
     const { url, pids } = await startApartServer(t, member);
     const perRamp = APART_CONNECTIONS / 4;
     const ramp = { duration: 1, arrivalRate: perRamp, rampTo: perRamp };
