@@ -89,7 +89,7 @@ async function typeRecipe(t: TestContext, { more = '', hold = 0.2 } = {}) {
 }
 
 describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 1_300_000 }, () => {
-  it('the recipe for ssh finds the limit of a server with three hosts, and leaves nothing on them', async (t) => {
+  it('the ssh recipe finds the limit of a server with three hosts, and leaves nothing on the hosts', async (t) => {
     // Four runs: a level that holds, one that breaks, and each once more.
     const more = '--from 28 --factor 1.22 --times 1 --rest 0 --tolerance 60';
     const { terminal, search, latest, log, ended, nothingLeft } = await typeRecipe(t, { more });
@@ -104,7 +104,7 @@ describe('the recipe for ssh', { skip: whyNoSshHosts(), timeout: 1_300_000 }, ()
     await nothingLeft();
   });
 
-  it('the recipe for ssh ends on all hosts on Ctrl-C, and keeps the measurements', async (t) => {
+  it('the ssh recipe ends on all hosts after Ctrl-C, and keeps the measurements', async (t) => {
     const { terminal, latest, log, reached, ended, nothingLeft } = await typeRecipe(t, { hold: 3 });
     await reached('hold');
     assert.equal(terminal.child.exitCode, null, `${terminal.output()}${log()}`);
