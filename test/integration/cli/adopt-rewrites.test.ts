@@ -17,14 +17,14 @@ const REWRITTEN: [step: object, becomes: object][] = [
   [{ emit: ['a', '{{ $guid }}-{{ $random }}'] }, { emit: ['a', '{{ $uuid }}-{{ $randomNumber(1, 1000) }}'] }],
 ];
 
-it('adopt writes the lines that a refusal suggests', async (t) => {
+it('adopt changes a scenario as the error message of a refused scenario suggests', async (t) => {
   for (const [step, becomes] of REWRITTEN) {
     const { flow, said } = await adoptFlow(t, [{ think: 1 }, step]);
     assert.deepEqual(flow[1], becomes, said);
   }
 });
 
-it('adopt moves options to their new place', async (t) => {
+it('adopt moves options to the section in which this engine reads them', async (t) => {
   const config = {
     socketio: { reconnectionAttempts: 3, reconnectionDelay: 500, timeout: 20_000, forceNew: true, upgrade: false },
     'socketio-v3': { query: { a: '1' }, rejectUnauthorized: false },

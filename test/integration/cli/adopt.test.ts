@@ -109,7 +109,7 @@ it('adopt does not keep users connected after an endless loop', async (t) => {
   assert.deepEqual(script.scenarios[0].flow, scenarios[0]?.flow);
 });
 
-it('adopt writes open decisions of the user as comments, and makes its other changes', async (t) => {
+it('adopt writes decisions that the user must make as comments, and makes its other changes', async (t) => {
   process.env.CHAT_URL = 'http://127.0.0.1:1';
   t.after(() => delete process.env.CHAT_URL);
   const { written, said, settings } = await accepted(
@@ -152,7 +152,7 @@ it('adopt warns of functions that need another engine', async (t) => {
   assert.deepEqual([code, /context\.sockets.* waitFor/.test(said)], [0, true], said);
 });
 
-it('adopt exits with 2 if decisions are open, and a run refuses its file until they are made', async (t) => {
+it('adopt exits with 2 if the user must decide something, and a run refuses its file until then', async (t) => {
   const { code, said, written } = await adopt(t, {
     config: {},
     scenarios: [{ engine: 'socketio', flow: [{ think: 1 }] }],

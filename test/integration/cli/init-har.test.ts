@@ -102,7 +102,7 @@ for (const name of ['form', 'token', 'open'] as const) {
   });
 }
 
-it('init writes the same scenario from a recording without the application, and options replace parts', async (t) => {
+it('init writes the same scenario from a recording when the application is not running', async (t) => {
   const { code, said, flow, settings } = await initFrom(t, 'token', undefined, '--listen', '0', '--connections', '40');
   assert.equal(code, 0, said);
   assert.deepEqual(flow, [...EXPECTED.token.flow, { hold: true }]);
@@ -112,7 +112,9 @@ it('init writes the same scenario from a recording without the application, and 
   assert.deepEqual(other.flow?.[3], { emit: JSON.parse(emit) });
 });
 
-it('init asks only which event of a recording to count, if there are several', { skip: noTerminal }, async (t) => {
+it('init asks which event of a recording to count, and nothing else, if it has several events', {
+  skip: noTerminal,
+}, async (t) => {
   const app = await startApp(t, 'open');
   const cwd = tempFolder(t);
   const har = JSON.parse(recording('open').replaceAll('127.0.0.1:3000', new URL(app.url).host)) as Har;
@@ -149,7 +151,7 @@ it('init counts an event of a recording that the server sends periodically', asy
   assert.deepEqual([event, id, publish], ['news', ['0', 'id'], undefined]);
 });
 
-it('init finds a login without a name, hides its values, and gives no user a separate room', async (t) => {
+it('init finds a login at an endpoint that is not named after logins, and hides its values', async (t) => {
   const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiI0MiJ9.c2lnbmF0dXJlMTIz';
   let second = 10;
   const entry = (url: string, sent: object | undefined, text: object | string, more: object = {}) => ({

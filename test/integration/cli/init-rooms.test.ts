@@ -155,7 +155,7 @@ it('init reports the missing room if no event contains one', async (t) => {
   assert.match(stdout, /an event of --emit must name the room/);
 });
 
-it('init reports an event that has the id, but not its room', async (t) => {
+it('init reports an event that contains the message id, but not the message’s room', async (t) => {
   const roomless = (io: Server) =>
     io.on('connection', (socket) => {
       socket.on('join', (room, answer) => answer({ joined: socket.join(room) === undefined }));

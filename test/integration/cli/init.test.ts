@@ -52,7 +52,7 @@ it('init finds the event of a server that sends periodically, after a join', asy
   assert.deepEqual([event, id, sentAt, publish], ['headline', ['0', 'id'], ['0', 'at'], undefined]);
 });
 
-it('init finds the published id in a chat’s event, even if the publisher gets no copy', async (t) => {
+it('init finds the id of a published message in a chat’s event, even if the publisher gets no copy', async (t) => {
   const chat = (io: Server) => {
     io.on('connection', (socket) => socket.on('say', (said) => socket.broadcast.emit('said', { from: 'ann', said })));
   };
@@ -295,7 +295,7 @@ it('init reports when, and after which event, the server closed an accepted conn
   assert.match(stderr, /fix: see what a client must send to stay connected/);
 });
 
-it('init suggests to check the login event if the server closes the connection after it', async (t) => {
+it('init suggests checking the login event if the server closes the connection after it', async (t) => {
   const strict = (io: Server) =>
     io.on('connection', (socket) =>
       socket.on('authenticate', ({ token }) => {
@@ -394,7 +394,7 @@ it('init logs in with the user info of the URL, and does not write it', async (t
   assert.equal(set, `Basic ${Buffer.from('user:password').toString('base64')}`);
 });
 
-it('init reports a server that ended between its attempts', async (t) => {
+it('init reports a server that stopped between two connection attempts of init', async (t) => {
   const { code, stderr } = await init(t, (io) => {
     io.engine.on('connection', (connection) => {
       connection.close();

@@ -29,7 +29,7 @@ async function refusalOf(text: string): Promise<string> {
 
 suite('shapes', { concurrency: 8 }, () => {
   for (const { name, path, text, counts, before = counts, replies, refused = [] } of readShapes()) {
-    test(`the server counts the same of the shape ${name} after \`adopt\``, async (t) => {
+    test(`a server receives the expected messages from the adopted scenario ${name}`, async (t) => {
       const server = await startCounting(t, text, replies);
       if (before !== 'none') {
         await playEach(await parseScenario(server.text, path), path);

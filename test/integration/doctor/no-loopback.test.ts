@@ -8,11 +8,11 @@ import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 const canUnshare = tryOrUndefined(() => execFileSync('unshare', ['-n', 'true'])) !== undefined;
 
 const BEFORE = {
-  'whose interface is down': 'true',
-  'whose interface has no address': 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo',
+  'interface that is up': 'true',
+  address: 'ip link set lo up && ip addr del 127.0.0.1/8 dev lo',
 };
 for (const [what, before] of Object.entries(BEFORE)) {
-  test(`the doctor continues on a loopback ${what}, and the stack reports the missing address`, {
+  test(`the doctor works without a loopback ${what}, and the stack reports the missing address`, {
     skip: !canUnshare,
   }, async () => {
     const module = (path: string) => JSON.stringify(new URL(path, import.meta.url).href);

@@ -182,7 +182,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(slots?.fix ?? '', /worker_connections/);
   });
 
-  it('the doctor opens a burst of connections, and finds limits at which HAProxy lets them wait', {
+  it('the doctor opens a burst of connections, and finds limits above which HAProxy queues connections', {
     skip: lacks('haproxy'),
   }, async (t) => {
     const app = await startWorker(t, PATIENT_WORKER);
@@ -203,7 +203,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(sessions?.found ?? '', /of 20 were accepted .*: the rate is limited$/);
   });
 
-  it('the doctor finds a server that disconnects each client at once, even within one poll', async (t) => {
+  it('the doctor finds a server that disconnects each client immediately, even within one polling request', async (t) => {
     const { url } = await startChat(t, (io) => io.on('connection', (socket) => socket.disconnect()), QUICK);
     const { by } = await examine(url, {}, { engines: { 'socketio-capacity': { transports: ['polling'] } } });
     assert.equal(by.idle?.status, 'failed');
@@ -230,7 +230,7 @@ describe('doctor --target', { concurrency: true }, () => {
     assert.match(by.connect?.fix ?? '', /the path of the URL is the namespace/);
   });
 
-  it('the doctor does not judge a connection whose hold the user stopped', async (t) => {
+  it('the doctor gives no verdict on an idle connection if the user stops the check', async (t) => {
     const { url } = await startChat(t, () => {}, { pingInterval: 25_000 });
     const stop = new AbortController();
     const watching = { burst: 0, onCheck: () => {}, onHold: () => stop.abort() };

@@ -13,7 +13,7 @@ function script(target: string, flow: unknown[], options: object = {}, config: o
 }
 
 describe('artillery run', { concurrency: 2 }, () => {
-  it('artillery run holds until the last phase ends, and passes its metrics to the report', async (t) => {
+  it('artillery run holds connections until the last phase ends, and its report has their metrics', async (t) => {
     const { url, log } = await startRecording(t);
     const flow = [
       { emit: ['ask', 1], response: { on: 'answer' } },

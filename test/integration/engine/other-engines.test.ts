@@ -27,7 +27,7 @@ const target = await startFlowServer({ after });
 for (const client of ['light', 'official']) {
   suite(`client: ${client}`, { concurrency: 2 }, () => {
     for (const file of files) {
-      test(`plays the flow ${file} of another engine without an error`, async () => {
+      test(`the engine plays the flow ${file} of another engine without an error`, async () => {
         const flow = readFlow(file);
         const config = { target, engines: { 'socketio-capacity': { client, timeout: 2 } }, variables: vars, processor };
         const { error, counters } = await playOnce({ ...flow, config }, vars);
@@ -36,7 +36,7 @@ for (const client of ['light', 'official']) {
       });
     }
 
-    test('connects without the slash at the end of the path if `addTrailingSlash` is false', async (t) => {
+    test('the engine connects without the slash at the end of the path if `addTrailingSlash` is false', async (t) => {
       for (const transports of [['websocket'], ['polling'], ['polling', 'websocket']]) {
         const { url, http } = await startChat(t, (io) => io.on('connection', answerEcho), WITHOUT_SLASH);
         redirectSlashes(http);
@@ -50,7 +50,7 @@ for (const client of ['light', 'official']) {
       }
     });
 
-    test('connects to a path of one slash, or one written without slashes', async (t) => {
+    test('the engine connects to a path of one slash, or a path written without slashes', async (t) => {
       for (const [path, written] of [
         ['/', '/'],
         ['/rooms/', 'rooms'],

@@ -27,7 +27,7 @@ it('a virtual user logs in over HTTP with rows of a CSV file, then connects with
   assert.equal(counters['socketio.emit'], 2);
 });
 
-it('reports why an HTTP step of a flow failed, and counts the failure once', async (t) => {
+it('the engine reports why an HTTP step of a flow failed, and counts the failure once', async (t) => {
   const flow = [{ get: { url: '/nowhere', capture: { json: '$.token', as: 'token' } } }, { connect: true }];
   const config = {
     target: await startFlowServer(t),

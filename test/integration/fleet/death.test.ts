@@ -46,7 +46,7 @@ test('a killed fleet process closes its connections, all are counted, and the ot
   assert.deepEqual([asked, pending, alive, failed, ended], [33, 0, 17, {}, { 'fleet process died': 16 }]);
 });
 
-test('counts stay consistent after a fleet process was killed, whatever the state of its connections', async (t) => {
+test('connection counts stay consistent after a fleet process was killed in any state', async (t) => {
   const { fleet } = await start(t, 1);
   await joinAll(fleet, 3);
   const [child] = (await fleet.snapshot()).processes;
@@ -71,7 +71,7 @@ test('counts stay consistent after a fleet process was killed, whatever the stat
   assert.deepEqual(disconnects, ended);
 });
 
-test('a stopped fleet process is left out after a while, and reported as unresponsive', async (t) => {
+test('a suspended fleet process is excluded after a while, and reported as unresponsive', async (t) => {
   const { fleet } = await start(t, 2, 300);
   await joinAll(fleet, 32);
   await eventually('32 members', () => fleet.status().joined === 32);

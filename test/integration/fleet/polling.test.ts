@@ -55,14 +55,14 @@ suite('a polling client', () => {
     }
   });
 
-  test('a polling client times out on a body that does not arrive', async (t) => {
+  test('a polling client times out if the body of an HTTP response does not arrive', async (t) => {
     const url = await scriptedServer(t, (socket) => socket.write('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n0'));
     const { sink } = startClient(lightPollingClient, url, { connectTimeoutMs: 100 });
     assert.equal((await sink.next('failed')).cause, 'timeout_open');
   });
 
   for (const kind of [lightPollingClient, pollingClient]) {
-    test(`a polling client reports a session that another server does not know: ${kind.name}`, async (t) => {
+    test(`a polling client reports that another server does not know its session: ${kind.name}`, async (t) => {
       const unknown = 'HTTP/1.1 400 Bad Request\r\nContent-Length: 17\r\n\r\n{"code":1,"a":""}';
       const refuse = (socket: Socket) => socket.end(unknown);
       const { sink } = startClient(

@@ -12,7 +12,7 @@ const rooms: RoomPlan = { name: 'capacity', count: 4, perConnection: 2, order: '
 const MEMBERS = 4;
 
 for (const client of ['light', 'official'] as const) {
-  test(`expects copies of a broadcast to a room only at its members, with the ${client} client`, async (t) => {
+  test(`the fleet expects copies of a broadcast to a room only at its members, with the ${client} client`, async (t) => {
     const app = await startApp(t);
     const control = await connectControl(app.controlPort);
     const fleet = await startFleet(t, { ...fleetSettings(app.url, client), rooms }, 2);

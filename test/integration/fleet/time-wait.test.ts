@@ -57,7 +57,7 @@ async function assertPortsInTimeWait(t: TestContext, kind: ClientKindUnderTest):
 
 suite('source ports in TIME_WAIT', { skip: process.platform !== 'linux' }, () => {
   for (const kind of [lightClient, lightUpgradingClient, lightPollingClient]) {
-    test(`leaves as many source ports in TIME_WAIT as the doctor expects: ${kind.name}`, async (t) => {
+    test(`closed connections leave as many source ports in TIME_WAIT as the doctor expects: ${kind.name}`, async (t) => {
       const isCountRight = () =>
         assertPortsInTimeWait(t, kind).then(
           () => true,

@@ -88,7 +88,7 @@ test('messages sent together over TLS arrive in order, even if larger than the k
   assert.equal((await sink.next('closed')).reason, 'io client disconnect');
 });
 
-test('closes a TLS connection when the send buffer is full because the server reads nothing', async (t) => {
+test('the client closes a TLS connection when its send buffer is full because the server reads nothing', async (t) => {
   const { http, url } = await startServer(t);
   const accepted = once(http, 'secureConnection') as Promise<[Socket]>;
   const { client, sink } = start(url);
@@ -113,7 +113,7 @@ function hasMlKem(): boolean {
   }
 }
 
-test('generates no ML-KEM key for servers that choose X25519', {
+test('the client generates no ML-KEM key for servers that choose X25519', {
   skip: !hasMlKem() && 'OpenSSL without ML-KEM',
 }, async (t) => {
   const old = await startServer(t, { ecdhCurve: 'X25519' });

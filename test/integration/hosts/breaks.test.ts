@@ -40,7 +40,7 @@ describe('a broken connection', { concurrency: true }, () => {
     assert.deepEqual([link.unanswered, eventLog.filter((text) => text.includes('lost'))], [0, []]);
   });
 
-  it('a host can sign off at its end after its connection broke', async (t) => {
+  it('a host can report its end to the conductor after its connection broke', async (t) => {
     const { hub, wire, eventLog, first, second } = await startLoad(t, 5000);
     wire.drop();
     const left = Promise.all([first.agent.bye(false), second.agent.bye(false)]);
@@ -85,7 +85,7 @@ describe('a broken connection', { concurrency: true }, () => {
     assert.match(String(end), /goes on without this host \(it has not answered for 0\.5 s\)/);
   });
 
-  it('a host that cannot reconnect ends, even while it reads the clock', async (t) => {
+  it('a host that cannot reconnect ends, even while it samples the conductor’s clock', async (t) => {
     // Numbers of messages after which the link drops. A host is admitted after about ten messages, and 16 clock
     // readings with one message each follow.
     const attempts = [10, 14, 18, 22].map(async (answers) => {
@@ -99,7 +99,7 @@ describe('a broken connection', { concurrency: true }, () => {
     await Promise.all(attempts);
   });
 
-  it('a host that reconnects too late ends, and its replies no longer count', async (t) => {
+  it('a host that reconnects too late ends, and the conductor ignores its replies', async (t) => {
     const { link, wire, eventLog, second } = await startLoad(t, 500, 3000);
     wire.drop();
     const rows = await link.freeze([ORDER]);

@@ -22,7 +22,7 @@ describe('admitted hosts', () => {
     assert.ok(shares && shares.oursCores !== null && shares.othersCores !== null, JSON.stringify(shares));
   });
 
-  it('all hosts reply, and each row of the ledger has the name of its host', async (t) => {
+  it('every host replies to a request, and each row of the ledger has the name of its host', async (t) => {
     const { link, first, second, eventLog, hub } = await twoHosts(t);
     const agents = [first, second];
     assert.deepEqual((await link.snapshots()).map(({ from }) => from.host).sort(), ['a', 'b']);
@@ -52,7 +52,7 @@ describe('admitted hosts', () => {
   });
 });
 
-it('a conductor numbers the hosts that ask for orders, sends them its variables, and requires the token', async (t) => {
+it('a conductor numbers the joining hosts, sends them its variables, and requires the token', async (t) => {
   const listener = await openConductorListener('127.0.0.1', 0, secret);
   t.after(() => listener.close());
   const inputs = { path: 'a.yml', environment: 'staging', overrides: '{}', variables: ['TARGET', 'UNSET'], hosts: 2 };
@@ -87,7 +87,7 @@ describe('a host', () => {
     return refusals[0]?.message ?? '';
   };
 
-  it('refuses a host with another version, scenario or number of hosts', async (t) => {
+  it('the conductor refuses a host with another version, scenario or number of hosts', async (t) => {
     assert.match(await refused(t, { version: '2' }), /^a: it has version 2 of the plugin, the conductor has 1/);
     const inputs = { scenarios: 'same', 'users.csv': 'other' };
     assert.match(await refused(t, { inputs }), /^a: .*: users\.csv$/);
@@ -97,7 +97,7 @@ describe('a host', () => {
     );
   });
 
-  it('refuses a host with a wrong token or certificate, before its hello is read', async (t) => {
+  it('the conductor refuses a host with a wrong token or certificate, before its hello is read', async (t) => {
     const { join, refusals } = await startHub(t, 1);
     const wrong = [
       { ...join, token: 'another-token-here' },
@@ -107,7 +107,7 @@ describe('a host', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('refuses a host if the run already has its hosts, and the run continues without it', async (t) => {
+  it('the conductor refuses an additional host once the run has all its hosts, and the run continues', async (t) => {
     const { hub, join, refusals } = await startHub(t, 1);
     await newAgent(t, join, {}).agent.join();
     await hub.joined(5000, NEVER);
@@ -118,7 +118,7 @@ describe('a host', () => {
     assert.deepEqual(refusals, []);
   });
 
-  it('refuses a host if the shares do not add up to the scenario, with the share of each host', async (t) => {
+  it('the conductor refuses a host if the shares of all hosts do not add up to the scenario', async (t) => {
     const { hub, join } = await startHub(t, 2);
     const joined = assert.rejects(hub.joined(5000, NEVER), {
       code: 'HOSTS_DISAGREE',

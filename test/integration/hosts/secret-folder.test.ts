@@ -92,7 +92,7 @@ describe('the secret folder', { skip }, () => {
   };
 
   for (const [how, [change, ...problems]] of Object.entries(PROBLEMS)) {
-    it(`refuses a secret folder ${how}`, (t) => {
+    it(`the conductor refuses a secret folder ${how}`, (t) => {
       const folder = signed(t);
       change(folder);
       const message = refusal(folder.folder);
@@ -102,13 +102,13 @@ describe('the secret folder', { skip }, () => {
     });
   }
 
-  it('refuses a secret whose certificate is expired or not yet valid', (t) => {
+  it('the conductor refuses a secret whose certificate is expired or not yet valid', (t) => {
     const { folder } = signed(t);
     assert.match(refusal(folder, Date.now() + 31 * DAY_MS), /tls\.crt: expired at/);
     assert.match(refusal(folder, Date.now() - DAY_MS), /tls\.crt: is not valid before/);
   });
 
-  it('refuses the secret folder if the user cannot read one of its files', {
+  it('the conductor refuses the secret folder if the user cannot read one of its files', {
     skip: process.getuid?.() === 0 && 'root can read all files',
   }, (t) => {
     const { folder } = signed(t);

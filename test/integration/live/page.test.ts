@@ -69,7 +69,7 @@ describe('the live server', () => {
     }
   });
 
-  it('the live server survives every request, and a reading that fails', async (t) => {
+  it('the live server keeps serving after any request, and after metrics that could not be read', async (t) => {
     const { reader, view } = await openView(t);
     reader.read = async () => {
       throw new Error('the run is just closing');
@@ -146,7 +146,7 @@ describe('the live page', { skip: noChromium }, () => {
     assert.deepEqual(complaints, []);
   });
 
-  it('the live page shows the history when it is opened late', async (t) => {
+  it('the live page shows the whole time series of the run when it is opened late', async (t) => {
     const { view, reader } = await openView(t);
     const early = await open(t, view.url);
     reader.connections = 700;

@@ -44,7 +44,9 @@ async function openTen(url: string, client: ClientKind) {
 describe('neighbours', { concurrency: 3 }, () => {
   const { express, ...single } = NEIGHBOURS;
   for (const neighbour of Object.values(single)) {
-    it(`every copy is received from the server ${neighbour.name}`, { skip: whyNot(neighbour) }, async (t) => {
+    it(`a run receives every copy of each broadcast from the server ${neighbour.name}`, {
+      skip: whyNot(neighbour),
+    }, async (t) => {
       const url = await startNeighbour(t, neighbour);
       await assertEveryCopyReceived(url);
       assert.deepEqual(await openTen(url, 'light'), { opened: 10, causes: [] });
@@ -52,7 +54,7 @@ describe('neighbours', { concurrency: 3 }, () => {
   }
 
   for (const proxy of PROXIES) {
-    it(`every copy is received from Express behind ${proxy.name}`, {
+    it(`a run receives every copy of each broadcast from Express behind ${proxy.name}`, {
       skip: whyNot(express) ?? proxy.missing,
     }, async (t) => {
       const redis = await startRedis(t);

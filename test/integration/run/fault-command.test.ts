@@ -15,7 +15,7 @@ const run = (command: string[], signal = NEVER, timeoutMs?: number) =>
 const sh = (script: string) => ['sh', '-c', script];
 
 describe('a command as the fault', () => {
-  it('a fault command is done when it exits, while a process that it started continues', async (t) => {
+  it('a fault command counts as finished when it exits, even if a process that it started continues', async (t) => {
     const { script, written } = commandWithServer(t);
     await run(sh(script));
     const before = written();

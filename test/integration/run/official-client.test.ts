@@ -52,12 +52,16 @@ test('a reply that is too large closes the connection of the official client', {
   await assert.rejects(control.stats(), { code: 'SOURCE_UNREACHABLE' });
 });
 
-test('a refusal that cannot be copied between threads is reported as too deep', { timeout: 20_000 }, async (t) => {
+test('the official client reports a refusal message that is nested too deep to copy between threads', {
+  timeout: 20_000,
+}, async (t) => {
   const url = await startServer(t, [OPEN, `44{"message":"no","data":${deep}}`]);
   await assert.rejects(connectBare(connectionTo(url), t.signal), { code: 'TARGET_UNREACHABLE', message: /deep/ });
 });
 
-test('an event that cannot be copied between threads closes its connection', { timeout: 20_000 }, async (t) => {
+test('the official client closes its connection on an event that cannot be copied between threads', {
+  timeout: 20_000,
+}, async (t) => {
   const url = await startServer(t, [OPEN, CONNECTED, `42["chat",${deep}]`]);
   const events: string[] = [];
   const socket = await connectBare(connectionTo(url), t.signal, { onAny: (event) => void events.push(event) });
@@ -83,7 +87,7 @@ test('the run reads whether a server grants compression, and closes that connect
   }
 });
 
-test('compression is unknown for a server without WebSocket, a silent server, and a stopped run', async (t) => {
+test('compression is unknown for a server without WebSocket, for a silent server, and in a stopped run', async (t) => {
   const { url } = await startChat(t, () => {}, { transports: ['polling'], perMessageDeflate: true });
   assert.equal(await ask(url), null);
   const silentServer = await rawServer(t);

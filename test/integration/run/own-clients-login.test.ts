@@ -126,7 +126,7 @@ const CHECKS: [check: object, reason: string][] = [
 ];
 
 for (const [check, reason] of CHECKS) {
-  test(`describes a login answer that fails a check by the names in it: ${JSON.stringify(check)}`, async (t) => {
+  test(`an error about a login response that fails a check lists the key names in the response: ${JSON.stringify(check)}`, async (t) => {
     const onRequest: RequestListener = (_request, response) => response.end(JSON.stringify(ANSWER));
     const { url } = await startChat(t, welcome, { onRequest });
     const { clients } = await clientsOf(t, url, {
@@ -140,7 +140,7 @@ for (const [check, reason] of CHECKS) {
 }
 
 for (const [origin, setUp, scenario, reason] of REFUSALS) {
-  test(`quotes a refusal ${origin}, and leaves no session open`, async (t) => {
+  test(`the run’s own client quotes the server’s refusal ${origin}, and leaves no session open`, async (t) => {
     const { url, io } = await startChat(t, setUp, {
       onRequest: (_request, response) =>
         response.writeHead(401, { 'retry-after': '60' }).end('{"message":"account locked"}'),

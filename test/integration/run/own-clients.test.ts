@@ -143,7 +143,7 @@ test('the run’s own clients can follow another scenario than the load', async 
 
 const DELIVERY = { event: 'said', id: '$.0.id', publish: { emit: ['say', { id: '$id' }], every: 0.05, count: 2 } };
 
-test('publishers and the listener of the trial log in, join and use the namespace of the flow', async (t) => {
+test('before the load, publishers and the listener log in, join and use the namespace of the flow', async (t) => {
   const strayEvents: string[] = [];
   const sentMessages: unknown[] = [];
   const { url } = await startChat(t, (io) => {
@@ -209,7 +209,7 @@ test('a publisher requests an acknowledgement if the option or the flow says so,
   }
 });
 
-test('the trial uses a publisher in the listener’s room, and proves nothing if the flow separates them', async (t) => {
+test('the trial before the load uses a publisher that the flow puts into the listener’s room', async (t) => {
   const sentMessages: unknown[] = [];
   const { url } = await startChat(t, (io) => {
     io.of(/./).on('connection', (socket) => {

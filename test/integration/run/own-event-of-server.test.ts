@@ -22,7 +22,7 @@ describe('delivery of a server that sends by itself', { concurrency: 3 }, () => 
   const RUN = { delivery: TICK, options: { broadcasts: { count: 6, interval: 0.1 } }, processes: 2 };
 
   for (const client of ['light', 'official'] as const) {
-    it(`expects events of the server in the namespaces of each connection, with the ${client} client`, async (t) => {
+    it(`the run expects the server’s own events in the namespaces of each connection, with the ${client} client`, async (t) => {
       const inBothNamespaces = sendPeriodically(
         (io, n) => {
           for (const name of ['/', '/chat']) io.of(name).emit('tick', n);
@@ -44,7 +44,7 @@ describe('delivery of a server that sends by itself', { concurrency: 3 }, () => 
     });
   }
 
-  it('counts events of the server that start in its window, and measures the spread from the first receipt', async (t) => {
+  it('the run counts server events first received in its window, with latency from their first receipt', async (t) => {
     const { delivery, latency } = await assertOwn(
       t,
       sendPeriodically((io, n) => io.emit('tick', n)),
@@ -56,13 +56,13 @@ describe('delivery of a server that sends by itself', { concurrency: 3 }, () => 
     assert.deepEqual([latency.from, latency.sendDelayMs, delivery.publisher], ['first receipt', null, null]);
   });
 
-  it('measures the latency of the server’s own events if their payload has a time', async (t) => {
+  it('the run measures the latency of the server’s own events if their payload has a time', async (t) => {
     const stamped = sendPeriodically((io, n) => io.emit('tick', n, { at: Date.now() * 1000 }));
     const run = { ...RUN, delivery: { ...TICK, sentAt: '$.1.at' } };
     await assertOwn(t, stamped, run, { latency: { from: 'payload' } });
   });
 
-  it('expects no copy of the server’s event on connections that open after its first receipt', async (t) => {
+  it('the run expects no copy of the server’s event on connections that open after its first receipt', async (t) => {
     const welcomes = (io: Server) =>
       io.on('connection', (socket) => {
         // A new client gets the state; the other clients already have it.

@@ -38,14 +38,14 @@ const EACH = { broadcasts: 8, expected: 48, received: 48, duplicates: 0 };
 const ALL = { ...EACH, unexpected: 0, notMember: 0, outside: 0 };
 
 describe('delivery to rooms', { concurrency: 4 }, () => {
-  it('expects copies of a message to a room at its members only', async (t) => {
+  it('the run expects copies of a message to a room at its members only', async (t) => {
     const server = documents((io, edit) => io.to(edit.doc).emit('edited', edit));
     const { delivery } = await assertOwn(t, server, TWELVE, { delivery: ALL, latency: { from: 'publisher' } });
     const rooms = new Set(delivery.batches.map(({ room }) => room));
     assert.deepEqual([...rooms].sort(), ['doc 0', 'doc 1', 'doc 2', 'doc 3']);
   });
 
-  it('counts lost copies of single members of a room, and of a whole room', async (t) => {
+  it('the run counts copies that single members of a room lost, and that a whole room lost', async (t) => {
     // Leaves out one of six members in one room.
     const careless = documents(async (io, edit) => {
       if (edit.doc === 'doc 3') return;
@@ -84,7 +84,7 @@ describe('delivery to rooms', { concurrency: 4 }, () => {
     await assertOwn(t, toAll, TWELVE, { codes: ['WRONG_COPIES'], delivery });
   });
 
-  it('finds the room of each user by a variable of the flow', async (t) => {
+  it('the run reads the room of each user from a variable of the flow', async (t) => {
     const server = (io: Server) =>
       io.on('connection', (socket) => {
         socket.join(socket.handshake.auth.user ?? 'nobody');
@@ -103,7 +103,7 @@ describe('delivery to rooms', { concurrency: 4 }, () => {
     assert.equal(new Set(run.delivery.batches.map(({ room }) => room)).size, 10);
   });
 
-  it('counts message ids per room, and takes the room from the acknowledgement of the join', async (t) => {
+  it('the run counts message ids per room, and reads the room from the acknowledgement of the join', async (t) => {
     let joined = 0;
     let seq = 0;
     const dealer = (io: Server) => {
@@ -176,7 +176,7 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
   const audience = (client: string) => ({ audience: { event: '$.0.doc', client } });
 
   for (const client of ['light', 'official'] as const) {
-    it(`counts members of rooms in several namespaces by their join events, with the ${client} client`, async (t) => {
+    it(`the run counts members of rooms in several namespaces by their join events, with the ${client} client`, async (t) => {
       const run = { delivery: EDITED, client, ...twelve, ...byEvent };
       const { delivery } = await assertOwn(
         t,
@@ -188,7 +188,7 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
     });
   }
 
-  it('counts members of rooms in several namespaces by their variable', async (t) => {
+  it('the run counts members of rooms in several namespaces by a variable of the flow', async (t) => {
     const run = { delivery: { ...undeclared, ...audience('doc') }, ...twelve, brings: settingsOf };
     await assertOwn(
       t,
@@ -198,7 +198,7 @@ describe('delivery to rooms of one name in several namespaces', { concurrency: 4
     );
   });
 
-  it('counts members of rooms in several namespaces by the acknowledgement of their join', async (t) => {
+  it('the run counts members of rooms in several namespaces by the acknowledgement of their join', async (t) => {
     const run = { delivery: { ...EDITED, ...audience('$.0.room') }, ...twelve, ...byEvent };
     await assertOwn(
       t,
@@ -224,12 +224,12 @@ describe('delivery of several messages in one event', { concurrency: 4 }, () => 
   };
   const delivery = { event: 'edited', publish: { emit: ['edit', { id: '$id' }], every: 0.02, count: 20 } };
 
-  it('counts each of several messages in one event', async (t) => {
+  it('the run counts each of several messages in one event', async (t) => {
     const run = { delivery: { ...delivery, id: '$.0.*.id' } };
     await assertOwn(t, batches, run, { delivery: { broadcasts: 20, expected: 200, received: 200 } });
   });
 
-  it('expects each of several messages in one event in its own room', async (t) => {
+  it('the run expects each of several messages in one event in its own room', async (t) => {
     const twice = documents((io, edit) => io.to(edit.doc).emit('edited', [edit, { ...edit, id: `${edit.id} again` }]));
     const own = { ...EDITED, id: '$.0.*.id', audience: { event: '$.0.*.doc', client: '$.0.doc' } };
     const figures = { expected: 48, received: 48, outside: 48 };

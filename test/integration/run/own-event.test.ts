@@ -19,7 +19,7 @@ const ALL = { broadcasts: 5, expected: 50, received: 50, duplicates: 0, coverage
 
 describe('delivery of published messages', { concurrency: 4 }, () => {
   for (const client of ['light', 'official'] as const) {
-    it(`measures latency from the publisher’s emit to every receiver, with the ${client} client`, async (t) => {
+    it(`the run measures latency from the publisher’s emit to every receiver, with the ${client} client`, async (t) => {
       const run = { delivery: SAID, client, trial: true, processes: 2 };
       const expected = { delivery: { ...ALL, source: 'own event' as const }, latency: { from: 'publisher' as const } };
       const { latency } = await assertOwn(t, echoes, run, expected);
@@ -27,7 +27,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
       assert.deepEqual([latency.localMs, latency.sendDelayMs?.count], [null, 5]);
     });
 
-    it(`counts published messages only in the namespace of the flow, with the ${client} client`, async (t) => {
+    it(`the run counts published messages only in the namespace of the flow, with the ${client} client`, async (t) => {
       const toBothNamespaces = (io: Server) => {
         io.on('connection', () => {});
         io.of('/chat').on('connection', (socket) =>
@@ -41,7 +41,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     });
   }
 
-  it('reports why a publisher could not publish', async (t) => {
+  it('the run reports why a publisher could not publish', async (t) => {
     const closesNext = onSay((io, message, socket) => {
       io.emit('said', message);
       setImmediate(() => socket.conn.close());
@@ -55,7 +55,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     );
   });
 
-  it('counts the same messages whether or not the publisher receives its own', async (t) => {
+  it('the run counts the same messages whether or not the publisher receives its own messages', async (t) => {
     const toOthers = onSay((_io, message, socket) => socket.broadcast.emit('said', message));
     await assertOwn(t, toOthers, { delivery: { ...SAID, publish: { ...publish, users: 2 } } }, { delivery: ALL });
   });
@@ -65,20 +65,20 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     ['in the payload', '$.0.serverAt', 'payload'],
     ['that the publisher wrote, as the time of its emit', '$.0.at', 'publisher'],
   ] as const) {
-    it(`measures latency from the time ${where}`, async (t) => {
+    it(`the run measures latency from the time ${where}`, async (t) => {
       const { latency } = await assertOwn(t, stamps, { delivery: { ...SAID, sentAt: path } }, { latency: { from } });
       assert.ok(latency.oneWayMs && latency.oneWayMs.max < 5000);
     });
   }
 
-  it('counts messages by the server’s ids if the server assigns its own', async (t) => {
+  it('the run counts messages by the server’s ids if the server assigns its own ids', async (t) => {
     let n = 0;
     const numbers = onSay((io) => io.emit('said', { id: ++n }));
     const run = { delivery: { ...SAID, publish: { ...publish, emit: ['say', { text: 'hello' }] } } };
     await assertOwn(t, numbers, run, { delivery: { broadcasts: 5, received: 50 }, latency: { from: 'first receipt' } });
   });
 
-  it('counts members from their acknowledged join', async (t) => {
+  it('the run counts a connection as a member of its room once its join is acknowledged', async (t) => {
     const rooms = (io: Server) =>
       io.on('connection', (socket) => {
         socket.on('enter', async (room, done) => {
@@ -96,7 +96,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
     ['an id that was not received', ({ id: ref }) => ({ ref, id: ++next }), /published id is not at/, /at \$\.0\.ref/],
   ];
   for (const [mismatch, answer, message, fix] of refusals) {
-    it(`refuses a published message with ${mismatch}`, async (t) => {
+    it(`the run refuses to start if its trial message is received with ${mismatch}`, async (t) => {
       const answers = onSay((io, message) => io.emit('said', answer(message)));
       const refused = assertOwn(t, answers, { delivery: SAID, trial: true, connections: 1 });
       await assert.rejects(refused, { code: 'DELIVERY_UNMATCHED', message, fix });
@@ -106,7 +106,7 @@ describe('delivery of published messages', { concurrency: 4 }, () => {
   const NONE = { expected: 50, received: 0, coverage: 0 };
   const silences: [receiver: string, setUp: (io: Server) => void, message: RegExp][] = [
     [
-      'clients under another name',
+      'clients under another event name',
       onSay((io, message) => io.emit('sayd', message)),
       /^no client received any `said`.*received sayd instead/,
     ],

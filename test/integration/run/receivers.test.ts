@@ -32,7 +32,7 @@ async function start(t: TestContext, target: string): Promise<ReferenceReceiver>
   return sentinel;
 }
 
-test('the reference receiver stamps the first copy of each broadcast, and learns its worker', async (t) => {
+test('the reference receiver records when each broadcast first arrives, and learns its worker’s name', async (t) => {
   const { url, sockets } = await startServer(t);
   const sentinel = await start(t, url);
   const seen = await sentinel.join('room', NEVER);
@@ -48,7 +48,7 @@ test('the reference receiver stamps the first copy of each broadcast, and learns
   assert.equal(wasReferenceMember(seen, seen.joinedAtUs - 1), false);
 });
 
-test('a disconnected reference receiver is no longer a member', async (t) => {
+test('a disconnected reference receiver no longer counts as a member of its room', async (t) => {
   const { url, sockets } = await startServer(t);
   const seen = await (await start(t, url)).join('room', NEVER);
   sockets[0]?.disconnect(true);
@@ -78,7 +78,7 @@ test('quotes the message with which the server refuses the reference receiver', 
   await assert.rejects(start(t, url), { code: 'TARGET_UNREACHABLE', message });
 });
 
-test('a stopped run does not wait for a join of its receivers', async (t) => {
+test('a stopped run does not wait until its receivers have joined their room', async (t) => {
   const { url } = await startServer(t, false);
   const sentinel = await start(t, url);
   const stop = new AbortController();

@@ -84,7 +84,7 @@ describe('during a run', () => {
     [404, 'is no longer there'],
     [500, 'did not answer'],
   ] as const) {
-    it(`reports that a page of metrics ${cause} if it answers ${status} during the run`, async (t) => {
+    it(`the run reports that a metrics page ${cause} if its status becomes ${status} during the run`, async (t) => {
       let bytes = 5e7;
       const page = createServer((_, response) => {
         // Memory grows, because constant memory would be excluded.
@@ -104,7 +104,7 @@ describe('during a run', () => {
   }
 });
 
-it('a control port that answers 403 from the start ends the run, and the status is reported', async (t) => {
+it('the run ends, and reports the status, if a control port answers 403 from the start', async (t) => {
   const app = await startApp(t);
   const gateway = await startGateway(t, app.controlUrl);
   gateway.refuse(403);

@@ -50,7 +50,7 @@ describe('the control of a measuring run', () => {
     assert.equal(absentSources.size, 0);
   });
 
-  it('reports a figure as missing if the answer to a control request that cannot be repeated is lost', async (t) => {
+  it('the run reports a figure as missing if the reply to an unrepeatable control request is lost', async (t) => {
     const { control, requests, absentSources } = await startCutting(t);
     assert.deepEqual(await control.batches(), []);
     assert.deepEqual(requests, ['batches']);
@@ -58,7 +58,7 @@ describe('the control of a measuring run', () => {
     assert.ok(!absentSources.has(CONTROL_PORT));
   });
 
-  it('leaves the figures of an unresponsive worker unknown, with the reason, and waits for it only once', async (t) => {
+  it('figures of an unresponsive worker are unknown, with the reason, and the run waits only once', async (t) => {
     const { url } = await startChat(t, (server) => void server.of(CONTROL_NAMESPACE));
     const { control, absentSources } = await startMeasuring(t, url, 0.1);
     assert.deepEqual(await control.stats(), []);
@@ -87,7 +87,7 @@ describe('the control of a measuring run', () => {
 /** Time in milliseconds that exceeds the deadline of the drain plus two requests of 5 s. */
 const BLOCKED_MS = 15_000;
 
-it('reports a worker that blocks during the broadcasts, and counts every copy', async (t) => {
+it('the run reports a worker that blocks during the broadcasts, and counts every copy', async (t) => {
   const { url, control } = await startLeakyServer(t, { blockMs: BLOCKED_MS });
   const options = {
     ...{ control, warmUp: 0, singleRoundTrips: 0, hold: 0 },

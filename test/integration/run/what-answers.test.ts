@@ -81,7 +81,12 @@ const CASES: [what: string, start: Start, found: RegExp, fix: RegExp][] = [
   ],
   ['a proxy without a server', answering(502), /502 Bad Gateway/, /workers behind/],
   ['an error of the server', answering(500, 'oops'), /HTTP 500: oops/, /log of the server/],
-  ['a program that closes it', raw(), /closed the connection without an answer/, /^set the server's own path/],
+  [
+    'a program that closes every connection',
+    raw(),
+    /closed the connection without an answer/,
+    /^set the server's own path/,
+  ],
   [
     'a server that ignores other paths',
     http(() => {}),
@@ -131,7 +136,7 @@ test('a run reports a mismatch of http and https, in both directions', async (t)
   assert.match(`${withTls.message} ${withTls.fix}`, /speaks no TLS.*http:\/\//);
 });
 
-test('a handshake refused for a missing login is reported with its status, answer and Retry-After', async (t) => {
+test('a run reports status, response text and Retry-After of a handshake refused for a missing login', async (t) => {
   for (const status of [401, 403, 426, 429, 500, 503]) {
     const body = status === 426 ? '{"message":"who are you?"}' : 'who are you?';
     const error = await refusalBy(await answering(status, body, { 'retry-after': '30' })(t));
@@ -202,7 +207,7 @@ test('a run reports the expiry date of a certificate, although Node’s error la
   assert.match(targetProblem(response)?.found ?? '', /it expired on 2025-02-01/);
 });
 
-test('clients that fail together send one request to find the reason', async (t) => {
+test('clients of a run that fail together send only one request to find the reason', async (t) => {
   let polls = 0;
   const target = await http((request, response) => {
     polls += Number(request.headers.upgrade === undefined);
@@ -212,7 +217,7 @@ test('clients that fail together send one request to find the reason', async (t)
   assert.deepEqual([new Set(errors.map(({ message }) => message)).size, polls], [1, 1]);
 });
 
-test('a refused handshake is quoted with the part of the server that refused it', async (t) => {
+test('a run quotes a refused handshake, and reports which part of the server refused it', async (t) => {
   const allowing = (reason: string | undefined) => ({ allowRequest: (_: unknown, done: Allow) => done(reason, false) });
   for (const [setUp, options, message, fix] of [
     [
@@ -265,7 +270,7 @@ test('each cause of an unreachable target has a separate message and fix', () =>
   }
 });
 
-test('distinguishes a plain `ws` server from a Socket.IO server without WebSocket', async (t) => {
+test('a run distinguishes a plain `ws` server from a Socket.IO server without WebSocket', async (t) => {
   const plain = new WebSocketServer({ host: '127.0.0.1', port: 0 });
   t.after(() => plain.close());
   await once(plain, 'listening');

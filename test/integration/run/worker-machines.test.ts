@@ -45,7 +45,7 @@ test('a worker in a container with little CPU reports its quota, and how often t
   assert.deepEqual(column(workerMachines, 'isGenerators'), [true]);
 });
 
-it('reads the stolen CPU and the memory of a worker machine from node_exporter', async (t) => {
+it('the run reads steal time and memory of a worker’s machine from node_exporter', async (t) => {
   const seconds = { idle: 100, iowait: 10, user: 40, steal: 5 };
   let [availableBytes, nodename] = [6e9, 'chat-1'];
   const page = () =>

@@ -67,14 +67,14 @@ describe('a layer that was added to the table', linux, () => {
     });
   });
 
-  it('a layer that was added to the table is read and sampled', () => {
+  it('a layer that was added to the table of layers is read and sampled', () => {
     assert.ok((reading.envoyPss ?? 0) > 1e6 && (reading.envoyRss ?? 0) >= (reading.envoyPss ?? 0));
     const second = sampler.samples[1]?.envoy;
     assert.ok((second?.rssBytes ?? 0) > 1e6 && typeof second?.cpuPercent === 'number', JSON.stringify(second));
     assert.partialDeepStrictEqual(latestLayerSamples(sampler).envoy, { title: 'Envoy' });
   });
 
-  it('a layer that was added to the table has its figures in the result document', () => {
+  it('a layer that was added to the table of layers has its figures in the result document', () => {
     const { memory, cpu } = result;
     const envoyLayers = memory.layers.filter(({ id }) => id.startsWith('envoy'));
     assertEach(envoyLayers, ({ id, title, inSum }) => [id, title, inSum], [
@@ -87,7 +87,7 @@ describe('a layer that was added to the table', linux, () => {
     assert.ok((cpu.envoy?.rampSecondsPerThousandConnects ?? 0) > 0);
   });
 
-  it('a layer that was added to the table has a metric', () => {
+  it('a layer that was added to the table of layers has an Artillery metric', () => {
     const stats = { counters: {} as Record<string, number>, rates: {}, summaries: {} };
     // Replaces the slope of an idle process, which is only noise.
     const { doubt: _, ...measured } = result.memory.perConnectionBytes.envoyPss as MemorySlope;
@@ -97,7 +97,7 @@ describe('a layer that was added to the table', linux, () => {
     assert.ok(METRIC in stats.counters);
   });
 
-  it('a layer that was added to the table is in every report', () => {
+  it('a layer that was added to the table of layers is in every report', () => {
     for (const text of [fullText(result), reportHtml(result)]) assert.match(text, /Envoy PSS[\s\S]*Envoy/);
     const [head = ''] = renderSamplesCsv(result).split('\n');
     for (const column of ['envoy.rssBytes', 'envoy.pssBytes', 'envoy.cpuPercent']) {

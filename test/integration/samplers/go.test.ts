@@ -110,7 +110,7 @@ describe('the memory of a Go server', () => {
     assert.equal((await inspectors.stats())[0]?.collections, 0);
   });
 
-  it('refuses the heap profile of a Go server if several processes reply alternately', async (t) => {
+  it('rejects the heap profile of a Go server if several processes reply alternately', async (t) => {
     const all = [new GoProcess(1000), new GoProcess(2000)];
     for (const one of all) one.collections = 1;
     let requests = 0;
@@ -119,21 +119,21 @@ describe('the memory of a Go server', () => {
   });
 
   const REFUSED: [what: string, answer: RequestListener, reason: RegExp][] = [
-    ['a missing page', (_, response) => response.writeHead(404).end(), /HTTP 404/],
+    ['a status 404', (_, response) => response.writeHead(404).end(), /HTTP 404/],
     ['a redirect', (_, response) => response.writeHead(302, { location: '/login' }).end(), /HTTP 302/],
-    ['a page of something else', (_, response) => response.end('[]'), /not the text of a heap profile/],
-    ['no answer', ({ socket }) => socket.destroy(), /no heap profile of Go at http:/],
-    ['an answer that breaks off', (_, response) => breakOff(response), /no heap profile of Go at http:/],
-    ['an answer without end', (_, response) => writeOn(response), /more than 32 MB/],
+    ['a response that is not a heap profile', (_, response) => response.end('[]'), /not the text of a heap profile/],
+    ['a connection closed without a response', ({ socket }) => socket.destroy(), /no heap profile of Go at http:/],
+    ['a response that breaks off', (_, response) => breakOff(response), /no heap profile of Go at http:/],
+    ['an endless response', (_, response) => writeOn(response), /more than 32 MB/],
   ];
   for (const [what, answer, reason] of REFUSED) {
-    it(`refuses the heap profile of a Go server for ${what}`, async (t) => {
+    it(`the run reports that the heap of a Go server is unreadable after ${what}`, async (t) => {
       const url = await pprof(t, answer);
       await assert.rejects(inspect(t, url), { code: 'SOURCE_UNREACHABLE', message: reason });
     });
   }
 
-  it('refuses the heap profile of a Go server if the answer is too slow', async (t) => {
+  it('the run reports that the heap of a Go server is unreadable if its response is too slow', async (t) => {
     const url = await pprof(t, (_, response) => response.write('heap profile: '));
     const reading = new GoServer(new URL(url), 50).read(false);
     await assert.rejects(reading, { code: 'SOURCE_UNREACHABLE', message: /no complete answer within 0.05 s/ });

@@ -160,7 +160,7 @@ describe('the inspector of a process', linux, () => {
     assert.doesNotMatch(primary.output(), /failed: address already in use/);
   });
 
-  it('leaves the inspector open if it was open before, also if given by its URL', async (t) => {
+  it('leaves the inspector of a process open if it was open before the run', async (t) => {
     const port = await freePort();
     const keeper = await start(t, KEEPER, `--inspect=${port}`);
     for (const sources of [{ pids: async () => [keeper.pid] }, { urls: [`http://127.0.0.1:${port}`] }]) {
@@ -284,7 +284,7 @@ describe('the inspector', { ...linux, concurrency: true }, () => {
     await assertRefused('INSPECTOR_BUSY', keeper.pid, OWN_NAME);
   });
 
-  it('refuses the URL of an inspector that has none', async () => {
+  it('reports an inspector URL at which nothing listens as unreachable', async () => {
     const urls = [`http://127.0.0.1:${await freePort()}`];
     await assert.rejects(Inspectors.connect({ urls }), { code: 'SOURCE_UNREACHABLE' });
   });

@@ -101,9 +101,9 @@ describe('the answer of a JVM', () => {
       1500 * KB,
     ],
     ['ZGC', ' ZHeap           used 12M, capacity 128M, max capacity 128M\n Metaspace       used 300K', 12 * MB],
-    ['an unknown one', 'nothing', undefined],
+    ['an unknown collector', 'nothing', undefined],
   ];
   for (const [collector, text, bytes] of ANSWERS)
-    it(`parses the used heap in the answer of a JVM, by collector: ${collector}`, () =>
+    it(`parses the used heap from the reply of a JVM, for each garbage collector: ${collector}`, () =>
       assert.equal(parseUsedHeapBytes(text), bytes));
 });

@@ -71,7 +71,7 @@ test('readings of processes by ps agree with /proc', linux, async (t) => {
   assert.equal((await readByPs([short.pid as number])).size, 0);
 });
 
-test('the memory figures of the kernel are read, or fail with a reason', () => {
+test('reads each memory figure of the kernel, or the reason why it is unreadable', () => {
   for (const read of [readTcpBytes, readSlabBytes, readMemory, readCpu]) {
     try {
       read();

@@ -37,7 +37,7 @@ const samplerOf = (prometheus: SamplerSources['prometheus'], more: Partial<Sampl
   new Sampler({ prometheus, pids: () => ({}), connections: () => 0, ...more });
 
 describe("a server's metrics", () => {
-  it('reads RSS, heap, external memory and CPU from a page of prom-client, with their source', async (t) => {
+  it('reads RSS, heap, external memory and CPU from a metrics page of prom-client, with their source', async (t) => {
     const register = new Registry();
     collectDefaultMetrics({ register });
     const sampler = samplerOf({ worker: await serveAll(t, () => register.metrics()) });
@@ -52,7 +52,7 @@ describe("a server's metrics", () => {
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
   });
 
-  it('sums the metrics of samples with the given labels, without the totals of containers', async (t) => {
+  it('sums the metric samples that have the given labels, without the totals of containers', async (t) => {
     const url = await serve(t, () =>
       [
         'container_memory_working_set_bytes{pod="chat-1",container=""} 350',
@@ -110,7 +110,7 @@ describe("a server's metrics", () => {
     }
   });
 
-  it('a page of metrics that never ends counts as failed, and no longer costs time', async (t) => {
+  it('an endless metrics page counts as failed, and does not delay the next readings', async (t) => {
     let asked = 0;
     const http = createServer((_request, response) => {
       response.write('process_resident_memory_bytes 5\n');
@@ -162,7 +162,7 @@ describe("a server's metrics", () => {
     await assert.rejects(open([labelled, other]), { code: 'METRICS_MISSING' });
   });
 
-  it('refuses metrics from the moment they report impossible CPU time, with the likely unit', async (t) => {
+  it('rejects a server’s metrics once they report impossible CPU time, and suggests the likely unit', async (t) => {
     let cpuMs = 0;
     let asked = 0;
     const pages = await serveAll(t, () => {
@@ -227,7 +227,7 @@ describe('the page of an exporter', () => {
     });
   }
 
-  it('sums an exporter’s page with pages of its kind, and keeps it beside pages of other kinds', async (t) => {
+  it('sums the pages of several exporters of one kind, and keeps pages of other kinds separate', async (t) => {
     const all = [group('nginx', 60), group('nginx', 40), pages.node_exporter.lines];
     const nginx = await serveAll(t, ...all.map((lines) => () => lines.join('\n')));
     const sampler = samplerOf({ nginx }, { layers: layersFor({ nginx: { prometheus: [] } }) });
@@ -236,7 +236,7 @@ describe('the page of an exporter', () => {
     assert.equal((await sampler.cpu()).nginx, 3e6);
   });
 
-  it('refuses an exporter’s page before the load if it is ambiguous or has no usable figure', async (t) => {
+  it('refuses an exporter’s metrics page before the load if it is ambiguous or has no usable figure', async (t) => {
     const refused: [lines: string[], message: RegExp][] = [
       [[...EXPORTER, 'nginxexporter_build_info 1', 'nginx_connections_active 5'], /has no memory .* it has/],
       [[...group('nginx', 60), ...group('node', 70)], /several groups of processes: nginx, node/],
@@ -275,7 +275,7 @@ describe('metrics of several workers', () => {
     assert.match(absent.workerHeapUsed ?? '', /not all metrics have nodejs_heap_size_used_bytes/);
   });
 
-  it('gives no sum of metrics if one worker does not answer, and reports that worker', async (t) => {
+  it('reports no sum of metrics if one worker does not answer, and names that worker', async (t) => {
     let second: ReturnType<Page> = pageOf(20);
     const urls = [await serve(t, () => pageOf(100)), await serve(t, () => second)];
     const prometheus = await open(urls);
@@ -300,7 +300,7 @@ describe('a JSON page of the server', () => {
   };
   const MEMORY = { rss: '$.memory.rss', heapUsed: '$.memory.heapUsed' };
 
-  it('reads memory and CPU from the given paths of a JSON page, with a token in a header', async (t) => {
+  it('reads memory and CPU at the given paths of a JSON status page, with a token in a header', async (t) => {
     const url = await serve(t, ({ authorization }) => {
       const body = { pid: process.pid, memory: process.memoryUsage(), cpu: process.cpuUsage() };
       return authorization === 'Bearer secret' ? JSON.stringify(body) : 401;
@@ -320,7 +320,7 @@ describe('a JSON page of the server', () => {
     assert.ok(Math.abs(((await sampler.cpu()).worker ?? 0) - user - system) < 1e6);
   });
 
-  it('reads the rise of a counter on a page of prom-client, and on a JSON page', async (t) => {
+  it('reads the increase of a counter from a prom-client page and from a JSON status page', async (t) => {
     const register = new Registry();
     collectDefaultMetrics({ register });
     const sent = new Counter({ name: 'ticks_total', help: 'sent', labelNames: ['room'], registers: [register] });
@@ -348,13 +348,13 @@ describe('a JSON page of the server', () => {
     assert.deepEqual(found.eventCounts?.counters, { ticks_total: 0, '$.sent.cursors': null, ...missing });
   });
 
-  it('adds up the processes that a JSON page lists, and processes of other pages', async (t) => {
+  it('adds up the processes that several JSON status pages list', async (t) => {
     const page = (...sizes: number[]) => serve(t, () => JSON.stringify({ workers: sizes.map((rss) => ({ rss })) }));
     const pages = await openJson({ rss: '$.workers.*.rss' }, await page(5e7, 6e7), await page(7e7));
     assert.deepEqual((await pages.read()).figures, { rssBytes: 18e7 });
   });
 
-  it('refuses a JSON page before the load if a path has no number in bytes, and lists its numbers', async (t) => {
+  it('refuses a JSON status page before the load if a path has no number in bytes', async (t) => {
     const refused: [content: string, message: RegExp][] = [
       ['<!doctype html>', /is not JSON: it begins with "<!doctype html>"/],
       ['{"mem":{"rss":5e7},"up":3}', /nothing at \$\.memory\.rss; its numbers are at \$\.mem\.rss, \$\.up/],
@@ -371,7 +371,7 @@ describe('a JSON page of the server', () => {
     await assert.rejects(openJson(MEMORY, large), { code: 'SOURCE_UNREACHABLE', message: /more than 1 MB/ });
   });
 
-  it('detects restarts and alternating processes by the process id or uptime of a JSON page', async (t) => {
+  it('detects restarts and alternating processes by the process id or uptime on a JSON status page', async (t) => {
     const processes = [{ pid: 1 }, { pid: 2 }];
     let [turn, alternates] = [0, false];
     const url = await serve(t, () =>

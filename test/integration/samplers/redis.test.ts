@@ -44,7 +44,7 @@ const MISSING_PERMISSIONS: Record<string, [rules: string[], refusal?: RegExp]> =
   'list clients': [['+@all', '-client|list']],
 };
 for (const [action, [rules, refusal]] of Object.entries(MISSING_PERMISSIONS)) {
-  test(`reports whether Redis runs to a user who may not ${action}`, async (t) => {
+  test(`reports whether Redis runs even if its user has no permission to ${action}`, async (t) => {
     const redis = await startRedis(t);
     const admin = await connectedTo(t, redis);
     await admin.sendCommand(['ACL', 'SETUSER', 'reader', 'on', '>secret', '~*', '&*', ...rules]);
@@ -245,7 +245,7 @@ async function startFakeRedis(t: TestContext, info: (socket: Socket) => void, su
   return redis;
 }
 
-test('a Redis reading with impossible memory fails, and the next valid one succeeds', async (t) => {
+test('a reading of Redis with impossible memory fails, and the next valid reading succeeds', async (t) => {
   let used = '1000';
   const redis = await startFakeRedis(t, (socket) => socket.write(infoOf({ ...INFO, used_memory: used })));
   for (used of ['1e400', '-5', '', '0x10', '9'.repeat(30), 'NaN', '1 2']) {

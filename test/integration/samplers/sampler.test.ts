@@ -135,7 +135,7 @@ test('each reading has a value, or a reason for its absence, for every layer', a
   }
 });
 
-test('a failing source leaves the other values of a reading intact', async (t) => {
+test('a source that cannot be read leaves the other values of a reading intact', async (t) => {
   const sampler = startSampler(t, {
     pids: () => Promise.reject(new Error('no pids')),
     redis: {
@@ -174,7 +174,7 @@ test('the sampled CPU time rises while a process runs, and does not fall when it
   assert.ok((after.worker ?? 0) >= (during.worker ?? 0));
 });
 
-test('close() of the sampler ends the rows, can be called twice, and also without start', async (t) => {
+test('close() of the sampler stops the sample rows, and can be called twice or without a start', async (t) => {
   const time = new VirtualTime(t);
   const sampler = startSampler(t, {});
   sampler.start();

@@ -118,7 +118,7 @@ describe('the processes of a server', linux, () => {
     assert.deepEqual([await findFullestProcess([]), await findFullestProcess([4_194_305])], [undefined, undefined]);
   });
 
-  it('describes the server’s processes by their start command, if only they match it', async (t) => {
+  it('describes the server’s processes by their start command if no other process has it', async (t) => {
     const folder = tempFolder(t, 'query(1)-');
     const script = join(folder, 'app+1.js');
     writeFileSync(script, `${IDLE}; console.log('up')`);

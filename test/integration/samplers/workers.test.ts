@@ -24,7 +24,7 @@ async function controlOf(t: TestContext, urls: string[], options = {}): Promise<
   return control;
 }
 
-test('control clients read and command two workers: statistics, garbage collection, members, clocks', async (t) => {
+test('control clients read statistics, members and clocks of two workers, and make them collect garbage', async (t) => {
   const apps = await Promise.all([startApp(t), startApp(t)]);
   const control = await controlOf(t, column(apps, 'controlUrl'));
   const clients = await Promise.all(apps.flatMap((app) => [connectClient(app.url), connectClient(app.url)]));
@@ -185,7 +185,7 @@ test('IPv4 and IPv6 addresses of a name count as one host, and literal addresses
     assert.deepEqual(await addressesOf(url, noLookup), []);
 });
 
-test('the reported number of servers is that of the cluster adapter, or one', async (t) => {
+test('a worker reports the number of servers that its cluster adapter counts, or one', async (t) => {
   const redis = await startRedis(t);
   const start = async (environment: Record<string, string>) => {
     const app = await startApp(t, environment);

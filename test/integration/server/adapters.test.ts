@@ -96,21 +96,26 @@ for (const [adapterName, surroundingsOf] of [...Object.entries(SURROUNDINGS), ..
       return { here, there, control, breakDown, replace };
     }
 
-    it(clustered ? 'joins the workers of a cluster' : 'leaves each worker by itself', async (t) => {
-      const { here, there, control } = await setUp(t);
-      const [own, other] = await Promise.all([connectMember(here), connectMember(there)]);
-      let strayCopies = 0;
-      if (!clustered) other.on('broadcast', () => strayCopies++);
+    it(
+      clustered
+        ? 'an adapter delivers a broadcast to members on all workers of a cluster'
+        : 'without a cluster adapter, a broadcast reaches only members on its own worker',
+      async (t) => {
+        const { here, there, control } = await setUp(t);
+        const [own, other] = await Promise.all([connectMember(here), connectMember(there)]);
+        let strayCopies = 0;
+        if (!clustered) other.on('broadcast', () => strayCopies++);
 
-      const receivers = clustered ? [own, other] : [own];
-      const received = Promise.all(receivers.map((client) => onceOf(client, 'broadcast')));
-      const { expected } = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 100, seq: 1 });
-      assert.equal(expected, receivers.length);
-      for (const [message] of (await received) as [BroadcastMessage][]) assert.equal(message.worker, 'w0');
-      assert.equal((await ask<{ members: number }>(control, 'members', 'blue')).members, receivers.length);
-      await other.emitWithAck('join_room', 'answered after anything sent before');
-      assert.equal(strayCopies, 0);
-    });
+        const receivers = clustered ? [own, other] : [own];
+        const received = Promise.all(receivers.map((client) => onceOf(client, 'broadcast')));
+        const { expected } = await ask<BroadcastSent>(control, 'broadcast', { room: 'blue', bytes: 100, seq: 1 });
+        assert.equal(expected, receivers.length);
+        for (const [message] of (await received) as [BroadcastMessage][]) assert.equal(message.worker, 'w0');
+        assert.equal((await ask<{ members: number }>(control, 'members', 'blue')).members, receivers.length);
+        await other.emitWithAck('join_room', 'answered after anything sent before');
+        assert.equal(strayCopies, 0);
+      },
+    );
 
     it('an adapter delivers binary payloads unchanged', async (t) => {
       const { here, there, control } = await setUp(t);

@@ -18,7 +18,7 @@ test('the measured port has no control namespace, and control connections are no
   assert.equal((await ask<WorkerStats>(control, 'stats')).connections, 1);
 });
 
-test('`batches` counts the batches since the previous request, and the time that their handler took', async (t) => {
+test('the control request `batches` returns the batches since the previous request, and their handler’s time', async (t) => {
   const { app, control } = await setUp(t);
   const client = await connectClient(app.url);
   const before = await ask<WorkerBatches>(control, 'batches');
@@ -34,7 +34,9 @@ test('`batches` counts the batches since the previous request, and the time that
   assert.equal((await ask<WorkerBatches>(control, 'batches')).batches, 0);
 });
 
-test('`resources` describes the worker’s process and machine', { skip: process.platform !== 'linux' }, async (t) => {
+test('the control request `resources` returns the worker’s process and machine', {
+  skip: process.platform !== 'linux',
+}, async (t) => {
   const { app, control } = await setUp(t);
   const before = await ask<WorkerResources>(control, 'resources');
   await Promise.all(Array.from({ length: 20 }, () => connectClient(app.url)));
@@ -49,7 +51,7 @@ test('`resources` describes the worker’s process and machine', { skip: process
   assert.ok((machine.usedBytes ?? 0) > 0 && (machine.usedBytes ?? 0) < machine.memoryBytes);
 });
 
-test('`stats` reports the state of the worker', async (t) => {
+test('the control request `stats` returns the state of the worker', async (t) => {
   const { app, control } = await setUp(t);
   const members = await Promise.all([1, 2, 3].map(() => connectClient(app.url)));
   for (const member of members) await member.emitWithAck('join_room', 'blue');

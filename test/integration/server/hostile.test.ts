@@ -71,7 +71,7 @@ const POLLING = 'GET /socket.io/?EIO=4&transport=polling HTTP/1.1\r\nHost: HOST\
 
 for (const [name, start] of Object.entries(SERVERS)) {
   describe(name, () => {
-    it(`the server survives every packet and request, and keeps no memory of them: ${name}`, {
+    it(`the server survives every malformed packet and request, and frees their memory: ${name}`, {
       timeout: 120_000,
     }, async (t) => {
       const { port, controlPort } = await start(t);

@@ -44,7 +44,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
     }
 
     for (const position of ['default', 'on', 'off']) {
-      it(`delivers a broadcast over every transport, with tunings ${position}: ${name}`, async (t) => {
+      it(`the server delivers a broadcast over every transport, with tunings ${position}: ${name}`, async (t) => {
         const switches = position === 'default' ? [] : tunings().map(([, { variable }]) => [variable, position]);
         const { app, control } = await setUp(t, Object.fromEntries(switches));
         const clients = await Promise.all(TRANSPORTS.map((transports) => connectOver(app.url, transports)));
@@ -57,7 +57,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       });
     }
 
-    it(`grants compression only where it is switched on: ${name}`, async (t) => {
+    it(`the server grants compression only where it is switched on: ${name}`, async (t) => {
       for (const position of ['on', 'off']) {
         const { app, control } = await setUp(t, { CAPACITY_PER_MESSAGE_DEFLATE: position });
         const { socket, head } = await rawWebSocket(app.port);
@@ -69,7 +69,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       }
     });
 
-    it(`creates session ids that contain the worker, also after the upgrade: ${name}`, async (t) => {
+    it(`the server creates session ids that contain the worker, also after the upgrade: ${name}`, async (t) => {
       const { app } = await setUp(t, { CAPACITY_WORKER: 'w7' });
       for (const transports of TRANSPORTS) {
         const client = await connectOver(app.url, transports);
@@ -80,25 +80,21 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       }
     });
 
-    it(`reports a port in use: ${name}`, async (t) => {
+    it(`the server reports a port in use: ${name}`, async (t) => {
       const { app } = await setUp(t);
       await assert.rejects(start(t, { CAPACITY_PORT: `${app.port}` }), /:\d+ is in use|cannot listen on/);
     });
 
-    it(
-      `notifies clients when the server closes, including polling ones, before the drain limit: ${name}`,
-      CLOSE_LIMIT,
-      async (t) => {
-        const app = await start(t, { CAPACITY_DRAIN_MS: '60000' });
-        const clients = await Promise.all(TRANSPORTS.map((transports) => connectOver(app.url, transports)));
-        const left = Promise.all(clients.map((client) => onceOf(client, 'disconnect')));
-        await app.close();
-        for (const [reason] of await left) assert.match(String(reason), /transport (close|error)/);
-      },
-    );
+    it(`the server notifies all clients, including polling ones, before it closes: ${name}`, CLOSE_LIMIT, async (t) => {
+      const app = await start(t, { CAPACITY_DRAIN_MS: '60000' });
+      const clients = await Promise.all(TRANSPORTS.map((transports) => connectOver(app.url, transports)));
+      const left = Promise.all(clients.map((client) => onceOf(client, 'disconnect')));
+      await app.close();
+      for (const [reason] of await left) assert.match(String(reason), /transport (close|error)/);
+    });
 
     it(
-      `drops a client that never answers, and a request that never ends, at the drain limit: ${name}`,
+      `a closing server drops silent clients and endless requests at the time limit: ${name}`,
       CLOSE_LIMIT,
       async (t) => {
         const app = await start(t, { CAPACITY_DRAIN_MS: '100' });
@@ -113,7 +109,7 @@ for (const [name, attach] of Object.entries(WEBSOCKETS)) {
       },
     );
 
-    it(`leaves nothing open when closed, also when closed twice: ${name}`, async (t) => {
+    it(`the server leaves nothing open when closed, also when closed twice: ${name}`, async (t) => {
       await eventually('the sockets of earlier tests are closed', hasNothingOpen);
       const app = await start(t);
       const client = await connectClient(app.url);
