@@ -20,13 +20,13 @@ const section = (title: string, date: string, rows: TruthComparison[] = [compare
 const whole = mergeCalibration(machine, [section('One', '2026-01-01'), section('Two', '2026-01-01')], undefined);
 
 describe('the data of the calibration', () => {
-  it('the data of the calibration keep the order of their sections, including older ones', () => {
+  it('calibration data keep the order of their sections, including sections of older versions', () => {
     const { sections } = mergeCalibration(machine, [section('One', '2026-02-02'), section('New', '2026-02-02')], whole);
     const dates = sections.map(({ title, measured }) => `${title} ${measured.slice(0, 10)}`);
     assert.deepEqual(dates, ['One 2026-02-02', 'Two 2026-01-01', 'New 2026-02-02']);
   });
 
-  it('the data of the calibration report which section was measured on another machine', () => {
+  it('calibration data report which section was measured on another machine', () => {
     const onSecondMachine = mergeCalibration({ ...machine, cores: 8 }, [section('One', '2026-02-02')], whole);
     assert.equal(onSecondMachine.machine, whole.machine);
     assert.match(
@@ -43,7 +43,7 @@ describe('the data of the calibration', () => {
     assert.throws(() => mergeCalibration(other, [section('One', '2026-02-02')], whole), /of other versions/);
   });
 
-  it('the data of the calibration survive writing and reading, even with a missing figure', () => {
+  it('calibration data are the same after writing and reading, even with a missing figure', () => {
     const written = mergeCalibration(
       machine,
       [section('One', '2026-01-01', [compareExactly('copies', 3, Infinity)])],
@@ -58,13 +58,13 @@ describe('the page of the calibration', () => {
     calibrationMarkdown(mergeCalibration(machine, [section('One', '2026-01-01', rows)], undefined));
   const time = (what: string, measured: number) => compareWithin(what, 'ms', 50, measured, { absolute: 1 });
 
-  it('the page of the calibration shows the largest error of each kind, and the number of bounds that hold', () => {
+  it('the calibration page shows the largest error of each kind, and how many error bounds hold', () => {
     const times = [time('p50', 50.1), time('p99', 49.2), time('max', 50.5)];
     const page = pageOf([...times, compareExactly('a', 1, 1), compareExactly('b', 2, 2)]);
     assert.match(page, /\|p99\|50\.00 ms\|49\.20 ms\|± 1\.00 ms\|3 of 3\|\n.*\|exact\|2 of 2\|/);
   });
 
-  it('the page of the calibration shows a missed bound rather than a larger error within another bound', () => {
+  it('the calibration page shows an error beyond its bound rather than a larger error within another bound', () => {
     const page = pageOf([
       compareExactly('few', 7, 6),
       compareExactly('many', 7, 7),
@@ -73,7 +73,7 @@ describe('the page of the calibration', () => {
     assert.match(page, /\|few\|7\|6\|exact\|1 of 2\|/);
   });
 
-  it('the stored page of the calibration equals the page made from its data', () => {
+  it('the stored calibration page equals the page generated from its data', () => {
     const data = readCalibration(readFileSync('docs/calibration.json', 'utf8'));
     assert.equal(readFileSync('docs/calibration.md', 'utf8'), calibrationMarkdown(data));
     assert.equal(readFileSync('docs/calibration.json', 'utf8'), serializeCalibration(data));
@@ -86,7 +86,7 @@ it('four values can be split into equal halves in three ways', () => {
   assert.deepEqual(halves, ['a,b | c,d', 'a,c | b,d', 'a,d | b,c']);
 });
 
-it('ten values have 126 different splits', () => {
+it('ten values can be split into equal halves in 126 ways', () => {
   const halves = divisionsIntoHalves([...'abcdefghij']);
   assert.equal(halves.length, 126);
   assert.equal(new Set(halves.map(([half]) => half.join())).size, 126);

@@ -19,7 +19,7 @@ const pair = (own: MeasuredClients, floor?: MeasuredClients): GeneratorAndFloor 
 const cells = (rounds: Record<string, GeneratorAndFloor>[], tls = false) =>
   roundsTable({ variants, columns: generatorColumns(tls) }, rounds);
 
-test('compares each load generator with the floor of its round, and shows all measurements of the floor', () => {
+test('compares each load generator with the bare client of its round, and shows all its measurements', () => {
   // From the second round on, the machine is half as fast.
   const [fast, slow, slower] = [measured(100, 5, 24), measured(200, 10, 24), measured(400, 20, 24)];
   const [ownPair, otherPair] = [pair(measured(300, 10, 4096), fast), pair(measured(800, 40, 8192), slow)];
@@ -35,7 +35,7 @@ test('compares each load generator with the floor of its round, and shows all me
   ]);
 });
 
-test('the interval of a multiple uses the spread between rounds of all generators, or its own if larger', () => {
+test('the interval of a ratio uses the spread of all generators between rounds, or its own if larger', () => {
   const floor = measured(100, 5, 24);
   const round = (ownUs: number, otherUs: number) => ({
     [FLOOR_LABEL]: pair(floor, floor),
@@ -52,14 +52,14 @@ test('the interval of a multiple uses the spread between rounds of all generator
   assert.equal(of('ours', [round(200, 400)]), '2.00');
 });
 
-test('the table of a bench has a cell for every column, even without a floor', () => {
+test('the table of a benchmark has a cell for every column, even without a bare client', () => {
   const [withoutFloor] = cells([{ ours: pair(measured(300, 10, 4096)) }]);
   assert.deepEqual(withoutFloor, ['ours', '300', '–', '10.00', '–', '4.0', '1.0']);
   const [overTls] = cells([{ ours: pair(measured(300, 10, 20_480), measured(100, 5, 10_240)) }], true);
   assert.deepEqual(overTls?.slice(-3), ['20.0', '2.00', '1.0']);
 });
 
-test('a bench replaces only its own section of the page', () => {
+test('a benchmark replaces only its own section of the results page', () => {
   const page = readFileSync('docs/benchmarks.md', 'utf8');
   for (const name of ['client', 'client-tls', 'client-events', 'server']) {
     const changed = replaceSection(page, name, 'new\n');
@@ -71,7 +71,7 @@ test('a bench replaces only its own section of the page', () => {
   assert.throws(() => replaceSection('# Benchmarks\n', 'client', 'new'));
 });
 
-test('the check of a bench lists the rows that exceed the published figures by more than a tenth', () => {
+test('the check of a benchmark lists rows that exceed the published figures by more than a tenth', () => {
   const published = '|-|× floor|\n|ours|1.20 (1.10–1.30)|5|\n|theirs|2.00|5|\n';
   const rows = (ours: string) => [
     ['ours', ours],

@@ -6,7 +6,7 @@ import { perfectResult } from '../../helpers/results.ts';
 import { run, setOf } from '../../helpers/run-sets.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
-test('reports the finding that casts doubt on a run saved as a baseline', (context) => {
+test('saving a SUSPECT run as a baseline reports the finding that makes it SUSPECT', (context) => {
   const file = join(tempFolder(context), 'baseline.json');
   const suspect = run((result) => {
     result.verdict.status = 'SUSPECT';

@@ -28,7 +28,7 @@ function assertProblems(document: object, expected: string[]): void {
 }
 
 describe('the file of a study', () => {
-  it('the file of a study reports all mistakes together, each with its place', () => {
+  it('reading a study file reports all mistakes together, each with its path in the file', () => {
     const wrong: [name: string, levels: unknown, problem: string][] = [
       ['TSL', TLS, ': no run reads this variable, did you mean "TLS"?'],
       ['TLS', ['on', 'perhaps'], '[1]: '],
@@ -47,7 +47,7 @@ describe('the file of a study', () => {
     assertProblems({ scenario: 'none.yml', vary: Object.fromEntries(wrong), repeats: 2 }, [...problems, ...others]);
   });
 
-  it('reports levels, servers and scenarios of a study that cannot start', () => {
+  it('reading a study file reports levels, servers and scenarios with which no run can start', () => {
     const vary = { server: ['chat', 'chatt'], 'engine.clientt': [1, 2], 'engine.maxPayload': ['x'] };
     assertProblems({ ...PLAN, scenario: 'none.yml', vary, servers: { chat, other: { command: [], ready: 'here' } } }, [
       'scenario: ',
@@ -70,15 +70,14 @@ describe('the file of a study', () => {
     ['must list its servers in `vary`', { ...PLAN, servers: { chat } }, ['vary.server']],
     ['may exclude combinations', { ...PLAN, vary, except: [{ TLS: 'on', workers: 2 }] }, []],
     [
-      'can exclude nothing but combinations',
+      'cannot exclude single levels, or levels that it does not vary',
       { ...PLAN, vary, except: [{ TLS: 'on' }, { TLS: 'onn' }, { RATE: 1 }] },
       twice,
     ],
     ['cannot exclude all combinations', { ...PLAN, except: [{ TLS: 'on' }] }, ['except']],
     ['may vary variables of its servers', { ...PLAN, servers: { chat }, vary: { server: ['chat'], MINE: [1, 2] } }, []],
   ] as [string, object, string[]][]) {
-    it(`the file of a study ${what}`, () =>
-      assert.deepEqual(column(parseStudyPlan(document, '').problems, 'path'), places));
+    it(`a study file ${what}`, () => assert.deepEqual(column(parseStudyPlan(document, '').problems, 'path'), places));
   }
 
   for (const nothing of [null, 'text', []]) {
@@ -86,13 +85,13 @@ describe('the file of a study', () => {
       assert.notDeepEqual(problemsOf(nothing as never, ''), []));
   }
 
-  it('accepts variables of a study that only its scenario reads', () => {
+  it('a study file may vary environment variables that only its scenario reads', () => {
     const study = { ...PLAN, vary: { GROUPS: [1, 2] } };
     assert.deepEqual(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS }}"'), []);
     assert.match(problemsOf(study, 'target: "{{ $processEnvironment.GROUPS_OF }}"').join(), /no run reads/);
   });
 
-  it('names in the file of a study cannot reach inherited properties', () => {
+  it('names in a study file cannot access inherited object properties', () => {
     problemsOf({ ...PLAN, vary: { '__proto__.polluted': [1, 2] } });
     assert.equal(({} as { polluted?: unknown }).polluted, undefined);
   });
@@ -110,7 +109,7 @@ describe('the file of a study', () => {
   });
 });
 
-it('a run of a study gets capitals as variables, and options of plugin and engine in one override', () => {
+it('a run of a study gets keys in capitals as environment variables, and all options in one override', () => {
   const levels = { TLS: true, RATE: 10, workers: 2, 'broadcasts.bytes': 10, 'broadcasts.count': 3 };
   const { env, overrides } = settingsOfLevels({ ...levels, 'engine.client': 'official', server: 'chat' });
   assert.deepEqual(env, { TLS: 'true', RATE: '10' });
@@ -120,7 +119,7 @@ it('a run of a study gets capitals as variables, and options of plugin and engin
   assert.deepEqual(settingsOfLevels({ TLS: 'on' }).overrides, {});
 });
 
-it('a study takes its whole plan from the command line for a scenario, and replacements for a study', async (t) => {
+it('a study of a scenario has its plan on the command line, which can override a study file', async (t) => {
   const folder = fileTree(t, {
     'a.yml': '{ "config": { "processor": "mine.js" } }',
     'b.yml': '{ "config": {} }',

@@ -75,7 +75,7 @@ function begin(t: TestContext, phases?: Phase[]) {
   return { write, run };
 }
 
-it('a search answers in one sentence, with the runs, the evidence and the machines, in all documents', async (t) => {
+it('every document of a search has the answer in one sentence, the evidence and the machine sizes', async (t) => {
   const { run } = begin(t);
   const { search, answer, made, read } = await run({ limit: 61 }, { times: '2', rest: '0.2' });
   const { end, held, broke, heldRuns, sentence } = answer;
@@ -115,7 +115,7 @@ for (const [vary, limit] of [
   });
 }
 
-it('a search resumes with the runs already made, even under new rules', async (t) => {
+it('a search reuses earlier runs when it resumes, even with another tolerance or stop condition', async (t) => {
   const { run } = begin(t);
   const first = await run({ limit: 61 });
   assert.equal(first.answer.end, 'found');
@@ -126,7 +126,7 @@ it('a search resumes with the runs already made, even under new rules', async (t
   assert.deepEqual([failures.made, failures.answer.held], [[], 80]);
 });
 
-it('a search ends if the generator, the machine or an error is the limit, and retries that level', async (t) => {
+it('a search ends if the generator, the machine or an error is the limit, and resumes with a retry', async (t) => {
   const { run } = begin(t);
   const late = await run({ limit: 30, lagsAbove: 35 });
   assert.match(late.answer.sentence, / 20 connections .* at 40, the generator was the limit/);

@@ -33,7 +33,7 @@ function scale(vary: SearchedQuantity, options: object = {}, phases: Phase[] = P
   };
 }
 
-it('scaling makes exactly the requested number of arrivals, with one, two or seven workers', () => {
+it('scaling a scenario makes exactly the requested number of arrivals with 1, 2 or 7 Artillery workers', () => {
   for (const rate of [1, 7, 40, 500]) {
     for (const arrivals of [2, 3, 10, 59, 60, 61, 499, 500, 501, 999, 4321]) {
       const ramp = exactRamp(arrivals, rate);
@@ -50,7 +50,7 @@ it('scaling makes exactly the requested number of arrivals, with one, two or sev
 });
 
 describe('connections', () => {
-  it('scaled connections keep the rates and the shares of the phases, and the pauses between them', () => {
+  it('varying the number of connections keeps rates, shares and pauses of the phases', () => {
     const { own, snap, phasesAt } = scale('connections');
     assert.equal(own, 160);
     for (const level of [4, 5, 61, 160, 12_345]) {
@@ -75,14 +75,14 @@ describe('connections', () => {
     [{ delivery }, 131],
     [{ delivery, control }, 130],
   ] as const) {
-    it(`the varied connections include the run's own clients: ${Object.keys(options)}`, () => {
+    it(`a search includes the run’s own clients in the number of connections: options ${Object.keys(options)}`, () => {
       const { snap, phasesAt } = scale('connections', { broadcasts: NONE, ...options }, [RAMP]);
       assert.equal(totalArrivals(phasesAt(snap(135))), arrivals);
     });
   }
 });
 
-it('a varied rate keeps all arrivals, and no ramp is faster than the level', () => {
+it('varying the rate keeps all arrivals, and no ramp is faster than the requested rate', () => {
   const { own, snap, phasesAt } = scale('rate');
   assert.equal(own, 30);
   for (const asked of [3, 10, 17, 39.9, 55, 1e9]) {
@@ -95,7 +95,7 @@ it('a varied rate keeps all arrivals, and no ramp is faster than the level', () 
   }
 });
 
-it('varied broadcasts per second keep the length of the window, and the minimum number', () => {
+it('varying broadcasts per second keeps the seconds of broadcasting, and at least the configured number', () => {
   const { own, optionsAt } = scale('broadcastsPerSec', { broadcasts: { count: 20, interval: 1 } });
   assert.equal(own, 1);
   assert.deepEqual(optionsAt(10), { broadcasts: { interval: 0.1, count: 200 } });
@@ -103,12 +103,12 @@ it('varied broadcasts per second keep the length of the window, and the minimum 
   assert.throws(() => scale('broadcastsPerSec', { broadcasts: NONE }), { code: 'CONFIG_INVALID' });
 });
 
-it('varied bytes set the size of each broadcast', () => {
+it('varying the bytes sets the size of each broadcast', () => {
   const { own, optionsAt } = scale('bytes', { broadcasts: { bytes: 300 } });
   assert.deepEqual([own, optionsAt(600)], [300, { broadcasts: { bytes: 600 } }]);
 });
 
-describe('windows are long enough to show a growing queue, and no longer', () => {
+describe('measured time', () => {
   const publish = { emit: ['say', '$id'], every: 0.1, count: 10 };
   const delivery = { event: 'said', id: '$.0' };
   const every = [{ connect: {} }, { every: { seconds: 1, emit: ['tick'], acknowledge: true } }, { hold: true }];
@@ -125,7 +125,7 @@ describe('windows are long enough to show a growing queue, and no longer', () =>
     ['connections', { broadcasts: NONE, hold: 30 }, { hold: 30 }, every],
   ];
   for (const [vary, given, changed, flow] of cases) {
-    it(`windows are long enough for a growing queue: ${vary} with ${JSON.stringify(given)}`, () => {
+    it(`a search measures long enough to see a growing queue: ${vary} with ${JSON.stringify(given)}`, () => {
       assert.deepEqual(scale(vary, given, [RAMP], flow).optionsAt(), changed);
     });
   }

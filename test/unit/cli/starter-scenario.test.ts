@@ -36,7 +36,7 @@ async function checked(t: TestContext, text: string) {
 }
 
 describe('a first scenario', () => {
-  it('a first scenario measures everything for a server with instrument(io)', async (t) => {
+  it('a generated scenario measures everything for a server with instrument(io)', async (t) => {
     const text = starterScenario(INSTRUMENTED);
     const { script, config, flow } = await checked(t, text);
     assert.deepEqual([config.target, config.room], [INSTRUMENTED.url, 'capacity']);
@@ -46,7 +46,7 @@ describe('a first scenario', () => {
     assert.ok(script.config.plugins?.ensure);
   });
 
-  it('a first scenario has placeholders for missing parts, and is valid with and without them', async (t) => {
+  it('a generated scenario has placeholders for missing parts, and is valid with and without them', async (t) => {
     const text = starterScenario({ ...OTHER, flow: [{ connect: true }], finding: 'The server sent no event.' });
     const { script, flow } = await checked(t, text);
     assert.deepEqual(script.config.plugins?.['socketio-capacity'], { hold: 10 });
@@ -55,13 +55,13 @@ describe('a first scenario', () => {
     assert.equal((await checked(t, filledIn)).config.delivery?.publish?.emit.event, '<event of a client>');
   });
 
-  it('a first scenario lists the processes for memory and CPU', async (t) => {
+  it('a generated scenario lists the processes for memory and CPU', async (t) => {
     const processes = { match: '^node app\\.js( |$)' };
     const { config } = await checked(t, starterScenario({ ...OTHER, processes }));
     assert.deepEqual(config.workerSources, processes);
   });
 
-  it('a first scenario explains `inspect` if it uses it', async (t) => {
+  it('a generated scenario explains the option `inspect` if it uses the option', async (t) => {
     const processes: StarterOptions['processes'] = { pids: [4711], inspect: true };
     const text = starterScenario({ ...OTHER, processes });
     assert.deepEqual((await checked(t, text)).config.workerSources, processes);
@@ -69,7 +69,7 @@ describe('a first scenario', () => {
     assert.doesNotMatch(text, /--instrumented/);
   });
 
-  it('a first scenario has exactly the requested connections, at a rate of at most 500/s, for every size', async (t) => {
+  it('a generated scenario has exactly the requested connections, at a rate of at most 500/s, for every size', async (t) => {
     for (const connections of [8, 9, 10, 11, 13, 50, 97, 100, 777, 1000, 5000, 9973, 32_000, 100_000, 999_983]) {
       const { config } = await checked(t, starterScenario({ ...INSTRUMENTED, connections }));
       assert.equal(totalArrivals(config.phases), connections);
@@ -77,7 +77,7 @@ describe('a first scenario', () => {
     }
   });
 
-  it('a first scenario treats names as text, whatever they contain', async (t) => {
+  it('a generated scenario treats names as text, whatever they contain', async (t) => {
     const names = [
       "\"]\n      - think: 1 # {a: 'b'} &x *y",
       '<<',
@@ -100,7 +100,7 @@ describe('a first scenario', () => {
     }
   });
 
-  it('a first scenario has its own file name in its comments, quoted for a shell', () => {
+  it('a generated scenario has its own file name in its comments, quoted for a shell', () => {
     assert.match(written(OTHER, "it's mine.yml"), /^# {3}npx artillery run 'it'\\''s mine\.yml'$/m);
   });
 });

@@ -45,7 +45,7 @@ it('compares figures of the run, and Artillery metrics summed over all hosts, wi
   });
 });
 
-it('counts the threshold of an Artillery metric as missed if one host has sent no metrics', async () => {
+it('a threshold on an Artillery metric counts as missed if one host has sent no metrics', async () => {
   const thresholds = [{ 'vusers.created': 100 }, { 'connections.failed': 1 }];
   const expected = { 'vusers.created < 100': false, 'connections.failed < 1': true };
   assert.deepEqual(await evaluated({ thresholds }, [HOSTS[0], undefined]), expected);
@@ -55,11 +55,11 @@ it('an Artillery counter that is NaN is not sent to the conductor', () => {
   assert.deepEqual(hostWith(2).counters, { 'vusers.created': 2, 'vusers.completed': 1 });
 });
 
-it('evaluates no threshold for a scenario without thresholds', async () => {
+it('the conductor evaluates no threshold for a scenario without thresholds', async () => {
   assert.equal(await loadEnsureEvaluation({ config: { plugins: { ensure: {} } } }, 'nowhere'), undefined);
 });
 
-it('counts a threshold on the Apdex score as missed, since scores of hosts cannot be merged', async () => {
+it('a threshold on the Apdex score counts as missed, since scores of several hosts cannot be merged', async () => {
   assert.deepEqual(await evaluated({ conditions: [{ expression: 'apdex > 0.9' }] }), { 'apdex > 0.9': false });
 });
 

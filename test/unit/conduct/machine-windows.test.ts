@@ -31,7 +31,7 @@ function row(seconds: number, cpuIdlePercent: number) {
   return { atUs: BEGAN_US + seconds * 1e6, cpuIdlePercent, clock, skippedUsers: 0 };
 }
 
-test('averages machine readings in the window in which they were measured, even if they arrive late', () => {
+test('averages readings of a machine per window of the run, even if the readings arrive late', () => {
   const stages = stagesAt(1, 3, 5, 7, 20);
   const windows = new MachineWindows();
   windows.add(row(0.5, 1), { stages: [], samplesBeganAtUs: undefined });
@@ -41,7 +41,7 @@ test('averages machine readings in the window in which they were measured, even 
   assert.deepEqual(windows.cpuIdlePercent, { ramp: 50, messages: 90, broadcasts: 30 });
 });
 
-test('averages the CPU of other programs in each window, and reports the ramp with the most', () => {
+test('averages the CPU of other programs in each window of the run, and reports the highest of the ramps', () => {
   const run = { stages: stagesAt(0, 10, 20, 30, 30), samplesBeganAtUs: BEGAN_US };
   const windows = new MachineWindows();
   for (const [at, seconds, othersCores, name] of [

@@ -19,11 +19,11 @@ const CASES: [what: string, connected: number | undefined, ...accounts: number[]
   ['some pending connections opened', 12, 13, 1, 12],
   ['more connections opened than were pending', 15, 15, 0, 15],
   ['some connections closed', 8, 13, 3, 10],
-  ['there was no status', undefined, 13, 3, 10],
+  ['the host had never sent its status', undefined, 13, 3, 10],
 ];
 
 for (const [what, connected, asked, failed = 0, ended = 0] of CASES) {
-  it(`the stand-in for a lost host accounts for each connection once if ${what}`, () => {
+  it(`the conductor counts each connection of a lost host once if ${what}`, () => {
     const standIn = new LostEngineStandIn(ENGINE_1);
     const { from: _, ...last } = snapshot();
     const accounts = { ...last.accounts, asked: 13, alive: 10, pending: 3 };

@@ -52,16 +52,16 @@ describe('the files for CI', { concurrency: 2 }, () => {
     }
   }
 
-  it('GitHub Actions: each action has a major version', () => {
+  it('the GitHub Actions workflow uses each action in a fixed major version', () => {
     const actions = githubJob().steps.flatMap(({ uses }) => uses?.replace(/@v\d+$/, '') ?? []);
     assert.deepEqual(actions, ['actions/checkout', 'actions/setup-node', 'actions/upload-artifact']);
   });
 
-  it('GitLab: warns of a SUSPECT run only', () => {
+  it('the GitLab job ends with a warning only for a SUSPECT run', () => {
     assert.deepEqual(gitlabJob().allow_failure, { exit_codes: [suspect] });
   });
 
-  it('Jenkins: distinguishes the exit codes, removes earlier results, and shows the answer', async (t) => {
+  it('the Jenkins job distinguishes exit codes, removes earlier results, and shows the run’s answer', async (t) => {
     const cases = page('docs/ci/Jenkinsfile').matchAll(/case (\d): (\w+)(?:\('(\w+))?/g);
     const expected = ['0 break ', `${worse} error Failed`, `${suspect} unstable SUSPECT`, `${invalid} error INVALID`];
     assertEach([...cases], ([, code, step, word = '']) => `${code} ${step} ${word}`, expected);

@@ -57,8 +57,8 @@ describe('a cell', () => {
   for (const [what, shown, path, ...changes] of [
     ['one run with its interval', '10.0 ± 0.5', WORKER_PSS, withMemory(10)],
     ['several runs with their range', '11.0 (10.0 to 12.0)', WORKER_PSS, withMemory(10), withMemory(12)],
-    ['a dash for a missing figure', '–', 'memory.perConnectionBytes.systemHeld.slope', withMemory(10)],
-    ['the interval of one run', '1,000.0 ± 400.0', CPU, withCpu(1000, 400)],
+    ['a dash instead of a missing figure', '–', 'memory.perConnectionBytes.systemHeld.slope', withMemory(10)],
+    ['the 95 % interval of one run', '1,000.0 ± 400.0', CPU, withCpu(1000, 400)],
     ['the interval within runs, if it is wider', '1,050.0 ± 282.8', CPU, withCpu(1000, 400), withCpu(1100, 400)],
     ['the range, if it is wider', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000, 10), withCpu(1100, 10)],
     ['the range, without intervals', '1,050.0 (1,000.0 to 1,100.0)', CPU, withCpu(1000), withCpu(1100)],
@@ -70,26 +70,26 @@ describe('a cell', () => {
   }
 });
 
-it('a page cannot show an unknown figure', () => {
+it('the docs generator refuses a figure that does not exist', () => {
   assert.throws(() => shownFigure('memory.typingError'));
 });
 
 describe('growth over the reports', () => {
-  it('growth over the reports has a column for every size of run', () => {
+  it('the growth table of all reports has a column for every number of connections', () => {
     const table = growth([report(5000, withMemory(10)), report(32_000), report(100_000)]);
     const heads = ['', 'us, 5,000', 'us, 32,000', 'us, 100,000', 'exponent of the total'];
     assertEach(cells(table)[0], (head) => head.split(':')[0], heads);
     assert.match(table, /10\.0 ± 0\.5/);
   });
 
-  it('growth over the reports shows the exponent with which the total cost grows', () => {
+  it('the growth table of all reports shows the exponent with which total memory grows', () => {
     // The cost of one connection grows with the square root of their number.
     const table = growth([10_000, 40_000, 90_000].map((size) => report(size, withMemory(Math.sqrt(size)))));
     const row = cells(table).find(([title]) => title === figureTitle(WORKER_PSS));
     assert.equal(row?.at(-1), '1.50 (1.50 to 1.50)');
   });
 
-  it('growth over the reports omits INVALID runs, and can be empty', () => {
+  it('the growth table of all reports omits INVALID runs, and can be empty', () => {
     assert.deepEqual(cells(growth([report(5000, invalid)]))[0], ['']);
   });
 });
@@ -106,7 +106,7 @@ it('the table of the cost of TLS shows each report with TLS and its counterpart 
 describe('published studies', () => {
   const all = { BENCHMARK_REPORT, RSS_BY_CONNECTIONS, COVERAGE_BY_BATCH, TECHRACERS, MEMORY_USAGE, RACCOON };
 
-  it('published studies have a cell in each column, or none if only this project measured the figure', () => {
+  it('a row of a published study has a cell in each column, or no cell at all', () => {
     for (const { published, rows } of Object.values(all))
       for (const [question, printed] of rows) assert.ok([0, published.length].includes(printed.length), question);
   });
@@ -124,7 +124,7 @@ describe('published studies', () => {
     }
   });
 
-  it('shows published studies beside valid runs of the same size', () => {
+  it('the docs show figures of published studies beside VALID runs of the same size', () => {
     const { benchmarkReport, techracers, memoryUsage } = publishedStudies(
       [report(32_000), report(100_000), describeReport('techracers', perfectResult())],
       [],
@@ -135,7 +135,7 @@ describe('published studies', () => {
     assert.equal(publishedStudies([report(32_000, invalid)], []).benchmarkReport, '');
   });
 
-  it('published studies list runs with waves separately, with collections first', () => {
+  it('the comparison with published studies lists runs with waves of connections separately', () => {
     const wave = (size: string, result: Result) => {
       result.run.scenario = 'waves';
       return describeReport(size, result);
@@ -148,7 +148,7 @@ describe('published studies', () => {
     assert.equal(cells(page.memoryUsage)[0]?.length, 2);
   });
 
-  it('published studies compare runs that send batches only with Raccoon', () => {
+  it('the docs compare runs that send batches only with the published study of Raccoon', () => {
     const sending = describeReport('10k', resultWithMessages());
     const page = publishedStudies([report(5000), sending], []);
     const [head, , ...own] = cells(page.raccoon).map((row) => row.at(-1));

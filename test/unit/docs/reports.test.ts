@@ -33,7 +33,7 @@ describe('a stored result', () => {
     assert.deepEqual(figureSpreads([studyRunParts(result)]), figureSpreads([result]));
   });
 
-  it('a stored result gives the same answer without any time series, in every form', () => {
+  it('every report of a stored result has the same answer without the time series', () => {
     const runs = globSync('docs/{reports/*/result.json,studies/*/runs/*.json}', { cwd: ROOT });
     assert.ok(runs.length > 50);
     for (const path of runs) {
@@ -45,7 +45,7 @@ describe('a stored result', () => {
     }
   });
 
-  it('a stored result is the same document when read again', () => {
+  it('writing and reading a stored result does not change it', () => {
     for (const kept of [reportParts(withSamples(3)), studyRunParts(withSamples(3))])
       assert.deepEqual(resultSchema.parse(JSON.parse(serialize(kept))), kept);
   });
@@ -68,7 +68,12 @@ describe('the title of a report', () => {
   ][] = [
     ['the size of its run', '5k', {}],
     ['TLS', '5k', { run: { target: 'https://127.0.0.1:8443' } }, 'TLS'],
-    ['transports of an unusual run', '5k', { connections: { transports } }, 'default clients: polling, then WebSocket'],
+    [
+      'the transports if they are not the default',
+      '5k',
+      { connections: { transports } },
+      'default clients: polling, then WebSocket',
+    ],
     ['the scenario of a run without a size', 'techracers', { run: { scenario: 'techracers' } }, 'techracers'],
   ];
   for (const [what, size, { run, connections }, ...expected] of cases) {
@@ -82,7 +87,7 @@ describe('the title of a report', () => {
     });
   }
 
-  it('the title of a report includes the ping interval, which does not make a different load', () => {
+  it('the title of a report has the ping interval, which is not listed as a difference in load', () => {
     const result = perfectResult();
     result.environment.server = { kind: 'untuned', tunings: {}, options: { pingInterval: '120000' } };
     const { title, differences } = describeReport('5k', result);
@@ -114,7 +119,7 @@ describe('the page of a report', () => {
   });
 });
 
-it('takes machine sizes from the largest VALID report, for each headroom', () => {
+it('the table of machine sizes uses the largest VALID report, with a row for each headroom', () => {
   const large = resultWithPings();
   large.connections.target = 10_000;
   const invalid = resultWithPings();

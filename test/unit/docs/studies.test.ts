@@ -66,7 +66,7 @@ describe('the answer of a study', () => {
     );
   });
 
-  it('the answer of a study names a level by its word, or by its setting and value', () => {
+  it('the answer of a study names a level by its label, or by its setting and value', () => {
     assert.equal(levelName('CAPACITY_ADAPTER', 'redis'), 'redis');
     assert.deepEqual([levelName('TLS', 'on'), levelName('broadcasts.binary', true)], ['TLS=on', 'binary=true']);
     assert.equal(levelName('scenario', '../raccoon-50k.yml'), 'raccoon-50k');
@@ -96,7 +96,7 @@ describe('the page of a study', () => {
   });
 });
 
-it('each stored study has at least two usable runs of each combination, on one machine', () => {
+it('each stored study has at least two usable runs of each combination of levels, on one machine', () => {
   for (const { study, runs } of readMeasuredStudies()) {
     const machines = runs.flatMap(({ result }) => result?.environment ?? []);
     assert.equal(new Set(machines.map(({ cpu, cpuCount, kernel }) => `${cpu} ${cpuCount} ${kernel}`)).size, 1);

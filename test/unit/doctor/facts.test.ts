@@ -44,7 +44,7 @@ describe('load', () => {
     }
   });
 
-  it('the doctor reads the client, its source addresses, and whether the target is local', () => {
+  it('the doctor reads from a scenario the client, source addresses, and whether the target is local', () => {
     const official = { client: 'official', local: true, localAddresses: [] };
     assert.partialDeepStrictEqual(optionsOf({ client: 'official' }), official);
     const localAddresses = ['10.0.0.1'];
@@ -53,7 +53,7 @@ describe('load', () => {
   });
 });
 
-it('the doctor detects open files, CPUs, memory and ports of this machine', async () => {
+it('the doctor detects this machine’s open-file limit, CPU cores, free memory and ephemeral ports', async () => {
   const { openFiles, cores, memoryAvailableBytes, ephemeralPorts, ...machine } = await readDoctorMachine();
   assert.ok(openFiles.hard >= 256 && cores >= 1 && memoryAvailableBytes > 0);
   assert.ok(ephemeralPorts.first < ephemeralPorts.last && ephemeralPorts.last <= 65_535);

@@ -112,7 +112,7 @@ describe('limits', () => {
     });
   }
 
-  it('the doctor sets no nginx limit for a planned stack, even with few open files', () => {
+  it('the doctor reports no nginx limit for a stack that it will size itself, even with few open files', () => {
     for (const hard of [512, 600, 1024, 20_000]) {
       for (const connections of [100, 3149, 100_800, 1_000_000]) {
         const planned = situation({ machine: files(hard), load: { connections } });
@@ -145,7 +145,7 @@ describe('limits', () => {
 });
 
 describe('the highest number that fits', () => {
-  it('the highest number that fits is the end of the range around the requested number, or of the one below', () => {
+  it('highest() returns the largest fitting number in the range of the request, or in the next lower range', () => {
     const maxima = [0, 1, 2, 999, 1000, 1001, 1_000_000];
     assertEach(maxima, (max) => highestFitting((n) => n <= max, 1000), maxima);
     const all = () => true;
@@ -156,7 +156,7 @@ describe('the highest number that fits', () => {
 });
 
 describe('a diagnosis', () => {
-  it('the doctor approves 32,000 and 100,000 connections by default, and 100 in a small container', () => {
+  it('the doctor approves 100,000 connections by default, and 100 in a container with half a core', () => {
     assert.ok(diagnose(situation()).fits);
     assert.ok(diagnose(situation({ load: { connections: 100_000 } })).fits);
     assert.ok(diagnose(situation({ machine: { cores: 0.5, cpuQuota: 0.5 }, load: { connections: 100 } })).fits);

@@ -16,7 +16,7 @@ const certificate = {
 const judged = (problem: string | undefined, day: string, rejectUnauthorized?: boolean) =>
   judgeCertificate(certificate, problem, 'staging.example.com', rejectUnauthorized, Date.parse(day));
 
-test('warns about a certificate that expires soon, has an unknown authority, or is not checked by the load', () => {
+test('the doctor warns about a certificate that expires soon, has an unknown authority, or is not checked by the load', () => {
   const soon = judged(undefined, '2026-01-28');
   assert.deepEqual([soon.status, /2026-01-31: 3 days/.test(soon.found)], ['warning', true]);
   assert.match(judged('SELF_SIGNED_CERT_IN_CHAIN', '2026-01-02').fix ?? '', /\{ca: authority\.pem\}/);

@@ -25,28 +25,60 @@ const fast = { ratePerSec: 2500 };
 const CASES: [title: string, changes: Parameters<typeof situation>[0], ...raise: string[]][] = [
   ['no warning at 32,000 and 500/s', {}],
   ['no warning at 100,000 and 800/s', { load: hundredThousand }],
-  ['a rate beyond the cores', { load: { ...fast, connections: 10_000 } }, 'RATE=1330, or 4 cores'],
-  ['a rate beyond the cores, with many connections to ping', { load: fast }, `RATE=1223, or 4 cores${pingAlternative}`],
-  ['a rate beyond the cores, with very many pings', { load: large }, `RATE=155, or 3 cores${pingAlternative}`],
-  ['no warning with rare pings', { load: large, deployment: rarePings }],
-  ['broadcasts faster than deliveries', { load: often }, 'config.plugins.socketio-capacity.broadcasts.interval: 1'],
-  ['a generator that waits for a core', { load: waiting, deployment: rarePings, machine: buffers }, PRIORITY],
-  ['no warning for a generator with priority', { load: waiting, deployment: upFirst, machine: realTime }],
-  ['a priority that the stack would inherit', { load: waiting, deployment: rarePings, machine: realTime }, PRIORITY],
-  ['no warning without broadcasts', { load: { broadcasts: null } }],
-  ['a short queue for a high rate', { machine: { somaxconn: 100 } }, 'sysctl -w net.core.somaxconn=4096'],
-  ['buffers beyond TCP', { machine: fewBuffers }, 'sysctl -w net.ipv4.tcp_mem="64000 96000 128000"'],
-  ['some virtual users that leave', { load: { leaves: true } }, 'end all flows with `hold: true`, or none'],
   [
-    'virtual users that leave before the next one arrives',
+    'a warning about a rate too high for the CPU cores',
+    { load: { ...fast, connections: 10_000 } },
+    'RATE=1330, or 4 cores',
+  ],
+  [
+    'a warning about a rate too high beside the pings of many connections',
+    { load: fast },
+    `RATE=1223, or 4 cores${pingAlternative}`,
+  ],
+  ['a warning about a rate too high beside very many pings', { load: large }, `RATE=155, or 3 cores${pingAlternative}`],
+  ['no warning with rare pings', { load: large, deployment: rarePings }],
+  [
+    'a warning about broadcasts faster than their deliveries',
+    { load: often },
+    'config.plugins.socketio-capacity.broadcasts.interval: 1',
+  ],
+  [
+    'a warning about a generator that waits for a core',
+    { load: waiting, deployment: rarePings, machine: buffers },
+    PRIORITY,
+  ],
+  ['no warning for a generator with priority', { load: waiting, deployment: upFirst, machine: realTime }],
+  [
+    'a warning about a priority that the stack would inherit',
+    { load: waiting, deployment: rarePings, machine: realTime },
+    PRIORITY,
+  ],
+  ['no warning without broadcasts', { load: { broadcasts: null } }],
+  [
+    'a warning about a short accept queue for a high rate',
+    { machine: { somaxconn: 100 } },
+    'sysctl -w net.core.somaxconn=4096',
+  ],
+  [
+    'a warning about buffers beyond the TCP memory limit',
+    { machine: fewBuffers },
+    'sysctl -w net.ipv4.tcp_mem="64000 96000 128000"',
+  ],
+  [
+    'a warning about a scenario in which only some virtual users leave',
+    { load: { leaves: true } },
+    'end all flows with `hold: true`, or none',
+  ],
+  [
+    'a warning about virtual users that leave before the next one arrives',
     { load: { alone: true } },
     'let them stay: add `think: <seconds>` to the flow, or end it with `hold: true`; or raise `arrivalRate`',
   ],
 ];
 
 for (const [title, changes, ...raise] of CASES)
-  it(`the doctor judges the settings of a run: ${title}`, () => assert.deepEqual(raises(changes), raise));
+  it(`the doctor’s check of run settings gives ${title}`, () => assert.deepEqual(raises(changes), raise));
 
-it('the doctor does not judge the accept queue and the cores of a remote server', () => {
+it('the doctor gives no warning about the accept queue and the cores of a remote server', () => {
   assert.deepEqual(findDoctorWarnings(remote({ machine: { somaxconn: 100 }, load: { ratePerSec: 2500 } })), []);
 });

@@ -70,7 +70,7 @@ for (const [reports, left] of CASES) {
   });
 }
 
-test('openings and closes count as changes of connections, but attempts and failures do not', () => {
+test('the fleet counts openings and closes as changes of connections, but not attempts and failures', () => {
   const [accounts, one] = [new ConnectionAccounts(), { state: 'idle', cause: '' } as ConnectionAccount];
   const changes = (['begin', 'failed', 'begin', 'opened', 'dropped', 'returned', 'closed'] as const).map((report) => {
     REPORTS[report](accounts, one);

@@ -18,7 +18,7 @@ it('an acknowledgement error is reported with the parts of the acknowledgement t
   assert.equal(found([{}]), '{}');
 });
 
-it('accepts acknowledgements without a sign of an error', () => {
+it('does not count an acknowledgement without an error field as an error', () => {
   for (const args of [
     [],
     [null],

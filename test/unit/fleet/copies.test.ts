@@ -50,7 +50,7 @@ test('each kind of broadcast frame is counted in its own column, and the columns
   assert.equal(received + duplicates + wrongSize + late + unknownBroadcast, readable);
 });
 
-test('each kind of frame with an own event is counted in its own column, and the columns add up', (t) => {
+test('each kind of frame of a user-defined event is counted in its own column, and the columns add up', (t) => {
   const { state, send, freeze } = member(t, { ownEvent: OWN });
   assert.equal(state.acknowledgements.joined, 1, 'a connection is a member');
   send('["said",{"id":"x"}]');
@@ -66,14 +66,14 @@ test('each kind of frame with an own event is counted in its own column, and the
   assert.equal(state.sight({ watch: false, outside: [] }).example, '["said",{"name":"a"}]');
 });
 
-test('compares the content of one copy in `CONTENT_CHECK_EVERY` with the first copy', (t) => {
+test('the ledger compares the content of one copy in `CONTENT_CHECK_EVERY` with the first copy', (t) => {
   const { send, freeze } = member(t, ORDERED);
   for (let copy = 1; copy <= 2 * CONTENT_CHECK_EVERY; copy++) send(broadcast(1, copy % 2 === 0 ? 'dcba' : 'abcd'));
   const { received, duplicates, wrongContent } = freeze({ seq: 1 });
   assert.deepEqual([received, duplicates, wrongContent], [1, 2 * CONTENT_CHECK_EVERY - 3, 2]);
 });
 
-test('separates receipts of connections that never asked to join from receipts with a pending join', (t) => {
+test('the ledger separates copies received without a join request from copies during a pending join', (t) => {
   const { state, freeze } = member(t, ORDERED);
   state.ledger.members.joining(1);
   for (const slot of [0, 1, 2]) state.ledger.receive(slot, 1, 100);
@@ -81,7 +81,7 @@ test('separates receipts of connections that never asked to join from receipts w
   assert.deepEqual([received, unexpected, notMember], [1, 1, 1]);
 });
 
-test('a broadcast number that was never ordered has no row in the ledger', (t) => {
+test('a broadcast number that the run never requested has no row in the ledger', (t) => {
   const { ledger } = member(t, ORDERED).state;
   for (let seq = 4; seq < 10_000; seq++) ledger.receive(0, seq, 100);
   for (const seq of [2 ** 53, 1.5, 3]) ledger.receive(0, seq, 100);

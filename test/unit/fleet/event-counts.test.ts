@@ -39,7 +39,7 @@ const figuresOf = (counted: Partial<Counted>) =>
     measurements({ eventCounts: { ...{ seconds: 10, counts: [], counters: {}, fromUsers: [] }, ...counted } }),
   )[0];
 
-test('estimates missing copies against the connection with the most, allowing for copies in flight', () => {
+test('estimates missing copies from the connection with the most copies, less copies in flight', () => {
   const figures = (seconds: number, ...counts: ReturnType<typeof of>[]) => figuresOf({ seconds, counts });
   const even = figures(10, of([100, 40]), of([100, 9], [98, 1]));
   assert.deepEqual(even, {
@@ -51,7 +51,7 @@ test('estimates missing copies against the connection with the most, allowing fo
   assert.equal(figures(10, of([0, 5]))?.most, 0);
 });
 
-test('counts messages that no connection received as missing if the number of sent messages is known', () => {
+test('counts messages that reached no connection as missing if the number of sent messages is known', () => {
   // Returns counts of ten users with ten messages each.
   const sent = (...byCount: [number, number, number][]) => ({ event: 'price', sent: 100, byCount });
   const fromUsers = (counts: ReturnType<typeof sent>) => figuresOf({ counts: [counts], fromUsers: ['price'] });

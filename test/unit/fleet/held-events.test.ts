@@ -45,7 +45,7 @@ test('a listener gets the newest held events, then each new event, until it hold
   assert.deepEqual([taken.length, taken.at(-1)], [CAPACITY + 105, 2004]);
 });
 
-test('delivers events to all listeners as long as one of them takes events', (t) => {
+test('a connection delivers events to all listeners while one of them takes events', (t) => {
   const { connection, listen, send, taken } = holding(t);
   const other: unknown[] = [];
   const listenToo = connection.listen('/', 'tick', ([tick]) => other.push(tick));
@@ -58,7 +58,7 @@ test('delivers events to all listeners as long as one of them takes events', (t)
   assert.deepEqual([taken, other], [[0, 1], [0]]);
 });
 
-test('counts the events that no step took by the end of the connection', async (t) => {
+test('a connection counts the events that no step of the flow took before its end', async (t) => {
   const { process, connection, send, displaced } = holding(t);
   send(0, 20);
   const closed = connection.close();
@@ -68,7 +68,7 @@ test('counts the events that no step took by the end of the connection', async (
   assert.equal(displaced(), 20 - CAPACITY);
 });
 
-test('keeps held events when the connection drops and reconnects', (t) => {
+test('a connection keeps its held events when it drops and reconnects', (t) => {
   const { process, listen, open, send, taken } = holding(t);
   send(0, 2);
   process.drop();

@@ -5,7 +5,7 @@ import { Ledger } from '../../../plugin/fleet/process/ledger/ledger.ts';
 import { decodeHistogram } from '../../../protocol/base/histogram.ts';
 import { ledgerOf, order, ROOM } from '../../helpers/ledger.ts';
 
-test('connections that join, return or leave between order and send may be counted as members or not', () => {
+test('the ledger marks connections as uncertain members if they join or leave just before a send', () => {
   const ledger = ledgerOf(6);
   const { members } = ledger;
   members.left(0, 890);
@@ -140,7 +140,7 @@ for (const [what, times, columns] of AT_THE_VERY_MOMENT) {
   });
 }
 
-test('a sample of the rooms contains the number of their connected members', () => {
+test('a sample of room sizes contains the number of connected members in each room', () => {
   const { members } = ledgerOf(3);
   members.left(0, 10);
   members.joined(1, 'other', 'w0', 20);

@@ -59,7 +59,7 @@ const receive = (ledger: Ledger, seq: number, atUs: number, ...slots: number[]) 
 
 const CASES: Case[] = [
   {
-    what: 'the time of a copy is that of its own read, even if an earlier copy came a little later',
+    what: 'the receipt time of a copy is the time at which its own data was read',
     members: 2,
     happens: (ledger) => {
       receive(ledger, 1, 1100, 0);
@@ -88,7 +88,7 @@ const CASES: Case[] = [
     row: { expected: 3, received: 1, lostConnected: 1, lostDisconnected: 1, justLeft: 1 },
   },
   {
-    what: 'duplicates do not make up for a loss',
+    what: 'duplicates do not compensate for lost copies',
     members: 2,
     happens: (ledger) => receive(ledger, 1, 1100, 0, 0, 0),
     row: { expected: 2, received: 1, duplicates: 2, lostConnected: 1, firstUs: 100 },
@@ -130,7 +130,7 @@ test('the ledger keeps overlapping broadcasts apart, and counts copies after the
   assert.partialDeepStrictEqual(ledger.totals(), { received: 5, late: 1, duplicates: 0 });
 });
 
-test('a ledger row without receivers or timing has no times, and one without a worker has unplaced copies', () => {
+test('a ledger row without receivers or timing has no times', () => {
   const figures = (change: object, receive = true) => {
     const ledger = ledgerOf(3);
     if (receive) for (const [slot, atUs] of [1100, 1200, 1150].entries()) ledger.receive(slot, 1, atUs);
@@ -170,7 +170,7 @@ const copy = (size: number, checksum: number) => ({
   ...{ sentAt: () => undefined, bytes: () => size, otherIds: () => [] },
 });
 
-test('a copy is complete if its content equals that of the first copy, and always if the content varies', () => {
+test('a copy counts as complete if its content equals the first copy’s, or if content varies', () => {
   for (const contentVaries of [false, true]) {
     const ledger = new Ledger({ count: 1, bytes: undefined, contentVaries });
     for (let slot = 0; slot < 128; slot++) ledger.receive(slot, 1, 100, copy(4, contentVaries ? slot : 7));
@@ -179,7 +179,7 @@ test('a copy is complete if its content equals that of the first copy, and alway
   }
 });
 
-test('a broadcast that is still open has reached a connection only by a complete first copy', () => {
+test('a broadcast counts as having reached a connection only with a complete first copy', () => {
   const ledger = new Ledger({ count: 3, bytes: 4 });
   assert.equal(ledger.remembers, true);
   assert.equal(ledger.reachedBy(1), 0);
@@ -198,7 +198,7 @@ test('a broadcast that is still open has reached a connection only by a complete
   assert.equal(ledger.totals().unknownBroadcast, 2);
 });
 
-test('first receipts are numbered, and receipts before a given time are found even after some were dropped', () => {
+test('the ledger finds first receipts before a given time, even after some were dropped', () => {
   const receipts = new FirstReceipts(4);
   const numbers = Array.from({ length: 20 }, (_, index) => receipts.add(10 * (index + 1)));
   assert.deepEqual(
@@ -209,7 +209,7 @@ test('first receipts are numbered, and receipts before a given time are found ev
   assert.deepEqual(before, [12, 16, 16, 17, 19, 20]);
 });
 
-test('counts for each connection the broadcasts that it lost while it was open', () => {
+test('the ledger counts for each connection the broadcasts that it lost while open', () => {
   const ledger = ledgerOf(100);
   for (let seq = 1; seq <= 4; seq++) {
     // Slot 0 receives nothing, slot 1 misses one broadcast, slot 2 misses two, and slot 3 closes after the second.

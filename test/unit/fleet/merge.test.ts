@@ -11,7 +11,7 @@ function open(copies: number): ProcessSnapshot {
   return { ...none, eventLoop, connected: copies, receipts: { ...receipts, received: copies, open: copies } };
 }
 
-test('copies in open rows of a process that died do not count as never ordered', () => {
+test('copies in unfinished ledger rows of a dead fleet process count as received, but not as open', () => {
   const dead = { index: 0, pid: 1, alive: false, answers: false, snapshot: open(750) };
   const living = { index: 1, pid: 2, alive: true, answers: true, snapshot: open(2) };
   const { receipts, connected, processes } = mergeSnapshots([dead, living]);

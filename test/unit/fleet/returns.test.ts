@@ -71,8 +71,8 @@ test('reconnect attempts follow each other with growing delays, until the last f
 
 for (const isRecovered of [true, false]) {
   const what = isRecovered
-    ? 'a restored session keeps its place in the ledger'
-    : 'a session that was not restored joins again, as a new connection';
+    ? 'a connection whose session is restored keeps its slot in the ledger'
+    : 'a connection whose session is not restored joins again, and counts as a new connection';
   test(what, async (t) => {
     const bench = new Bench(t, ['/'], ['/']);
     bench.joinedOn('w0');
@@ -103,7 +103,7 @@ for (const [joined, worker] of [
   });
 }
 
-test('the session of the joined namespace decides whether a connection was restored', async (t) => {
+test('a connection counts as restored only if the session of its joined namespace was restored', async (t) => {
   const bench = new Bench(t, ['/', '/chat'], ['/chat']);
   await bench.dropAndDial();
   assert.deepEqual(bench.client.asked, ['/', '/chat']);

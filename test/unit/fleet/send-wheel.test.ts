@@ -10,7 +10,7 @@ function handedOut(wheel: SendWheel<{ slot: number; name: string }>, nowUs: numb
   return out;
 }
 
-test('each connection is due to send once in each period, at its own time, however late the wheel turns', () => {
+test('each connection is due to send once in each period, even if the check for due connections is late', () => {
   const wheel = new SendWheel<{ slot: number; name: string }>(SECOND_US, 0);
   wheel.add({ slot: 100, name: 'a' });
   wheel.add({ slot: 700, name: 'b' });
@@ -28,7 +28,7 @@ test('the send schedule follows the clock, so processes that start at different 
   assert.equal(late.nextDueAtUs(), 124 * SECOND_US);
 });
 
-test('the first connection on an empty send wheel is not due for the time before', () => {
+test('the first connection on an empty send wheel is not due for times before it was added', () => {
   const wheel = new SendWheel<{ slot: number; name: string }>(SECOND_US, 0);
   handedOut(wheel, 50 * SECOND_US);
   wheel.add({ slot: 5, name: 'a' });

@@ -55,7 +55,7 @@ test('a broadcast without receivers in this process is lost for its members, and
   assert.equal(ledger.totals().late, 1);
 });
 
-test('an id that arrives between the last query and the end is late, and unknown ids are not counted', () => {
+test('an id first received after the run’s last query counts as late, and unknown ids do not count', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   sightings.watch(false);
@@ -84,7 +84,7 @@ test('the number of ledger rows is bounded, and ids beyond it are remembered as 
   assert.equal(sightings.report().ids.at(-1)?.counted, true);
 });
 
-test('a dropped id and its later copies do not count, and the id of a finalized broadcast stays known', () => {
+test('a discarded id and its later copies do not count, but the id of a finalized broadcast stays known', () => {
   const { ledger, sightings, receive, freeze } = processWith(2);
   sightings.watch(true);
   for (const id of ['ours', 'theirs']) receive(0, id, 10);
@@ -125,7 +125,7 @@ test('the memory for seen ids stays bounded while new ids arrive', () => {
   assert.notEqual(decided.numberOf('0', 0, COPY), FINALIZED_ID, 'the oldest is forgotten');
 });
 
-test('a report has the rooms at the start of the count, and other ids in the first copies since then', () => {
+test('a report has the room sizes at the start of the count, and other possible ids in first copies', () => {
   const { ledger, sightings } = processWith(2);
   ledger.members.joined(0, 'more', '', 0);
   const see = (id: string, bytes: number) =>

@@ -72,7 +72,7 @@ it('sums lost connections over all reasons, and does not round a coverage below 
 const namesOf = (result: Result, prefix: string) =>
   Object.keys(metricsOf(result).counters).filter((name) => name.startsWith(prefix));
 
-it('omits the memory metric of the whole deployment if a part of it is missing', () => {
+it('omits the metric for the memory of the whole deployment if the memory of one part is unknown', () => {
   const result = perfectResult();
   const name = 'memory.deployment.bytes_per_connection';
   assert.equal(metricsOf(result).counters[name], result.memory.perConnection?.bytes);
@@ -80,7 +80,7 @@ it('omits the memory metric of the whole deployment if a part of it is missing',
   assert.deepEqual(namesOf(result, name), []);
 });
 
-it('sets no metric for figures that were not measured, or that no report shows', () => {
+it('sets no Artillery metric for figures that were not measured, or that are not fit to report', () => {
   const result = perfectResult();
   assert.deepEqual(namesOf({ ...result, delivery: null }, 'socketio.delivery'), []);
   const all = namesOf(result, 'memory.');

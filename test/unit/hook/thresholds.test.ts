@@ -32,7 +32,7 @@ async function exitCodeWithEnsure(t: TestContext): Promise<number> {
   return artillery.suggestedExitCode;
 }
 
-it('generator hosts do not evaluate thresholds, which their own metrics would miss', async (t) => {
+it('the hosts of a load do not evaluate thresholds, since each host has only its own metrics', async (t) => {
   t.after(() => Reflect.deleteProperty(process.env, 'ARTILLERY_DISABLE_ENSURE'));
   assert.equal(await exitCodeWithEnsure(t), 1);
   disableThresholds();

@@ -37,14 +37,14 @@ describe('the live line', () => {
   const RAMP = 'ramp · 1,234 / 5,000 connected';
   for (const [what, changes, line] of [
     ['connections, rate and time', {}, `${RAMP} · 500/s · about 61 s left`],
-    ['no remaining time once the plan has passed', { secondsLeft: -2 }, `${RAMP} · 500/s`],
+    ['no remaining time once the planned duration has passed', { secondsLeft: -2 }, `${RAMP} · 500/s`],
     [
       'broadcasts',
       { ...sending, connections: { ...still, now: 5000 } },
       'broadcasts · broadcast 3 of 20, 15,000 delivered',
     ],
-    ['connections that are still open while all are closed', leaving(12), 'disconnect · 12 still connected'],
-    ['no count once all are closed', leaving(0), 'disconnect'],
+    ['connections that are still open during the disconnect', leaving(12), 'disconnect · 12 still connected'],
+    ['no number of connections once all are closed', leaving(0), 'disconnect'],
     [
       'failures and losses with their causes',
       { connections: failing, secondsLeft: 0 },
@@ -93,7 +93,7 @@ describe('the live line', () => {
   });
 });
 
-it('the live line does not count messages of an own event that are no broadcasts as delivered', () => {
+it('the live line counts only broadcasts as delivered, not other messages with the same event name', () => {
   const { context, status } = new FakeRun();
   Object.assign(status, { received: 6440, reached: 3200 });
   assert.equal(createLiveFactsReader({ stage: 'broadcasts' } as Conductor, context)().broadcasts.received, 3200);

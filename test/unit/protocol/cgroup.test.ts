@@ -86,7 +86,7 @@ describe('version 2', () => {
     assert.deepEqual(readCgroup(tree(t, V2, '0::/\n', limits)), unknown, 'nor without its use');
   });
 
-  it('reads "max" in cgroup v2 as no limit', (t) => {
+  it('reads the value "max" of a cgroup v2 limit as no limit', (t) => {
     const root = tree(t, V2, '0::/user.slice\n', {
       'user.slice/cpu.max': 'max 100000\n',
       'user.slice/memory.max': 'max\n',

@@ -33,7 +33,7 @@ for (const [what, errorOf] of [
   ['there', (clock: ConvertingClock) => clock.toTheirs(17 * SECOND) - 17 * SECOND - AHEAD],
   ['back', (clock: ConvertingClock) => clock.toOurs(17 * SECOND + AHEAD) - 17 * SECOND],
 ] as const) {
-  it(`a clock reports its largest error in use when it converts times ${what}`, () => {
+  it(`a clock records the largest error bound that applied when it converted times ${what}`, () => {
     const line = new ClockLine(false);
     const clock = new ConvertingClock(line);
     for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));

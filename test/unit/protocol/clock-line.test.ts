@@ -31,7 +31,7 @@ describe('the line of another clock', () => {
     assert.equal(line.boundUs, 50 + 200, 'nothing else tells how straight it is');
   });
 
-  it('a clock line starts a new interval before and after readings that must count', () => {
+  it('a clock line starts a new interval before and after readings that it must keep', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 10));
     line.separate();
@@ -42,7 +42,7 @@ describe('the line of another clock', () => {
     assert.equal(line.offsetAt(2 * SECOND), AHEAD + 40, 'the quickest of its interval counts alone');
   });
 
-  it('a clock line does not use slow readings of an interval that has just started or was cut short', () => {
+  it('a clock line ignores slow readings of an interval that just started or was cut short', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
     for (const seconds of [11, 12, 15]) line.add(reading(seconds, 3000, 4000));
@@ -134,9 +134,9 @@ describe('the line of another clock', () => {
 
   for (const [what, second, at, isNear] of [
     // The clock can have drifted by 500 µs since the last reading.
-    ['a slow reading decides nothing', [2, 0, 50 + 500], 1.5, true],
-    ['a reading that narrows from below decides', [2, 300, 300], 1.5, false],
-    ['a reading that narrows from above decides', [2, -300, 300], 1.5, false],
+    ['a slow reading does not narrow it', [2, 0, 50 + 500], 1.5, true],
+    ['a precise reading raises its earliest time', [2, 300, 300], 1.5, false],
+    ['a precise reading lowers its latest time', [2, -300, 300], 1.5, false],
   ] as const) {
     it(`the possible time of a clock jump is narrowed by precise readings: ${what}`, () => {
       const line = add(new ClockLine(false), [1, 0], second, [3, 90_000]);
@@ -159,7 +159,7 @@ describe('the line of another clock', () => {
     assert.ok(line.jumpUs() > 160_000);
   });
 
-  it('a clock on the same kernel equals the own clock, unless it was changed', () => {
+  it('the clock of a process on the same kernel has no offset, unless its clock was changed', () => {
     const same = new ClockLine(true);
     same.add({ atUs: SECOND, offsetUs: 30, uncertaintyUs: 40 });
     assert.deepEqual([same.offsetAt(SECOND), same.boundUs, same.isOurs], [0, 0, true]);
@@ -179,7 +179,7 @@ describe('the line of another clock', () => {
   });
 });
 
-it('a clock line extends beyond its ends as far as readings of other lines are away', () => {
+it('a clock line extrapolates offsets only up to 20 s beyond its first and last reading', () => {
   const line = [reading(10, 0, 1), reading(12, 100, 1), reading(30, 200, 1)];
   const offsets = [0, 8, -10, -11, 11, 31, 48, 51].map((seconds) => clockOffsetAt(line, seconds * SECOND) - AHEAD);
   assert.deepEqual(offsets.map(Math.round), [-100, -100, -200, 0, 50, 206, 300, 200]);

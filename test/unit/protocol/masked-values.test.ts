@@ -105,7 +105,7 @@ test('finds the values of credentials, also from environment variables in templa
   assert.ok(!credentials.has('{{ t }}'));
 });
 
-test('removes known credentials from any text, and all sent values from text of a server', () => {
+test('removes known credentials from any text, and all sent values from text that a server sent', () => {
   setKnownSecrets({ credentials: ['tok-12345', 'light', 'a b/c-12345'], values: ['room-77', 'yes', '12'] });
   assert.equal(withoutCredentials('got tok-12345 at light speed in room-77'), 'got *** at light speed in room-77');
   assert.equal(withoutCredentials('at /x/a%20b%2Fc-12345'), 'at /x/***');

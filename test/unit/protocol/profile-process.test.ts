@@ -21,7 +21,7 @@ it('closes the inspector session of a process whose profiler does not start', ()
   assert.deepEqual([answer, sessions], [{ failure: 'not possible' }, 0]);
 });
 
-it('cuts the longest samples of the CPU so that all add up to the time in which the thread had a core', () => {
+it('shortens the longest CPU samples so that all samples add up to the CPU time of the thread', () => {
   const node = (id: number, functionName: string, children: number[] = []) => ({
     id,
     callFrame: { functionName, url: '', lineNumber: 0 },

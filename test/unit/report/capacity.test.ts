@@ -17,10 +17,16 @@ const at = (...bytes: number[]) => bytes.map((workerRss, index) => ({ connection
 /** Cases: memory at rest, before the collections, at the peak, and the expected memory in service. */
 const CASES: [what: string, atRest: number[], before: number[], peak: number | undefined, inService: number[]][] = [
   ['equals the readings before the collections', [100, 150, 200], [110, 175, 240], undefined, [110, 175, 240]],
-  ['equals the readings if the peak is lower', [100, 150, 200], [110, 175, 240], 190, [110, 175, 240]],
+  [
+    'equals the readings before the collections if the peak is lower',
+    [100, 150, 200],
+    [110, 175, 240],
+    190,
+    [110, 175, 240],
+  ],
   ['includes the additional memory of the peak, in proportion', [100, 150, 200], [100, 160, 240], 400, [100, 250, 400]],
   ['uses the reading before the collections if it is higher', [100, 150, 200], [100, 260, 240], 400, [100, 260, 400]],
-  ['is not scaled from a baseline alone', [100], [110], 400, [110]],
+  ['equals its reading if there is only a baseline', [100], [110], 400, [110]],
   ['is unknown without readings', [1, 2], [], undefined, []],
 ];
 for (const [what, atRest, before, workerRss, inService] of CASES) {
@@ -45,7 +51,7 @@ test('counts the connections that fit into the memory budget in service, and lis
   assert.equal(lowest, 'workerFileDescriptors');
 });
 
-test('doubtful memory in service sets no limit of connections, whatever memory at rest is', () => {
+test('an unreliable figure of memory in service sets no limit on the number of connections', () => {
   const result = perfectResult();
   const { systemUsed } = result.memory.inService?.perConnectionBytes ?? {};
   assert.ok(systemUsed);
@@ -124,14 +130,14 @@ test("a container's memory limit limits connections, and its CPU quota counts as
   assert.ok(container && machine && container < machine / 5, `${container} of ${machine}`);
 });
 
-test('the CPU of workers and proxy for pings limits idle connections', () => {
+test('the CPU that workers and proxy need for pings limits the number of idle connections', () => {
   const { pings, limits } = computeCapacity(resultWithPings(), GIB);
   // Idle CPU is 2.1 % plus 0.4 % of a core for 5,000 connections, on two cores. The interval is 2.25 % to 2.75 %.
   assert.deepEqual(pings, { intervalMs: 25_000, connections: 400_000, low95: 363_636, high95: 444_444 });
   assert.ok(limits.some(({ name, max }) => name === 'pings' && max === 400_000));
 });
 
-test('pings set no limit if the hold had none, or if noise hides their CPU', () => {
+test('pings set no limit on connections if the hold had no pings, or if noise hides their CPU', () => {
   const [short, noisy, silent] = [resultWithPings(), resultWithPings(), resultWithPings()];
   short.stages = [
     { name: 'hold', t: 60 },
@@ -150,7 +156,7 @@ test('pings set no limit if the hold had none, or if noise hides their CPU', () 
   assert.equal(whyNoPingLimit(perfectResult()), null, 'there was no hold');
 });
 
-test('ignores limits and budgets below the connections held', () => {
+test('the capacity ignores limits and budgets below the number of connections that were held', () => {
   const result = perfectResult();
   result.capacity.limits = [
     { name: 'machineMemory', max: 4000 },

@@ -34,7 +34,7 @@ function marks(chart: Chart | null, color: string): number {
 
 const names = (chart: Chart | null) => chart?.legend.map(({ name }) => name);
 
-it('chart axes show time as clocks do', () => {
+it('chart axes show times in minutes and seconds, as clocks do', () => {
   assert.deepEqual([0, 9.6, 75, 3661].map(clockText), ['0:00', '0:10', '1:15', '1:01:01']);
   assert.deepEqual(clockTicks(20, 110, 240), [30, 60, 90]);
   assert.deepEqual(clockTicks(0, 1_000_000, 300), [0, 201_600, 403_200, 604_800, 806_400]);
@@ -47,7 +47,7 @@ describe('charts over time', () => {
     samples: [0, 5, 10].map((t) => ({ t, connections: 0, ...layersAt(t) })),
   });
 
-  it('charts over time label stages that are wide enough, and shade long ones', () => {
+  it('charts over time label wide stages of the run, and shade long stages', () => {
     const stages = Object.entries({ baseline: 0, hold: 0.1, broadcasts: 5 }).map(([name, t]) => ({ name, t }));
     const points = [0, 10].map((x): [number, number] => [x, 1 + x / 10]);
     const curve = { name: 'one', color: 'var(--blue)', points };
@@ -59,7 +59,7 @@ describe('charts over time', () => {
     assert.equal(cpuOverTimeChart(perfectResult()), null);
   });
 
-  it('the chart of memory over time shows PSS, or RSS if PSS is not a curve', () => {
+  it('the chart of memory over time shows PSS, or RSS if PSS has too few values for a curve', () => {
     const once = samplesOf((t) => ({ worker: { rssBytes: 2e6, ...(t < 1 && { pssBytes: 1e6 }) } }));
     assert.match(memoryOverTimeChart(once)?.title ?? '', /RSS/);
     assert.match(memoryOverTimeChart(measured)?.title ?? '', /PSS/);
@@ -132,7 +132,7 @@ describe('charts of copies', () => {
     assert.equal(broadcastTimesChart({ ...result, delivery: null }), null);
   });
 
-  it('draws a curve by percentile only from a readable histogram', () => {
+  it('the chart of copies draws a curve by percentile only from a histogram that can be decoded', () => {
     assert.equal(oneWayLatencyChart(measured)?.legend.length, 3);
     const { latency } = perfectResult();
     // Appends so many zero bytes to a valid histogram that decompressing it would exhaust memory.

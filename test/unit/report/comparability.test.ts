@@ -21,7 +21,7 @@ describe('the differences in conditions', () => {
     assert.deepEqual(found, []);
   });
 
-  it('separates differences in conditions from differences that may be the change under study', () => {
+  it('lists differences in conditions separately from differences that may be the change under test', () => {
     const found = differing(({ connections, environment, run: it }) => {
       connections.target = 10_000;
       environment.cpu = 'another processor';
@@ -91,7 +91,7 @@ describe('the differences in conditions', () => {
       assert.deepEqual(differences(before, withHosts(0.5, 0.5)), ['shares of the generator hosts']);
   });
 
-  it('differences in conditions ignore a set without results', () => {
+  it('differences in conditions exclude a set of runs without results', () => {
     assert.deepEqual(compareSets([setOf(run()), setOf(), setOf(run())]).mismatches, []);
   });
 

@@ -141,7 +141,7 @@ describe('runs disturbed by other programs', () => {
   };
   const quiet = latencies(10, 10.1, 9.9, 10, 10.1);
 
-  it('runs disturbed by other programs lose their times, and the comparison reports the cause', () => {
+  it('a comparison ignores latencies of runs that other programs disturbed, and reports the cause', () => {
     const slow = disturbed(1.1, latencies(20, 20.1, 19.9, 20, 20.1));
     assert.equal(answer(quiet, slow, ONE_WAY), 'inconclusive');
     const comparison = compareSets([quiet, slow]);
@@ -149,24 +149,24 @@ describe('runs disturbed by other programs', () => {
     assert.match(textOf(comparison), /CPU do not count: .* used 1\.10 of 2 cores during the ramp \(tsc: 1\.10\)/);
   });
 
-  it('disturbed runs on both sides are inconclusive', () => {
+  it('a comparison is inconclusive if other programs disturbed the runs of both sides', () => {
     const series = (...p50s: number[]) => disturbed(1.1, latencies(...p50s));
     const headline = comparisonHeadline(compareSets([series(10, 10.1, 9.9, 10), series(20, 20.1, 19.9, 20)]), 1);
     assert.equal(headline.answer, 'inconclusive', headline.text);
     assert.match(headline.text, /^times, rates and CPU do not count/);
   });
 
-  it('runs disturbed by other programs keep their counts and memory', () => {
+  it('a comparison uses counts and memory of runs that other programs disturbed', () => {
     assert.equal(answer(failed(0), disturbed(1.1, failed(7)), 'connections.failed'), 'worse');
     assert.equal(answer(slopeRun(1000, 10), disturbed(1.1, slopeRun(2000, 10)), WORKER), 'worse');
   });
 
-  it('counts the runs disturbed by other programs if some are not', () => {
+  it('a comparison reports how many of its runs other programs disturbed', () => {
     const some = setOf(...quiet.results, ...disturbed(1.1, latencies(20)).results);
     assert.match(textOf(compareSets([quiet, some])), /times, rates and CPU of 1 do not count/);
   });
 
-  it('disturbed runs do not affect other runs of their series, and slightly disturbed runs count', () => {
+  it('a comparison uses undisturbed and slightly disturbed runs of a series with disturbed runs', () => {
     const slow = latencies(20, 20.1, 19.9);
     const mixed = setOf(...slow.results, ...disturbed(1.1, latencies(500, 900)).results);
     assert.equal(answer(quiet, mixed, ONE_WAY), 'worse');

@@ -35,41 +35,83 @@ describe('the answer for a figure', () => {
   const [steady, baseline] = [latencies(50, 51, 49, 50, 50), latencies(49, 50, 51, 50, 50)];
   const uncounted = setOf(run((result) => (result.delivery = null)));
   const CASES: [name: string, a: RunSet, b: RunSet, path: string, answer: string][] = [
-    ['repeats far apart', steady, latencies(70, 71, 69, 70, 70), ONE_WAY, 'worse'],
-    ['repeats far apart, lower', steady, latencies(30, 31, 29, 30, 30), ONE_WAY, 'better'],
+    ['repeated runs that differ far more than their spread', steady, latencies(70, 71, 69, 70, 70), ONE_WAY, 'worse'],
+    ['repeated runs that are far lower than their spread', steady, latencies(30, 31, 29, 30, 30), ONE_WAY, 'better'],
     [
-      'repeats of a figure for which higher is better',
+      'repeated runs with a figure for which higher is better',
       rates(500, 501, 499),
       rates(300, 301, 299),
       'connections.achievedRatePerSec',
       'worse',
     ],
-    ['repeats within their spread', latencies(40, 50, 60), latencies(45, 55, 65), ONE_WAY, 'inconclusive'],
-    ['repeats within the margin', steady, latencies(50, 51, 52, 50, 51), ONE_WAY, 'no-difference'],
+    [
+      'repeated runs that differ by less than their spread',
+      latencies(40, 50, 60),
+      latencies(45, 55, 65),
+      ONE_WAY,
+      'inconclusive',
+    ],
+    [
+      'repeated runs that differ by less than the margin',
+      steady,
+      latencies(50, 51, 52, 50, 51),
+      ONE_WAY,
+      'no-difference',
+    ],
     ['one run within the spread of repeats', baseline, latencies(50.5), ONE_WAY, 'no-difference'],
     ['one run outside the spread of repeats', baseline, latencies(90), ONE_WAY, 'worse'],
     ['one run each, with unknown noise', latencies(10), latencies(1000), ONE_WAY, 'inconclusive'],
     ['one run each, several times as high', latencyOfOne(50), latencyOfOne(400), ONE_WAY, 'worse'],
-    ['repeats within the accuracy of 2 %', latencies(50, 50, 50), latencies(51, 51, 51), ONE_WAY, 'no-difference'],
-    ['repeats outside spread and accuracy', latencies(50, 50, 50), latencies(55.1, 55.1, 55.1), ONE_WAY, 'worse'],
-    ['wide lines of one run each', slopeRun(10_000, 300), slopeRun(10_400, 300), WORKER, 'inconclusive'],
-    ['lines within the margin of error', slopeRun(10_000, 10), slopeRun(10_900, 10), WORKER, 'inconclusive'],
-    ['lines far apart', slopeRun(10_000, 10), slopeRun(11_100, 10), WORKER, 'worse'],
-    ['a line below 0, which is no improvement', slopeRun(10_000, 10), slopeRun(-10_000, 10), WORKER, 'inconclusive'],
-    ['a reference below 0', slopeRun(-10_000, 10), slopeRun(10_000, 10), WORKER, 'inconclusive'],
+    [
+      'repeated runs that differ by less than the accuracy of 2 %',
+      latencies(50, 50, 50),
+      latencies(51, 51, 51),
+      ONE_WAY,
+      'no-difference',
+    ],
+    [
+      'repeated runs that differ by more than spread and accuracy',
+      latencies(50, 50, 50),
+      latencies(55.1, 55.1, 55.1),
+      ONE_WAY,
+      'worse',
+    ],
+    [
+      'single runs whose slopes have wide intervals',
+      slopeRun(10_000, 300),
+      slopeRun(10_400, 300),
+      WORKER,
+      'inconclusive',
+    ],
+    [
+      'slopes that differ by less than the margin of error',
+      slopeRun(10_000, 10),
+      slopeRun(10_900, 10),
+      WORKER,
+      'inconclusive',
+    ],
+    [
+      'slopes that differ far more than the margin of error',
+      slopeRun(10_000, 10),
+      slopeRun(11_100, 10),
+      WORKER,
+      'worse',
+    ],
+    ['a slope below 0, which is no improvement', slopeRun(10_000, 10), slopeRun(-10_000, 10), WORKER, 'inconclusive'],
+    ['a reference slope below 0', slopeRun(-10_000, 10), slopeRun(10_000, 10), WORKER, 'inconclusive'],
     ['one copy lost', lost(0), lost(1), 'delivery.coverage', 'worse'],
     ['failures with a large spread', failed(0, 50), failed(400), 'connections.failed', 'worse'],
     ['counts that vary', failed(3), failed(4), 'connections.failed', 'inconclusive'],
-    ['counts within those of repeats', failed(2, 9), failed(10), 'connections.failed', 'inconclusive'],
-    ['counts as far apart as repeats', failed(2, 9), failed(21), 'connections.failed', 'inconclusive'],
-    ['counts further apart than repeats', failed(2, 9), failed(23), 'connections.failed', 'worse'],
+    ['counts within the range of repeated runs', failed(2, 9), failed(10), 'connections.failed', 'inconclusive'],
+    ['counts that differ as much as repeated runs', failed(2, 9), failed(21), 'connections.failed', 'inconclusive'],
+    ['counts that differ more than repeated runs', failed(2, 9), failed(23), 'connections.failed', 'worse'],
     ['dropped connections in all runs', held(5000, 5000), held(4900, 4000), 'connections.held', 'worse'],
     ['dropped connections in half of the runs', held(5000, 5000), held(5000, 4000), 'connections.held', 'inconclusive'],
     ['copies counted on one side only', uncounted, lost(0), 'delivery.coverage', 'inconclusive'],
-    ['total memory, from its line', setOf(run()), setOf(run()), 'memory.perConnection.bytes', 'inconclusive'],
+    ['total memory, computed from its slope', setOf(run()), setOf(run()), 'memory.perConnection.bytes', 'inconclusive'],
   ];
   for (const [name, a, b, path, expected] of CASES) {
-    it(`the answer for ${name}: ${expected}`, () => assert.equal(answer(a, b, path), expected));
+    it(`the answer of a comparison for ${name}: ${expected}`, () => assert.equal(answer(a, b, path), expected));
   }
 
   it('each compared figure has a difference, an interval and a source of noise', () => {
@@ -104,7 +146,7 @@ describe('the answer for a figure', () => {
     assert.ok(paths(setOf(run(({ memory }) => delete memory.perConnectionBytes.workerPss))).includes(rss));
   });
 
-  it('a compared figure is absent for an incomplete cost, and for a line with a doubt', () => {
+  it('a comparison omits an incomplete cost per connection, and an unreliable slope', () => {
     const cost = 'memory.perConnection.bytes';
     const spoiled = run(({ memory }) => {
       Object.assign(memory.perConnection ?? {}, { isAtLeast: true });
@@ -121,7 +163,7 @@ describe('the answer for a figure', () => {
     assert.equal(curved.spreads[1]?.runs, 1);
   });
 
-  it('compares a cost per connection only with a cost of the same parts', () => {
+  it('compares the cost per connection only between runs that measured the same parts of it', () => {
     const cost = 'memory.perConnection.bytes';
     const of = (bytes: number, ...unread: string[]) =>
       setOf(
@@ -166,7 +208,7 @@ describe('the interval of a difference', () => {
       for (const compared of [sets, [...sets, ...sets.slice(1)]]) assertLow(compared, path, Math.sqrt(200 / 3), 4);
   });
 
-  it('the interval of a difference uses the noise of all levels of a study if its sides have few runs', () => {
+  it('the interval of a difference uses the noise of all runs of a study if its sides have few runs', () => {
     const levelNoise = [new Map([[ONE_WAY, { share: 0.1, degrees: 8 }]])];
     const noisesOf = (compared: RunSet[], noise?: typeof levelNoise) => {
       const { figures } = compareSets(compared.map((set) => ({ ...set, ...(noise && { levelNoise: noise }) })));
@@ -193,7 +235,7 @@ describe('the interval of a difference', () => {
     assert.equal(typeof lowOf(80, 120, 2), 'number');
   });
 
-  it('a single run against repeats has the error of the line as its interval, not that of the broadcasts', () => {
+  it('a single run compared with repeated runs uses the error of its slope, not of its broadcasts', () => {
     const slopes = setOf(...[10_000, 10_100, 10_200].flatMap((slope) => slopeRun(slope, 1).results));
     const width = (a: RunSet, b: RunSet, path: string) => {
       const [difference] = figure([a, b], path).differences;
@@ -225,7 +267,7 @@ describe('the interval of a difference', () => {
     assert.equal(figure([known, wide], cost).differences[0]?.runsNeeded, null);
   });
 
-  it('the interval of a difference is not narrower if a cost that cannot be negative ends at zero', () => {
+  it('the interval of a difference is not narrowed where the interval of a cost is cut off at zero', () => {
     const costOf = (bytes: number, low95: number) =>
       setOf(run(({ memory }) => Object.assign(memory.perConnection ?? {}, { bytes, low95, high95: bytes + 8000 })));
     const lowOf = (low95: number) =>
@@ -234,7 +276,7 @@ describe('the interval of a difference', () => {
     assert.equal(lowOf(0), lowOf(-7900));
   });
 
-  it('the interval of a difference between lines of single runs uses the plateaus', () => {
+  it('the interval of a difference between slopes of single runs comes from their memory plateaus', () => {
     const set = slopeRun(10_000, 300);
     const plateaus = set.results[0]?.memory.plateaus.length ?? 0;
     assert.equal(plateaus, 5);

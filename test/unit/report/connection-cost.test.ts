@@ -46,7 +46,7 @@ describe('the cost of a connection', () => {
     assert.equal(textOf(withKernel()), 'memory per connection: 26.4 KB ± 1 % (workers 15.6, proxy 2.0, kernel 8.8)');
   });
 
-  it("the cost of a connection is at least V8's count if two numbers of connections show more RSS", () => {
+  it("the cost of a connection is at least V8's count if RSS is higher at only two numbers of connections", () => {
     const result = withKernel((slopes) => {
       const unknown = { low95: null, high95: null, r2: 1, naive: 0 };
       slopes.workerKept = { ...unknown, slope: 16.6 * 1024 };
@@ -118,7 +118,7 @@ describe('the cost of a connection', () => {
     assert.deepEqual(column(costOf(embedded).parts, 'title'), ['workers', 'proxy']);
   });
 
-  it('the cost of a connection is a lower bound without the unreadable parts, which may be reported', () => {
+  it('the cost of a connection is reported as a lower bound if some of its parts are unreadable', () => {
     const result = withKernel((slopes) => {
       delete slopes.kernelSlab;
       for (const layer of Object.keys(slopes).filter((id) => id.startsWith('nginx'))) delete slopes[layer];
@@ -133,7 +133,7 @@ describe('the cost of a connection', () => {
     assert.equal(knownValueAt(result, 'memory.perConnection.bytes'), 16_000);
   });
 
-  it('the cost includes kernel memory for the user’s server on this machine, or is a bound without it', () => {
+  it('the cost of a connection to the user’s own server on this machine includes kernel memory', () => {
     const own = (margin: number, workers: number) => {
       const result = noisy('kernelSlab', margin);
       result.run.profile = 'remote';
@@ -160,15 +160,19 @@ describe('the cost of a connection', () => {
   const garbage = { ...wide, memory: { ...wide.memory, collected: false } };
 
   const cases: [what: string, result: Result, text: RegExp][] = [
-    ['a noisy interval', noisy('workerRss', 5000), /: 26\.4 KB ± 19 % \(/],
+    ['an interval widened by noise', noisy('workerRss', 5000), /: 26\.4 KB ± 19 % \(/],
     ['a wide interval, with the connections that would narrow it', wide, / 12\.7 and 40\.0 KB .* 20,000 connections/],
-    ['garbage, which more connections would not narrow', garbage, /: garbage .* 12\.7 and 40\.0 KB (?!.*000)/],
-    ['a doubtful part, with the reason', doubt('nginxPss', 'grows', 6000), /: 26\.4 KB ± 15 %.* proxy: growth/],
+    [
+      'an interval widened by garbage, without suggesting more connections',
+      garbage,
+      /: garbage .* 12\.7 and 40\.0 KB (?!.*000)/,
+    ],
+    ['an unreliable part, with the reason', doubt('nginxPss', 'grows', 6000), /: 26\.4 KB ± 15 %.* proxy: growth/],
     ['a part that may be larger, as an interval', doubt('nginxPss', 'freed', 40_000), /freed .* 26\.\d and 63\.5 KB/],
     ['an unknown part, as a bound', doubt('nginxPss', 'miscounted', 2000), /: at least 24\.4 KB .*proxy unknown/],
     ['a noisy machine, as a bound', noisy('kernelSlab', 40_000), /: at least 17\.6 KB .*kernel unknown: .*noise/],
     ['two plateaus without an interval', forAll({ low95: null, high95: null }), /: 26\.4 KB \(workers .*margin/],
-    ['doubts about all parts, with the reason', forAll({ doubt: 'miscounted' }), /: unknown: /],
+    ['unreliable parts only, with the reason', forAll({ doubt: 'miscounted' }), /: unknown: /],
   ];
   for (const [what, result, text] of cases)
     it(`shows the cost of a connection with ${what}`, () => assert.match(textOf(result), text));
@@ -205,12 +209,12 @@ describe('the cost of a connection', () => {
     slopes?: Record<string, MemorySlope>,
     collected?: boolean,
   ][] = [
-    ["V8's count", 14_000, 'workerKept'],
-    ["V8's count if RSS may be higher", 9_000, 'workerKept', heavy],
-    ['pages with uncollected garbage', 14_000, 'workerRss', {}, false],
-    ['pages with a child process that surely keeps a part', 14_000, 'workerRss', child(1400)],
-    ['pages if only they grow', 14_000, 'workerRss', native],
-    ["V8's count if the child process is within noise", 14_000, 'workerKept', child(-100)],
+    ["V8's count of memory", 14_000, 'workerKept'],
+    ["V8's count of memory if RSS may be higher", 9_000, 'workerKept', heavy],
+    ['RSS if garbage was not collected', 14_000, 'workerRss', {}, false],
+    ['RSS if a child process surely holds a part of the memory', 14_000, 'workerRss', child(1400)],
+    ['RSS if it grew at an unchanged number of connections', 14_000, 'workerRss', native],
+    ["V8's count of memory if a child process holds no more than noise", 14_000, 'workerKept', child(-100)],
   ];
   for (const [what, bytes, layer, more = {}, collected = true] of layers) {
     it(`uses ${what} for the cost of a connection`, () => {
@@ -229,7 +233,7 @@ describe('the cost of a connection', () => {
     assert.ok((low95 ?? 0) > 9100 && high95 === 16_320);
   });
 
-  it('the cost of a connection omits the amount in service if its readings are in doubt', () => {
+  it('the cost of a connection omits memory in service if its readings are unreliable', () => {
     const result = withKernel();
     Object.assign(result.memory.inService?.perConnectionBytes.nginxPss as object, { doubt: 'grows' });
     assert.deepEqual([costOf(result).bytes, costOf(result).inService], [27_000, null]);

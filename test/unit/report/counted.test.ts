@@ -35,7 +35,7 @@ describe('usable runs', () => {
   const dead = () => invalid(setOf(run())).results[0] as Result;
   const usableOf = (...sets: RunSet[]) => compareSets(sets).figures.find(({ path }) => path === USABLE_RUNS_KEY);
 
-  it('the number of usable runs is a figure if some runs are not usable, including runs without a result', () => {
+  it('the number of usable runs is compared if some runs are not usable, or have no result', () => {
     const found = usableOf(setOf(run(), run(), dead(), dead()), { ...setOf(run()), lost: 3 }, setOf(run()));
     assertEach(found?.spreads, (one) => [one?.runs, one?.mean], [
       [4, 0.5],
@@ -45,7 +45,7 @@ describe('usable runs', () => {
     assert.deepEqual(columns(found?.differences, 'value', 'noise'), { value: [-0.25, 0.5], noise: [null, 'none'] });
   });
 
-  it('the number of usable runs is no figure if all are usable, or if a set has no runs', () => {
+  it('the number of usable runs is not compared if all are usable, or if a set has no runs', () => {
     assert.equal(usableOf(setOf(run()), setOf(run(), run())), undefined);
     assert.equal(usableOf(setOf(run(), dead()), setOf()), undefined);
     assert.equal(usableOf(), undefined);

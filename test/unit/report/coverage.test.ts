@@ -14,8 +14,8 @@ function copies(shift: number, normal: () => number): ValueCluster {
 
 const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
 
-describe('intervals of clusters', () => {
-  it('intervals of clusters cover the true percentile in 90 to 99 % of repeats, for any clusters', () => {
+describe('percentile intervals of clustered copies', () => {
+  it('percentile intervals of clustered copies contain the true percentile in 90 to 99 % of simulations', () => {
     const cases = [
       { what: 'normal', clusters: 6, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
       { what: 'normal', clusters: 20, quantile: 0.5, truth: 0, shift: (normal: number) => normal },
@@ -43,7 +43,8 @@ describe('the interval of a slope', () => {
 
   for (const row of rows) {
     const [what, , measured] = comparisonCells(row);
-    it(`the interval of a slope has the stated coverage: ${what}`, () => assert.ok(row.ok, measured));
+    it(`the 95 % interval of a slope contains the true slope as often as stated: ${what}`, () =>
+      assert.ok(row.ok, measured));
   }
 
   it('the interval of a slope shrinks with more plateaus, and with more readings that show the noise', () => {
@@ -55,7 +56,7 @@ describe('the interval of a slope', () => {
 });
 
 describe('pooled noise', () => {
-  it('intervals from pooled noise have the stated coverage, with two runs of each of eight combinations', () => {
+  it('95 % intervals from pooled noise contain the true value in about 95 % of simulated studies', () => {
     const random = normals(1);
     const runs = (mean: number) => spread(mean * (1 + 0.05 * random()), mean * (1 + 0.05 * random()));
     const studies = 1000;

@@ -24,7 +24,7 @@ const side = (...p99s: number[]): RunSet => ({ name: '', results: p99s.map(runOf
 const answerOf = (a: RunSet, b: RunSet) => answer(a, b, P99) ?? 'inconclusive';
 
 describe('the detectable difference', () => {
-  it('a difference of the detectable size is found in four of five comparisons, and a null difference rarely', () => {
+  it('a comparison finds a detectable difference in four of five cases, and reports equal sides rarely', () => {
     const normal = normals(17);
     const draw = (level: number) => side(...Array.from({ length: 8 }, () => level + 100 * NOISE * normal()));
     const share = detectableShare(draw);
@@ -37,7 +37,7 @@ describe('the detectable difference', () => {
     assert.ok(seen(100) < 0.04);
   });
 
-  it('the answer has the detectable difference for each figure that decides', () => {
+  it('the answer of a comparison has the detectable difference of each deciding figure', () => {
     const comparison = compareSets([side(99, 100, 101, 100, 102), side(98, 100, 103, 100, 101)]);
     assert.match(detectableText(comparison, 1) ?? '', /^would have shown a change of \d+ % in .*One way p99/);
     assert.match(comparisonDocument(comparison).answer.lines.join('\n'), /B against A would have shown/);

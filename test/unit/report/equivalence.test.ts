@@ -74,7 +74,7 @@ describe('counted faults', () => {
     ['faults in a single run against one of five', [0, 0, 100, 0, 0], [100], 'inconclusive'],
     ['equal faults in all runs', [400, 400, 401], [400, 402, 400], 'no-difference'],
     ['equal faults in single runs', [400], [400], 'inconclusive'],
-    ['half as many faults again in single runs', [100], [150], 'inconclusive'],
+    ['50 % more faults in single runs', [100], [150], 'inconclusive'],
     ['fewer faults in single runs', [100], [60], 'inconclusive'],
     ['39 times as many faults in single runs', [10], [400], 'worse'],
     ['faults in a single run, with repeats that vary as much', [100], [140, 300], 'inconclusive'],
@@ -94,7 +94,7 @@ describe('counted faults', () => {
     ],
   ];
   for (const [what, a, b, expected] of CASES) {
-    it(`counted faults, ${what}: ${expected}`, () => {
+    it(`the answer of a comparison with ${what}: ${expected}`, () => {
       assert.equal(answer(lost(...a), lost(...b), 'delivery.coverage'), expected);
       const codes = { worse: 1, inconclusive: 5, better: 0, 'no-difference': 0 };
       const own = compareSets([lost(...a), lost(...b)]);
@@ -102,7 +102,7 @@ describe('counted faults', () => {
     });
   }
 
-  it('faults in all runs of a level are inconclusive in a study where faults vary between other runs', () => {
+  it('a study is inconclusive about faults in all runs of a level if faults vary between other runs', () => {
     const answerTo = (others: RunSet[]) =>
       figure([failed(0, 0), failed(7, 9), ...others], FAILED).differences[0]?.answer;
     assert.equal(answerTo([failed(0, 0)]), 'worse');
@@ -110,7 +110,7 @@ describe('counted faults', () => {
   });
 });
 
-it('the exit code of a comparison is worse before INVALID, and INVALID before inconclusive', () => {
+it('a comparison exits with the code of the worst answer: worse, then INVALID, then inconclusive', () => {
   const steady = p99s(100, 101, 99, 100);
   assert.equal(codeOf(compareSets([steady, p99s(300, 301, 299, 300)])), 1);
   assert.equal(codeOf(compareSets([steady, p99s(50, 51, 50, 50)])), 0);
@@ -120,7 +120,7 @@ it('the exit code of a comparison is worse before INVALID, and INVALID before in
   assert.equal(codeOf(compareSets([steady, invalid(p99s(100)), failed(400)])), 1);
 });
 
-it('studies of equal settings report a difference in at most 5 %, and detect a slower level', () => {
+it('at most 5 % of studies of equal settings report a difference, and studies detect a slower level', () => {
   const studies = 4;
   const { rows } = studyDifferences(studies, uniforms(5));
   const [unseen, ...equal] = rows.toReversed();

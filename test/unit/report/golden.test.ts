@@ -14,7 +14,7 @@ import { generatorHost, perfectBatch, perfectResult, resultWithMessages } from '
 import { set } from '../../helpers/verdict.ts';
 import { drift, moment, waves } from '../../helpers/waves.ts';
 
-it('reports a published run as Markdown', (t) => {
+it('the Markdown report of a published run equals the stored text', (t) => {
   assertGolden(t, '5k.md', reportMarkdown(readResult('docs/reports/5k/result.json')));
 });
 
@@ -306,7 +306,8 @@ function differences(result: Result, usual: Result): string[] {
   ];
 }
 
-it('prints all sections of a perfect run', (t) => assertGolden(t, 'perfect.txt', fullText(perfectResult())));
+it('prints all sections of a result without findings', (t) =>
+  assertGolden(t, 'perfect.txt', fullText(perfectResult())));
 
 it('prints how each special run differs from the usual run of its kind', (t) => {
   const kinds = Object.entries(KINDS).map(([name, one]) => [name, ...differences(one, perfectResult())].join('\n'));
@@ -328,7 +329,7 @@ it('report.html has the machine in its head, also for an INVALID run', () => {
   }
 });
 
-it('ends a run with at most fourteen lines of 80 columns', () => {
+it('prints at most fourteen lines of 80 columns at the end of a run', () => {
   const ending = endingText(perfectResult(), 80).split('\n');
   assert.ok(ending.length <= 14, ending.join('\n'));
   assert.ok(ending.every((line) => line.length <= 80));

@@ -11,7 +11,7 @@ function lineOf(change: (result: ReturnType<typeof perfectResult>) => void): str
   return connectionLines(result)[0]?.text ?? '';
 }
 
-it('reports how long connections were held only for connections that were open until their release', () => {
+it('reports how long connections were held only if they stayed open until they were released', () => {
   const inProgress = (held: number) =>
     lineOf((result) => {
       result.connections.held = held;
@@ -26,7 +26,7 @@ it('reports how long connections were held only for connections that were open u
   assert.match(inProgress(0), /^0 of 5,000 connections held, at most 5,000 at the same time(?! for)/);
 });
 
-it('describes a moment without connections in words', () => {
+it('a report describes a moment without connections in words instead of a number', () => {
   const texts = [0, 1, 5000].map((count) => momentText({ at: 'plateau', count }));
   assert.deepEqual(texts, ['while no connection was open', 'at 1 connection', 'at 5,000 connections']);
 });

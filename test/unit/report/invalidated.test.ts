@@ -49,7 +49,7 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.match(comparisonHeadline(comparison, 1).text, /unknown for A: .*One way p99/);
   });
 
-  it('takes an invalidated figure from the remaining runs if there are some', () => {
+  it('compares an invalidated figure by the remaining runs if there are some', () => {
     const found = figure([latencies(50, 2), latencies(150, 3)], P99);
     assert.deepEqual(
       found.spreads.map((spread) => spread?.runs),
@@ -58,7 +58,7 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.deepEqual(found.differences[0]?.invalidatedBy, ['GENERATOR_LATE']);
   });
 
-  it('an invalidated figure leaves figures of other answers unchanged', () => {
+  it('a finding that invalidates a figure leaves the figures that it does not concern unchanged', () => {
     const slower = (code: FindingCode) =>
       setOf(
         ...latencies(50, 5, code).results.map((result) => ({
@@ -73,7 +73,7 @@ describe('a figure that a finding of its run invalidates', () => {
     assert.equal(answerTo('USERS_SKIPPED', P99), 'no-difference');
   });
 
-  it('each figure belongs to one answer that a finding can invalidate', () => {
+  it('each compared figure belongs to one group of figures that a finding can invalidate', () => {
     const codes: [code: FindingCode, path: string, isInvalid: boolean][] = [
       ['MACHINE_SATURATED', 'connections.connectMs.p99', true],
       ['GENERATOR_LATE', 'messages.ackMs.p95', true],

@@ -29,15 +29,15 @@ describe('memory per connection from V8 and RSS', () => {
     assert.deepEqual(combined(line(11.6, 11.5, 11.7), line(17.2, 17, 17.4), 4000), [17.2, 15.5, 17.4, 5.6]);
   });
 
-  it('memory per connection is V8’s count if noise hides the rise of RSS, with an interval that includes both', () => {
+  it('memory per connection is V8’s own count of memory if noise hides the rise of RSS', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(14, 8, 20)), [12.3, 12.2, 20, 0]);
   });
 
-  it('memory per connection keeps V8’s lower end if RSS exceeds it by pages that are taken once', () => {
+  it('memory per connection has V8’s count as its lower bound if RSS exceeds it by a one-time allocation', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(13.8, 13.7, 13.9)).slice(1, 3), [12.2, 13.9]);
   });
 
-  it('memory per connection is V8’s count if connections reuse free pages', () => {
+  it('memory per connection is V8’s own count of memory if connections reuse free pages', () => {
     assert.deepEqual(combined(line(12.3, 12.2, 12.4), line(6, 5, 7)), [12.3, 12.2, 12.4, 0]);
   });
 
@@ -56,7 +56,7 @@ describe('memory per connection from V8 and RSS', () => {
   });
 
   for (const pages of [undefined, line(30, 29, 31, 'freed'), { ...line(30, 0, 0), low95: null, high95: null }]) {
-    it(`memory per connection is V8’s count if RSS has ${pages?.doubt ?? (pages ? 'no interval' : 'no slope')}`, () => {
+    it(`memory per connection is V8’s own count of memory if RSS has ${pages?.doubt ?? (pages ? 'no interval' : 'no slope')}`, () => {
       assert.deepEqual(combined(line(12.3, 12.2, 12.4), pages), [12.3, 12.2, 12.4, 0]);
     });
   }

@@ -82,7 +82,7 @@ describe('the outcome', () => {
     assert.ok(xml.indexOf('PROCESS_ENDED: it ended') < xml.indexOf('MACHINE_SATURATED: busy'));
   });
 
-  it('the outcome meets an expectation only by figures that prove it', () => {
+  it('an expectation counts as met only if measured figures prove it', () => {
     const met = (change: (result: Result) => void) => {
       const result = changed(change);
       return result.outcome.thresholds.filter((one) => one.met).map(({ name }) => name);
@@ -130,7 +130,7 @@ describe('the outcome', () => {
     ['a missed optional threshold', withThreshold(false, false)],
   ];
   for (const [what, change, ...details] of CASES) {
-    it(`the outcome ${details.length > 0 ? 'fails' : 'passes'} with ${what}`, () => {
+    it(`the outcome of a run ${details.length > 0 ? 'fails' : 'passes'} with ${what}`, () => {
       const result = changed(change);
       const [text, isPassed] = [outcomeText(result), details.length === 0];
       assert.match(text, isPassed ? /^Passed$/ : /^Failed: /);
@@ -139,7 +139,7 @@ describe('the outcome', () => {
     });
   }
 
-  it('the outcome has no expectation of unmeasured figures', () => {
+  it('the outcome of a run has no expectation about figures that were not measured', () => {
     const result = changed((one) => {
       one.delivery = null;
       one.connections.held = null;
@@ -151,7 +151,7 @@ describe('the outcome', () => {
     ]);
   });
 
-  it('the outcome is unknown for an untrusted measurement', () => {
+  it('the outcome of a run is unknown if its measurement cannot be trusted', () => {
     const result = changed((one, measured) => {
       halfDelivered(one);
       othersAccepted(measured);
@@ -161,7 +161,7 @@ describe('the outcome', () => {
     assert.doesNotMatch(outcomeText(result), /Passed|Failed/);
   });
 
-  it('a failed expectation outweighs a doubt', () => {
+  it('a run with a failed expectation has failed, even if findings make its measurement SUSPECT', () => {
     const doubtful: Change = (_, measured) => measured.observations.note('connectionsBefore', { others: 1 });
     assert.equal(exitCodeOfResult(changed(doubtful)), EXIT_CODES.suspect);
     assert.equal(exitCodeOfResult(changed((...run) => [doubtful(...run), halfDelivered(run[0])])), EXIT_CODES.worse);
@@ -177,16 +177,22 @@ describe('the outcome of conditions given after the run', () => {
 
   /** Change of the run, limit of a figure, and text of the failure. Without a text, the condition is met. */
   const CASES: [what: string, change: (result: Result) => unknown, key: string, most: number, ...says: RegExp[]][] = [
-    ['shows a value that is near its limit', measured, P99, 500, / is 500\.0000001, threshold <= 500$/],
-    ['rounds a value that differs from the limit', measured, P99, 501],
-    ['misses a bound of an unmeasured figure', unmeasured, P99, 500, /unknown/],
-    ['meets a bound of a slope', () => {}, `${SLOPE}.slope`, 1e6],
-    ['misses a bound of a slope that may not be reported', doubted, `${SLOPE}.slope`, 1e6, /may not be quoted/],
-    ['misses a bound of an interval that may not be reported', doubted, `${SLOPE}.high95`, 1e6, /may not be quoted/],
-    ['meets a bound of a slope without a doubt', doubted, 'memory.perConnectionBytes.workerRss.slope', 1e6],
+    ['prints enough digits of a value near its limit', measured, P99, 500, / is 500\.0000001, threshold <= 500$/],
+    ['rounds a value that clearly differs from its limit', measured, P99, 501],
+    ['fails for a bound on an unmeasured figure', unmeasured, P99, 500, /unknown/],
+    ['passes for a bound on a slope', () => {}, `${SLOPE}.slope`, 1e6],
+    ['fails for a bound on a slope that is not fit to report', doubted, `${SLOPE}.slope`, 1e6, /may not be quoted/],
+    [
+      'fails for a bound on an interval that is not fit to report',
+      doubted,
+      `${SLOPE}.high95`,
+      1e6,
+      /may not be quoted/,
+    ],
+    ['passes for a bound on a reliable slope', doubted, 'memory.perConnectionBytes.workerRss.slope', 1e6],
   ];
   for (const [what, change, key, value, says] of CASES) {
-    it(`the outcome of conditions given after the run ${what}`, () => {
+    it(`checking conditions after a run ${what}`, () => {
       const result = perfectResult();
       change(result);
       const { status, thresholds } = outcomeByConditions([{ key, comparison: '<=', value }], result);
@@ -198,7 +204,7 @@ describe('the outcome of conditions given after the run', () => {
     });
   }
 
-  it('the outcome of conditions given after the run is unknown for an INVALID run', () => {
+  it('checking conditions after a run has an unknown outcome if the run is INVALID', () => {
     const result = perfectResult();
     result.verdict.status = 'INVALID';
     const outcome = outcomeByConditions([{ key: 'connections.failed', comparison: '<=', value: 0 }], result);

@@ -50,7 +50,7 @@ describe('places', () => {
   result.cpuByPlace = { connect: used(2000), absent: 'the process ended' };
   const document = runDocument(result);
 
-  it('places of allocation add up in the lines of the answer, including unattributed amounts', () => {
+  it('the allocation sites in an answer add up to the total, including unattributed memory', () => {
     const [line] = memoryCodePlacesLine(result);
     assert.match(
       line?.text ?? '',
@@ -61,7 +61,7 @@ describe('places', () => {
     assert.match(other?.text ?? '', /ws 5\.0, others 0\.0$/);
   });
 
-  it('a report shows places of allocation as bars and rows', () => {
+  it('a report shows allocation sites as bars and rows', () => {
     const page = renderHtml(document);
     assert.match(page, /What a connection keeps, by package, in KB/);
     assert.match(page, /CPU of a connect, by package, in ms/);
@@ -78,7 +78,7 @@ describe('two runs', () => {
   const textOf = (a: Result, b: Result) =>
     renderConsole(comparisonDocument(compareSets([setOf(a), setOf(b)])), { color: false, width: 1000 });
 
-  it('two runs differ by the functions that keep or use more, even if their lines have moved', () => {
+  it('a comparison lists functions that retain more memory or use more CPU, even if their lines moved', () => {
     const text = textOf(
       withPlaces(kept(8), { connect: used(2000) }),
       withPlaces(kept(11.1, 'session.ts:93'), { connect: used(1000) }),
@@ -87,7 +87,7 @@ describe('two runs', () => {
     assert.match(text, /B against A, per connect: −0\.800 ms in session\.ts:88 \(keep\)\n/);
   });
 
-  it('two runs do not differ by less than the sampling error, or by functions of one run only', () => {
+  it('a comparison ignores functions that differ by less than the sampling error, or occur in one run', () => {
     assert.doesNotMatch(textOf(withPlaces(kept(8)), withPlaces(kept(8.3))), /A, per connection/);
     assert.doesNotMatch(textOf(withPlaces(kept(8)), run()), /A, per connection/);
   });

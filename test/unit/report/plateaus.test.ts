@@ -30,7 +30,7 @@ function near(actual: number | null | undefined, expected: number): void {
 }
 
 /** Expected values are from generalized least squares with the inverted covariance matrix of the differences. */
-it('weights memory steps by their length, including zero, and removes the effect of another variable', () => {
+it('fitting plateaus weights steps by their length, and removes the effect of a second variable', () => {
   const ys = [100, 109.2, 121.5, 129.1, 142.3, 150.8, 163.9, 171.2, 182.7];
   const influences = [0, 5, 9, 16, 20, 31, 36, 44, 50];
   const withoutInfluence = UNEVEN.map((x, index) => ({ x, y: ys[index] as number }));
@@ -55,7 +55,7 @@ it('weights memory steps by their length, including zero, and removes the effect
  * Expected values are the output of this program at a time when simulations (`coverage.test.ts`) had shown that its
  * intervals contain the slope.
  */
-it('reproduces the interval of a known series of plateaus', () => {
+it('reproduces the known interval of the slope through a fixed series of plateaus', () => {
   const ys = [100, 109.2, 121.5, 119.1, 137.3, 145.8, 163.9, 171.2, 182.7];
   for (const [variance, slope, low95, high95, intercept] of [
     [undefined, 1.0408600706098272, 0.9303374433930385, 1.162849761961858, 99.64528622140651],

@@ -11,8 +11,8 @@ function copies(shift: number, normal: () => number): ValueCluster {
 const single = (value: number): ValueCluster => [{ value, count: 1 }];
 const of = (count: number) => Array.from({ length: count }, (_, index) => single(index + 1));
 
-describe('intervals of clusters', () => {
-  it('intervals of clusters equal the intervals of order statistics if every cluster is one value', () => {
+describe('percentile intervals of clustered copies', () => {
+  it('percentile intervals of clustered copies equal the intervals of order statistics if every cluster is one value', () => {
     const ranks = (count: number, quantile: number) => clusterIntervals(of(count), [quantile])[0];
     // Probabilities of the ranks below: 96.9 %, 93.0 % (1 to 8: 99.2 %), 97.9 %, 94.3 % (40 to 61: 96.5 %), 96.1 %.
     assert.deepEqual(ranks(6, 0.5), { low: 1, high: 6 });
@@ -31,7 +31,7 @@ describe('intervals of clusters', () => {
     assert.ok(many && few && many.high - many.low < (few.high - few.low) / 2);
   });
 
-  it('intervals of clusters do not narrow with more copies of the same broadcasts', () => {
+  it('percentile intervals of clustered copies do not narrow with more copies of the same broadcasts', () => {
     const values = [10, 11, 12, 14, 17, 21, 26];
     const [one] = clusterIntervals(values.map(single), [0.5]);
     const repeated = values.map((value) => [{ value, count: 100_000 }]);
@@ -39,19 +39,19 @@ describe('intervals of clusters', () => {
     assert.deepEqual(many, one);
   });
 
-  it('intervals of clusters are the same for the same values in any order', () => {
+  it('percentile intervals of clustered copies are the same for the same values in any order', () => {
     const normal = normals(1);
     const clusters = Array.from({ length: 8 }, () => copies(normal(), normal));
     const reversed = clusters.map((cluster) => cluster.toReversed());
     assert.deepEqual(clusterIntervals(reversed, [0.5]), clusterIntervals(clusters, [0.5]));
   });
 
-  it('intervals of clusters have no width without variation', () => {
+  it('percentile intervals of clustered copies have no width without variation', () => {
     const same = Array.from({ length: 6 }, () => single(5));
     assert.deepEqual(clusterIntervals(same, [0.5]), [{ low: 5, high: 5 }]);
   });
 
-  it('intervals of clusters are absent if all clusters may lie on one side by chance', () => {
+  it('percentile intervals of clustered copies are absent if all clusters may lie on one side by chance', () => {
     const given = (count: number) => clusterIntervals(of(count), [0.5, 0.99]).map((interval) => interval !== null);
     assert.deepEqual(given(0), [false, false]);
     assert.deepEqual(given(5), [false, false]);
@@ -60,7 +60,7 @@ describe('intervals of clusters', () => {
     assert.deepEqual(given(368), [true, true]);
   });
 
-  it('intervals of clusters widen if few clusters show the variation', () => {
+  it('percentile intervals of clustered copies widen if few clusters show the variation', () => {
     // Clusters of ten values from 1 to 60. `belows` has the number of values below the median in each cluster.
     const intervalOf = (belows: number[]) => {
       let [low, high] = [1, 31];

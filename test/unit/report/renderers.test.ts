@@ -106,7 +106,7 @@ describe('terminal output', () => {
   for (const [what, codes, missed, expected] of [
     ['a missed threshold, by default', ['MACHINE_SATURATED'], true, /^Failed: socketio\.connections\.rate > 900/],
     ["the failure's cause", ['MACHINE_SATURATED', 'CONNECTIONS_FAILED'], true, /^Failed: about CONNECTIONS_FAILED$/m],
-    ['the reason of the doubt', ['MACHINE_SATURATED'], false, /^SUSPECT: .* in doubt: about MACHINE_SATURATED/],
+    ['the reason to distrust the run', ['MACHINE_SATURATED'], false, /^SUSPECT: .* in doubt: about MACHINE_SATURATED/],
     ['another finding', ['MACHINE_SATURATED', 'WORKERS_LEAK'], false, /^SUSPECT: .* in doubt\. About WORKERS_LEAK\./],
   ] as const) {
     it(`terminal output starts with ${what}`, () => {

@@ -82,7 +82,7 @@ const ENDS: [end: SearchEnd, tried: SearchedRun[], plan?: Partial<SearchPlan>][]
   ['measurement', runs([1000, 'cannotTell', 'x'])],
 ];
 
-it('a search states its answer, for every way in which it can end', (t) => {
+it('a search prints a sentence as its answer, for every way in which it can end', (t) => {
   const sentences = ENDS.map(
     ([end, tried, plan]) => `${end}: ${searchAnswerOf({ ...PLAN, ...plan }, tried, end, null).sentence}`,
   );
@@ -91,7 +91,7 @@ it('a search states its answer, for every way in which it can end', (t) => {
   assert.equal(levelAmountText(1000, 'bytes'), '1,000 bytes of payload in each broadcast');
 });
 
-it('a limit is between the highest level that held and the lowest that broke, by most of their runs', () => {
+it('the found limit is between the highest level held and the lowest level broken by most of its runs', () => {
   type Level = number | undefined;
   const CASES: [tried: string, held: Level, broke: Level, open: Level][] = [
     ['', undefined, undefined, undefined],
@@ -119,7 +119,7 @@ it('a limit is between the highest level that held and the lowest that broke, by
   }
 });
 
-it('a search reports levels that held by luck, and escapes outside text', (t) => {
+it('a search reports levels at which only some runs held, and escapes text from outside', (t) => {
   const failed: [number, SearchRun['outcome'], string] = [2000, 'breaks', '<img src=x> |failed|'];
   const tried = runs(
     [500, 'breaks'],

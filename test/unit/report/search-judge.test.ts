@@ -184,7 +184,7 @@ const CASES: Record<string, Case> = {
 
 describe('the outcome of a level', () => {
   for (const [name, [plan, result, blame, first]] of Object.entries(CASES)) {
-    it(`outcome of a level: ${name}`, () => {
+    it(`a search judges the run at a level: ${name}`, () => {
       const found = judgeSearchRun(result, plan);
       const outcome = blame === null ? 'holds' : blame === 'deployment' ? 'breaks' : 'cannotTell';
       assert.deepEqual([found.outcome, found.blame], [outcome, blame]);

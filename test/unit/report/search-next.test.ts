@@ -56,7 +56,7 @@ describe('a search', () => {
     assert.deepEqual(found.levels.slice(-2), [found.held, found.broke], 'what broke is asked once more, too');
   });
 
-  it('a search is accurate to the tolerance for any limit', () => {
+  it('a search finds any limit to within its tolerance', () => {
     for (let limit = 1; limit < 200_000; limit = Math.ceil(limit * 1.37)) {
       const { end, held = 0, broke = 0, runs } = search({ deployment: breaksAbove(limit) });
       assert.equal(end, 'found', String(limit));
@@ -73,7 +73,7 @@ describe('a search', () => {
     assert.deepEqual([end, held, broke], ['none', undefined, 1]);
   });
 
-  it('a search lowers its answer if confirmations break', () => {
+  it('a search lowers its answer if the confirming runs break', () => {
     // Between 40,000 and 42,000, only the first run at a level holds.
     const noisy = search({
       deployment: (level, tries) => (level >= 42_000 || (level > 40_000 && tries > 0) ? 'breaks' : 'holds'),
@@ -101,7 +101,7 @@ describe('a search', () => {
     assert.equal(search({ deployment: breaksAbove(5000), before: failed.runs }).end, 'found', 'when it is resumed');
   });
 
-  it('a search retries the level that ended an earlier start once, and nothing else', () => {
+  it('a resumed search retries once only the level at which it ended', () => {
     const stopped = search({ deployment: (level) => (level > 3000 ? { blame: 'generator' } : 'holds') });
     const resumed = search({ deployment: breaksAbove(5000), before: stopped.runs });
     assert.equal(resumed.end, 'found');
@@ -137,7 +137,7 @@ describe('a search', () => {
     assert.deepEqual([minimal.end, minimal.levels], ['doctor', []]);
   });
 
-  it('a search ends if there is no level in between, or none above', () => {
+  it('a search ends if no whole number is left between the held and the broken level, or above', () => {
     // Possible rates: 100 arrivals in a whole number of seconds, at least two.
     const snap = (rate: number) => 100 / Math.max(2, Math.ceil(100 / rate - 1e-9));
     const coarse = search({ deployment: breaksAbove(30), rules: { from: 5 }, snap });
@@ -157,13 +157,13 @@ describe('a search', () => {
     }
   });
 
-  it('a search takes the majority answer, which needs two runs if a level breaks', () => {
+  it('a search judges a level by most of its runs, with at least two runs if it breaks', () => {
     const answer = (held: number, broke: number) => levelOutcome({ level: 1, held, broke })?.at(0) ?? '-';
     const rows = [0, 1, 2, 3].map((held) => [0, 1, 2, 3].map((broke) => answer(held, broke)).join(''));
     assert.deepEqual(rows, ['--bb', 'h-bb', 'hh-b', 'hhh-']);
   });
 
-  it('a search counts a level as broken only after two broken runs, and the majority', () => {
+  it('a search counts a level as broken only if two runs, and most of its runs, broke', () => {
     const once = (at: number) =>
       search({ deployment: (level, tries) => (level > 8000 || (level === at && tries === 0) ? 'breaks' : 'holds') });
     for (const at of [1000, 2000, 8000]) {

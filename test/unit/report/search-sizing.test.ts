@@ -15,7 +15,7 @@ function sized(change: Change = () => {}, broke = true) {
   return computeSizing(result, broke, 0.3);
 }
 
-it('sizes machines by connections held, memory and CPU, each with headroom, and marks the deciding one', () => {
+it('sizes machines by held connections, memory and CPU with headroom, and marks the lowest limit', () => {
   const sizing = sized();
   assert.ok(sizing);
   const [held, memory, cpu] = sizing.walls;
@@ -38,7 +38,7 @@ it('sizes machines by connections held, memory and CPU, each with headroom, and 
   assert.ok(Math.abs((first?.reconnectSeconds ?? 0) - (0.74 * 3.334) / (1.4 - 0.01667)) < 1e-3);
 });
 
-it('sizing has no limits of an unseen machine, or of missing figures', () => {
+it('sizing omits limits of machines that were not observed, and limits from missing figures', () => {
   const remote: Change = ({ run, workers }) => {
     Object.assign(run, { profile: 'remote', target: 'https://staging.example.com' });
     workers.push({} as never);
@@ -73,7 +73,7 @@ const nginxAtZero =
   ({ memory }) =>
     Object.assign(memory.plateaus[0] ?? {}, { nginxPss });
 
-it('sizing includes all memory of the deployment: each connection by the headline', () => {
+it('sizing includes all memory of the deployment, with each connection at its reported cost', () => {
   const whole = bytesOf();
   const needed = resultWithPings().memory.perConnection?.inService ?? 0;
   // Each of three machines has 3,334 connections. The tolerance is the noise of the fitted plateaus.
@@ -90,7 +90,7 @@ it('sizing includes all memory of the deployment: each connection by the headlin
   }
 });
 
-it('sizing has no memory without a headline', () => {
+it('sizing omits memory if the cost of a connection is unknown', () => {
   for (const to of [{ bytes: null }, { inService: null }, { inService: 0 }, { low95: 0, high95: 1e9 }]) {
     const sizing = sized(({ memory }) => Object.assign(memory.perConnection ?? {}, to));
     assert.deepEqual([sizing?.walls[1]?.max, sizing?.rows[0]?.memoryBytes], [null, null]);
@@ -129,7 +129,7 @@ it('sizing follows the lowest limit, and is empty if no connection fits', () => 
   );
 });
 
-it('sizing has no time to reconnect without a measured ramp', () => {
+it('sizing omits the time until all clients have reconnected if no ramp was measured', () => {
   const sizing = sized(({ cpu }) => {
     for (const layer of Object.values(cpu)) layer.rampSecondsPerThousandConnects = null;
   });

@@ -60,7 +60,7 @@ test('a fitted line keeps the digits of large numbers', () => {
   near((exact?.high95 ?? 0) - (exact?.low95 ?? 0), 0, 1e-3);
 });
 
-test('the interval of a line needs three different x, a line needs two', () => {
+test('a fitted line needs two different x, and its interval needs three', () => {
   assert.equal(fitLine([]), null);
   assert.equal(fitLine(points([5, 1], [5, 2], [5, 3])), null);
   const two = fitLine(points([0, 1], [0, 1.2], [10, 2], [10, 2.2]));
@@ -68,14 +68,14 @@ test('the interval of a line needs three different x, a line needs two', () => {
   near(two?.slope, 0.1, 1e-12);
 });
 
-test('a line through constant values has slope 0, fully explained', () => {
+test('a fitted line through constant values has slope 0 and explains all variance', () => {
   const flat = fitLine(points([0, 7], [1, 7], [2, 7]));
   assert.ok(flat);
   assert.deepEqual([flat.slope, flat.low95, flat.high95, flat.r2], [0, 0, 0, 1]);
   assert.equal(crossingOf(flat, 8), null);
 });
 
-test('finds where a line reaches a budget, and that a falling line never reaches one', () => {
+test('a fitted line has an x at which it reaches a budget, unless it falls', () => {
   const fit = fitLine(points([1, 2.1], [2, 3.9], [3, 6.2], [4, 7.8], [5, 10.1]));
   near(fit && crossingOf(fit, 20), 19.95 / 1.99, 1e-9);
   const falling = fitLine(points([1, 3], [2, 2], [3, 1]));
@@ -98,7 +98,7 @@ test('the median is the mean of the middle two of an even number', () => {
 const spread = (...values: number[]) => spreadOf(values) as NonNullable<ReturnType<typeof spreadOf>>;
 
 describe('spreadOf', () => {
-  it('spreadOf has mean, deviation and interval of three runs', () => {
+  it('spreadOf returns mean, deviation and interval of three runs', () => {
     const { runs, mean, min, max, deviation, low95, high95 } = spread(10, 12, 14);
     assert.deepEqual({ runs, mean, min, max, deviation }, { runs: 3, mean: 12, min: 10, max: 14, deviation: 2 });
     // t(0.95, 2) = 4.303, and 4.303 × 2 ÷ √3 = 4.969.
@@ -106,13 +106,13 @@ describe('spreadOf', () => {
     near(high95, 12 + 4.969);
   });
 
-  it('spreadOf has no interval for two runs', () => {
+  it('spreadOf returns no interval for two runs', () => {
     const { deviation, low95, high95 } = spread(10, 12);
     near(deviation, Math.SQRT2);
     assert.deepEqual([low95, high95], [null, null]);
   });
 
-  it('spreadOf has no spread of a single run, and is null without runs', () => {
+  it('spreadOf returns no deviation for a single run, and null without runs', () => {
     const { deviation, low95, high95 } = spread(10);
     assert.deepEqual([deviation, low95, high95], [null, null, null]);
     assert.equal(spreadOf([]), null);
@@ -146,11 +146,11 @@ describe('meansApart', () => {
     near(differenceOfMeans(spread(10, 12, 14), spread(20), 1)?.error, 2.309);
   });
 
-  it('meansApart is unknown with one run each', () => {
+  it('meansApart returns null for one run on each side', () => {
     assert.equal(differenceOfMeans(spread(10), spread(20)), null);
   });
 
-  it('meansApart is exact for repeats that never differ', () => {
+  it('meansApart returns an interval without width for repeats that never differ', () => {
     const estimate = differenceOfMeans(spread(0, 0, 0), spread(5, 5, 5));
     assert.ok(estimate);
     assert.deepEqual(confidenceInterval(estimate, 0.95), { low: 5, high: 5 });
@@ -166,7 +166,7 @@ describe('pooled noise', () => {
     assert.equal(pooledNoise([spread(7), spread(8)]), null);
   });
 
-  it('pooled noise uses the noisiest level for few runs, and at least their own noise', () => {
+  it('a difference between few runs uses the pooled noise of the noisiest level, or their own if larger', () => {
     const noises = [
       { share: 0.05, degrees: 9 },
       { share: 0.1, degrees: 8 },
@@ -202,7 +202,7 @@ describe('holm', () => {
 });
 
 describe('rankSumP', () => {
-  it('rankSumP is exact: two of 252 divisions separate five from five', () => {
+  it('rankSumP is exact: 2 ÷ 252 if all of five values are below all of five others', () => {
     near(rankSumP([0, 0, 0, 0, 1], [2, 3, 4, 5, 6]), 2 / 252, 1e-9);
     assert.equal(rankSumP([1], [2]), 1);
   });

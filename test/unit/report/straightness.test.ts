@@ -21,11 +21,11 @@ describe('a slope as a figure', () => {
   const whyNotOf = (low95: number | null, high95: number | null, doubt?: SlopeDoubt) =>
     whySlopeNotQuoted({ slope: 10, low95, high95, ...(doubt && { doubt }) });
 
-  it('reports a slope as a figure if its interval is narrow', () => {
+  it('reports memory per connection if the interval of its slope is narrow', () => {
     assert.equal(whyNotOf(7.6, 12.4), undefined);
   });
 
-  it('reports no slope with much noise, too few plateaus or a doubt', () => {
+  it('does not report a slope with a wide interval, with too few plateaus, or with unexplained growth', () => {
     assert.match(whyNotOf(7, 13) ?? '', /wider than ± 25 %/);
     assert.match(whyNotOf(-1, 21) ?? '', /no rise/);
     assert.match(whyNotOf(0, 20) ?? '', /no rise/);
@@ -41,7 +41,7 @@ describe('a curve of memory', () => {
     assert.ok(isCurvedSeries(series((share) => 10 * (1.5 * share - 0.5 * share ** 2))));
   });
 
-  it('reports no curvature if the line bends by less than a fifth, or by less than its error', () => {
+  it('reports no curvature if the cost changes by less than a fifth, or by less than its error', () => {
     // The cost of a connection rises from 0.92 to 1.08 of the average.
     assert.ok(!isCurvedSeries(series((share) => 10 * (0.92 * share + 0.08 * share ** 2))));
     const noisy = series((share) => 10 * (0.8 * share + 0.2 * share ** 2), 0.25);
@@ -54,7 +54,7 @@ describe('a curve of memory', () => {
 });
 
 describe('the bend', () => {
-  it('the bend is the change of the cost from the first connection to the last, as a share of the average', () => {
+  it('the bend of a curve is the change of the cost from the first connection to the last, as a share of the average', () => {
     // The curve is 10 · (0.5 s + 0.5 s²), so the cost rises from 5 to 15.
     const bend = fitBend(series((share) => 10 * (0.5 * share + 0.5 * share ** 2)));
     assert.ok(bend && Math.abs(bend.share - 1) < 1e-6 && bend.halfWidth < 1e-6);
@@ -64,13 +64,13 @@ describe('the bend', () => {
     assert.ok(saving && Math.abs(saving.share + 1) < 1e-6);
   });
 
-  it('the bend is unknown for three points, which always lie on a parabola', () => {
+  it('the bend of a curve is unknown for three points, which always lie on a parabola', () => {
     const four = series((share) => 10 * share ** 2).slice(0, 4);
     assert.equal(fitBend(four.slice(0, 3)), null);
     assert.ok(fitBend(four));
   });
 
-  it('the bend is unknown if the line does not rise, or with fewer than three numbers of connections', () => {
+  it('the bend of a curve is unknown if the line does not rise, or with fewer than three numbers of connections', () => {
     const [rises, falls] = [1, -1].map((by) => series((share) => by * 10 * share ** 2)) as [FitPoint[], FitPoint[]];
     const two = rises.map(({ y }, index) => ({ x: index < 2 ? 0 : 1, y }));
     const one = rises.map(({ y }) => ({ x: 0, y }));

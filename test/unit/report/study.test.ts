@@ -78,7 +78,7 @@ describe('a study with holes', () => {
     assert.throws(() => studySchema.parse({ ...study, unknown: 1 }));
   });
 
-  it('a study reports settings whose levels do not show in the results, and conditions that changed', () => {
+  it('a study reports settings whose levels are not visible in the results, and conditions that changed', () => {
     assert.deepEqual(comparisonDoubts(runs.slice(0, 9), studyQuestions(PLAN, runs.slice(0, 9))), []);
     const whole = studyWithHoles().runs.map((run, index) => ({
       ...run,
@@ -102,7 +102,7 @@ describe('a study with holes', () => {
   });
 });
 
-it('a study names the level that lacks a figure', () => {
+it('the report of a study names the level that lacks a figure', () => {
   const runs = runsOf(-20, 0, 20);
   for (const { levels, result } of runs) {
     if (levels.TLS === 'off') Object.assign(result.memory.perConnection ?? {}, { isAtLeast: true });
@@ -112,7 +112,7 @@ it('a study names the level that lacks a figure', () => {
   assert.match(answer ?? '', /^TLS=on instead of off: .*unknown for TLS=off: Memory per connection/);
 });
 
-it('a study omits levels that cannot be combined, also as a reference', () => {
+it('the report of a study omits levels that cannot be combined, also as the reference of a difference', () => {
   const vary = { adapter: ['none', 'redis', 'streams'], workers: [1, 2] };
   const none = { ...PLAN, vary, except: [{ adapter: 'none', workers: 2 }] };
   const questions = answersOf({ ...studyWithHoles().study, plan: none }, []).map((answer) => answer.split(':')[0]);
@@ -133,7 +133,7 @@ it('renders a study before its first run', () => {
   for (const text of [pageOf(empty, []), markdownOf(empty, [])]) assert.doesNotMatch(text, /NaN|undefined/);
 });
 
-it('a study shows the figure that a level changes most, as a multiple, and no figure without a change', () => {
+it('the report of a study shows the figure that a level changes most, as a multiple', () => {
   const { study, runs } = measuredStudy('tls', PLAN, runsOf(-20, 0, 20));
   const [tls, workers] = studyQuestions(PLAN, runs).map(studyChangeChart);
   assert.match(tls?.title ?? '', /Workers PSS per connection.*TLS=off/);

@@ -37,7 +37,7 @@ const CLIENTS: [what: string, result: Result, clients: RegExp | null][] = [
 
 describe('transport and compression', () => {
   for (const [what, result, clients] of CLIENTS) {
-    it(`transport and compression of ${what}: ${clients ? 'described' : 'unknown'}`, () => {
+    it(`the report of transport and compression of ${what}: ${clients ? 'described' : 'unknown'}`, () => {
       const named = clientsOf(result);
       if (clients === null) assert.equal(named, null);
       else assert.match(named ?? '', clients);
@@ -50,7 +50,7 @@ describe('transport and compression', () => {
     ['transports', resultOf(null), ws, UPGRADED, ['websocket', 'default']],
     ['compression', notKnown, compressing(false, 0, true), compressing(true, 5000, true), ['off', 'on']],
   ] as const) {
-    it(`clients with other ${name} are a different load`, () => {
+    it(`runs whose clients differ in ${name} count as different loads`, () => {
       const found = (result: Result) => findMismatches([[older], [result]]).filter((one) => one.name.includes(name));
       assert.deepEqual(found(same), []);
       assert.deepEqual(found(other), [{ aspect: 'load', name, values }]);

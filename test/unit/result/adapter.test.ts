@@ -171,7 +171,7 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.equal(outcome.status, 'FAILED');
   });
 
-  it('points to an interrupted adapter if earlier broadcasts reached every connection', () => {
+  it('reports an interrupted adapter as the cause if earlier broadcasts reached every connection', () => {
     const all = part(5, 99);
     for (const [name, rows, servers, expected] of [
       ['broadcasts incomplete until the end', [all, all, ...ONE], 2, 'ADAPTER_INTERRUPTED'],
@@ -195,7 +195,7 @@ describe('broadcasts that reach separate groups of connections', () => {
     assertNames(single?.message, ['3 of 4 broadcasts are incomplete (all from 0.0 to 0.0 s)']);
   });
 
-  it('points to different audiences if groups of receivers match no process, or their workers are unknown', () => {
+  it('reports different audiences as the cause if groups of receivers match no process', () => {
     const half = { ...part(30, 77), expected: 60, lostConnected: 30 };
     for (const held of [[41, 20], [61], [31]]) {
       const { codes, findings } = judged([half, half, half], 0, { held });
@@ -237,14 +237,14 @@ describe('broadcasts that reach separate groups of connections', () => {
     assert.doesNotMatch(found?.fix ?? '', /own room/);
   });
 
-  it('points to rooms instead of the adapter if a single process holds all connections', () => {
+  it('reports rooms instead of a missing adapter as the cause if one process holds all connections', () => {
     const { findings, codes } = judged(BOTH, 1);
     assert.deepEqual(codes, ['AUDIENCE_DIFFERS']);
     assertNames(findings[0]?.message, ['2 separate groups of connections (3, 2)']);
     assertNames(findings[0]?.fix, ['delivery.audience']);
   });
 
-  it('blames no adapter if groups of receivers overlap, or a broadcast reached every connection', () => {
+  it('reports no missing adapter if groups of receivers overlap, or a broadcast reached every connection', () => {
     const overlapping = [part(3, 77), part(3, 88), part(3, 77), part(3, 88)];
     for (const rows of [overlapping, [...BOTH, part(5, 99)]])
       assert.ok(!judged(rows, 2).codes.includes('ADAPTER_MISSING'));

@@ -359,7 +359,7 @@ it('reports a process that ended once, with the consequences that it explains', 
   );
 });
 
-it('failed connections cast no doubt on memory that was not measured', () => {
+it('failed connections do not make a run SUSPECT because of memory that was not measured', () => {
   const withoutMemory: Change = ({ memory }) => Object.assign(memory, { perConnection: null });
   const codes = found(mostFailed, withoutMemory).map(({ code }) => code);
   assert.deepEqual(
@@ -369,7 +369,7 @@ it('failed connections cast no doubt on memory that was not measured', () => {
   assert.ok(codes.includes('CONNECTIONS_FAILED'));
 });
 
-it('a consequence carries the fix of its cause', () => {
+it('a finding that another finding explains has the same fix as its cause', () => {
   const findings = found(ends(91), missing(3));
   const fixes = ['PROCESS_ENDED', 'COPIES_LOST'].map((code) => findings.find((one) => one.code === code)?.fix);
   assert.match(fixes[0] ?? '', /see its log for what ended it/);
@@ -403,20 +403,20 @@ describe('a worker on another host', () => {
       measured.silentWorkers = [{ worker: 'w1', isRefused, connections: 10 }];
     };
 
-  it('a worker on another host restarted if its counters reset, and the finding has the time and its connections', () => {
+  it('reports a worker on another host as restarted if its counters reset, with time and connections', () => {
     const [first] = found(restarts(70, 20), lost(CUT));
     assert.deepEqual([first?.code, first?.subject], ['PROCESS_ENDED', 'w1']);
     assertNames(first?.message, ['w1 restarted at 70.0 s', '20 connections', 'process 11 became 12']);
     assert.ok(first?.explains.includes('CONNECTIONS_DROPPED'));
   });
 
-  it('a worker on another host ended if its control port refuses connections and clients were cut off', () => {
+  it('reports a worker on another host as ended if its control port refuses and its clients were cut off', () => {
     const [first] = found(silent(true), lost(CUT));
     assert.equal(first?.code, 'PROCESS_ENDED');
     assertNames(first.message, ['w1 ended', '10 connections']);
   });
 
-  it('a worker on another host may be alive if only its control port refuses connections or does not answer', () => {
+  it('does not report a worker on another host as ended if only its control port is unreachable', () => {
     const codes = (...changes: Change[]) => found(...changes).map(({ code }) => code);
     assert.deepEqual(codes(silent(true)), ['DEPLOYMENT_CHANGED']);
     assert.deepEqual(codes(silent(false), lost(CUT)), ['DEPLOYMENT_CHANGED', 'CONNECTIONS_DROPPED']);

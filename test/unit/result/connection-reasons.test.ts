@@ -178,7 +178,7 @@ describe('lost connections', () => {
     ],
   ]);
 
-  it('reports no separate time for connections that were lost with a process', () => {
+  it('reports when a process ended, but not separately when its connections were lost', () => {
     const process = { pid: 9, layer: 'worker', command: 'node app.mjs', atUs: 2.2e6, openFiles: 5, limit: 1024 };
     const measured = { samplesBeganAtUs: 0, endedProcesses: () => [process] };
     const { findings } = run({ ...idleAnd({ samples, stages }), measured });
@@ -209,13 +209,13 @@ describe('lost connections', () => {
         /^send fewer messages/,
       ],
       [
-        'close after the few messages of a flow',
+        'connections closed after the few messages of a flow',
         common({ cause: 'closed_4001' }, [2, 2, 2, 2, 2]),
         /600 with 4001/,
         /^see where the application closes/,
       ],
       [
-        'cut after the same number of messages',
+        'connections cut after the same number of messages',
         common({ cause: 'closed_1006' }, [16, 16, 16, 16, 16]),
         /600 with 1006/,
         /the process of the server ended/,
@@ -233,14 +233,14 @@ describe('lost connections', () => {
         /^send fewer messages/,
       ],
       [
-        'disconnect of all at one moment',
+        'disconnect of all connections at one moment',
         common({ reason: BY_SERVER }, [0, 0, 0, 0, 0], [...Array(17).fill(0), 600]),
         /all of them from 17\.0 to 18\.0 s of the run, 4\.0 to 8\.0 s after they had connected/,
         /io\.disconnectSockets/,
       ],
     ];
     for (const [what, changes, message, fix] of CASES) {
-      it(`common cause of lost connections: ${what}`, () => {
+      it(`the report has the common cause of lost connections: ${what}`, () => {
         const found = run(changes).findings.find(({ code }) => code === DROPPED);
         assert.match(found?.message ?? '', message);
         assert.match(found?.fix ?? '', fix);
@@ -274,7 +274,7 @@ describe('lost connections', () => {
       [reconnectFailed('kick', '"idle"'), false],
     ];
     for (const [index, [changes, isExpired]] of cases.entries()) {
-      it(`expired login, case ${index + 1}: ${isExpired ? 'suggests' : 'does not suggest'} to renew the login`, () => {
+      it(`the fix for a lost login, case ${index + 1}, ${isExpired ? 'suggests' : 'does not suggest'} renewing the login`, () => {
         const { message, fix } = run(changes).reasons.find(({ code }) => code === DROPPED) ?? {};
         assert.equal(/^the login expired during the run: /.test(fix ?? ''), isExpired, fix);
         if (changes === refused) assert.match(message ?? '', /the reconnect failed: jwt expired$/);
@@ -291,7 +291,7 @@ describe('lost connections', () => {
     assert.match(messageOf(600, 440, 400, 294), /most ended between 0\.0 and 1\.0 s, in stage `ramp`/);
   });
 
-  it('lost connections share a row with failed connects and with connections closed by virtual users', () => {
+  it('each connection counts once as lost, failed, held, or closed by its virtual user', () => {
     const figuresOf = (changes: Changes) => {
       const { asked, notOpened, opened, held, lost, closed, failed } = run(changes).connections;
       return [asked, notOpened, opened, held, lost, closed, failed];
@@ -322,8 +322,8 @@ describe('reconnecting connections', () => {
       [...DROPPED, '5 of 600', 305, '1.00 s', '99 %', '4.00 s', 205, 100],
     ],
     ['more reconnects than the planned fault dropped', faulty(300), [...DROPPED, '5 times']],
-    ['the number of reconnects that the planned fault caused', faulty(305)],
-    ['the number of reconnects that the engine counts', reconnects, DROPPED],
+    ['exactly the reconnects that the planned fault caused', faulty(305)],
+    ['exactly the reconnects that the engine counts', reconnects, DROPPED],
     ['fewer reconnects than the engine counts', otherCount, ['ACCOUNTS_MISMATCH', 304, 305], DROPPED],
     ['one dropped connection without an outcome', withoutFate, ['ACCOUNTS_MISMATCH', 310, 309], DROPPED],
   ]);
@@ -406,7 +406,7 @@ describe('worker names', () => {
     assert.deepEqual(held(perWorker, {}), { perWorker, codes: ['WORKER_URLS_WRONG'] });
   });
 
-  it('takes no worker names from session ids of other servers', () => {
+  it('reads no worker names from session ids of servers that are not instrumented', () => {
     assert.deepEqual(held({}, { w0: 590, x7: 4, q: 6 }), { perWorker: { w0: 590 }, codes: [] });
   });
 
@@ -442,7 +442,7 @@ describe('transports', () => {
     ['connections by polling only', carried(0, 0, 600, { transports: 'polling' })],
   ]);
 
-  it('transport counts are figures of this engine only', () => {
+  it('the result has counts of transports only for connections of this engine', () => {
     assert.deepEqual(run(carried(0, 600, 0)).connections.transports, {
       ...{ configured: 'default', websocket: 0, upgraded: 600, polling: 0, upgradeFailures: {} },
     });

@@ -44,7 +44,7 @@ describe('connections of several engines', () => {
     assert.deepEqual([Object.keys(stagesMs), stagesMs.tcp?.count], [['tcp'], 1]);
   });
 
-  it('reports the achieved rate and the configured rate', () => {
+  it('reports the achieved rate of connects beside the configured rate', () => {
     const { achievedRatePerSec, rampSeconds, configuredRatePerSec, peak } = figures;
     assert.deepEqual([achievedRatePerSec, rampSeconds, configuredRatePerSec, peak], [100, 0.3, 100, 3]);
   });
@@ -79,50 +79,50 @@ const nothing = [ramp(2, 100, { endedAtUs: 2_000_000 }), ramp(2, 100, { beganAtU
 
 describe('the achieved rate', () => {
   const CASES: [what: string, opened: typeof STEADY, ramps: Ramp[], perSec?: number, seconds?: number][] = [
-    ['the achieved rate is the configured one where the ramp was steady', STEADY, [ramp(2, 100)], 50, 2],
+    ['the achieved connect rate is the configured one where the ramp was steady', STEADY, [ramp(2, 100)], 50, 2],
     [
-      'the achieved rate includes a freeze: 1.5 s without a connection, then the whole backlog',
+      'the achieved connect rate includes a freeze: 1.5 s without a connection, then the whole backlog',
       FROZEN,
       [ramp(10, 500)],
       50,
       10,
     ],
-    ['the achieved rate excludes connections that failed while they waited', REFUSED, [ramp(10, 500)], 42, 10],
+    ['the achieved connect rate excludes connections that failed while they waited', REFUSED, [ramp(10, 500)], 42, 10],
     // The rate is that of 101 connections: the last opened 6 s after the first, plus the time of one connection.
     [
-      'the achieved rate is lower where a freeze held up the end of the ramp',
+      'the achieved connect rate is lower where a freeze held up the end of the ramp',
       HELD_UP,
       [ramp(2.02, 101)],
       101 / 6.06,
       6.06,
     ],
     [
-      'the achieved rate never exceeds the configured one, however fast connections opened',
+      'the achieved connect rate never exceeds the configured one, however fast connections opened',
       [openings([60, 40])],
       [ramp(2, 100)],
       50,
       2,
     ],
-    ['the achieved rate excludes pauses and reconnects after the last ramp', TWO_RAMPS, two, 100, 2],
+    ['the achieved connect rate excludes pauses and reconnects after the last ramp', TWO_RAMPS, two, 100, 2],
     // The rate is that of 40 connections from 1.0 s to 1.6 s, plus the time of one connection.
     [
-      'the achieved rate adds up processes that started at different times',
+      'the achieved connect rate adds up processes that started at different times',
       [early, late],
       [ramp(0.4, 40)],
       65,
       40 / 65,
     ],
-    ['the achieved rate adds up processes in any order', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
+    ['the achieved connect rate adds up processes in any order', [late, early], [ramp(0.4, 40)], 65, 40 / 65],
     [
-      'the achieved rate counts a connection from before its phase',
+      'the achieved connect rate counts a connection from before its phase',
       STEADY,
       [ramp(2, 100, { beganAtUs: 150_000 })],
       50,
       2,
     ],
-    ['the achieved rate includes a ramp in which no connection opened', STEADY, nothing, 25, 4],
-    ['the achieved rate is unknown if no connection opened', [openings([])], [ramp(2, 100)]],
-    ['the achieved rate is unknown if no ramp began', [openings([7])], []],
+    ['the achieved connect rate includes a ramp in which no connection opened', STEADY, nothing, 25, 4],
+    ['the achieved connect rate is unknown if no connection opened', [openings([])], [ramp(2, 100)]],
+    ['the achieved connect rate is unknown if no ramp began', [openings([7])], []],
   ];
   for (const [what, opened, ramps, perSec, seconds] of CASES) {
     it(what, () => {
@@ -137,7 +137,7 @@ describe('the achieved rate', () => {
     assert.ok(perSec > 3.9 && perSec < 4.2 && seconds > 14, `${perSec}/s in ${seconds} s`);
   });
 
-  it('the achieved rate never exceeds the configured one if connections reconnect', () => {
+  it('the achieved connect rate never exceeds the configured one if connections reconnect', () => {
     const rate = achievedRate([openings([...times(20, 5), 30])], [ramp(2, 100)]);
     assert.ok((rate?.perSec ?? 99) <= 50);
   });
@@ -148,7 +148,7 @@ const TIMINGS = { namespaceUs: 1 };
 const SECOND = 1_000_000;
 
 describe('connects over time', () => {
-  it('sums connects over time over the fleets, from the start of the samples', () => {
+  it('sums the time series of connects over all fleets, from the start of the samples', () => {
     const [one, two] = [new ConnectingCounts(0), new ConnectingCounts(0)];
     one.opened(TIMINGS, SECOND / 2, 9000);
     one.opened(TIMINGS, 2.1 * SECOND, 2000);
@@ -162,7 +162,7 @@ describe('connects over time', () => {
     });
   });
 
-  it('series of connects over time share one grid of intervals, even if only drops continue for long', () => {
+  it('all time series of connects share one grid of intervals, even if only drops continue for long', () => {
     const series = new ConnectingCounts(0);
     series.opened(TIMINGS, 10.5 * SECOND, 1000);
     series.overTime.ended.record(300.5 * SECOND);
@@ -172,7 +172,7 @@ describe('connects over time', () => {
     assert.deepEqual([figures?.t[figures.opened.indexOf(1)], figures?.t[figures.ended.indexOf(1)]], [10, 300]);
   });
 
-  it('connects over time fit into 200 intervals, however long the run is', () => {
+  it('the time series of connects has at most 200 intervals, however long the run is', () => {
     const series = new ConnectingCounts(0);
     for (let second = 0; second < 5000; second++) series.opened(TIMINGS, second * SECOND, second === 77 ? 9000 : 1000);
     const { opened, slowestUs } = series.snapshot().connecting;
@@ -181,7 +181,7 @@ describe('connects over time', () => {
     assert.deepEqual([sum, Math.max(...slowestUs.counts)], [5000, 9000]);
   });
 
-  it('connects over time are unknown for an unfinished run, and for engines that do not report them', () => {
+  it('the time series of connects is unknown for an unfinished run, and for other engines', () => {
     assert.equal(overTimeOf({ samplesBeganAtUs: 0 }), null);
     assert.equal(overTimeOf({ snapshots: [snapshot()] }), null);
   });

@@ -25,7 +25,7 @@ function figures(changes: Partial<Measurements> = {}, ...samples: Record<string,
   return memoryFigures(measurements({ plateaus, peakConnections: 200, ...changes }), { layers: LAYERS, samples: rows });
 }
 
-it('memory per connection is the slope through the plateaus, for layers that all plateaus have', () => {
+it('memory per connection is the slope through the plateaus, for layers measured at all plateaus', () => {
   const { perConnectionBytes } = figures({}, { worker: { pssBytes: 3e6 } });
   assert.deepEqual(Object.keys(perConnectionBytes), ['workerPss', 'systemUsed']);
   const { slope, r2, naive } = perConnectionBytes.workerPss ?? {};
@@ -34,7 +34,7 @@ it('memory per connection is the slope through the plateaus, for layers that all
   assert.deepEqual(figures({ plateaus: plateaus.slice(0, 1) }).perConnectionBytes, {}, 'of a baseline alone');
 });
 
-it("the peak of memory is the highest of plateaus, time after the broadcasts, and the layer's series if any", () => {
+it('the memory peak of a layer is the highest of its plateaus, its time series, and after broadcasts', () => {
   const afterBroadcasts = { workerPss: 2.1e6, systemUsed: 5.5e6 };
   const first = { worker: { pssBytes: 2.5e6 }, system: { usedBytes: 6e6 } };
   const second = { worker: { rssBytes: 3e6 }, system: {} };
@@ -44,7 +44,7 @@ it("the peak of memory is the highest of plateaus, time after the broadcasts, an
   assert.deepEqual(figures({ afterBroadcasts }, first, second).peakBytes, ofSeries);
 });
 
-it('excludes samples of a machine without workers from its peak', () => {
+it('the memory peak of the workers excludes samples of machines without workers', () => {
   const samples = { system: { usedBytes: 9e9 }, redisServer: { usedMemoryBytes: 5e6 } };
   const peaks = (sharedHost: boolean) => {
     const { systemUsed, redisUsedMemory } = figures({ sharedHost }, samples).peakBytes;
@@ -54,7 +54,7 @@ it('excludes samples of a machine without workers from its peak', () => {
   assert.deepEqual(peaks(false), [5e6, 5e6]);
 });
 
-it('compares the residual with the baseline for layers that both have', () => {
+it('compares memory after the disconnect with the baseline only for layers that both readings have', () => {
   const { residualBytes } = figures({ afterDisconnect: { workerPss: 1.5e6, systemUsed: 4e6, other: 1 } });
   assert.deepEqual(residualBytes, { workerPss: 0.5e6, systemUsed: -1e6 });
 });
@@ -70,11 +70,11 @@ const noting = <K extends ObservedKind>(kind: K, fact: ObservedFacts[K]) => {
 
 const elsewhere = { snapshots: [snapshot({ perWorker: { w1: 3 } })] };
 for (const [what, changes, follows] of [
-  ['the workers count differently', noting('cpuStill', { when: { at: 'left' }, connections: 1 }), false],
+  ['differ from the counts of the workers', noting('cpuStill', { when: { at: 'left' }, connections: 1 }), false],
   ['are on workers whose memory is unknown', elsewhere, false],
-  ['moved for other reasons', noting('plateauMoved', { from: 2, to: 1 }), true],
+  ['open or close during a memory plateau', noting('plateauMoved', { from: 2, to: 1 }), true],
 ] as const) {
-  it(`memory ${follows ? 'follows' : 'does not follow'} connections that ${what}`, () => {
+  it(`memory per connection is ${follows ? 'reliable' : 'unreliable'} if connections ${what}`, () => {
     const result = perfectResult();
     const { memory } = result;
     result.memory = doubtMiscountedSlopes(memory, measurements({ workersAtStart: [worker], ...changes }));
@@ -126,7 +126,7 @@ describe('memory in service', () => {
     assert.deepEqual([40, 40_000].map(doubtOf), [undefined, 'curved']);
   });
 
-  it('the peak of memory in service comes from hold, broadcasts and drain only', () => {
+  it('the peak of memory in service comes only from samples of the hold, the broadcasts and the drain', () => {
     const peak = (t: number) => inSeconds({ [t]: { pssBytes: 900 * MB } }).inService?.peakBytes.workerPss;
     assert.deepEqual([5, 10, 25, 34, 35].map(peak), [undefined, 900 * MB, 900 * MB, 900 * MB, undefined]);
   });
@@ -138,7 +138,7 @@ it('the peak of memory in service is the highest sample, whether derived from RS
   assert.deepEqual([derived.peakBytes.workerPss, read.peakBytes.workerPss], [900 * MB, 900 * MB]);
 });
 
-it('capacity is never derived from a doubtful line, or from a machine whose memory moved by itself', () => {
+it('capacity is never derived from a memory slope whose interval is too wide', () => {
   const result = perfectResult();
   const withDoubt = (layer: string) => {
     const slopes = { ...result.memory.perConnectionBytes };

@@ -32,7 +32,7 @@ type Case = [what: string, cpu: Windows, value: number | null, margin?: number |
 function check(figure: keyof typeof FIGURES, cases: Case[]): void {
   describe(`CPU by ${figure}`, () => {
     for (const [what, cpu, value, margin] of cases) {
-      it(`CPU by ${figure} ${what}`, () => {
+      it(`the worker CPU figure "${figure}" ${what}`, () => {
         const { [FIGURES[figure]]: found, intervals } = workerOf(cpu);
         assert.equal(found === null ? null : Math.round(found * 1e6) / 1e6, value);
         const interval = intervals?.[FIGURES[figure]];
@@ -66,12 +66,17 @@ it('CPU by connect has no lower bound if the background CPU is unknown', () => {
 });
 
 check('idle', [
-  ['has an interval of one tick if it is steady', ALL, 10, 0.1],
+  ['has an interval of one clock tick if it is steady', ALL, 10, 0.1],
   // t(9) = 2.262, times the deviation of 10.54 %, divided by the root of ten.
   ['has an interval from the spread of its parts', { idle: RESTLESS }, 10, 7.541],
   // t(3) = 3.182, times the deviation of 0.8165 %, divided by the root of four. A tick in eight seconds is 0.125 %.
   ['has an interval from few parts', { idle: [180, 200, 220, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 1.305],
-  ['has an interval of one tick over all of it', { idle: [200, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 0.25],
+  [
+    'has an interval of one clock tick over all of its parts',
+    { idle: [200, 200].map((ms) => window(2, 0, ms * 1000)) },
+    10,
+    0.25,
+  ],
   ['has no interval if it is a single part', { idle: parts(0, 100_000) }, 10, null],
   ['is absent if its spread exceeds its value', { idle: parts(0, 0, 0, 0, 300_000) }, null],
   ['is absent if no CPU was used', { ramps: [ramp(0)], idle: NOTHING }, null],
@@ -81,10 +86,19 @@ check('idle', [
 const before = (us: number) => Array.from({ length: 10 }, () => window(0.5, 0, us));
 check('connections', [
   // The figure is 10 % minus 4 %. The margin combines a tick in 10 s and a tick in 5 s.
-  ['is the excess over the time before', { unloaded: before(20_000), idle: STEADY }, 6, Math.hypot(0.1, 0.2)],
-  ['is absent if the noise is as large', { unloaded: before(20_000), idle: RESTLESS }, null],
-  ['is absent if it does not exceed the time before', { unloaded: before(50_000), idle: STEADY }, null],
-  ['is absent if the time before was not measured', { idle: STEADY }, null],
+  [
+    'is the excess over the time before the first connection',
+    { unloaded: before(20_000), idle: STEADY },
+    6,
+    Math.hypot(0.1, 0.2),
+  ],
+  ['is absent if the noise is as large as the figure', { unloaded: before(20_000), idle: RESTLESS }, null],
+  [
+    'is absent if it does not exceed the time before the first connection',
+    { unloaded: before(50_000), idle: STEADY },
+    null,
+  ],
+  ['is absent if the time before the first connection was not measured', { idle: STEADY }, null],
 ]);
 
 const FOUR = parts(1000, 8e4, 1e5, 1e5, 12e4);
@@ -108,7 +122,7 @@ check('copy', [
   ['does not count a copy as missing if it arrives in the next part', { broadcasts: LATE }, 100, 2],
   ['has no interval for four broadcasts', { broadcasts: FOUR }, 100, null],
   ['has no interval for five broadcasts, one without copies', { broadcasts: [window(1, 0, 0), ...FOUR] }, 100, null],
-  ['is absent if the noise is as large', { idle: RESTLESS, broadcasts: BROADCASTS }, null],
+  ['is absent if the noise is as large as the figure', { idle: RESTLESS, broadcasts: BROADCASTS }, null],
   ['is absent if the spread of its parts is larger', { broadcasts: parts(1000, 0, 0, 1e4, 0, 3e4) }, null],
   ['is absent if the background varies more', { idle: RESTLESS, broadcasts: parts(1000, 12e4, 12e4) }, null],
   ['is absent if it is negative', { idle: STEADY, broadcasts: parts(1000, 9e4, 9e4) }, null],
@@ -168,7 +182,7 @@ it('CPU of the whole machine is absent if the workers run on another machine', (
   assert.deepEqual([layers(false), layers(true)], [['worker'], ['system', 'worker']]);
 });
 
-it('the machine reports the lowest idle CPU of the ramps, and its swapping since the sampler started', () => {
+it('the result has the lowest idle CPU of the ramps, and swapping since the start of sampling', () => {
   const ramps = [1_200_000, 1_960_000, 1_000_000].map((us) => ({
     ...ramp(0),
     ...{ seconds: 1, cpuUs: { system: us } },
@@ -197,7 +211,7 @@ describe('CPU beyond what the machine has', () => {
       },
     });
 
-  it("omits CPU beyond what the machine has, with the reason, and counts the cores of two workers' machine once", () => {
+  it('omits CPU figures beyond the cores of the machine, with the reason', () => {
     const wrong = of(1_193e6);
     assert.deepEqual(cpuFigures(wrong, LAYERS), {});
     const [found] = impossibleCpu(wrong);
@@ -206,13 +220,13 @@ describe('CPU beyond what the machine has', () => {
     assert.equal(impossibleCpu(of(40e6)).length, 1);
   });
 
-  it('excludes CPU used while the first reading waited for a CPU', () => {
+  it('reports no impossible CPU if the first reading may have waited for a core', () => {
     const late = of(40e6);
     for (const ramp of late.cpu.ramps) ramp.secondsAtMost = 20;
     assert.deepEqual(impossibleCpu(late), []);
   });
 
-  it('excludes CPU that ended children of the generator had used before', () => {
+  it('excludes CPU that exited child processes of the generator had used before the window', () => {
     const reaped = of(0);
     for (const ramp of reaped.cpu.ramps) ramp.cpuUs = { artillery: 1_193e6 };
     assert.deepEqual(impossibleCpu(reaped), []);

@@ -40,7 +40,7 @@ function judged(timesMs: [first: number, last: number][], servers = 1, change: C
 const usual = (count: number) => Array.from({ length: count }, (): [number, number] => [2, 4]);
 
 describe('broadcasts that took longer than the rest', () => {
-  it('counts slow broadcasts if they were late for every connection', () => {
+  it('counts slow broadcasts that were late for every connection', () => {
     const found = judged([...usual(4), [2001, 2003], ...usual(5), [2000, 2004], ...usual(4)]);
     assert.equal(
       found?.message,
@@ -49,7 +49,7 @@ describe('broadcasts that took longer than the rest', () => {
     assert.equal(found?.about, 'application');
   });
 
-  it('slow broadcasts are a pause of some connections if their copies came together', () => {
+  it('reports slow broadcasts as a pause of some connections if their delayed copies arrive together', () => {
     const paused = [4000, 3700, 3400].map((last): [number, number] => [2, last]);
     const found = judged([...usual(4), ...paused, ...usual(6)], 2);
     assertNames(found?.message, ['2 of 4 connections got nothing for 4.0 s', '3 broadcasts all at once at 5.2 s']);

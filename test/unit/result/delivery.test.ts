@@ -27,7 +27,7 @@ function deliveryOf(changes: Changes, options: object = {}) {
 /** Row of a broadcast that two members lost. */
 const LOST = { expected: 2, lostConnected: 2, firstUs: 0, lastUs: 0 };
 
-test('distinguishes broadcasts that missed the same connections from lost copies', () => {
+test('reports broadcasts that missed the same connections separately from single lost copies', () => {
   /** Checksums of receivers in two processes, and the number of ten members that missed each broadcast. */
   const found = (...all: [receivers: number, missed: number][]) => {
     const frozen = all.flatMap(([receivers, missed], index) => [
@@ -129,21 +129,21 @@ describe('all broadcasts', () => {
     assert.deepEqual([sendDelayMs?.count, sendDelayMs?.max], [2, 4]);
   });
 
-  it('separates receivers on the publishing worker from receivers on other workers', () => {
+  it('reports latency separately for receivers on the publishing worker and on other workers', () => {
     const latencyUs = { local: encoded([1000, 2000]), cross: encoded([30_000]) };
     const { oneWayMs, localMs, crossWorkerMs } = latencyOf({ frozen: [frozenBroadcast(1, [1], { latencyUs })] });
     assert.deepEqual([oneWayMs?.count, localMs?.count, crossWorkerMs?.count], [3, 2, 1]);
     assert.equal(Math.round(crossWorkerMs?.p50 ?? 0), 30);
   });
 
-  it('halves round trips of broadcasts', () => {
+  it('computes latencies of broadcasts as half of their round trips', () => {
     const { single, underLoad } = latencyOf({
       roundTripsUs: { single: [2000, 4001], underLoad: [10_000] },
     }).roundTripHalfMs;
     assert.deepEqual([single?.count, underLoad?.count, Math.round(underLoad?.p50 ?? 0)], [2, 1, 5]);
   });
 
-  it('lists clocks at the times of the broadcasts, with the drift between the first and the last', () => {
+  it('lists clock offsets at the times of the broadcasts, with the drift between first and last', () => {
     const [remote, same] = [new ClockLine(false), new ClockLine(true)];
     const [offsetsUs, uncertaintiesUs] = [
       [0, 100.4, 200.4, 300.4, 2400.4],
@@ -207,7 +207,7 @@ describe('the reference receiver', () => {
   };
   const figures = (changes: object) => latencyOf({ ...broadcasts, ...changes });
 
-  it('the reference receiver is compared with other receivers where its own worker published and it got the copy', () => {
+  it('the reference receiver is compared with others only for broadcasts of its own worker', () => {
     const { sentinelMs, behindSentinelMs } = figures({ sentinel: receiverOf([1, 2, 3]) });
     assert.deepEqual([sentinelMs?.count, Math.round(sentinelMs?.p50 ?? 0)], [3, 5]);
     const { count, min, max } = behindSentinelMs ?? {};
@@ -237,7 +237,7 @@ describe('the reference receiver', () => {
   });
 });
 
-it('copies of open rows count as never ordered only if the run has finalized its own rows', () => {
+it('copies in unfinished ledger rows count as unrequested only if the run finalized its broadcasts', () => {
   const snapshots = [snapshot({ receipts: { ...NO_RECEIPTS, unknownBroadcast: 2, open: 5 } })];
   assert.equal(deliveryOf({ snapshots }).unknownBroadcast, 2);
   assert.equal(deliveryOf({ snapshots, frozen: [frozenBroadcast(1, [1000])] }).unknownBroadcast, 7);

@@ -81,7 +81,7 @@ const SERVERS: Record<string, Omit<Server, 'readingMb' | 'stayingMb'>> = {
   fragmentation: { fragmentedMb: 8 },
 };
 
-describe('waves of different sizes and rests', () => {
+describe('waves of different sizes and pauses', () => {
   for (const [noise, deviations] of Object.entries(NOISES)) {
     for (const [name, server] of Object.entries(SERVERS)) {
       it(`memory over waves shows the true drift for ${name}, with noise ${noise}`, () => {
@@ -97,20 +97,20 @@ describe('waves of different sizes and rests', () => {
   }
 });
 
-it('memory freed only after the reading of its wave seldom counts as a leak', () => {
+it('memory that is freed only after the reading of its wave seldom counts as a leak', () => {
   const { namesConnections, namesTime, untold } = simulated({ lateBytes: 400, readingMb: 0.02, stayingMb: 0.5 });
   assert.ok(namesConnections <= 12 && namesTime + untold === 0, `${namesConnections} %`);
 });
 
 describe('waves of one size at equal intervals', () => {
   for (const server of [{ perConnection: 6000 }, { perSecond: 100_000 }]) {
-    it(`waves of one size at equal intervals show that memory rises by ${Object.keys(server)}, but not why`, () => {
+    it(`waves of one size at equal intervals show a leak, but not whether it is ${Object.keys(server)}`, () => {
       const { untold } = simulated({ ...server, readingMb: 0.3, stayingMb: 0.1 }, EVEN);
       assert.ok(untold >= 95, `${untold} %`);
     });
   }
 
-  it('rests that differ by less than a second count as equal, so they show no growth per second', () => {
+  it('pauses between waves that differ by less than a second show no growth per second', () => {
     const normal = normals(3);
     const drifts = Array.from({ length: SIMULATIONS }, () => {
       const waves = EVEN.map(([size, seconds]): [number, number] => [size, seconds + 0.3 * normal()]);
@@ -143,7 +143,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
     ['a leak, however wide its interval', drift(100 * KB, 90 * KB), 40, true, null],
     ['two readings', { ...drift(0, 1), leaks: null, noLeakAbove: null }, 40, null, null],
   ] as const) {
-    it(`drift with ${what}: ${leaks === null ? 'undecided' : leaks ? 'a leak' : 'no leak'}`, () => {
+    it(`memory drift with ${what}: ${leaks === null ? 'undecided' : leaks ? 'a leak' : 'no leak'}`, () => {
       const found = withResolution(given, 12 * KB, perStep);
       assert.deepEqual([found.leaks, found.conclusiveRun], [leaks, conclusiveRun]);
     });
@@ -219,7 +219,7 @@ describe('a leak is ruled out only with a bound below the cost of one connection
 });
 
 describe('leak, bound and interval', () => {
-  it('leak, bound and interval agree for any readings', () => {
+  it('the leak verdict, its bound and its interval agree for any readings', () => {
     const normal = normals(7);
     for (let run = 0; run < 120; run++) {
       const [perConnection, perSecond, readingMb, stayingMb] = [3000, 50_000, 0.5, 0.5].map((maximum) =>
@@ -235,7 +235,7 @@ describe('leak, bound and interval', () => {
     }
   });
 
-  it('leak, bound and interval are exact for a constant figure', () => {
+  it('the interval of a leak has no width for a constant figure', () => {
     const still = [0, 100, 200, 250].map((gone, index) => ({ t: index * 10, gone, bytes: 4_055_820 }));
     const { low95, high95, perSecond } = computeDrift(still, 'waves') as MemoryDrift;
     assert.deepEqual([low95, high95, perSecond?.low95, perSecond?.high95], [0, 0, 0, 0]);
@@ -244,12 +244,22 @@ describe('leak, bound and interval', () => {
   /** Readings of real servers after each wave. */
   const WAVES = [8, 18, 28, 38].map((t, index) => ({ t, gone: [100, 200, 250, 350][index] as number }));
   for (const [server, layer, bytes, leaks] of [
-    ['server that keeps a Redis key for each', 'redisUsedMemory', [1_252_520, 1_466_344, 1_572_744, 1_787_592], true],
-    ['server that keeps 2 KB of heap for each', 'workerKept', [14_046_433, 14_321_524, 14_447_033, 14_703_036], true],
+    [
+      'server that keeps a Redis key for each connection',
+      'redisUsedMemory',
+      [1_252_520, 1_466_344, 1_572_744, 1_787_592],
+      true,
+    ],
+    [
+      'server that keeps 2 KB of heap for each connection',
+      'workerKept',
+      [14_046_433, 14_321_524, 14_447_033, 14_703_036],
+      true,
+    ],
     ['server that keeps nothing', 'workerKept', [13_825_825, 13_890_841, 13_913_041, 13_964_996], false],
     ['server without child processes', 'workerChildrenPss', [0, 0, 0, 0], undefined],
   ] as const) {
-    it(`${server}: ${leaks ? 'a leak' : leaks === false ? 'no leak' : 'no figure'}`, () => {
+    it(`memory after waves of a ${server}: ${leaks ? 'a leak' : leaks === false ? 'no leak' : 'no figure'}`, () => {
       const series = new BoundedSeries<MomentReading>(100, (older) => older);
       for (const [index, moment] of WAVES.entries())
         series.add({ ...moment, connections: 0, layers: { [layer]: bytes[index] as number }, counts: {} });

@@ -83,7 +83,7 @@ describe('a planned fault', () => {
     assert.deepEqual(backoff, { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 });
   });
 
-  it('a planned fault has the peaks of its window, and a curve that ends at the open connections', () => {
+  it('the result of a planned fault has the peaks of its window, and a curve of open connections', () => {
     const { peakAttemptsPerSec, peakReturnsPerSec, peakCpuPercent, attempts, drops, returns, curve } = run().figures;
     assert.deepEqual([attempts, drops, returns], [7, 6, 5]);
     // Attempts are at 1, 1.5 and 1.9 s. The next attempt, at 2.01 s, is more than a second after the first.
@@ -105,7 +105,7 @@ describe('a planned fault', () => {
 });
 
 describe('the verdict of a planned fault', () => {
-  it('planned effects of a fault cast no doubt on the run', () => {
+  it('the planned effects of a fault do not make the run SUSPECT', () => {
     const doubts = /PROCESS_ENDED|DEPLOYMENT_CHANGED|BROADCASTS_NOT_SENT|ACCOUNTS_MISMATCH|CONNECTIONS_DROPPED/;
     assert.doesNotMatch(run().codes.join(), doubts);
   });

@@ -26,12 +26,12 @@ describe('the interval of memory with uncollected garbage', () => {
     });
   }
 
-  it('the interval of memory is that of the noise if connections are many', () => {
+  it('the interval of memory with uncollected garbage is that of the noise if connections are many', () => {
     const { low95, high95 } = widenForGarbage(line(12, 14), upTo(100_000), 1);
     assert.deepEqual([Math.round((low95 ?? 0) / KB), Math.round((high95 ?? 0) / KB)], [12, 14]);
   });
 
-  it('the interval of memory allows for garbage in each process', () => {
+  it('the interval of memory is widened for uncollected garbage in each process', () => {
     const { high95 } = widenForGarbage(line(12, 14), upTo(4096), 4);
     assert.equal(high95, 14 * KB + (4 * 4 * MB) / 4096);
   });

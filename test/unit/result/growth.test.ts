@@ -61,7 +61,7 @@ describe('memory growth at unchanged connections', () => {
     assert.deepEqual(growing(STEADY, 12.5), ['workerPss', 'workerRss']);
   });
 
-  it('growth of pages must show in kept or malloc memory, or exceed what V8’s threads leave free', () => {
+  it('growth of RSS counts only if it shows in V8 or malloc memory, or exceeds V8’s free pages', () => {
     const grownBy = (pagesMb: number, keptMb: number, mallocMb: number) => {
       const layersOf = (pages: number, keptBytes: number, malloc: number) => ({
         ...{ workerRss: (100 + pages) * MB, workerPss: (60 + pages) * MB },
@@ -157,24 +157,32 @@ describe('the interval of doubtful memory per connection', () => {
     return [low95, high95].map((bytes) => Math.round((bytes ?? 0) / KB));
   };
   const CASES: [what: string, interval: number[], expected: number[]][] = [
-    ['the interval of doubtful memory includes memory after the broadcasts', spanned('grows', { busy: 40 }), [95, 154]],
     [
-      'the interval of doubtful memory includes memory freed at the disconnect',
+      'the interval of unreliable memory includes memory after the broadcasts',
+      spanned('grows', { busy: 40 }),
+      [95, 154],
+    ],
+    [
+      'the interval of unreliable memory includes memory freed at the disconnect',
       spanned('grows', { busy: 30, gone: 25 }),
       [26, 105],
     ],
     [
-      'the interval of doubtful memory includes memory after broadcasts and memory freed at the disconnect',
+      'the interval of unreliable memory includes memory after broadcasts and memory freed at the disconnect',
       spanned('grows', { busy: 40, gone: 25 }),
       [26, 154],
     ],
-    ['the interval of doubtful memory is that of the line if nothing else is known', spanned('grows', {}), [95, 105]],
-    ['the interval of a curve already includes its doubt', spanned('curved', { busy: 40, gone: 25 }), [95, 105]],
     [
-      'the interval of memory is that of the line without a doubt',
-      spanned(undefined, { busy: 40, gone: 25 }),
+      'the interval of unreliable memory is that of its slope if nothing else is known',
+      spanned('grows', {}),
       [95, 105],
     ],
+    [
+      'the interval of memory that follows a curve is not widened',
+      spanned('curved', { busy: 40, gone: 25 }),
+      [95, 105],
+    ],
+    ['the interval of reliable memory is that of its slope', spanned(undefined, { busy: 40, gone: 25 }), [95, 105]],
   ];
   for (const [what, interval, expected] of CASES) it(what, () => assert.deepEqual(interval, expected));
 });
@@ -206,12 +214,12 @@ describe('worker memory', () => {
     ['was freed by Go after a collection, as only its pages show', { ...LATE, inspectors: GO }],
     ['was still in the heap after all disconnected', { afterDisconnect: layers(45, 1) }, 'kept'],
     ['was still outside the heap after all disconnected', { afterDisconnect: layers(10, 40) }, 'kept'],
-    ['was kept by at most half after all disconnected', { afterDisconnect: layers(34, 1) }],
+    ['was kept to at most a half after all disconnected', { afterDisconnect: layers(34, 1) }],
     ['is not judged without forced collections', { control: false, afterDisconnect: layers(40, 1) }],
-    ['is not judged if a few megabytes decide', small],
+    ['is not judged if only a few megabytes are at stake', small],
   ];
   for (const [what, changes, doubt] of CASES) {
-    it(`worker memory ${what}: ${doubt ?? 'no doubt'}`, () =>
+    it(`worker memory ${what}: ${doubt ? `unreliable (${doubt})` : 'reliable'}`, () =>
       assert.equal(heldMemoryDoubt({ ...honest, ...changes }), doubt));
   }
 });

@@ -126,7 +126,7 @@ describe('impossible memory readings', () => {
     }
   });
 
-  it('accepts a heap that grows while the process frees pages, which are in doubt', () => {
+  it('accepts a heap that grows while RSS falls, but marks the RSS as unreliable', () => {
     for (const [startMb, control] of [
       [180, true],
       [300, false],
@@ -142,7 +142,7 @@ describe('impossible memory readings', () => {
     }
   });
 
-  it('impossible memory invalidates memory alone, and impossible CPU invalidates CPU alone', () => {
+  it('impossible memory readings invalidate only memory, and impossible CPU readings only CPU', () => {
     const found = violationsOf(run(only('workerRss', () => 80 * MB)));
     assert.deepEqual(
       found.map(({ invalidates }) => invalidates),
@@ -181,7 +181,7 @@ describe('impossible memory readings', () => {
 
   testCases([
     [
-      'impossible RSS in the verdict',
+      'impossible RSS of the workers',
       (_, measured) => Object.assign(measured, run(only('workerRss', () => 80 * MB))),
       'READINGS_IMPOSSIBLE',
       'workerRss',

@@ -40,7 +40,7 @@ describe('a deployment that keeps up', () => {
     return result;
   }
 
-  it('a deployment that keeps up with 50 broadcasts per second holds 49, and never 52 or 80', () => {
+  it('a deployment that can send 50 broadcasts per second keeps up with 49, and falls behind at 52', () => {
     for (const jitterMs of [0, 50]) {
       for (const perSec of [10, 49, 50, 52, 80]) {
         const expected = perSec > 50 ? 'breaks' : 'holds';
@@ -173,7 +173,7 @@ describe('a deployment that keeps up', () => {
     assert.deepEqual(judged(15, 'broadcasts', 0.9), [false, ['MACHINE_SATURATED']]);
   });
 
-  it('suggests to check what handlers wait for if a deployment fell behind with spare CPU', () => {
+  it('suggests checking what handlers wait for if a deployment fell behind with spare CPU', () => {
     const fixOf = (cpuPercent: number) => {
       const result = broadcastsAt(80, 10, 20);
       result.generator = result.generator.map((loop) => ({ ...loop, cpuWaitShare: 0 }));
@@ -222,7 +222,7 @@ describe('a resource of the deployment', () => {
     assert.deepEqual(texts({ ...result, messages: null }), [], 'an idle hold is no load');
   });
 
-  it('the exhausted resource may be the CPU of a broadcast, the memory, or the output of Redis', () => {
+  it('the exhausted resource can be a worker’s CPU during a broadcast, memory, or Redis output buffers', () => {
     const result = perfectResult();
     result.latency.completionMs = summaryOf(12, 140);
     Object.assign(result.cpu.worker ?? {}, { broadcastMicrosecondsPerMessage: 40 });

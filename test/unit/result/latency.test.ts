@@ -32,7 +32,7 @@ describe('six broadcasts', () => {
     assert.deepEqual([latency.oneWayMs?.count, latency.completionMs?.max], [60, 60]);
   });
 
-  it('six broadcasts have an interval of the median over all of them', () => {
+  it('the interval of the median of six broadcasts spans all of them', () => {
     const { p50, p99 } = latency.intervals?.completionMs ?? {};
     assert.deepEqual([p50?.low95, p50?.high95, p99], [20, 60, null]);
   });

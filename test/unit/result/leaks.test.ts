@@ -132,7 +132,7 @@ describe('after waves, each layer has a finding of its own', () => {
     ['the whole machine grows, which other programs may cause', leaving({ systemUsed: drift(4 * KB, 300) })],
   ]);
 
-  it('a leak in a layer has values with an interval, and the layer as its subject, and the run stays VALID', () => {
+  it('the finding of a leak has values with an interval, and the run stays VALID', () => {
     const { findings, status } = verdictOf(leaving({ redisUsedMemory: drift(4345, 123) }));
     assert.equal(status, 'VALID');
     const [{ subject, values, about } = {} as never] = findings;
@@ -165,7 +165,7 @@ describe('if only pages of the workers grow', () => {
   }
 });
 
-it('rules no leak out if Redis keeps memory', () => {
+it('does not report the absence of a leak if Redis keeps memory', () => {
   const names = (redis: MemoryDrift) =>
     overTimeLines(waves({ drift: { workerRss: QUIET, redisUsedMemory: redis } })).map(({ figure }) => figure?.name);
   assert.equal(names(QUIET)[0], 'What connections leave behind');
@@ -188,7 +188,7 @@ describe('a count grows with the disconnected connections', () => {
     ['count that moves up and down', [7, 90, 3, 60, 12], false],
     ['a server that opens four files for itself', [7, 8, 9, 10, 11], false],
   ] as const) {
-    it(`${what} over disconnected connections: ${isKept ? 'kept' : 'not kept'}`, () =>
+    it(`${what} over disconnected connections: ${isKept ? 'counts as a leak' : 'is no leak'}`, () =>
       assert.equal(of(...counts)?.isKept, isKept));
   }
 
@@ -204,7 +204,7 @@ describe('a count grows with the disconnected connections', () => {
 });
 
 for (const [what, layers, counts, leaks] of [
-  ['the number of layers and counts that grow', { redisUsedMemory: drift(4 * KB, 100) }, [1], 2],
+  ['the number of layers and of counted objects that grow', { redisUsedMemory: drift(4 * KB, 100) }, [1], 2],
   ['0 if readings of the workers exclude a leak', {}, [0], 0],
   ['unknown if readings of the workers cannot decide', { workerRss: unseen, workerHeapUsed: unseen }, [], null],
 ] as const) {
@@ -229,12 +229,12 @@ describe('the fix for a leak, if heap profiles of the waves exist, follows from 
   });
   for (const [what, packages, fix] of [
     [
-      'suggests to look at the application if its data stays after waves',
+      'suggests looking at the application if its data stays after waves',
       [row('application', 9000)],
       /^see what keeps what session\.ts:88 \(2\.0 KB of each\)/,
     ],
     [
-      'suggests to look at what holds whole connections if they stay after waves',
+      'suggests looking at what holds whole connections if they stay after waves',
       [row('engine.io', 3000), row('ws', 1000), row('application', 2000)],
       /^whole connections stay, with 3\.9 KB of engine\.io, ws: .*session\.ts:88 \(2\.0 KB of each\)$/,
     ],

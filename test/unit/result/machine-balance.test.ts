@@ -99,7 +99,7 @@ describe('the balance of the machine', () => {
     );
   });
 
-  it('the balance of the machine reports a place of shared memory', () => {
+  it('the balance of the machine reports the mount point of growing shared memory', () => {
     const files = (n: number) => ({ id: 'files', pid: null, name: 'files of /dev/shm', bytes: n * 64 * KB });
     const { significant } = balance((n) => ({ holders: [files(n)] }));
     assert.deepEqual(
@@ -128,7 +128,7 @@ describe('the balance of the machine', () => {
     assert.deepEqual(balance(uneven).significant, []);
   });
 
-  it('the balance of the machine excludes amounts below a tenth of the headline', () => {
+  it('the balance of the machine excludes amounts below a tenth of the cost of a connection', () => {
     assert.deepEqual(balance(perConnection('systemUnmeasuredShared', 1.5 * KB)).significant, []);
   });
 

@@ -101,7 +101,7 @@ describe('a server that notices drops later than the clients do', () => {
 describe('a server', () => {
   testCases([['is missing', [{ serverMembers: null }, { serverMembers: null }]]]);
 
-  it("reports a server's wrong member count with the direction of the difference, and with no other cause", () => {
+  it("reports whether a server's wrong member count is too high or too low", () => {
     const of = (serverMembers: number, workers = 2, index = 0, lostConnected = 10) =>
       verdictOf(({ delivery }, measured) => {
         const all = [WORKER, { worker: 'w1', pid: 11, instance: 'b' }].slice(0, workers);

@@ -42,7 +42,7 @@ describe('messages of clients', () => {
     assert.equal(messageFigures(measurements()), null);
   });
 
-  it('sums messages of clients over all engines', () => {
+  it('the counts of client messages are sums over all engines', () => {
     const { steps, connections, due, sent, notSent, acknowledged, answered, ...more } = figures();
     assert.deepEqual(steps, [STEP]);
     assert.deepEqual([connections, due, sent, notSent], [6, 18, 14, { missed: 2, disconnected: 2 }]);
@@ -50,7 +50,7 @@ describe('messages of clients', () => {
     assert.equal(answered, 8 / 14);
   });
 
-  it('separates the times of client messages in the hold from the times of all other client messages', () => {
+  it('reports times of client messages during the hold separately from those of all other messages', () => {
     const { ackMs, sendDelayMs, outsideAckMs, window } = figures();
     assert.deepEqual([ackMs?.count, ackMs?.max.toFixed(1), outsideAckMs?.max.toFixed(0)], [6, '3.0', '9']);
     assert.equal(sendDelayMs?.count, 8);

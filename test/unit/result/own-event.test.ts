@@ -29,7 +29,7 @@ function ofOwnEvent(
   return { delivery, latency, reasons, codes: reasons.map(({ code }) => code) };
 }
 
-test('delivery of an own event has the counted event, its publisher, and the start of its latency', () => {
+test('the result for a user-defined event has its name, its publisher, and the start of its latency', () => {
   const { delivery, latency, codes } = ofOwnEvent();
   assert.deepEqual([delivery.source, delivery.event, delivery.publisher], ['own event', 'said', 'run']);
   assert.deepEqual([delivery.payloadBytes, delivery.batches[0]?.serverMembers], [60, null]);
@@ -39,14 +39,14 @@ test('delivery of an own event has the counted event, its publisher, and the sta
   assert.equal(ofOwnEvent({ publisher: 'server' }).latency.sendDelayMs, null);
 });
 
-test('counts copies with other ids separately, and the columns add up', () => {
+test('copies with unknown ids have their own column, and the columns add up', () => {
   const { delivery, codes } = ofOwnEvent({}, { received: 6 + 4 + 3, unknownBroadcast: 4, open: 3 });
   assert.deepEqual([delivery.outside, delivery.unknownBroadcast, delivery.frames], [7, null, 13]);
   assert.deepEqual(codes, []);
   assert.deepEqual(ofOwnEvent({}, { received: 7 }).codes, ['ACCOUNTS_MISMATCH']);
 });
 
-test('delivery columns that the run does not check are null, in the sum and in each broadcast', () => {
+test('delivery columns that the run does not check are null, in totals and in each broadcast', () => {
   const columns = ['reordered', 'wrongContent', 'wrongSize', 'justJoined', 'justLeft'] as const;
   const { delivery } = ofOwnEvent();
   for (const row of [delivery, ...delivery.batches]) {
@@ -159,19 +159,19 @@ describe('the reason for an unknown figure is', () => {
   const snapshots = [snapshot({ accounts: { ...accounts, asked: 5, alive: 5 } })];
   const aborted = { how: 'stopped', code: 'RUN_INCOMPLETE', message: 'stopped' } as const;
 
-  it('an unknown figure quotes the server that refused the publisher as its reason', () => {
+  it('an unknown delivery figure quotes the server that refused the publisher as its reason', () => {
     const { observations } = measurements();
     observations.note('clientsRefused', { error: 'members only', fix: '', lost: ['broadcasts'] });
     const { delivery } = absentSections({ ...counted, observations, snapshots: refused }, hookConfig());
     assert.match(delivery ?? '', /refused the run’s own clients: members only/);
   });
 
-  it('an unknown figure has the reason that no connection was open', () => {
+  it('an unknown delivery figure has the reason that no connection was open', () => {
     const { delivery, memory, cpu } = absentSections({ ...counted, ownEvent: own, snapshots: refused }, hookConfig());
     assert.deepEqual(new Set([delivery, memory, cpu]), new Set(['no connection was open']));
   });
 
-  it('an unknown figure has the reason that the run ended earlier', () => {
+  it('an unknown delivery figure has the reason that the run ended earlier', () => {
     const { delivery, memory } = absentSections(
       { ...counted, ownEvent: own, snapshots: snapshots, aborted },
       hookConfig(),
@@ -179,7 +179,7 @@ describe('the reason for an unknown figure is', () => {
     assert.deepEqual([delivery, memory], ['the run ended before the broadcasts', undefined]);
   });
 
-  it('an unknown figure has the reason that no option asked for it', () => {
+  it('an unknown delivery figure has the reason that no option requested it', () => {
     const { delivery } = absentSections({ ...counted, snapshots: snapshots }, hookConfig());
     assert.match(delivery ?? '', /option `delivery`/);
   });

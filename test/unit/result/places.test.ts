@@ -32,7 +32,7 @@ const plateau = (connections: number, workerKept: number, workerExternal: number
 const PLATEAUS = [plateau(0, 10_000, 100), plateau(50, 10_500, 105), plateau(100, 11_020, 110)];
 
 describe('places of allocation', () => {
-  it("places of allocation charge native code to the JavaScript that calls it, and add up to V8's count", () => {
+  it("allocation sites charge native code to the calling JavaScript, and add up to V8's count", () => {
     const places = memoryCodePlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     assert.ok(places);
     const sizes = places.packages.map(({ name, bytes }) => [name, bytes / KB]);
@@ -46,12 +46,12 @@ describe('places of allocation', () => {
     assert.ok(Math.abs((first?.halfWidth95 ?? 0) - halfWidth) < 1e-6);
   });
 
-  it('places of allocation add up over the processes of a server', () => {
+  it('allocation sites are summed over the processes of a server', () => {
     const places = memoryCodePlaces({ heapProfiles: [HEAP, HEAP], plateaus: PLATEAUS });
     assert.equal(places?.functions[0]?.bytes, 16 * KB);
   });
 
-  it('places of allocation are shared by the connections of all waves but the first', () => {
+  it('memory of allocation sites is divided by the connections of all waves but the first', () => {
     const overTime = newOverTime({ collect: true, every: undefined }, true);
     for (const [gone, kept] of [
       [100, 10_000],
@@ -67,12 +67,12 @@ describe('places of allocation', () => {
     assert.match(line?.text ?? '', /^of the 10\.2 KB that V8 counts of each closed connection: application/);
   });
 
-  it('places of allocation are unknown without a profile, or without the memory that they must add up to', () => {
+  it('allocation sites are unknown without a heap profile, or without the measured memory', () => {
     assert.equal(memoryCodePlaces({ heapProfiles: new Error('gone'), plateaus: PLATEAUS }), undefined);
     assert.equal(memoryCodePlaces({ heapProfiles: [HEAP], plateaus: [{ connections: 100, layers: {} }] }), undefined);
   });
 
-  it('shows documented savings at a place of allocation only if the server has not applied them', () => {
+  it('shows a documented saving at an allocation site only if the server has not applied them', () => {
     const [engine, ws] = ['engine.io/build/server.js', 'ws/lib/receiver.js'].map(
       (one) => `file:///a/node_modules/${one}`,
     );
@@ -98,7 +98,7 @@ describe('places of allocation', () => {
     assert.deepEqual(savingsOf(0), [['ws', 1.5 * KB]]);
   });
 
-  it('prints places of allocation in one line at the end of a run', () => {
+  it('prints allocation sites in one line at the end of a run', () => {
     const places = memoryCodePlaces({ heapProfiles: [HEAP], plateaus: PLATEAUS });
     const [line] = memoryCodePlacesLine({ memory: { places } as Result['memory'] });
     assert.equal(
@@ -107,7 +107,7 @@ describe('places of allocation', () => {
     );
   });
 
-  it('writes places of allocation to a file that DevTools opens, with every process below one root', () => {
+  it('writes allocation sites to a file that DevTools opens, with every process below one root', () => {
     const { head } = JSON.parse(heapProfileText([HEAP, HEAP]));
     assert.equal(head.children.length, 2);
     const [{ children }] = head.children;
@@ -134,7 +134,7 @@ describe('places of CPU', () => {
   const sizes = (places: ReturnType<typeof placesOf>) =>
     Object.fromEntries(places?.packages.map(({ name, us }) => [name, us]) ?? []);
 
-  it("places of CPU exclude idle time, and add up to the kernel's count", () => {
+  it("the CPU profile by function excludes idle time, and adds up to the kernel's count", () => {
     const places = placesOf(CPU.cpu);
     const expected = { application: 4200, native: 1200, 'other threads': 1000, 'garbage collection': 600 };
     assert.deepEqual(sizes(places), expected);
@@ -147,13 +147,13 @@ describe('places of CPU', () => {
     );
   });
 
-  it('places of CPU show CPU that no sample explains', () => {
+  it('the CPU profile by function shows CPU time that no sample explains', () => {
     const places = placesOf({ processUs: 100_000, threadUs: 90_000 });
     assert.equal(places?.unattributedUs, 3000);
     assert.equal(sizes(places).application, 4200);
   });
 
-  it('prints places of CPU, or the reason for their absence, in one line at the end of a run', () => {
+  it('prints the functions that use most CPU, or why they are unknown, in one line at the end of a run', () => {
     const memory = {} as Result['memory'];
     const found = cpuByCodePlace({ connect: { profiles: [CPU], units: 10 }, failure: new Error('the process ended') });
     const [line] = cpuCodePlacesLine({ memory, cpuByPlace: found });
@@ -164,7 +164,7 @@ describe('places of CPU', () => {
     assert.equal(found?.absent, 'the process ended');
   });
 
-  it('writes places of CPU to a file that DevTools opens, in which each call lasts as long as its samples', () => {
+  it('writes the CPU profile to a file that DevTools opens, with calls as long as their samples', () => {
     const { nodes, samples, timeDeltas, endTime } = JSON.parse(cpuProfileText([CPU]));
     assert.equal(samples.length, timeDeltas.length);
     assert.equal(endTime, 160_000);

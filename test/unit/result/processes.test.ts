@@ -45,7 +45,7 @@ describe('a measured process', () => {
   ]);
 });
 
-it('the line of processes lists the first processes with their ports, and counts the remaining and excluded ones', () => {
+it('the report lists the first measured processes with their ports, and counts the remaining ones', () => {
   const notCounted = [{ pid: 9, command: 'node index.js', ports: null, why: 'began during the run' }];
   const all = { ...found(row(1), row(2), row(3, { ports: [] }), row(4)), omitted: 2, notCounted };
   const line =

@@ -34,11 +34,11 @@ describe('a limit behind failures', () => {
       const failureExamples = { [cause]: 'the server answered 503 Service warming up' };
       Object.assign(connections, { overTime, failureExamples });
     });
-  it('a limit on the number of connections is reported without a rate', () => {
+  it('the report of a limit on the number of connections has no rate', () => {
     assert.doesNotMatch(verdictOf(refusedAt([4900, 0, 0])).findings[0]?.message ?? '', /came in after/);
   });
 
-  it('the limit behind failures is an expired login if the server accepted connections before', () => {
+  it('failures count as an expired login if the server accepted connections before', () => {
     const fixOf = (opened: number[], failed: number[]) =>
       verdictOf(refusedAt(opened, 'http_401', failed)).findings[0]?.fix ?? '';
     assert.match(fixOf([2500, 2400, 0], [0, 0, 100]), /had accepted this login before: if it expired during the run/);
@@ -150,7 +150,7 @@ describe('a limit behind failures', () => {
 });
 
 describe('the fix for failures', () => {
-  it('the fix for failures is that of the run’s own clients if the server refused all with the same answer', () => {
+  it('the fix for failures is the same as for the run’s own clients if the server refused all alike', () => {
     const { findings } = verdictOf((result, measured) => {
       Object.assign(result.connections, { opened: 0, peak: 0, failed: 9, failures: { http_400: 9 } });
       const fix = 'let its `allowRequest` accept this client';
@@ -167,11 +167,11 @@ describe('the fix for failures', () => {
     return findings[0]?.fix;
   };
 
-  it('the fix for failures is that of their most frequent cause', () => {
+  it('the fix for failed connections is the fix for their most frequent cause', () => {
     assert.equal(fixOf({ ECONNRESET: 3, http_429: 7 }), failureDefinitionOf('http_429')?.remedy);
   });
 
-  it('the fix for failures is that of the limit, or the general fix of an unknown cause', () => {
+  it('the fix for failed connections is the fix for the found limit, or a general fix', () => {
     assert.equal(fixOf({ http_503: 700 }), failureDefinitionOf('http_503')?.remedy);
     assert.equal(fixOf({ http_418: 700 }), FINDINGS.CONNECTIONS_FAILED.remedy);
   });
@@ -229,9 +229,16 @@ describe('the generator', () => {
   const [silent, dead] = [{ answers: false }, { alive: false, answers: false }];
 
   testCases([
-    ['generator with a late loop', late(51), 'GENERATOR_LATE', 51],
-    ['generator with a late loop on a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
-    ['the later of two late loops in one window', late(60, 90), 'GENERATOR_LATE', 'fleet process 0', '90 ms', 'ramp'],
+    ['generator with a late event loop', late(51), 'GENERATOR_LATE', 51],
+    ['generator with a late event loop on a host', lateOnHost, 'GENERATOR_LATE', 'on b'],
+    [
+      'generator with two late event loops in one window',
+      late(60, 90),
+      'GENERATOR_LATE',
+      'fleet process 0',
+      '90 ms',
+      'ramp',
+    ],
     ['generator with a process that died', processes(dead), 'FLEET_PROCESS_DIED', 1, 'pid 100'],
     ['generator with a process that does not answer', processes(silent), 'GENERATOR_SILENT', 1, 'pid 100'],
     ['generator with a process that died after a stop', processes(dead, true)],
@@ -279,7 +286,7 @@ describe('the generator', () => {
     ],
   ]);
 
-  it('a fault of the generator makes the outcome unknown, whatever else failed in the run', () => {
+  it('a problem of the load generator makes the outcome of a run unknown, whatever else failed', () => {
     const causes: Record<string, number>[] = [
       { EMFILE: 1 },
       { fleet_dead: 1 },
@@ -291,7 +298,7 @@ describe('the generator', () => {
     assertEach(lostOnes, (one) => verdictOf(ofConnections({}, one)).status, Array(lostOnes.length).fill('INVALID'));
   });
 
-  it('reports the generator as late only in the window of its late loop', () => {
+  it('reports the generator as late only in the window in which its event loop was late', () => {
     assert.doesNotMatch(verdictOf(late(51)).findings[0]?.message ?? '', /;/);
   });
 });

@@ -45,7 +45,7 @@ test('Redis figures count bytes per copy, and broadcasts without a member on ano
   for (const [name, value] of Object.entries(shown)) assert.equal(rowOf(figures, name)?.[1], value);
 });
 
-test('Redis figures sum a cluster, and have the share of each node', () => {
+test('Redis figures are sums over the nodes of a cluster, with the share of each node', () => {
   const quiet = { ...seen, inBytes: 0, outBytes: 0, streamEntries: null, shardChannels: 2 };
   const nodes = [
     { node: 'a:1', version, ...seen, shardChannels: 3 },

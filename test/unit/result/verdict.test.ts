@@ -39,13 +39,13 @@ function batch({ delivery }: Result) {
 describe('the first finding', () => {
   const codesIn = (...findings: ReturnType<typeof finding>[]) => leadingFindings(findings).map(({ code }) => code);
 
-  it('the first finding is a stall of the server, not the saturated machine that only casts doubt', () => {
+  it('the first finding of a verdict is a stall of the server, not the saturated machine', () => {
     const late = finding('GENERATOR_LATE');
     const busy = finding('MACHINE_SATURATED', 'busy', { explains: [late.code] });
     assert.deepEqual(codesIn(busy, late, finding('WORKER_STALLED')), ['WORKER_STALLED', 'MACHINE_SATURATED']);
   });
 
-  it('the first finding is the one that explains a failure, whatever its subject', () => {
+  it('the first finding of a verdict is the finding that explains a failure', () => {
     const missed = finding('TARGET_NOT_REACHED');
     const skipped = finding('USERS_SKIPPED', 'skipped', { explains: [missed.code] });
     assert.deepEqual(codesIn(finding('WORKER_STALLED'), skipped, missed), ['USERS_SKIPPED', 'WORKER_STALLED']);
@@ -53,7 +53,7 @@ describe('the first finding', () => {
 });
 
 describe('the verdict', () => {
-  it('the verdict is VALID without findings, and INVALID if one of several reasons is', () => {
+  it('the verdict is VALID without findings, and INVALID if one of several findings is INVALID', () => {
     assert.partialDeepStrictEqual(verdictOf(), { status: 'VALID', codes: [], findings: [] });
     const swapped: Change = (r) => Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
     const disagreeing: Change = (_, f) => othersAccepted(f);
@@ -66,7 +66,7 @@ describe('the verdict', () => {
     assert.deepEqual([verdictOf(slow).status, verdictOf(slow).codes], ['VALID', ['RATE_NOT_REACHED']]);
   });
 
-  it('the verdict lists failures before doubts, each code once, with its fix', () => {
+  it('the verdict lists failures before reasons for doubt, each finding once, with its fix', () => {
     const { findings } = verdictOf((r, f) => {
       r.connections.achievedRatePerSec = 1;
       Object.assign(r.machine ?? {}, { swappedInBytes: 2 ** 30 });
@@ -173,14 +173,14 @@ describe('clocks', () => {
   const worst = ['w1', '5.00 ms', '4.00 ms', 'host a', '1.50 ms', '6.50 ms'];
 
   testCases([
-    ['clock that is far away and well known', known({ uncertaintyUs: 900 })],
+    ['clock with a large but precisely known offset', known({ uncertaintyUs: 900 })],
     ['clock with an uncertainty of a tenth of the latencies', known({ uncertaintyUs: 1200 })],
     ['followed', known({ driftUs: 9000, jumpUs: 9000 })],
     ['clock of a worker, too uncertain', known({ uncertaintyUs: 1500 }), 'CLOCK_UNCERTAIN', 'w0', '1.50 ms', 12.5],
     ['clock of a host, uncertain', (r) => r.generators.push(ownHost(r, 1.5)), 'CLOCK_UNCERTAIN', 'host a', '1.50 ms'],
     ['several clocks too uncertain: the worst, with both ends', several, 'CLOCK_UNCERTAIN', ...worst],
-    ['clock not used for latencies', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
-    ['clock without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
+    ['clock that no latency uses', known({ uncertaintyUs: 9000 }, (r) => (r.latency.from = 'publisher'))],
+    ['clock in a run without latencies', known({ uncertaintyUs: 9e9 }, (r) => (r.latency.oneWayMs = null))],
   ]);
 });
 
@@ -197,7 +197,7 @@ describe('generator hosts', () => {
   ]);
 });
 
-it('a target that is out of reach because of refused connections suggests no other rate', () => {
+it('a run that misses its number of connections because of refusals suggests no other rate', () => {
   const fixOf = (failed: number) => {
     const failures = { namespace_refused: failed };
     const { findings } = verdictOf((result, measurements) => {
@@ -329,7 +329,7 @@ describe('broadcasts', () => {
     ['broadcast confirmed by a worker with another number', confirmedAsFirst, 'IMPOSSIBLE_REPORT', '1 of 2', 'w0'],
   ]);
 
-  it('the fix for lost broadcasts depends on the source of the event', () => {
+  it('the fix for lost broadcasts differs between the run’s broadcasts and the server’s own events', () => {
     const ownEvent = newOwnEvent('said', '$.0.id', 'run', true);
     for (const change of [emptyRooms(12), unsent]) {
       const ofOwn: Change = (r, f) => {

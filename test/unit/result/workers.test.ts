@@ -11,11 +11,11 @@ const TUNED: ServerDescription = {
   options: { pingInterval: '25000' },
 };
 
-it('reports workers with equal descriptions as one server', () => {
+it('describes workers with equal settings as one server', () => {
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: TUNED }]), TUNED);
 });
 
-it('lists the values in which workers differ', () => {
+it('lists the settings in which workers differ', () => {
   const other: ServerDescription = { kind: 'own', tunings: {}, options: { pingInterval: '10000' } };
   assert.deepEqual(serverDescription([{ server: TUNED }, { server: other }]), {
     kind: 'own',

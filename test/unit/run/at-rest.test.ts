@@ -29,7 +29,7 @@ it('memory at rest is the mean of several readings, each after a collection', as
   assert.deepEqual(asked, ['gc', 'reading at 300 ms', 'gc', 'reading at 500 ms', 'gc', 'reading at 800 ms']);
 });
 
-it('a layer that one of several readings lacks has no figure at rest', async (t) => {
+it('a layer that is missing in one of several readings has no figure of memory at rest', async (t) => {
   const { layers } = await read(t, [{ a: 1, b: 2 }, { a: 1 }, { a: 1, b: 2, c: 3 }]);
   assert.deepEqual(layers, { a: 1 });
 });

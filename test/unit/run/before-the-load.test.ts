@@ -62,7 +62,7 @@ describe('the warm-up', () => {
     assert.deepEqual(new Set(orders), new Set([0, 1].map((via) => `70 to capacity:warm-up by ${via}`)));
   });
 
-  it('the warm-up uses virtual users if the server refuses bare clients', async (t) => {
+  it('the warm-up uses virtual users if the server refuses clients that only connect', async (t) => {
     let arrived = 0;
     const { run } = await prepared(t, WARM_UP, ({ context }) => {
       const connection = { ...context.config.connection, url: 'http://127.0.0.1:1' };
@@ -96,7 +96,7 @@ describe('single round trips', () => {
   const separateClocks = (offsetsUs: number[], uncertaintyUs: number) => (run: FakeRun) =>
     run.apart(async (via) => ({ atUs: monotonicUs(), offsetUs: offsetsUs[via] ?? 0, uncertaintyUs }));
 
-  it('single round trips use a separate room, and the probe joins the common room afterwards', async (t) => {
+  it('single round trips use a separate room, and the measuring client joins the common room later', async (t) => {
     const { run } = await prepared(t, {}, () => {});
     const joins = run.asked.filter((what) => what.startsWith('probe'));
     assert.deepEqual(joins, ['probe joins capacity:single', 'probe joins capacity']);
@@ -112,14 +112,16 @@ describe('single round trips', () => {
   type Happens = (run: FakeRun) => void;
   type Trip = [what: string, happens: Happens, us: number[], impossible?: number];
   const TRIPS: Trip[] = [
-    ['take the time that the server acknowledges', () => {}, [2000, 2000]],
+    ['equal the time that the server acknowledges', () => {}, [2000, 2000]],
     // The probe is connected to w0. Worker w0 publishes the first broadcast, and w1 the second.
-    ['allow for two clocks if another worker publishes', separateClocks([700, 1000], 1), [2000, 2300]],
-    ['allow for the error of a remote clock', answering(6000, separateClocks([0, 0], 5000)), [6000, 6000]],
-    ...[0, -2000, 400, 4000, Number.NaN].map((us): Trip => [`cannot be ${us} µs`, answering(us), [], 2]),
+    ['are corrected by two clock offsets if another worker publishes', separateClocks([700, 1000], 1), [2000, 2300]],
+    ['are accepted within the error of a remote clock', answering(6000, separateClocks([0, 0], 5000)), [6000, 6000]],
+    ...[0, -2000, 400, 4000, Number.NaN].map(
+      (us): Trip => [`of ${us} µs are rejected as impossible`, answering(us), [], 2],
+    ),
   ];
   for (const [what, change, us, impossible = 0] of TRIPS) {
-    it(`single round trips ${what}`, async (t) => {
+    it(`round trips of single broadcasts ${what}`, async (t) => {
       const { run } = await prepared(t, {}, change);
       const { roundTripsUs, impossibleRoundTrips } = run.measurements;
       assert.deepEqual([roundTripsUs.single, impossibleRoundTrips.length, run.codes], [us, impossible, []]);
@@ -152,7 +154,7 @@ describe('single round trips', () => {
   }
 });
 
-it('a failed warm-up affects memory per connection only in a run that measures memory', () => {
+it('a failed warm-up makes memory per connection unreliable only in a run that measures memory', () => {
   const lostOf = (memory: boolean) => {
     const measured = measurements({ memory });
     const refused = { reason: 'HTTP 403', fix: '' };

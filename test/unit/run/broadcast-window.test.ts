@@ -23,7 +23,7 @@ function windowWith(t: TestContext, change: (broadcast: Broadcast, window: Broad
 }
 
 describe('broadcasts', () => {
-  it('sends broadcasts on schedule, by each worker in turn', async (t) => {
+  it('sends broadcasts on schedule, with the workers taking turns', async (t) => {
     const { sent, unsent } = await new BroadcastWindow(t).measure();
     const byWorkers = { seq: [1, 2, 3, 4], via: [0, 1, 0, 1], worker: ['w0', 'w1', 'w0', 'w1'] };
     assert.deepEqual(columns(sent, 'seq', 'via', 'worker', 'expected'), { ...byWorkers, expected: [11, 11, 11, 11] });
@@ -34,7 +34,7 @@ describe('broadcasts', () => {
     }
   });
 
-  it('orders broadcasts ahead of their time, by less than the second that workers accept', async (t) => {
+  it('requests each broadcast from its worker less than a second ahead of its time', async (t) => {
     const aheadMs: number[] = [];
     const window = windowWith(t, (broadcast) => (order, via) => {
       aheadMs.push(((order.atUs ?? 0) - monotonicUs()) / 1000);
@@ -45,7 +45,7 @@ describe('broadcasts', () => {
     for (const ms of aheadMs) assert.ok(ms > 100 && ms < 1000, `${ms} ms ahead`);
   });
 
-  it('keeps the number of a broadcast if a worker confirms another one, and records the confirmation', async (t) => {
+  it('keeps the number of a broadcast if a worker confirms another number, and records this', async (t) => {
     const window = windowWith(t, (broadcast) => async (order, via) => ({ ...(await broadcast(order, via)), seq: 1 }));
     const { sent } = await window.measure();
     assert.deepEqual(columns(sent, 'seq', 'confirmedAs'), { seq: [1, 2, 3, 4], confirmedAs: [undefined, 1, 1, 1] });
@@ -85,7 +85,7 @@ describe('broadcasts', () => {
     assert.ok(window.run.asked.includes('freeze 1,3,4'));
   });
 
-  it('closes the ledger of broadcasts once, after the drain, with the room and both times', async (t) => {
+  it('finalizes the ledger of broadcasts once, after the drain', async (t) => {
     const window = new BroadcastWindow(t);
     const { freeze } = window.context.link;
     const asked: { orders: FreezeRequest[]; received: number }[] = [];
@@ -129,7 +129,7 @@ describe('broadcasts', () => {
 });
 
 describe('the window', () => {
-  it('the broadcast window counts the receipts since its start as units, and includes the drain', async (t) => {
+  it('the broadcast window counts copies received since its start, and includes the drain', async (t) => {
     const window = new BroadcastWindow(t);
     window.run.status.received = 7;
     const { cpu } = await window.measure();
@@ -150,7 +150,7 @@ describe('the window', () => {
     for (const { seconds, cpuUs } of cpu.broadcasts) assert.equal(Math.round((cpuUs.worker ?? 0) / seconds), 100_000);
   });
 
-  it("a window without a ledger has the server's member counts as units, and finalizes nothing", async (t) => {
+  it("a broadcast window without a ledger counts copies by the server's member counts", async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { cpu, frozen, afterBroadcasts } = await window.measure();
@@ -160,7 +160,7 @@ describe('the window', () => {
     assert.ok(afterBroadcasts);
   });
 
-  it('subtracts the traffic for member counts from the traffic of Redis', async (t) => {
+  it('subtracts the traffic that member counts cause from the traffic of Redis', async (t) => {
     const window = new BroadcastWindow(t);
     const { control } = window.context;
     const idle = { node: 'a:1', version: '7.0.15', rssBytes: 9, channels: 4, shardChannels: 0 };
@@ -194,7 +194,7 @@ describe('the window', () => {
     assert.deepEqual(redis, { nodes, cpuUs: 400 });
   });
 
-  it("the broadcast window includes the generator's loops from just before the first broadcast", async (t) => {
+  it("the broadcast window measures the generator's event loops from just before the first broadcast", async (t) => {
     const window = windowWith(t, (broadcast, { run }) => (order, via) => {
       run.asked.push('broadcast');
       return broadcast(order, via);

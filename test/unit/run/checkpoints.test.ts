@@ -171,21 +171,21 @@ describe('counts of different origins', () => {
     return run.codes;
   };
 
-  it('compares no counts of origins that differ in time: connections at the port during the next ramp', async (t) => {
+  it('does not compare counts taken at different times: connections at the port during the next ramp', async (t) => {
     const codes = await duringRamp(t, ({ context, status }, extra) => {
       context.target.connections = async () => 2 + status.connected + extra();
     });
     assert.deepEqual(codes, []);
   });
 
-  it('compares no counts of origins that differ in time: accepted connections during the next ramp', async (t) => {
+  it('does not compare counts taken at different times: accepted connections during the next ramp', async (t) => {
     const codes = await duringRamp(t, (run, extra) => {
       counting((one, index) => (index === 1 ? { accepted: one.accepted + extra() } : {}))(run);
     });
     assert.deepEqual(codes, []);
   });
 
-  it('allows counts of different origins to differ by timed-out attempts that the server may accept later', async (t) => {
+  it('allows the workers’ count to be higher by timed-out attempts that the server may accept later', async (t) => {
     const { run, time } = new ConductedRun(t);
     run.arrive(10);
     run.status.failed = 2;
@@ -236,7 +236,7 @@ describe('too high a count of the workers', () => {
   });
 });
 
-it('blames no unknown worker for too low a count if the adapter counts all servers', async (t) => {
+it('suggests no missing control URL for too low a count if the adapter counts all servers', async (t) => {
   const { run, time } = new ConductedRun(t);
   run.arrive(10);
   run.others = -3;
@@ -274,7 +274,7 @@ describe("a standstill at which the workers' counts", () => {
     ['cannot be compared, as connections open and close', churn, [], 6, 7],
   ];
   for (const [what, count, codes, fromSeconds, toSeconds] of CASES) {
-    it(`waits for worker counts that ${what}`, async (t) => {
+    it(`the run waits, up to a limit, for worker counts that ${what}`, async (t) => {
       const { run, time } = new ConductedRun(t);
       count(run, 0);
       const counting = setInterval(() => count(run, time.nowMs / 1000), 500);
@@ -286,7 +286,7 @@ describe("a standstill at which the workers' counts", () => {
     });
   }
 
-  it('waits only once for worker counts that never agree', async (t) => {
+  it('the run waits only once for worker counts that never agree', async (t) => {
     const { run, time } = new ConductedRun(t);
     run.others = 3;
     const checkpoints = new Checkpoints(run.context);
@@ -297,7 +297,7 @@ describe("a standstill at which the workers' counts", () => {
   });
 });
 
-it('workers disagree if joins report the wrong worker, although the sum is right', async (t) => {
+it('the run reports differing counts if joins name the wrong worker, even if the sum is right', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
   counting((_, index) => ({ connections: index === 0 ? 5 : 16 }))(run);

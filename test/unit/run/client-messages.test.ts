@@ -20,7 +20,7 @@ function sending(run: FakeRun): FakeRun {
   return run;
 }
 
-test('measures the hold in ten parts, and keeps other work of the run outside', async () => {
+test('measures client messages of the hold in ten parts, and excludes other work of the run', async () => {
   const run = sending(new FakeRun({ hold: 0.2 }));
   const measured = ofEvent('batch');
   await measureMessageWindow(run.context, measured);

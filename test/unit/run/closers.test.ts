@@ -15,7 +15,7 @@ it('closers close in reverse order, once, despite errors', async () => {
   assert.equal(errors.length, 1);
 });
 
-it('closes a resource at once if it was opened after the end', async () => {
+it('closes a resource immediately if it was opened after the end of the run', async () => {
   const closers = new ResourceClosers(() => {});
   await closers.close();
   let closed = false;

@@ -72,7 +72,7 @@ describe('a whole run', () => {
     assert.ok(run.asked.indexOf('sampler ends') > run.asked.indexOf('tell release'), 'rows are those of the load');
   });
 
-  it('reads memory at zero, in each pause, after broadcasts and after the disconnect: in service, then at rest', async (t) => {
+  it('reads memory without connections, in each pause, after broadcasts and after the disconnect', async (t) => {
     let garbage = 0;
     const { run } = await fromTheStart(t, {}, (run, { conductor }) => {
       const { control, sampler } = run.context;
@@ -105,7 +105,7 @@ describe('a whole run', () => {
   });
 });
 
-it('a complete run makes a result in which all sums agree', async (t) => {
+it('the sums in the result of a complete run agree', async (t) => {
   const conducted = new ConductedRun(t);
   await conducted.whole();
   const { result } = conducted;
@@ -121,7 +121,7 @@ it('a complete run makes a result in which all sums agree', async (t) => {
 });
 
 describe('phases', () => {
-  it('takes no plateau in a pause before any arrivals, and none of a phase that the scenario lacks', async (t) => {
+  it('takes no memory plateau in a pause before the first arrivals', async (t) => {
     const conducted = new ConductedRun(t, {}, [PAUSE, RAMP, PAUSE]);
     await conducted.prepare();
     await conducted.phase(0);
@@ -140,7 +140,7 @@ describe('phases', () => {
     return conducted;
   };
 
-  it('takes the plateau of a pause when all have connected and joined', async (t) => {
+  it('takes the memory plateau of a pause when all clients have connected and joined', async (t) => {
     const conducted = await ramped(t, 10);
     const { time, run } = conducted;
     run.status.joining = 3;
@@ -152,7 +152,7 @@ describe('phases', () => {
     assert.deepEqual(run.asked.slice(asked), ['snapshots', 'gc', 'gc', 'gc'], 'the ramp ends, then memory is read');
   });
 
-  it('warns of arrivals that do not settle in time, and takes a plateau of the settled arrivals', async (t) => {
+  it('warns of clients that do not connect in time, and takes the memory plateau without them', async (t) => {
     const conducted = await ramped(t, 9);
     const { time, run } = conducted;
     const beganMs = time.nowMs;
@@ -162,7 +162,7 @@ describe('phases', () => {
     assert.deepEqual(column(run.measurements.plateaus, 'connections'), [0, 9]);
   });
 
-  it('takes no plateau if connections change while memory is read', async (t) => {
+  it('takes no memory plateau if connections open or close while memory is read', async (t) => {
     const conducted = await ramped(t, 10);
     const { run } = conducted;
     run.context.control.gc = async () => {
@@ -174,7 +174,7 @@ describe('phases', () => {
     assert.equal(run.measurements.plateaus.length, 1, 'the baseline');
   });
 
-  it('each ramp has a window of CPU without the pauses, with the connections made as units', async (t) => {
+  it('the CPU window of each ramp excludes pauses, and counts the connections opened in the ramp', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP, RAMP, PAUSE, RAMP, PAUSE]);
     await conducted.whole();
     const { ramps, cpu } = conducted.run.measurements;
@@ -189,7 +189,7 @@ describe('phases', () => {
     }
   });
 
-  it('phases count what each ramp added to the connections before it, and keep the highest peak', async (t) => {
+  it('each phase counts the connections that its ramp added, and keeps the highest peak', async (t) => {
     const conducted = await ramped(t, 10);
     const { run } = conducted;
     await conducted.phase(1);
@@ -206,7 +206,7 @@ describe('phases', () => {
   });
 });
 
-it('waits for users that may be skipped, from the first phase with `maxVusers` on', async (t) => {
+it('from the first phase with `maxVusers` on, the run accepts arrivals that Artillery skips', async (t) => {
   const bounded = { ...RAMP, maxVusers: 100 };
   const conducted = new ConductedRun(t, {}, [RAMP, PAUSE, bounded, PAUSE, RAMP, PAUSE]);
   const { population } = conducted.run.context;

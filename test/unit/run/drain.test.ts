@@ -48,7 +48,7 @@ const duplicate: Drain = ({ status }) => {
 
 /** Expected seconds from the last broadcast until one quiet second, or until the deadline of five seconds. */
 const DRAINS: [what: string, drain: Drain, seconds: number][] = [
-  ['ends when no copy has arrived for a while', trickle(3), 2.4 + 1],
+  ['ends when no copy has arrived for the quiet time', trickle(3), 2.4 + 1],
   ['ends at its deadline while receipts still arrive', trickle(20), 5],
   ['ends once an outstanding copy arrives', outstanding(1, 1), 3.5 + 1],
   ['does not count a duplicate as an outstanding copy', duplicate, 5],
@@ -68,7 +68,7 @@ describe('the drain', () => {
     });
   }
 
-  it('the drain is part of the CPU of the window, with its receipts', async (t) => {
+  it('the CPU window of the broadcasts includes the copies received in the drain', async (t) => {
     const window = new BroadcastWindow(t);
     const { status } = window.run;
     const { cpu } = await window.measure(() => setTimeout(() => (status.received += 3), 800));
@@ -84,7 +84,7 @@ describe('the drain', () => {
     assert.deepEqual(window.run.codes, []);
   });
 
-  it('the drain follows the round trips if there is no ledger', async (t) => {
+  it('the drain waits for round trips of broadcasts if there is no ledger', async (t) => {
     const window = new BroadcastWindow(t);
     window.context.ledger = false;
     const { probe } = window.context;
@@ -151,7 +151,7 @@ interface Left {
  * receivers the server may have counted, or not counted.
  */
 const OWN: [what: string, left: Left, before: number, after: number][] = [
-  ['stay', {}, 0, 0],
+  ['stay connected', {}, 0, 0],
   ['disconnected before the order', { probeLeftAtUs: 99, sentinelLeftAtUs: 99 }, 0, 0],
   ['disconnect before the send and may have been counted', { probeLeftAtUs: 100, sentinelLeftAtUs: 299 }, 2, 0],
   [
@@ -170,7 +170,7 @@ const OWN: [what: string, left: Left, before: number, after: number][] = [
   ],
 ];
 for (const [what, left, before, after] of OWN) {
-  it(`uncertain members: own receivers that ${what}`, () => {
+  it(`the expected copies allow for the run’s own receivers that ${what}`, () => {
     const { room = 'capacity', probeLeftAtUs, probeReceivedAtUs, sentinelLeftAtUs: leftAtUs } = left;
     const receivedAtUs = new Map([50, 301].map((us, index) => [index + 1, us]));
     const sentinel = { worker: 'w0', joinedAtUs: 1, leftAtUs, receivedAtUs };
@@ -194,7 +194,7 @@ const LOST: [what: string, rows: ReturnType<typeof here>[], counted: (number | n
   ['have no count: all, as they may be members', [here(1), lostRow(1, 5)], [null], [3, 5]],
 ];
 for (const [what, rows, counted, expected] of LOST) {
-  test(`expects copies at connections of a lost host that ${what}`, () => {
+  test(`the run expects copies at connections of a lost host that ${what}`, () => {
     // Adds one to the count, because the probe is also a member.
     const broadcasts = counted.map((count, index) => ({ ...sent(index + 1, 0), expected: count && count + 1 }));
     const bounded = limitLostMembers(rows, measurements({ sent: broadcasts, receiversRoom: 'capacity' }));

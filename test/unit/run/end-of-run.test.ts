@@ -42,7 +42,7 @@ for (const [stage, hinder, after] of STOPS) {
   });
 }
 
-it('a stopped run takes no plateau of the arrivals before the stop', async (t) => {
+it('a stopped run takes no memory plateau of the connections that opened before the stop', async (t) => {
   const conducted = new ConductedRun(t);
   const { run } = conducted;
   await conducted.prepare();
@@ -68,7 +68,7 @@ it('a stopped run keeps the ledger of earlier broadcasts, even if no worker answ
   assert.equal(run.measurements.sent.length, 3);
 });
 
-it('a stop during the warm-up prevents the start of the series', async (t) => {
+it('a stop during the warm-up prevents the start of the time series', async (t) => {
   const { run, stages } = await prepared(t, { warmUp: 10 }, ({ context, stop }) => {
     context.link.warmUp = async () => {
       stop.abort();
@@ -180,14 +180,14 @@ describe('the finale', () => {
     assert.equal(run.measurements.afterDisconnect, undefined);
   });
 
-  it('the run ends its last ramp and takes a plateau if no pause follows', async (t) => {
+  it('the run takes a memory plateau after its last ramp if no pause follows', async (t) => {
     const conducted = new ConductedRun(t, {}, [RAMP]);
     await conducted.whole();
     const { plateaus, cpu } = conducted.run.measurements;
     assert.deepEqual([column(plateaus, 'connections'), column(cpu.ramps, 'units')], [[0, 10], [10]]);
   });
 
-  it('a run has no residual while connections stay open', async (t) => {
+  it('a run has no reading of memory after the disconnect while connections stay open', async (t) => {
     const { run, time } = await fromTheStart(t, {}, (run) => (run.context.link.tell = () => run.leave(17)));
     assert.ok(time.nowMs >= 120_000);
     assert.deepEqual(run.codes, ['PLATEAUS_UNUSABLE']);

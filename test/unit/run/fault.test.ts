@@ -57,7 +57,7 @@ async function suffer(t: TestContext, kind: StackFault, happens: Happens) {
   return { run, measured, seconds: (time.nowMs - beganMs) / 1000 };
 }
 
-it('a fault starts on time, and is over when all connections have been back for a second', async (t) => {
+it('a planned fault starts on time, and ends when all connections have been reconnected for a second', async (t) => {
   const { run, measured, seconds } = await suffer(t, 'kill-worker', (deployment, { status }) => {
     deployment.restart('w0');
     status.away = 4;
@@ -69,7 +69,7 @@ it('a fault starts on time, and is over when all connections have been back for 
   assert.ok(measured.over && measured.over.atUs > measured.atUs);
 });
 
-it('a fault waits for workers that do not answer yet', async (t) => {
+it('a planned fault is not over while workers do not answer', async (t) => {
   const { seconds, run } = await suffer(t, 'reload-workers', (deployment, { context }) => {
     for (const worker of ['w0', 'w1']) deployment.restart(worker);
     let asked = 0;
@@ -107,7 +107,7 @@ for (const [what, kind, happens, replaced, restarted, codes] of CASES) {
   });
 }
 
-it('reports why the fault could not be caused', async (t) => {
+it('reports why a planned fault could not be caused', async (t) => {
   const { run, measured } = await suffer(t, 'reload-nginx', () => {
     throw new Error('nginx is not there');
   });

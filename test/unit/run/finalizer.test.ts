@@ -84,7 +84,7 @@ function load(givesIds: boolean) {
   };
 }
 
-test('finalizing 500 broadcasts in room for 40 keeps all sums, and late copies stay late', async () => {
+test('finalizing 500 broadcasts in a ledger with 40 rows keeps all sums, and late copies stay late', async () => {
   const { finalizer: start, receive, pass, now, mostOpen, result } = load(true);
   const finalizer = start();
   await finalizer.poll();
@@ -121,7 +121,7 @@ test('finalizing 500 broadcasts in room for 40 keeps all sums, and late copies s
   assert.ok(Math.abs((latency.oneWayMs?.p50 ?? 0) - 1) < 0.01);
 });
 
-test('finalizes broadcasts with ids of the server oldest first, and only when the room fills up', async () => {
+test('finalizes broadcasts with server-assigned ids oldest first, and only when the ledger fills up', async () => {
   const { finalizer: start, receive, all, pass, now, result, orders } = load(false);
   const finalizer = start();
   await finalizer.poll();
@@ -141,7 +141,7 @@ test('finalizes broadcasts with ids of the server oldest first, and only when th
   assert.deepEqual([delivery.outside, delivery.late, delivery.frames], [1, 0, 801]);
 });
 
-test('counts copies without room as outside if no broadcast can be finalized in time, and reports them', async () => {
+test('reports copies of broadcasts that found no row in a full ledger', async () => {
   const { finalizer: start, receive, pass, now, result } = load(false);
   const finalizer = start();
   await finalizer.poll();

@@ -23,18 +23,22 @@ type Make = (index: number, nowMs: number) => unknown;
 describe('an id', () => {
   /** Arguments of three messages, and the expected path of the id. */
   const CASES: [what: string, make: Make, path?: string][] = [
-    ['a value that no two messages share', (n) => ({ room: 'a', kind: 7, meta: { id: 40 + 3 * n } }), 'meta.id'],
+    [
+      'the value that differs between all messages',
+      (n) => ({ room: 'a', kind: 7, meta: { id: 40 + 3 * n } }),
+      'meta.id',
+    ],
     ['a counter', (n) => n, ''],
     ['a token under any name', (n) => ({ n: token(n) }), 'n'],
     ['a token named `id`, not a user’s id or a time', (n, at) => ({ at, userId: 2 * n, n, id: token(n) }), 'id'],
-    ['the time if there is nothing else', (n, at) => ({ price: 100 + n * 5, at }), 'at'],
+    ['the time if nothing else differs between all messages', (n, at) => ({ price: 100 + n * 5, at }), 'at'],
     ['each of several ids in an event', (n) => [0, 1].slice(n % 2).map((nth) => ({ id: `${token(n)}${nth}` })), '*.id'],
     ['the id in a list of one', (n) => [{ id: token(n) }], '0.id'],
     ['absent in free text', (n) => ({ text: `hello number ${n}` })],
-    ['absent if it repeats', (n) => ({ id: n % 2 })],
+    ['absent if values repeat', (n) => ({ id: n % 2 })],
   ];
   for (const [what, make, path] of CASES) {
-    it(`the id of a message is ${what}`, () => {
+    it(`the id found in messages is ${what}`, () => {
       const found = pathsOf(messages('said', 3, (index, nowMs) => [make(index, nowMs)]));
       const expected = path === undefined ? undefined : ['0', ...path.split('.').filter(Boolean)];
       assert.deepEqual(found?.id, expected);

@@ -154,7 +154,7 @@ test('engines share the warm-up, which fails if one of them fails or is silent',
   await assert.rejects(link.warmUp(order), /did not answer/);
 });
 
-test('sends the start message to an engine that connects late', async (t) => {
+test('the link sends the start message to an engine that connects late', async (t) => {
   const { link, engineOf } = linked(t);
   link.start();
   const engine = engineOf('1');
@@ -162,7 +162,7 @@ test('sends the start message to an engine that connects late', async (t) => {
   await eventually('start', () => engine.heard.some(({ type }) => type === 'start'));
 });
 
-test('stops waiting for engines when the run ends', async (t) => {
+test('the link stops waiting for engines when the run ends', async (t) => {
   const stop = new AbortController();
   const ready = linked(t).link.ready(stop.signal);
   stop.abort(new Error('stopped'));

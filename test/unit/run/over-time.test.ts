@@ -50,7 +50,7 @@ async function conducted(t: TestContext, overTime: object, phases: object[], lea
 }
 
 describe('waves', () => {
-  it('waves are read at their peak and after the disconnect, and the fitted line begins after the first wave', async (t) => {
+  it('memory of waves is read at their peak and after the disconnect, and fitted from the second wave on', async (t) => {
     const { time, run, conductor, wave } = await conducted(t, {}, [...WAVE, ...WAVE, ...WAVE, ...WAVE]);
     for (let index = 0; index < 4; index++) await wave(index, 100);
     await time.until(conductor.finale());
@@ -81,7 +81,7 @@ describe('waves', () => {
     assertEach(found?.readings, ({ bytes }) => bytes.workerHeapUsed, [24e6, 25e6]);
   });
 
-  it('waves without connections at their peak have no reading', async (t) => {
+  it('a wave without connections at its peak has no memory reading', async (t) => {
     const { run, phase } = await conducted(t, {}, WAVE);
     await phase(0, () => {
       run.arrive(100);
@@ -101,7 +101,7 @@ describe('waves', () => {
       },
     ],
   ] as const) {
-    it(`waves that ${what} have no reading, and a warning`, async (t) => {
+    it(`the run reads no memory of waves whose connections ${what}, and warns`, async (t) => {
       const { run, phase } = await conducted(t, {}, WAVE);
       await phase(0, () => run.arrive(100));
       leave(run);
@@ -112,8 +112,8 @@ describe('waves', () => {
   }
 });
 
-describe('churn', () => {
-  it('churn is read at its interval, and its line begins when the first generation has disconnected', async (t) => {
+describe('short-lived connections', () => {
+  it('a run with short-lived connections reads memory at its interval, after the first have disconnected', async (t) => {
     const { run, phase } = await conducted(t, { every: 10 }, [{ duration: 120, arrivalRate: 10 }]);
     setInterval(() => run.arrive(10), 1000);
     setTimeout(() => setInterval(() => run.leave(10), 1000), 25_000);
@@ -130,7 +130,7 @@ describe('churn', () => {
   });
 });
 
-it('a run of half a day keeps few readings, and still finds a leak', async (t) => {
+it('a run that lasts half a day keeps few memory readings, and still finds a leak', async (t) => {
   const time = new VirtualTime(t, 1000);
   const run = new FakeRun();
   run.arrive(500);
@@ -152,7 +152,7 @@ it('a run of half a day keeps few readings, and still finds a leak', async (t) =
   assert.ok(run.measurements.generator.length < 5, 'the worst of each loop');
 });
 
-it('a run of hours has a short time series', async (t) => {
+it('the time series of a run that lasts for hours has few rows', async (t) => {
   const time = new VirtualTime(t, 1000);
   const sampler = new Sampler({ pids: () => ({}), connections: () => Math.round(time.nowMs), layers: [] });
   sampler.start();

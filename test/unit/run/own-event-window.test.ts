@@ -31,7 +31,7 @@ async function partsOf(t: TestContext, happens: Happens, delivery: object, drain
   return run.measurements.cpu.broadcasts.map(({ units, seconds }) => [units, Math.round(seconds)]);
 }
 
-it('parts of the window begin with a broadcast of the publishers', async (t) => {
+it('each part of the broadcast window begins with a broadcast of the publishers', async (t) => {
   const publishing: Happens = ({ status }) => ({
     ...{
       connected: 1,
@@ -72,7 +72,7 @@ const DRAINS: [what: string, reachedAt: (ms: number) => number, drainSeconds: nu
   ],
 ];
 for (const [what, reachedAt, drainSeconds] of DRAINS) {
-  it(`the last part of the window includes the drain: ${what}`, async (t) => {
+  it(`the last part of the broadcast window includes the drain: ${what}`, async (t) => {
     const broadcasting: Happens = ({ context }, time) => {
       const firstAtUs = monotonicUs() + 1;
       context.link.sight = async () => {
@@ -96,7 +96,7 @@ function pages(seq: number) {
   return [frozenBroadcast(seq, [seq * 1000, seq * 1000 + 1000]), frozenBroadcast(seq, [], lost)];
 }
 
-test('a ledger row can represent several broadcasts without changing any sum', () => {
+test('merging several broadcasts into one ledger row changes no sum', () => {
   const rows = new LedgerRows(4);
   const count = 19;
   for (let seq = 1; seq <= count; seq++) {

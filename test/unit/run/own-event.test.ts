@@ -113,7 +113,7 @@ for (const [what, sentAt, own, from, unusable = /^$/] of BASES) {
   });
 }
 
-test('a later broadcast without a usable time has no latency', () => {
+test('a broadcast without a usable time has no latency if earlier broadcasts had one', () => {
   const basis = new LatencyBasis(true, 'first receipt');
   const [timed] = basis.orders(broadcasts(() => Date.now()));
   assert.equal(typeof timed?.latencyFromAtUs, 'number');
@@ -123,7 +123,7 @@ test('a later broadcast without a usable time has no latency', () => {
   assert.match(basis.unusable ?? '', /"soon"/);
 });
 
-test('the clock offset is right even if the process was off the CPU around a tick', () => {
+test('the offset to wall-clock time is right even if the process had no CPU around a tick', () => {
   const offsetUs = 5_000_000_300;
   for (let stopped = 0; stopped < 200; stopped++) {
     const [stoppedAt, beforeIt] = [stopped >> 1, stopped % 2 === 0];

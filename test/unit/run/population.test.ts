@@ -33,7 +33,7 @@ describe('counts of the fleets', () => {
     ['arrivals may be skipped', SKIPPED, [900, { started: 6, connected: 6, holding: 6 }], 2],
   ];
   for (const [what, now, [ms, changes], seconds] of CASES) {
-    it(`counts of the fleets settle after ${seconds ?? '–'} s if ${what}`, async (t) => {
+    it(`arrivals ${seconds === undefined ? 'do not settle' : `settle after ${seconds} s`} if ${what}`, async (t) => {
       const time = new VirtualTime(t);
       const status = { ...QUIET, ...now };
       setTimeout(() => Object.assign(status, changes), ms);
@@ -44,7 +44,7 @@ describe('counts of the fleets', () => {
     });
   }
 
-  it('fleets have disconnected when no connection is left', async (t) => {
+  it('fleets count as disconnected when none of their connections is left', async (t) => {
     const time = new VirtualTime(t);
     const status = { ...QUIET, connected: 1 };
     const population = new FleetPopulation({ status });
@@ -86,13 +86,13 @@ describe('counts of the workers', () => {
     return { time, population, count, polls: () => polls };
   }
 
-  it('counts of the workers are the sum without the probe, and stay while a worker does not answer', async (t) => {
+  it('the workers’ connection count excludes the probe, and does not change while a worker is silent', async (t) => {
     const { count } = start(t);
     assert.deepEqual([await count(4, 3), await count()], [6, 6]);
     assert.equal(await count(0, 0), 0, 'none is less than none');
   });
 
-  it('counts of the workers have settled when all have arrived, and disconnected when none is left', async (t) => {
+  it('arrivals have settled when the workers count all connections as open', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     assert.equal(await time.until(population.settled(all(7), 1000, never)), false);
@@ -102,7 +102,7 @@ describe('counts of the workers', () => {
     assert.equal(await population.gone(0, never), true);
   });
 
-  it('phases that may skip arrivals settle once no connection arrived for longer than a poll', async (t) => {
+  it('a phase that may skip arrivals has settled once no connection opened for longer than a poll', async (t) => {
     const { time, population, count } = start(t);
     await count(4, 3);
     const before = time.nowMs;

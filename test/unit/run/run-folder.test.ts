@@ -32,7 +32,7 @@ test('reports an impossible figure by its key, and keeps all other figures of th
   assert.deepEqual([kept.connections.peak, kept.delivery], [null, perfectResult().delivery]);
 });
 
-test('two runs of one second have separate folders and ids', (t) => {
+test('two runs that start in the same second have separate folders and ids', (t) => {
   const { runFolder, results } = open(t);
   const [second, third] = [new RunFolder(results, 'run'), new RunFolder(results, 'run')];
   assert.deepEqual([runFolder.id, second.id, third.id], ['run', 'run-2', 'run-3']);

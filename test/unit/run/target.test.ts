@@ -71,7 +71,7 @@ function check(workers: ReturnType<typeof named>[], servers: (number | undefined
 const oneWorker = [named('w0', 'a')];
 const two = [named('w0', 'a'), named('w1', 'b')];
 
-test('accepts workers if all are known, or if the adapter has no count of them', async () => {
+test('accepts the workers if all are configured, or if the adapter does not count servers', async () => {
   assert.deepEqual(await check(two, [2]), []);
   assert.deepEqual(await check(two, [1]), [], 'they have no adapter in common');
   assert.deepEqual(await check(oneWorker, [undefined]), []);
@@ -86,7 +86,7 @@ test('refuses one worker process at two addresses, and two workers with one name
   }
 });
 
-test('waits for a worker that the adapter still counts, but not for an unknown one', async (t) => {
+test('waits while the adapter still counts an ended worker, and refuses an unknown worker', async (t) => {
   const time = new VirtualTime(t);
   const [line] = await time.until(check(oneWorker, [2, 2, 1]));
   assert.match(line ?? '', /2 servers.* 1;/);

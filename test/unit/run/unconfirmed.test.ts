@@ -38,7 +38,7 @@ describe('a server that needs longer for a broadcast than the interval', () => {
 });
 
 describe('an unconfirmed broadcast', () => {
-  it('an unconfirmed broadcast was sent if copies of it arrived: its latency counts from the intended time', async (t) => {
+  it('an unconfirmed broadcast counts as sent if copies of it arrived, with latency from the intended time', async (t) => {
     const { measured, delivery } = await measure(t, {}, { needsMs: 40, loses: 2 });
     assert.deepEqual(column(measured.sent, 'seq').toSorted(), [1, 2, 3, 4]);
     assert.deepEqual([measured.unsent, measured.unknown], [[], []]);
@@ -50,7 +50,7 @@ describe('an unconfirmed broadcast', () => {
     assert.equal(rows[1]?.early, 0);
   });
 
-  it('an unconfirmed broadcast was sent if only the reference receiver has a copy', async (t) => {
+  it('an unconfirmed broadcast counts as sent if only the reference receiver has a copy', async (t) => {
     const window = new BroadcastWindow(t);
     publisherOf(window, { needsMs: 40, loses: 2, sendsLost: false });
     const receivedAtUs = new Map([1, 2, 3, 4].map((seq) => [seq, 1]));

@@ -14,7 +14,7 @@ import { measurements, snapshot } from '../../helpers/measurements.ts';
 import { VirtualTime } from '../../helpers/virtual-time.ts';
 import { workerResources } from '../../helpers/worker-resources.ts';
 
-it('a window has the CPU of each layer since its start, except layers that were not read at both ends', async (t) => {
+it('a window has the CPU of each layer since its start if the layer was read at both ends', async (t) => {
   const time = new VirtualTime(t);
   const { context } = new FakeRun();
   context.sampler.cpu = async () => {
@@ -31,7 +31,7 @@ it('a window has the CPU of each layer since its start, except layers that were 
   });
 });
 
-it('windows have no gap between them, even if the next one ends while the last is still being read', async () => {
+it('CPU windows have no gap between them, even if one ends while the previous is still being read', async () => {
   const { context } = new FakeRun();
   let readings = 0;
   context.sampler.cpu = async () => {
@@ -81,14 +81,14 @@ async function noted(windows: ('ramp' | 'broadcasts')[], { workers = [], own = [
 }
 
 describe('between two readings', () => {
-  it('throttling between two readings is that of the most throttled quota', () => {
+  it('throttling between two readings is the throttling of the most throttled CPU quota', () => {
     const before = [quota('/own', 100, 10), quota('/pod', 100, 0)];
     const after = [quota('/own', 200, 15), quota('/pod', 180, 40)];
     const expected = { cores: 0.5, periods: 80, throttledPeriods: 40, throttledMs: 2000 };
     assert.deepEqual(throttledBetween(before, after), expected);
   });
 
-  it('throttling is unknown without an earlier quota, or for another group', () => {
+  it('throttling is unknown without an earlier reading, or if the control group changed', () => {
     assert.equal(throttledBetween([], [quota('/own', 9, 9)]), undefined);
     assert.equal(throttledBetween([quota('/other', 1, 1)], [quota('/own', 9, 9)]), undefined);
     assert.equal(throttledBetween([quota('/own', 9, 9)], [quota('/own', 1, 1)]), undefined, 'made anew');
@@ -96,7 +96,7 @@ describe('between two readings', () => {
 });
 
 describe('in the windows of a run', () => {
-  it('keeps throttling of the worst of several ramps, and ignores values before a window', async () => {
+  it('reports the CPU throttling of the most throttled ramp, excluding throttling before the window', async () => {
     const own = [quota('/g', 50, 50), quota('/g', 150, 80), quota('/g', 250, 85), quota('/g', 260, 85)];
     const { throttled } = await noted(['ramp', 'ramp', 'broadcasts'], { own });
     const { ramp, broadcasts } = throttled.get(GENERATOR_KEY) ?? {};
@@ -117,7 +117,7 @@ describe('in the windows of a run', () => {
     });
   });
 
-  it('keeps the part of a window with the most CPU used by other programs', async () => {
+  it('reports the part of a window in which other programs used the most CPU', async () => {
     const at = (second: number, stealUs: number, othersUs: number): MachineTotals => ({
       ...{ atMs: second * 1000, cores: 2, busyUs: stealUs + othersUs, stealUs, interruptUs: 0, pressure: undefined },
       processes: { oursUs: 0, othersUs, kernelUs: 0, programsUs: new Map([['tsc', othersUs]]) },
@@ -128,7 +128,7 @@ describe('in the windows of a run', () => {
     assert.deepEqual([stealCores, othersCores, programs], [0, 0.8, [{ name: 'tsc', cores: 0.8 }]]);
   });
 
-  it('keeps the least idle CPU of a window, and the maximum of values that go up and down', async () => {
+  it('reports the lowest idle CPU of a window, and the maximum of fluctuating values', async () => {
     const at = (busyUs: number, idleUs: number, stealUs: number, openFiles: number, usedBytes: number) => {
       const { machine } = workerResources();
       const cpu = { busyUs, idleUs, stealUs, interruptUs: 0 };
@@ -185,7 +185,7 @@ test('fleets of two hosts have separate rows, although their Artillery workers s
   ]);
 });
 
-test('keeps the worst ramp of each generator loop, in any order of answers', async () => {
+test('the highest delay of each generator event loop over all ramps is kept, in any order of replies', async () => {
   const rows = await loopsOf(
     [engine('here', '1', 1, [9]), engine('here', '2', 1, [1])],
     [engine('here', '2', 1, [7]), engine('here', '1', 1, [2])],
@@ -193,7 +193,7 @@ test('keeps the worst ramp of each generator loop, in any order of answers', asy
   assertEach(rows, ([part, , , ms]) => `${part}: ${ms}`, ['artillery: 1', 'fleet: 9', 'artillery: 1', 'fleet: 7']);
 });
 
-test('the share of CPU waits is unknown if the kernel does not report it', async () => {
+test('the share of time waiting for a CPU is unknown if the kernel does not report it', async () => {
   const { context, measurements } = new FakeRun();
   context.link.snapshots = async () => [snapshot({ engineLoop: { ...loop(1), cpuWaitShare: null } })];
   await endGeneratorWindow(context, 'ramp');
@@ -201,7 +201,7 @@ test('the share of CPU waits is unknown if the kernel does not report it', async
   assert.equal(measurements.generator[0]?.cpuWaitShare, null);
 });
 
-test('discarding a reading resets the generator loops, and asks no external engines', async () => {
+test('resetting the generator’s event loop delays records no row, and queries no external engine', async () => {
   const run = new FakeRun();
   await beginGeneratorWindow(run.context);
   assert.deepEqual([run.asked, run.measurements.generator], [['snapshots'], []]);

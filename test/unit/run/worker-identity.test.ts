@@ -37,7 +37,7 @@ const CASES: [what: string, now: Changes, evidence: RegExp | undefined][] = [
 
 describe('signs of a restart:', () => {
   for (const [what, now, evidence] of CASES) {
-    it(`worker with ${what}: ${evidence ? 'restarted' : 'not restarted'}`, () => {
+    it(`a worker that reports ${what} counts as: ${evidence ? 'restarted' : 'not restarted'}`, () => {
       const found = restartEvidence(
         worker('w0'),
         worker('w0', { readAtMs: 1000, ...now, instance: now.instance ?? 'w0' }),

@@ -26,7 +26,7 @@ const FIGURES: [belongsTo: string, keys: string][] = [
 ];
 
 describe('the table of layers', () => {
-  it('the table of layers sums every byte once: PSS, no shares of another layer, and not the whole machine', () => {
+  it('the sum over the table of layers contains every byte once', () => {
     const expected = FIGURES.flatMap(([owner, keys]) => keys.split(', ').map((key) => `${owner}: ${key}`));
     const found = figures.map(
       ({ id, layer, inSum, metric }) =>

@@ -60,7 +60,7 @@ describe('the CPU time of a machine', () => {
     assert.ok(shares.errorCores > 0.05);
   });
 
-  it("the divided CPU time never exceeds the kernel's count, whatever the processes report", async (t) => {
+  it("the CPU time attributed to programs never exceeds the kernel's count", async (t) => {
     const machine = new FakeMachine(t);
     const at = (step: number) => ({
       ...runProcesses(10 * step),

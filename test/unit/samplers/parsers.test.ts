@@ -27,7 +27,7 @@ test('reads CPU, RSS and start time from /proc/<pid>/stat with any command name,
   for (const torn of ['42 (node) S 1 42', '']) assert.equal(parseProcStat(torn), undefined);
 });
 
-test('reads kB from smaps_rollup as bytes, and nothing from an empty file', () => {
+test('converts the kB in smaps_rollup to bytes, and nothing from an empty file', () => {
   const text = '5600-7ffd ---p 00000000 00:00 0 [rollup]\nRss:     1688 kB\nPss:      411 kB\nPss_Dirty:   116 kB\n';
   assert.deepEqual(kernel.parseSmapsRollup(text), { rssBytes: 1688 * 1024, pssBytes: 411 * 1024 });
   const parts = kernel.parseSmapsRollup(`${text}Pss_Anon:  300 kB\nPss_Shmem:  10 kB\n`);
@@ -87,7 +87,7 @@ test('reads the busy time of all CPUs or one from /proc/stat, without steal and 
   }
 });
 
-test('reads pages from sockstat as bytes', () => {
+test('converts the memory pages in sockstat to bytes', () => {
   const sockstat = 'sockets: used 14\nTCP: inuse 5 orphan 1 tw 7 alloc 9 mem 261\nUDP: inuse 0 mem 3\n';
   assert.equal(kernel.parseSockstat(sockstat), 261 * kernel.PAGE_SIZE_BYTES);
   assert.throws(() => kernel.parseSockstat('UDP: inuse 0 mem 3\n'), /no TCP line/);
@@ -103,7 +103,7 @@ test('reads whole slabs of the caches of open sockets from slabinfo', () => {
   assert.throws(() => kernel.parseSlabinfo(row('dentry', 1, 1)), /no socket caches/);
 });
 
-test('reads kB from meminfo as bytes', () => {
+test('converts the kB in meminfo to bytes', () => {
   const rows = [
     'MemTotal: 1000',
     'MemFree: 300',
@@ -151,12 +151,12 @@ function linesOf(count: number, line: (index: number) => string): string {
 describe('a page of metrics', () => {
   const rest = ['', ' -5', ' 1e300', ' +Inf', ' NaN', ' 5x', '{a="x} 5', `{a="${'\\'.repeat(101)}} 5`];
   for (const one of rest) {
-    it(`refuses a page of metrics with ${JSON.stringify(one).slice(0, 20)} as a value`, () => {
+    it(`refuses a metrics page with ${JSON.stringify(one).slice(0, 20)} as a value`, () => {
       assert.throws(() => readPage(`${NAME}${one}\n`, QUERY), /impossible value/);
     });
   }
 
-  it('reads a page of metrics in linear time', () => {
+  it('reads a metrics page in linear time', () => {
     const beganMs = performance.now();
     const { values } = readPage(
       linesOf(50_000, (index) => `container_memory_working_set_bytes{id="/${index}"} 1`),
@@ -166,7 +166,7 @@ describe('a page of metrics', () => {
     assert.ok(performance.now() - beganMs < 5000);
   });
 
-  it('reads a page of metrics with more samples than a function can have arguments', () => {
+  it('reads a metrics page with more samples than a function can have arguments', () => {
     const { figures } = readPage(
       linesOf(150_000, (index) => `${NAME}{id="${index}"} 1`),
       QUERY,
@@ -174,7 +174,7 @@ describe('a page of metrics', () => {
     assert.equal(figures.rssBytes, 150_000);
   });
 
-  it('parses a page of metrics in pieces, and keeps only needed lines', () => {
+  it('parses a metrics page in pieces, and keeps only needed lines', () => {
     const page = new PageLines();
     const sent = Buffer.from(`${linesOf(20_000, (index) => `é_bucket{le="${index}"} 1`)}${NAME}{a="é"} 7`);
     for (let at = 0; at < sent.length; at += 999) page.add(sent.subarray(at, at + 999));
@@ -182,7 +182,7 @@ describe('a page of metrics', () => {
     assert.ok(page.text().length < 30_000);
   });
 
-  it('refuses a page of metrics with too many of the needed lines', () => {
+  it('refuses a metrics page with too many of the needed lines', () => {
     const page = new PageLines();
     const lines = Buffer.from(linesOf(20_000, (index) => `${NAME}{id="${index}"} 1`));
     page.add(lines);
@@ -191,7 +191,7 @@ describe('a page of metrics', () => {
     }, /more than/);
   });
 
-  it('refuses a page of metrics with a line that is too long', () => {
+  it('refuses a metrics page with a line that is too long', () => {
     assert.throws(() => new PageLines().add(Buffer.alloc(100_000, 'x')), /line/);
   });
 });

@@ -87,7 +87,7 @@ const HISTORIES: Record<string, [seen: Seen, addsUs: number, because: string][]>
     [{ 1: { cpuUs: 140 }, 3: { cpuUs: 5, startedAtUs: 9e6 } }, 5, 'its successor counts from its own start'],
     [{ 1: { cpuUs: 20, startedAtUs: 99e6 }, 3: { cpuUs: 5, startedAtUs: 9e6 } }, 20, 'the same pid, another process'],
   ],
-  'an older reading that arrives late adds nothing': [
+  'an older reading that arrives late adds no CPU time': [
     [{ 1: { cpuUs: 100 } }, 100, 'the first'],
     [{ 1: { cpuUs: 90 } }, 0, 'the older one'],
     [{ 1: { cpuUs: 110 } }, 10, 'the next'],
@@ -118,7 +118,7 @@ for (const [name, history] of Object.entries(HISTORIES)) {
   });
 }
 
-it('a process missing from one reading does not count as new in the next', () => {
+it('a process that is missing in one reading does not count as new in the next reading', () => {
   const increments = new CpuIncrements();
   increments.add(processes({ 1: { cpuUs: 100 } }), () => false);
   increments.add(processes({}), () => false);

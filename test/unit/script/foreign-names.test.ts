@@ -92,7 +92,7 @@ it('accepts templates that a variable, a capture or a function fills', () => {
   assert.deepEqual(refusals(flow, { config, before, env: { FROM: '' } }), []);
 });
 
-it('accepts unknown templates if a function could fill them', () => {
+it('accepts templates of unknown variables if a user function could set them', () => {
   const late = { emit: ['a', '{{ x }}'] };
   const config = { processor: './functions.js' };
   assert.deepEqual(refusals([{ function: 'login' }, late], { config }), []);

@@ -61,7 +61,7 @@ describe('the same load at another rate', () => {
   const at = (RATE: number, given: Phase[]) => resizedPhases(given, { RATE });
   const phases = [{ name: 'ramp', ...flat(2, 500), maxVusers: 9 }, PAUSE, flat(3, 500)];
 
-  it('a changed arrival rate keeps the arrivals of every phase, in whole seconds', () => {
+  it('scaling phases to another rate keeps the arrivals of each phase, with durations in whole seconds', () => {
     for (const rate of [50, 97, 100, 250, 500, 750, 1000]) {
       const changed = at(rate, phases);
       assert.deepEqual(changed.map(arrivalsOf), phases.map(arrivalsOf));
@@ -73,7 +73,7 @@ describe('the same load at another rate', () => {
     }
   });
 
-  it('a changed arrival rate keeps names, pauses and limits, with any number of arrivals', () => {
+  it('scaling phases to another rate keeps the names, pauses and limits of phases', () => {
     assert.deepEqual(at(250, phases).slice(0, 2), [{ name: 'ramp', ...flat(4, 250), maxVusers: 9 }, PAUSE]);
     assert.deepEqual(at(100, [{ duration: 1, arrivalCount: 9973 }]).map(arrivalsOf), [9973]);
   });
@@ -117,7 +117,7 @@ describe('the shares of hosts', () => {
     ['are empty', { duration: 2, arrivalCount: 2 }, 3, 2, 1],
     ['cannot add up', { duration: 3, arrivalRate: 10, rampTo: 31 }, 7, 0, 1],
   ] as [string, Phase, number, number | undefined, number][]) {
-    it(`refuses the shares of hosts if they ${what}`, () => {
+    it(`refuses to divide a load among hosts if the shares ${what}`, () => {
       assert.throws(() => phasesOfHost([phase], { hosts, index }, rooms), { code: 'RATE_IMPOSSIBLE' });
     });
   }

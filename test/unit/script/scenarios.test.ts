@@ -74,7 +74,7 @@ it('reports unknown functions of a flow if the functions of the processor are kn
   assert.deepEqual(placesIn(flow), places);
 });
 
-it('checks only scenarios of this engine, and refuses one without a flow', () => {
+it('checks only scenarios of this engine, and refuses a scenario without a flow', () => {
   const others = [{ engine: 'socketio-v3', flow: [{ nonsense: 1 }] }, { flow: [] }];
   assert.deepEqual(mistakesIn({ config: { target: 'x' }, scenarios: others }), []);
   const script = {

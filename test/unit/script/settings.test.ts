@@ -22,7 +22,7 @@ describe('settings of a run', () => {
     assert.deepEqual(structuredClone(settings), settings);
   });
 
-  it('environment variables override the settings of a run, unless they are empty', () => {
+  it('a non-empty environment variable overrides the setting of a run', () => {
     const env = { TARGET: 'ws://10.0.0.1:81', HOLD: '0', BROADCASTS: '3', RATE: '', ROOMS: '3' };
     const options = { hold: 5, broadcasts: { bytes: 10 }, rooms: { count: 5 } };
     assert.partialDeepStrictEqual(hookConfig(options, {}, env), {
@@ -98,7 +98,7 @@ describe('settings of a run', () => {
     assert.deepEqual(control(CONTROL, { CAPACITY_CONTROL: others.join() }), { ...CONTROL, urls: others, tls: {} });
   });
 
-  it('without a control port, the settings contain the sources for workers, proxy and Redis', () => {
+  it('without a control port, the settings contain the configured sources for workers, proxy and Redis', () => {
     const url = 'http://10.0.0.5:9256/metrics';
     const layers = { nginx: { match: 'nginx: master' }, redis: { prometheus: { url } } };
     assert.deepEqual(sourcesByLayer(hookConfig({ layers, workers: { pids: [1] } })), {
@@ -150,7 +150,7 @@ describe('settings of a run', () => {
     assert.deepEqual([connection.path, connection.headers, connection.auth], ['/rooms/', { a: 'b' }, undefined]);
   });
 
-  it('reads a planned fault, whose phases CONNECTIONS can resize', () => {
+  it('the variable CONNECTIONS scales the phases of a scenario with a planned fault', () => {
     const faultOf = (fault: object, options: object = {}, env: NodeJS.ProcessEnv = {}) =>
       hookConfig({ fault, ...options }, engineOptions({ reconnection: true }), env);
     assert.deepEqual(faultOf({ kind: 'drop-connections' }).fault, { kind: 'drop-connections', at: 10.5 });
@@ -160,7 +160,7 @@ describe('settings of a run', () => {
   });
 });
 
-it('parses the paths of an own event, and computes the duration of publishing or listening', () => {
+it('parses the paths of a user-defined event, and computes the duration of publishing or listening', () => {
   const said = { event: 'said', id: '$.0.id' };
   const emit = ['say', { id: '$id' }];
   assert.deepEqual(hookConfig({ delivery: { ...said, sentAt: 'first argument', publish: { emit } } }).delivery, {
@@ -181,7 +181,7 @@ describe('users that all leave by themselves', () => {
   const phases = [{ duration: 30, arrivalRate: 10 }];
   const settings = (options: object, ...steps: object[]) => hookConfig(options, { phases }, {}, flowOf(...steps));
 
-  it('measures users that leave while they come and go, without garbage collections', () => {
+  it('a run whose virtual users leave forces no garbage collections', () => {
     const { usersLeave, leadSeconds, overTime, broadcasts } = settings({}, { think: 6 });
     assert.deepEqual(
       [usersLeave, leadSeconds, overTime, broadcasts.count],
@@ -191,7 +191,7 @@ describe('users that all leave by themselves', () => {
     assert.equal(many.broadcasts.count, 20);
   });
 
-  it('users do not count as leaving if one flow holds, or with the option `overTime`', () => {
+  it('virtual users do not count as leaving if one flow holds, or with the option `overTime`', () => {
     assert.equal(settings({}, { think: 1 }, { hold: true }).usersLeave, false);
     assert.equal(settings({ overTime: { every: 5 } }, { think: 6 }).usersLeave, false);
   });
@@ -202,7 +202,7 @@ describe('memory over time', () => {
   const phases = [ramp, { pause: 40 }, ramp, { pause: 40 }];
   const waves = (env: NodeJS.ProcessEnv = {}) => hookConfig({ overTime: {} }, { phases }, env, flowOf({ think: 25 }));
 
-  it('measuring memory over time has no hold and no broadcasts, and one wave of connections at a time', () => {
+  it('a run with `overTime` has no hold, no broadcasts, and one wave of connections at a time', () => {
     assert.partialDeepStrictEqual(waves(), {
       ...{ overTime: { collect: true }, hold: 0, broadcasts: { count: 0 } },
       load: { connections: 20_000, connectionsAtOnce: 10_000, stays: false },

@@ -22,7 +22,7 @@ const PLAN: StudyPlan = {
   seed: 1,
 };
 
-test('replaces levels of a plan that are credentials by numbers, and maps them back', () => {
+test('replaces values of a study plan that are credentials by numbers, and restores them', () => {
   const { shown, realOf } = maskStudyPlan(PLAN);
   assert.doesNotMatch(JSON.stringify(shown), /Canary/);
   const { vary, except, servers } = shown;

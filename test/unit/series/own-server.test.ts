@@ -26,7 +26,7 @@ async function prepareServer(t: TestContext, code = SERVER) {
   return { start, port, log };
 }
 
-it("the user's server answers before the run, and is stopped after it with all processes that it started", async (t) => {
+it("a series starts the user's server before each run, and stops all its processes afterwards", async (t) => {
   const { start, port, log } = await prepareServer(t);
   const server = await start(`http://127.0.0.1:${port}/`);
   t.after(() => server.close());

@@ -124,7 +124,7 @@ it('a series rewrites its document after each run, and records how every run end
   );
 });
 
-it('takes no text of the log, and no invalid document, for the error of a run', async (t) => {
+it('does not mistake text in a log or an invalid document for the error of a run', async (t) => {
   const { folder, run } = begin(t);
   const { document, progress } = await run(list('prints an error', 'invalid error'));
   assert.deepEqual(column(document.runs, 'problem'), ['no result (exit code 2)', 'no result (exit code 2)']);
@@ -135,7 +135,7 @@ it('takes no text of the log, and no invalid document, for the error of a run', 
   );
 });
 
-it('a series lets its command decide on the next run from the results', async (t) => {
+it('the command of a series decides on the next run from the results so far', async (t) => {
   const { run } = begin(t);
   const next = (runs: Runs): NextRun<Key, string> => {
     const last = runs.at(-1)?.result?.verdict.status;

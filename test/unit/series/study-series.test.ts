@@ -24,7 +24,7 @@ describe('the order of runs', () => {
     runs.map(({ levels }) => combinationLabel(levels)),
   );
 
-  it('the order of runs has every combination once in each block', () => {
+  it('a study runs every combination once in each block', () => {
     assert.deepEqual([...new Set(order.map(({ block }) => block))].length, 20);
     for (const block of blocks) {
       assert.deepEqual(block.toSorted(), blocks[0]?.toSorted());
@@ -32,13 +32,13 @@ describe('the order of runs', () => {
     }
   });
 
-  it('the order of runs reverses every second block, so that drift affects all combinations alike', () => {
+  it('a study runs every second block in reverse order, so that drift affects all combinations alike', () => {
     for (let index = 0; index < 20; index += 2) assert.deepEqual(blocks[index + 1], blocks[index]?.toReversed());
     assert.equal(new Set(blocks.map(([first]) => first)).size, 6);
     assert.ok(new Set(blocks.map((block) => block.join())).size > 15);
   });
 
-  it('the order of runs depends on the plan alone, and changes with the seed', () => {
+  it('the order of the runs of a study depends only on its plan, including the seed', () => {
     assert.deepEqual(plannedRunsInOrder(PLAN), order);
     assert.notDeepEqual(plannedRunsInOrder({ ...PLAN, seed: 2 }), order);
   });
@@ -127,7 +127,7 @@ describe('runs that other programs disturbed', () => {
   const disturbed = (t: TestContext, body: string, changes?: Partial<StudyPlan>) =>
     begin(t, DISTURB + body, vary, changes).run();
 
-  it('excludes runs that other programs disturbed, and repeats them at once', async (t) => {
+  it('a study excludes runs that other programs disturbed, and repeats them immediately', async (t) => {
     const made = await disturbed(t, 'leave(run === 2 ? disturb(0.4) : undefined);');
     for (const text of [made.said, made.page]) assert.match(text, /Excluded and repeated: 1 run/);
     const [, second, third, ...others] = made.runs;
@@ -142,7 +142,7 @@ describe('runs that other programs disturbed', () => {
     ]);
   });
 
-  it('repeats a disturbed run at most once, and the less disturbed run counts', async (t) => {
+  it('a study repeats a disturbed run at most once, and uses the less disturbed of both', async (t) => {
     const body = 'leave(disturb(run % 2 === 1 ? 0.3 : 0.6)); process.exitCode = run % 2 === 1 ? 3 : 4;';
     const { runs, said, exitCode, combinations } = await disturbed(t, body);
     assert.match(said, /Excluded and repeated: 4 runs/);
@@ -155,14 +155,14 @@ describe('runs that other programs disturbed', () => {
     ]);
   });
 
-  it('counts a disturbed run if its repetition is refused, and continues the study', async (t) => {
+  it('a study uses a disturbed run if its repetition is refused', async (t) => {
     const body = 'if (run === 2) process.exit(2); leave(run === 1 ? disturb(0.4) : undefined);';
     const { runs, combinations, exitCode, said } = await disturbed(t, body);
     assert.deepEqual([runs.length, column(combinations, 'usable'), exitCode], [5, [2, 2], 5], 'its times are open');
     assert.doesNotMatch(said, /Excluded/);
   });
 
-  it('counts a disturbed run in which the deployment failed, in addition to its repetition', async (t) => {
+  it('a study uses a disturbed run in which the deployment failed, in addition to its repetition', async (t) => {
     const crash = `(result) => {
       disturb(0.4)(result);
       result.findings = ${JSON.stringify([finding('MEMBERS_DISAGREE')])};
@@ -186,7 +186,7 @@ describe('runs that other programs disturbed', () => {
     assert.equal(lossy.runs.length, 4, lossy.said);
   });
 
-  it('a study ends with the first whole block that can show the change to detect', async (t) => {
+  it('a study ends after the first whole block with which it can detect the requested change', async (t) => {
     const { runs, said, page, exitCode } = await disturbed(t, 'leave();', { repeat: 20, detect: 0.2 });
     assert.deepEqual([runs.length, exitCode], [8, 0]);
     assert.match(said, /RATE=20 against RATE=10 would have shown a change of /);

@@ -5,7 +5,7 @@ import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { textPayload } from '../../../server/contract/contract-payload.ts';
 import { RoomDepartures } from '../../../server/contract/departures.ts';
 
-it('broadcasts are sent in the order of their times, even by a late event loop', async () => {
+it('a worker sends broadcasts in the order of their times, even if its event loop is late', async () => {
   const departures = new RoomDepartures();
   // The start is 300 ms ahead, so that nothing is due before all are requested, even if the process pauses.
   const startUs = monotonicUs() + 300_000;
@@ -23,7 +23,7 @@ it('broadcasts are sent in the order of their times, even by a late event loop',
   assert.deepEqual(left, inOrder);
 });
 
-it('a due broadcast does not wait for later ones, even if their times come from a wrong clock', async () => {
+it('a due broadcast does not wait for later broadcasts, even if their times come from a wrong clock', async () => {
   const departures = new RoomDepartures();
   const left: string[] = [];
   const at = (what: string, atUs: number) => departures.at(atUs).then(() => left.push(what));

@@ -18,7 +18,7 @@ test('every chosen tuning of the server is on with ws', () => {
   assert.deepEqual(tuningsInForce(all(false), 'ws'), all(false));
 });
 
-test('turns off a tuning that relies on ws if the server uses another WebSocket library', () => {
+test('the server turns off a tuning that requires ws if it uses another WebSocket library', () => {
   const inForce = tuningsInForce(all(true), 'another' as WebSocketsName);
   assert.deepEqual(Object.keys(inForce), Object.keys(all(true)));
   const relying = namesOf(all(true)).filter((name) => !inForce[name]);

@@ -15,7 +15,7 @@ test('worker statistics count a forced garbage collection, and none without one'
   assert.equal(collections.read(), after);
 });
 
-test('event loop statistics include a blocked event loop, in the window of the block only', async (t) => {
+test('event loop statistics show a blocked event loop only in the window in which it was blocked', async (t) => {
   const window = new EventLoopWindow();
   t.after(() => window.close());
   // Repeats the block, because the monitor sees only blocks between two of its own turns.
@@ -31,7 +31,7 @@ test('event loop statistics include a blocked event loop, in the window of the b
   assert.equal(window.read().delayMaxMs, 0);
 });
 
-test('the history of the event loop has one row a second, between the requests to start and to end', (t) => {
+test('the recording of the event loop has one row per second from its start to its end', (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] });
   const history = new EventLoopHistory();
   t.after(() => history.close());

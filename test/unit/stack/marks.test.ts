@@ -14,7 +14,7 @@ async function sleeping(t: TestContext, options: object): Promise<number> {
   return child.pid as number;
 }
 
-test('marks processes of a stack by an environment variable, but not processes that only work in its folder', async (t) => {
+test('finds processes of a stack by an environment variable, not by their working folder', async (t) => {
   const stateDir = tempFolder(t);
   mkdirSync(join(stateDir, 'redis'));
   const env = { ...process.env, ...stackMarkVariables(stateDir) };

@@ -7,7 +7,7 @@ import { requireTool } from '../../../server/stack/tools.ts';
 import { fileTree } from '../../helpers/file-tree.ts';
 import { missingTools } from '../../helpers/tools.ts';
 
-test('fills the nginx template with indented values, and every name and value must match', () => {
+test('fills the nginx template, and refuses a placeholder without a value or a value without a placeholder', () => {
   assert.equal(renderTemplate('{{X}}', { X: '$& $1' }), '$& $1');
   assert.equal(renderTemplate('a {{X}};\n  {{LINES}}\nb', { X: 1, LINES: 'one\ntwo' }), 'a 1;\n  one\n  two\nb');
   assert.throws(() => renderTemplate('{{X}}', {}));

@@ -27,7 +27,7 @@ suite('plan', () => {
     });
   }
 
-  test('the plan gives an nginx worker room for more than its equal share of connections', () => {
+  test('the plan of a stack allows an nginx worker more than its equal share of connections', () => {
     assert.equal(connectionsAtFullNginxWorker(1000, 1), 1000);
     assert.equal(connectionsAtFullNginxWorker(1000, 4), 3638);
   });
@@ -38,7 +38,7 @@ suite('plan', () => {
     assert.ok(100_000 / workers < 16_384);
   });
 
-  test('the plan depends on cores, target and settings of the user, rather than on a high file limit', () => {
+  test('the plan of a stack depends on cores, target and user settings, rather than on a high file limit', () => {
     assert.deepEqual([plan(1000).workers, plan(1000).nginx.workers], [2, 2]);
     assert.equal(plan(1000, {}, { workers: 5 }).workers, 5);
     assert.ok(plan(1000, { openFilesMax: 1_048_576 }).nginx.connectionsPerWorker < 5000);
@@ -49,7 +49,7 @@ suite('plan', () => {
     assert.throws(() => plan(20_000, {}, { profile: 'embedded' }), { code: 'LIMIT_TOO_LOW' });
   });
 
-  test('detects cores and open files of this machine for the plan', () => {
+  test('the plan of a stack uses the cores and the limit of open files of this machine', () => {
     const { cores, openFilesMax } = readStackMachine();
     for (const value of [cores, openFilesMax]) assert.ok(Number.isInteger(value) && value > 0);
   });

@@ -35,7 +35,7 @@ function system(t: TestContext, programs: Record<string, string> = {}, isRoot = 
 }
 
 suite('setup', () => {
-  test('setup reports its findings, one line each, and installs nothing', async (t) => {
+  test('setup prints one line for each program that exists, and installs nothing', async (t) => {
     const there = system(t, BOTH);
     assert.deepEqual(await setUpStackTools(there), []);
     assert.deepEqual([there.lines.length, there.calls()], [2, []]);

@@ -22,7 +22,7 @@ const NOBODY = 65_534;
 const asRoot = process.getuid?.() === 0;
 const UNUSABLE = { code: 'STATE_DIR_UNUSABLE' };
 
-test('the default folder of a stack is the configured one, or one of the user', () => {
+test('the folder of a stack is the configured folder, or by default a folder of the user', () => {
   assert.equal(defaultStateDir({ SOCKETIO_CAPACITY_HOME: '/somewhere/' }), '/somewhere');
   for (const environment of [{}, { SOCKETIO_CAPACITY_HOME: '' }])
     assert.equal(defaultStateDir(environment), join(homedir(), '.local/state/socketio-capacity'));

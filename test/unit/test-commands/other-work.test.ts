@@ -48,7 +48,7 @@ for (const [what, uses, from, to, percent] of [
   ['is limited to the time of the file', IN_TURNS, 0, 1, 90],
   ['is zero while other programs rest', IN_TURNS, 1, 2, 0],
   ['is the mean of several seconds', IN_TURNS, 1, 3, 25],
-  ['is the share in a part of a second', IN_TURNS, 2.2, 2.8, 50],
+  ['is measured as a share even in a part of a second', IN_TURNS, 2.2, 2.8, 50],
 ] as [string, Use[], number, number, number][]) {
   it(`the CPU time of other programs ${what}`, async (t) => {
     assert.equal((await shares(t, ...uses))(from, to), percent);

@@ -12,7 +12,7 @@ const arrived = (flow: object[], until = {}) =>
 
 describe('the arrival in a flow whose users leave', () => {
   const cases: [string, object[], object, object[]][] = [
-    ['ends before the first pause', [LOGIN, ENTER, THINK, SAY, THINK], {}, [LOGIN, ENTER]],
+    ['ends before its first pause', [LOGIN, ENTER, THINK, SAY, THINK], {}, [LOGIN, ENTER]],
     ['ends before a loop', [LOGIN, LOOP], {}, [LOGIN]],
     ['continues to a delayed join', [CONNECT, THINK, ENTER, THINK, SAY], { join: 'enter' }, [CONNECT, THINK, ENTER]],
   ];

@@ -44,7 +44,7 @@ test('login cookies are sent with implicitly opened connections, and to ws:// as
   assert.deepEqual(headers, [{ Cookie: 'a=1; b=2' }]);
 });
 
-test('login cookies follow the cookies of the options, beside other headers', async (t) => {
+test('login cookies are sent after the cookies from the options, beside other headers', async (t) => {
   const options = { headers: { cookie: 'own=1', 'x-a': 'b' }, path: '/chat' };
   const headers = await loggedIn(t, ['session=abc; Path=/chat'], [{ connect: { headers: { 'x-c': 'd' } } }], options);
   assert.deepEqual(headers, [{ cookie: 'own=1; session=abc', 'x-a': 'b', 'x-c': 'd' }]);

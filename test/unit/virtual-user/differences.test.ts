@@ -1,7 +1,7 @@
 /** Tests each row of the table in docs/guide/writing-scenarios.md on differences from other engines. */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { readScenarios } from '../../../plugin/script/scenarios.ts';
 import { STEP_KINDS } from '../../../plugin/virtual-user/steps/index.ts';
 import type { UserContext } from '../../../plugin/virtual-user/user-types.ts';
@@ -51,13 +51,18 @@ for (const [row, hint, ...steps] of REFUSED) {
   });
 }
 
+/** @param row name of the row in the documented table */
+function difference(row: string, behaviour: string, run: (t: TestContext) => void | Promise<void>): void {
+  test(`${behaviour} (difference: ${row})`, run);
+}
+
 const respond = (response: object) => ({ emit: ['ask'], response: { on: 'answer', ...response } });
 
-test('transports', () => {
+difference('transports', 'the engine connects by WebSocket by default', () => {
   assert.deepEqual(new Bench().engine.config.connection.transports, ['websocket']);
 });
 
-test('the first connection', async () => {
+difference('the first connection', 'the first step that needs a connection opens it', async () => {
   const bench = new Bench();
   await bench.passes([{ think: 0 }, { log: 'not yet' }]);
   assert.equal(bench.fleet.connections.length, 0);
@@ -65,11 +70,15 @@ test('the first connection', async () => {
   assert.deepEqual(bench.fleet.only.sent, [['/chat', 'a']]);
 });
 
-test('an acknowledgement that never comes', async () => {
-  assert.equal(await asking().codeOf({ emit: ['ask'], acknowledge: true }), 'ack_timeout');
-});
+difference(
+  'an acknowledgement that never comes',
+  'a missing acknowledgement fails the flow after the timeout',
+  async () => {
+    assert.equal(await asking().codeOf({ emit: ['ask'], acknowledge: true }), 'ack_timeout');
+  },
+);
 
-test('a response after its timeout', async () => {
+difference('a response after its timeout', 'the engine ignores a response after its timeout', async () => {
   const bench = asking();
   const outcome = await bench.play([respond({}), { emit: ['never'] }]);
   bench.fleet.only.deliver('/', 'answer', 'late');
@@ -77,49 +86,53 @@ test('a response after its timeout', async () => {
   assert.equal(bench.fleet.only.listenerCount, 0);
 });
 
-test('a response without data', async () => {
+difference('a response without data', 'the first response event decides if no data is expected', async () => {
   const bench = asking(['first'], ['second']);
   assert.equal(await bench.codeOf(respond({ match: { value: 'second' } })), 'failed_match');
   await bench.passes([respond({ match: { value: 'first' } })]);
 });
 
-test('a text in data', async () => {
+difference('a text in data', 'an expected text matches a response that contains it', async () => {
   const bench = asking(['good'], ['a good answer']);
   await bench.passes([respond({ data: 'good answer' }), respond({ args: 'good answer' })]);
   assert.equal(await bench.codeOf(respond({ data: 'bad' })), 'data_not_valid');
 });
 
-test('$.0 of a single argument', async () => {
+difference('$.0 of a single argument', '$.0 is the single argument, unless it is a list', async () => {
   const match = (json: string) => respond({ match: { json, value: 1 } });
   await asking([{ n: 1 }]).passes([match('$.0.n'), match('$[0].n'), match('$.n')]);
   await asking([[1, 2]]).passes([match('$.0')]);
   await asking(['x', 1]).passes([match('$.1')]);
 });
 
-test('a capture that finds nothing', async () => {
-  const capture = (strict?: boolean) => respond({ capture: { json: '$.token', as: 'token', strict } });
-  assert.equal(await asking([{}]).codeOf(capture()), 'failed_capture');
-  await asking([{}]).passes([capture(false)]);
-});
+difference(
+  'a capture that finds nothing',
+  'a capture without a value fails the flow, unless it is not strict',
+  async () => {
+    const capture = (strict?: boolean) => respond({ capture: { json: '$.token', as: 'token', strict } });
+    assert.equal(await asking([{}]).codeOf(capture()), 'failed_capture');
+    await asking([{}]).passes([capture(false)]);
+  },
+);
 
-test('loop', async () => {
+difference('loop', 'a loop runs all kinds of steps', async () => {
   const bench = new Bench();
   await bench.passes([{ loop: [{ connect: '/chat' }, { think: 0 }, { emit: ['a'], namespace: '/chat' }], count: 2 }]);
   assert.equal(bench.fleet.connections.length, 2);
 });
 
-test('count: 0 of a loop', async () => {
+difference('count: 0 of a loop', 'a loop with count 0 runs no step', async () => {
   const bench = new Bench();
   await bench.passes([{ emit: ['a'] }, { loop: [{ emit: ['b'] }], count: 0 }]);
   assert.deepEqual(bench.fleet.sent, [['/', 'a']]);
 });
 
-test('hooks (before, after)', () => {
+difference('hooks (before, after)', 'a hook before or after the scenario must use the HTTP engine', () => {
   const { problems } = readScenarios({ config: {}, before: { engine: 'socketio-capacity', flow: [] } }, STEP_KINDS);
   assert.match(problems[0]?.message ?? '', /use engine: http/);
 });
 
-test('think of 0.5, of 5m', async (t) => {
+difference('think of 0.5, of 5m', 'a think step waits for fractions of a second, and for minutes', async (t) => {
   const delays: unknown[] = [];
   t.mock.method(globalThis, 'setTimeout', (resolve: () => void, ms: number) => {
     delays.push(ms);
@@ -129,7 +142,7 @@ test('think of 0.5, of 5m', async (t) => {
   assert.deepEqual(delays, [500, 300_000]);
 });
 
-test('an async processor function', async () => {
+difference('an async processor function', 'a function step awaits an async function', async () => {
   const later = async (context: UserContext) => {
     await new Promise(setImmediate);
     context.vars.done = true;
@@ -137,7 +150,7 @@ test('an async processor function', async () => {
   assert.equal((await new Bench({}, { later }).passes([{ function: 'later' }])).done, true);
 });
 
-test('beforeRequest of an emit', async () => {
+difference('beforeRequest of an emit', '`beforeRequest` sets headers before the connection opens', async () => {
   const sign = (_step: unknown, context: UserContext, _events: unknown, next: () => void) => {
     context.extraHeaders = { 'x-token': '{{ token }}' };
     next();
@@ -147,13 +160,13 @@ test('beforeRequest of an emit', async () => {
   assert.deepEqual(bench.fleet.only.overrides, [{ headers: { 'x-all': '1', 'x-token': 't' } }]);
 });
 
-test('a dropped connection', async () => {
+difference('a dropped connection', 'a dropped connection fails the flow', async () => {
   const bench = new Bench();
   bench.fleet.onEmit = (connection) => connection.drop('transport close');
   assert.equal(await bench.codeOf({ emit: ['a'] }, { think: 0 }), 'disconnected_transport_close');
 });
 
-test('a number as an event', async () => {
+difference('a number as an event', 'an emit step sends a number as the name of an event as text', async () => {
   const bench = new Bench();
   await bench.passes([{ emit: [7, 'x'] }]);
   assert.deepEqual(bench.fleet.only.sent, [['/', '7', 'x']]);
@@ -166,53 +179,57 @@ function declaredOptions(file: string, name: string): string[] {
   return [...body.slice(0, body.indexOf('\n}')).matchAll(/^ {4}(\w+)\??:/gm)].map(([, option]) => String(option));
 }
 
-test('other options of socket.io-client', async () => {
-  for (const [options, hint] of [
-    [{ reconnectionAttempts: 3 }, 'write reconnection: {attempts: …}'],
-    [{ ackTimeout: 3 }, 'write timeout'],
-    [{ perMessageDeflate: true }, 'write compression: true'],
-    [{ upgrade: false }, 'write transports'],
-    [{ withCredentials: true }, 'remove it'],
-    [{ retries: 3 }, 'remove it'],
-    [{ forceNew: true }, 'remove it'],
-    [{ tls: { pfx: 'a' } }, 'write `cert` and `key`'],
-  ] as const) {
-    const isRefused = ({ message }: Error) => message.includes(hint);
-    assert.throws(() => new Bench(options), isRefused, hint);
-  }
-  await refusal({ connect: { transports: 'websocket' } }, 'expected a list: [websocket]');
-  await refusal({ connect: { forceNew: true } }, 'remove it');
-  await refusal({ connect: { reconnection: true } }, 'write it in config.engines.socketio-capacity');
-  await refusal({ connect: { rejectUnauthorized: false } }, 'write tls: {rejectUnauthorized: …}');
-  const options = [
-    ...declaredOptions('engine.io-client/build/esm/socket.d.ts', 'SocketOptions'),
-    ...declaredOptions('socket.io-client/build/esm/manager.d.ts', 'ManagerOptions'),
-    ...declaredOptions('socket.io-client/build/esm/socket.d.ts', 'SocketOptions'),
-  ];
-  assert.ok(options.length > 40);
-  for (const option of options) {
-    const uses = [
-      async () => new Bench({ [option]: {} }),
-      async () => new Bench().play([{ connect: { [option]: {} } }]),
-    ];
-    for (const use of uses) {
-      const refusalText = await use().then(
-        () => '',
-        ({ message }: Error) => message,
-      );
-      assert.doesNotMatch(refusalText, /unknown option(?!: )/, option);
+difference(
+  'other options of socket.io-client',
+  'refuses options of socket.io-client, and suggests replacements',
+  async () => {
+    for (const [options, hint] of [
+      [{ reconnectionAttempts: 3 }, 'write reconnection: {attempts: …}'],
+      [{ ackTimeout: 3 }, 'write timeout'],
+      [{ perMessageDeflate: true }, 'write compression: true'],
+      [{ upgrade: false }, 'write transports'],
+      [{ withCredentials: true }, 'remove it'],
+      [{ retries: 3 }, 'remove it'],
+      [{ forceNew: true }, 'remove it'],
+      [{ tls: { pfx: 'a' } }, 'write `cert` and `key`'],
+    ] as const) {
+      const isRefused = ({ message }: Error) => message.includes(hint);
+      assert.throws(() => new Bench(options), isRefused, hint);
     }
-  }
-});
+    await refusal({ connect: { transports: 'websocket' } }, 'expected a list: [websocket]');
+    await refusal({ connect: { forceNew: true } }, 'remove it');
+    await refusal({ connect: { reconnection: true } }, 'write it in config.engines.socketio-capacity');
+    await refusal({ connect: { rejectUnauthorized: false } }, 'write tls: {rejectUnauthorized: …}');
+    const options = [
+      ...declaredOptions('engine.io-client/build/esm/socket.d.ts', 'SocketOptions'),
+      ...declaredOptions('socket.io-client/build/esm/manager.d.ts', 'ManagerOptions'),
+      ...declaredOptions('socket.io-client/build/esm/socket.d.ts', 'SocketOptions'),
+    ];
+    assert.ok(options.length > 40);
+    for (const option of options) {
+      const uses = [
+        async () => new Bench({ [option]: {} }),
+        async () => new Bench().play([{ connect: { [option]: {} } }]),
+      ];
+      for (const use of uses) {
+        const refusalText = await use().then(
+          () => '',
+          ({ message }: Error) => message,
+        );
+        assert.doesNotMatch(refusalText, /unknown option(?!: )/, option);
+      }
+    }
+  },
+);
 
-test('a timeout of 20000', async () => {
+difference('a timeout of 20000', 'refuses a timeout of 20000 seconds', async () => {
   assert.throws(() => new Bench({ timeout: 20_000 }), /write 20, or \\"20000ms\\"/);
   assert.throws(() => new Bench({ connectTimeout: 5000 }), /write 5, or/);
   await refusal({ connect: true, timeout: 2000 }, 'write 2, or');
   assert.equal(new Bench({ timeout: '20000ms' }).engine.config.timeoutMs, 20_000);
 });
 
-test('response times', async () => {
+difference('response times', 'the engine records times of responses and acknowledgements', async () => {
   const bench = asking(['x']);
   bench.fleet.onAck = () => [];
   await bench.passes([respond({}), { emit: ['x'], acknowledge: true }]);

@@ -121,7 +121,7 @@ describe('think', () => {
     assert.equal(awayMs(undefined), 0);
   });
 
-  it('a think step waits for a templated time, and fails on a template without a value', async (t) => {
+  it('a think step waits for a time from a template, and fails if the template has no value', async (t) => {
     const time = new VirtualTime(t);
     const think = (pause: string) => time.until(new Bench().play([{ think: '{{ pause }}' }], { pause }));
     assert.deepEqual([(await think('30s')).error, time.nowMs], [null, 30_000]);
@@ -129,7 +129,7 @@ describe('think', () => {
   });
 });
 
-it('a hold step stays until its release, closes its connections, and ends when everything is measured', async () => {
+it('a hold step keeps its connections open until the run releases them', async () => {
   const bench = new Bench();
   const { tally, signals } = bench.engine;
   const turn = () => new Promise((resolve) => setImmediate(resolve));

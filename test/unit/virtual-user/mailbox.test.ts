@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { it } from 'node:test';
 import { Bench } from '../../helpers/virtual-user.ts';
 
-it('the mailbox keeps each awaited event separately, and only its own events for a new connection', async () => {
+it('the mailbox keeps awaited events by name, and starts empty for a new connection', async () => {
   const bench = new Bench();
   let opened = 0;
   bench.fleet.onOpen = (connection, namespace) => {

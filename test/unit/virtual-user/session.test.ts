@@ -87,7 +87,7 @@ describe('a dropped connection', () => {
 });
 
 describe('a connection that its process reopens', () => {
-  it('a step that fails during a reconnect counts the connection as lost, without a second failure', async (t) => {
+  it('a step that fails during a reconnect counts its connection as lost, and the user as failed once', async (t) => {
     const play = new Play(t, { reconnection: true });
     play.dropAfter(100, true);
     const { error } = await play.flow({ connect: true }, { think: 0.05 }, { emit: ['a'], acknowledge: true });
@@ -230,7 +230,7 @@ describe("the server's message", () => {
     assert.match(bench.engine.tally.examples.http_401 ?? '', /POST \/login answered 401; .*http_401$/);
   });
 
-  it("keeps the server's message of an attempt that a retry replaced", async (t) => {
+  it("reports the server's message from a failed attempt that was retried", async (t) => {
     const play = new Play(t, { retry: { attempts: 2, delay: 1, jitter: 0 } });
     play.fleet.failures.push(refused());
     assert.equal((await play.flow({ connect: true })).error, null);

@@ -163,7 +163,7 @@ describe('waitFor', () => {
   }
 });
 
-it('a variable selects the rooms of the steps after it', async () => {
+it('the rooms of a user come from the configured variable, also if a function of the flow sets it', async () => {
   const set = (context: { vars: Record<string, unknown> }, _: unknown, done: () => void) => {
     context.vars.docs = ['a', 7, null];
     done();

@@ -34,7 +34,7 @@ function noting(plan?: EventPlan, options: Partial<ClientOptions> = {}) {
 /** Runs a test twice: copies are decoded once, then read in place because the limit of decoded copies is used up. */
 function testBoth(name: string, run: (make: typeof noting) => void): void {
   test(name, () => run(noting));
-  test(`${name}, also above the rate of decoding`, (t) => {
+  test(`${name}, also if copies are too frequent to decode`, (t) => {
     t.mock.method(performance, 'now', () => 5000);
     run((...given) => {
       const noted = noting(...given);
@@ -92,7 +92,7 @@ test('the id of a broadcast is a string, or a number that JavaScript represents 
   for (const value of none) assert.equal(parseEventId(value), undefined);
 });
 
-testBoth('finds several values in a copy of a broadcast, as the decoder does', (noting) => {
+testBoth('finds the same values in a copy of a broadcast as a full decoder', (noting) => {
   const { send, ids } = noting({ event: 'chat', id: parseArgumentPath('$.0.*.id') as string[], sentAt: undefined });
   send('2["chat",{"*":{"id":"a"},"other":{"id":"b"}}]');
   assert.deepEqual(ids(), [idIn('/', 'a'), idIn('/', 'b')]);
@@ -175,7 +175,7 @@ test('counts a broadcast with a binary attachment once, when both parts have arr
   assert.deepEqual(copies, [COPY, [2, undefined, false, crc32('other')]]);
 });
 
-test('a broadcast with an attachment has the same figures read in place and decoded', () => {
+test('a broadcast with an attachment has the same figures with and without full decoding', () => {
   const json = broadcast(1, PLACEHOLDER);
   for (const way of [json, json.replace(']', ',"offset"]'), `/,${json}`, `12${json}`, json.replace('t"', '\\u0074"')]) {
     const { feed, copies } = noting();
@@ -193,7 +193,7 @@ test('assigns attachments of two connections to their own broadcasts', () => {
   assert.deepEqual([one.ids(), other.ids()], [[1], [2]]);
 });
 
-test('a step that waits for a broadcast with an attachment gets its payload', () => {
+test('a `waitFor` step gets the payload of a broadcast with an attachment', () => {
   const { connection, sink, feed, ids } = noting();
   connection.interest = new Set(['broadcast']);
   feed(Buffer.concat([attached(1), attachment()]));

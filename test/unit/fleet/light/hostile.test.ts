@@ -31,7 +31,7 @@ test('a message over the size limit closes the connection, at once, in fragments
   }
 });
 
-test('closes the connection to a server that does not read', async () => {
+test('the light client closes its connection to a server that does not read', async () => {
   const { connection, sink, sent, wire } = openConnection();
   connection.emit('/', 'chat', ['sent']);
   wire.unsentBytes = MAX_UNSENT_BYTES + 1;
@@ -72,7 +72,7 @@ test('the buffers of all connections together are bounded, and released when the
   assert.equal(connecting.sink.all('failed')[0]?.cause, 'buffers_full');
 });
 
-test('a complete message fits even if other connections fill the buffers', () => {
+test('the light client accepts a complete message even if other connections fill the shared buffers', () => {
   const { connection, sink, feed, buffers } = openConnection();
   connection.interest = new Set(['wanted']);
   buffers.hold(BUFFERED_BYTES);
@@ -81,7 +81,7 @@ test('a complete message fits even if other connections fill the buffers', () =>
   assert.equal(sink.reports.length, 3);
 });
 
-test('closes connections to a server that leaves some bytes unread on many of them', async () => {
+test('the light client closes connections to a server that leaves data unread on many connections', async () => {
   const { connection, sink, wire, buffers } = openConnection();
   buffers.hold(OTHER_BYTES);
   wire.unsentBytes = 1001;
@@ -91,7 +91,7 @@ test('closes connections to a server that leaves some bytes unread on many of th
   assert.equal(buffers.usedBytes, OTHER_BYTES);
 });
 
-test('the memory of sent bytes is released', async () => {
+test('the light client releases the memory of sent bytes', async () => {
   const { connection, sink, buffers, wire } = openConnection();
   wire.unsentBytes = 1000;
   connection.emit('/', 'chat', []);

@@ -36,7 +36,7 @@ for (const pieceBytes of [1, 2, 7, 1000]) {
   });
 }
 
-test('an HTTP answer tells whether the connection is kept, and its cookies', () => {
+test('reads from an HTTP response its cookies and whether the connection stays open', () => {
   for (const [head, isKept] of [
     ['HTTP/1.1 200 OK\r\nConnection: close', false],
     ['HTTP/1.0 200 OK', false],

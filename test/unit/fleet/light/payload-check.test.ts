@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { isEventName, PayloadCheck } from '../../../../plugin/fleet/light/in-place/payload-check.ts';
 
-test('parses different payloads up to a rate, and beyond it checks only their ends', (t) => {
+test('the light client parses payloads up to a rate, and checks only their last bytes above it', (t) => {
   t.mock.method(performance, 'now', () => 5000);
   const check = new PayloadCheck((payload) => (isEventName(payload[0]) ? payload : undefined));
   const passes = (json: string) => {

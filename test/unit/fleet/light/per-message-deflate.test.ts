@@ -76,7 +76,7 @@ function randomMessage(random: (below: number) => number): Buffer {
   return Buffer.from(Array.from({ length: random(4000) }, () => words[random(words.length)]).join(''));
 }
 
-test('decompresses messages of a server under every grant, in fragments and in pieces', () => {
+test('decompresses a server’s messages with every compression setting that it can grant', () => {
   const random = randomSource(1);
   for (const grant of GRANTS) {
     const deflate = serverSide(grant);
@@ -113,7 +113,7 @@ test('decompresses messages of a server under every grant, in fragments and in p
   }
 });
 
-test('a server can decompress sent messages under every grant, and short messages are not compressed', () => {
+test('a server can decompress the client’s messages with every compression setting that it can grant', () => {
   const random = randomSource(2);
   for (const grant of GRANTS) {
     const deflate = new PerMessageDeflate(grant);
@@ -183,7 +183,7 @@ test('the size limit applies to the decompressed message, and a zip bomb is not 
   assert.ok(process.memoryUsage().arrayBuffers - before < 2_000_000);
 });
 
-test('keeps no more than the compression window of a large message, in either direction', () => {
+test('a connection keeps no more than the compression window of a large message, in either direction', () => {
   const MESSAGE_BYTES = 4_000_000;
   const payload = serverSide(NOTHING)(Buffer.alloc(MESSAGE_BYTES));
   const before = process.memoryUsage().arrayBuffers;
@@ -197,7 +197,7 @@ test('keeps no more than the compression window of a large message, in either di
   assert.equal(connections.length, 10);
 });
 
-test('accepts valid compression grants of a server, and refuses invalid ones', () => {
+test('accepts valid compression settings in a server’s handshake, and refuses invalid settings', () => {
   const grant = (header: string) => readDeflateGrant(header);
   assert.deepEqual(grant('permessage-deflate'), NOTHING);
   assert.deepEqual(

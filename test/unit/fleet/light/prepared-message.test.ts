@@ -16,7 +16,7 @@ for (const [name, codec, changes] of [
   ['containing binary data', officialCodec, { args: [Buffer.from('b')] }],
   ['in a custom format', jsonCodec, {}],
 ] as const) {
-  test(`prepares a message ${name} with the same bytes as the codec with its id`, () => {
+  test(`a prepared message ${name} has the same bytes as a normally encoded message`, () => {
     const one = { ...MESSAGE, ...(changes as Partial<RepeatedMessage>) };
     const prepared = new PreparedMessage(codec, one);
     const packet = { type: PacketType.EVENT, nsp: one.namespace, data: [one.event, ...one.args] };

@@ -14,7 +14,7 @@ function connected(namespaces: string[], before?: SocketIoConnection, keepsSessi
   return { connection: fake.connection, feed, connects };
 }
 
-test('a reconnect asks for its session with the private id and the last offset, then its own payload', () => {
+test('a reconnect requests its session with the private id and the last offset before its own payload', () => {
   const first = connected(['/']);
   assert.deepEqual(first.connects, ['40{"token":1}']);
   first.feed(text('40{"sid":"s","pid":"p1"}'));

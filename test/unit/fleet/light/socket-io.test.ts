@@ -143,7 +143,7 @@ test('closes the TCP connection to a server that does not answer the close frame
   assert.equal(sink.all('closed')[0]?.reason, 'io client disconnect');
 });
 
-test('a ping moves the deadline for the next ping, and packets for other transports change nothing', () => {
+test('a ping resets the deadline for the next ping, but packets of other transports do not', () => {
   const { connection, sink, sent, feed } = openConnection();
   const before = connection.pingDeadlineMs;
   connection.pingDeadlineMs = 1;
@@ -155,7 +155,7 @@ test('a ping moves the deadline for the next ping, and packets for other transpo
   assert.equal(sink.all('closed')[0]?.reason, 'ping timeout');
 });
 
-test('destroy() reports nothing, even when called inside a report', () => {
+test('destroy() of the light client causes no report, even when called inside a report', () => {
   const { connection, sink, wire, feed } = openConnection();
   connection.interest = new Set(['a']);
   sink.onEvent = () => connection.destroy();
@@ -165,7 +165,7 @@ test('destroy() reports nothing, even when called inside a report', () => {
   assert.deepEqual(sink.reports, []);
 });
 
-test('a client reports only events that a step waits for', () => {
+test('the light client reports only events that a step of the flow waits for', () => {
   const { connection, sink, feed } = openConnection();
   feed(text('42["any",{}]'));
   connection.interest = new Set(['wanted', 'broadcast']);
