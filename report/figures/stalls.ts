@@ -87,7 +87,7 @@ export function stalledWorkers(result: Measured): WorkerStall[] {
   });
 }
 
-/** Returns the highest available percentile and the maximum. */
+/** Returns the highest available percentile and the maximum of a distribution, with their names. */
 function quoted({ p90, p95, p99, max }: Summary): { name: string; ms: number }[] {
   const percentiles = Object.entries({ p99, p95, p90 }).flatMap(([name, ms]) => (ms === null ? [] : [{ name, ms }]));
   return [...percentiles.slice(0, 1), { name: 'max', ms: max }];

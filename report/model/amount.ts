@@ -22,7 +22,7 @@ import {
 interface Quantity {
   /** Unit after the number; empty if there is none or if the text already includes it. */
   unit: string;
-  /** Returns the number without its unit. */
+  /** Returns the number as text, without its unit. */
   text(value: number): string;
 }
 
@@ -58,7 +58,7 @@ export function quantityOf(name: QuantityName): Quantity {
   return QUANTITIES[name];
 }
 
-/** Returns the number without its unit. */
+/** Returns the number as text, without its unit. */
 export function numberText(name: QuantityName, value: number): string {
   return QUANTITIES[name].text(value);
 }

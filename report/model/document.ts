@@ -37,7 +37,7 @@ export interface ReportAnswer {
   lead: 'because' | 'beside' | 'lines';
   /** Lines of the answer with the measured figures; empty if the figures cannot be trusted. */
   findings: AnswerLine[];
-  /** Verdict on the measurement. */
+  /** Verdict on the measurement (VALID, SUSPECT or INVALID), with a text. */
   measurement?: { status: 'VALID' | 'SUSPECT' | 'INVALID'; text: string };
 }
 
@@ -129,7 +129,7 @@ export interface LinesBlock {
 /** Row of a table of facts: name, value, and an optional remark. */
 export type TableFact = [name: string, value: TableCell, note?: string];
 
-/** Returns a fact whose value is a count. */
+/** Returns a row of a table of facts, whose value is a count. */
 export function countFact(name: string, value: number | null | undefined, note?: string): TableFact {
   return [name, amount('count', value), ...((note ? [note] : []) as [string?])];
 }

@@ -123,7 +123,7 @@ function cellHtml(cell: TableCell | undefined, text: string): HtmlValue {
   return html`<span class="${cell.mark}"><span aria-hidden="true">${TONE_SIGNS[cell.mark]} </span>${codeHtml(cell.text)}</span>`;
 }
 
-/** Text between backticks is code. */
+/** Returns HTML for a text. Text between backticks becomes code. */
 export function codeHtml(text: string): HtmlValue {
   return text.split('`').map((part, index) => (index % 2 === 1 ? html`<code>${part}</code>` : part));
 }

@@ -100,7 +100,7 @@ ${sentences.length > 0 && html`<ul class="findings">${sentences.map((text) => ht
 `;
 }
 
-/** Renders a headline figure. */
+/** Renders a headline figure of the report as a tile. */
 function tile(headline: Headline): Html {
   const { name, note } = headline;
   const [number, unit] = numberAndRest(headline);

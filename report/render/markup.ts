@@ -20,7 +20,7 @@ export type HtmlValue = Html | string | number | null | undefined | false | read
 const HARMFUL = /[\p{Cf}\p{Zl}\p{Zp}\p{Cs}]|(?![\n\t])\p{Cc}/gu;
 const ENTITIES: Record<string, string> = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;', "'": '&#39;' };
 
-/** Escapes text for HTML elements and quoted attributes. */
+/** Template tag that escapes values for HTML elements and quoted attributes. */
 export function html(strings: TemplateStringsArray, ...values: HtmlValue[]): Html {
   return new Html(strings.reduce((markup, string, index) => markup + textOf(values[index - 1]) + string));
 }

@@ -147,7 +147,7 @@ export function sizingTables({ rows, atMost, walls }: MachineSizing): [users: Ta
   ];
 }
 
-/** Explains the columns of the table of machines. */
+/** Returns the note that explains the columns of the table of machines. */
 export function sizingTableNote({ perMachine, decides }: MachineSizing, headroom: number): string {
   const percent = decimalsText(100 * headroom, 0);
   return `One machine takes ${integerText(perMachine)} connections with ${percent} % of every limit left free; ${DECIDES[decides]} decides. The cost of an adapter or a proxy between several machines is not included.`;

@@ -47,7 +47,7 @@ export function profileText(run: Result['run']): string {
   return embeddedName({ run }) ?? 'nginx, PM2 and Redis';
 }
 
-/** Section on the measured processes. */
+/** Returns the section on the measured processes. */
 export function processesSection(result: Result): ReportSection | null {
   const { processes: found } = result;
   if (found === null || found.measured.length + found.notCounted.length === 0) return null;

@@ -41,7 +41,7 @@ export function studentP(t: number, degrees: number): number {
   return t === Number.POSITIVE_INFINITY ? 0 : Math.max(0, 1 - within(t, degrees));
 }
 
-/** Returns P(|T| < t). */
+/** Returns the probability of |T| < t. */
 function within(t: number, degrees: number): number {
   const angle = Math.atan(t / Math.sqrt(degrees));
   const cosine = Math.cos(angle);

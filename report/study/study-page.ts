@@ -228,7 +228,7 @@ export function comparisonDoubts(runs: StudyRun[], questions: StudyQuestion[]): 
   return [...new Set(changed), ...unseen];
 }
 
-/** Returns the conditions that differ between runs. */
+/** Returns the conditions, such as versions or machines, that differ between runs. */
 function differing(runs: StudyRun[]): ConditionMismatch[] {
   return findMismatches(runs.flatMap(({ result }) => (result ? [[result]] : [])));
 }
