@@ -67,7 +67,7 @@ export function publishersWereLost({ result: { connections }, measurements: { un
   return unsent.length > 0 && unsent.every(({ publisherEnd = '' }) => (connections.lost[publisherEnd] ?? 0) > 0);
 }
 
-/** Returns whether ended processes explain the missing copies. */
+/** Returns whether processes that ended explain the missing copies. */
 export function lostSinceProcessEnded(counts: EvidenceFigures): boolean {
   return (
     lostSince(firstEnd(counts.measurements), counts) && (endedWithConnections(counts) || lostByWholeWorker(counts))

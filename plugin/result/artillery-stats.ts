@@ -7,7 +7,7 @@ export interface ArtilleryStats {
   counters: Record<string, number>;
   rates: Record<string, number>;
   summaries: Record<string, Record<string, number>>;
-  /** Encoded distribution (DDSketch) of each summary. */
+  /** Encoded distribution (DDSketch) of each summary metric, by name. */
   histograms?: Record<string, { toProto(): Uint8Array }>;
 }
 

@@ -32,7 +32,7 @@ export function redisFigures(
     usedMemoryBytes: total(nodes, 'usedMemoryBytes'),
     rssBytes: total(nodes, 'rssBytes'),
     outputBufferPeakBytes: buffers.length > 0 ? Math.max(...buffers) : null,
-    // Only one Redis node holds the stream.
+    // The stream of the adapter is on one Redis node only.
     streamEntries: nodes.find(({ streamEntries }) => streamEntries !== null)?.streamEntries ?? null,
     channels: total(nodes, 'channels') ?? 0,
     shardChannels: total(nodes, 'shardChannels'),

@@ -63,7 +63,7 @@ export class Sampler {
   readonly #stop = new AbortController();
   readonly #health = { missed: 0, longestGapMs: 0 };
   readonly #failures = { processes: 0, row: 0, prometheus: 0 };
-  /** Pending requests to metrics pages, by layer. */
+  /** Requests to metrics pages that are still pending, by layer. */
   readonly #pages = new Map<string, Promise<PagesReading>>();
   #swapAtStart: SwapReading | undefined;
   #startMs = 0;

@@ -15,7 +15,7 @@ export interface MemoryRun {
   rows: { connections: number; atRest: LayerBytes; all: LayerBytes[] }[];
   /** Whether the workers use V8. Other runtimes keep pages of their heaps, and report memory that has no pages. */
   isV8: boolean;
-  /** Minimum number of the workers' processes. */
+  /** Minimum number of processes in which the workers run. */
   processes: number;
   /** Ids of figures that the kernel reports directly at each reading. These figures may stay the same. */
   live: Set<string>;

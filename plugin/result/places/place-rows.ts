@@ -19,7 +19,7 @@ const OWN_URL = 'node:inspector';
 /** Half-width of a 95 % interval in standard deviations. */
 const Z95 = 1.96;
 
-/** @param units number of connections or copies */
+/** @param units number of connections or copies by which the values are divided */
 export function codePlaceRows(profiles: V8Profile[], units: number) {
   const functions = new Map<string, ReturnType<typeof describe> & PlaceRow>();
   const perUnit = (sampled: number, quantum: number): PlaceRow => ({

@@ -61,7 +61,7 @@ export class LedgerFinalizer {
     this.basis = new LatencyBasis(sentAt !== undefined, this.#givesIds ? 'publisher' : 'first receipt');
   }
 
-  /** Mean length of a copy's JSON in characters. */
+  /** Mean length of a copy's payload as JSON, in characters. */
   get bytes(): number {
     return Math.round(this.#bytes / Math.max(1, this.seen - this.skipped));
   }

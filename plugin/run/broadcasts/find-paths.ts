@@ -9,7 +9,7 @@ import { measureEpochOffsetUs, parseInstant, sentTimes } from './sent-times.ts';
 export interface ReceivedMessage {
   event: string;
   args: unknown[];
-  /** Arrival time on CLOCK_MONOTONIC. */
+  /** Arrival time of the message on CLOCK_MONOTONIC. */
   receivedAtUs: number;
 }
 

@@ -38,7 +38,7 @@ export interface UnsentBroadcast extends Pick<SentBroadcast, 'seq' | 'room' | 'v
   message: string;
   /** True if the worker refused to publish. */
   isRefused?: true;
-  /** Socket.IO's reason for the publisher's disconnect. */
+  /** Socket.IO's disconnect reason for the publisher's connection. */
   publisherEnd?: string;
 }
 

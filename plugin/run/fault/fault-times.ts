@@ -6,7 +6,7 @@ export function isFaultActive(fault: FaultMeasured | undefined): boolean {
   return fault !== undefined && fault.over === undefined;
 }
 
-/** Returns whether the time lies within the fault. */
+/** Returns whether a time lies within the planned fault. */
 export function isDuringFault(fault: FaultMeasured | undefined, atUs: number): boolean {
   return fault !== undefined && atUs >= fault.atUs && (fault.over === undefined || atUs <= fault.over.atUs);
 }

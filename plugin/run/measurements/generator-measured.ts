@@ -27,7 +27,7 @@ export interface GeneratorHost {
    * most CPU is kept.
    */
   shares: Partial<Record<ShareWindow, MachineShares>>;
-  /** Identifies the host's kernel, see `Host`. */
+  /** Id of the host's kernel, see `Host`. */
   kernel: string;
 }
 

@@ -1,6 +1,6 @@
 /** Measurement windows of a run, with the CPU time that each layer used in them. */
 
-/** CPU time in microseconds, by layer. */
+/** CPU time in microseconds that each layer used, by the id of the layer. */
 export type CpuUsByLayer = Record<string, number>;
 
 export interface CpuWindow {
@@ -18,7 +18,7 @@ export interface CpuWindow {
 }
 
 export interface RampWindow extends CpuWindow {
-  /** The window, divided into consecutive parts. */
+  /** Consecutive parts into which the window is divided. */
   parts: CpuWindow[];
   failedAttempts: number;
 }
@@ -31,7 +31,7 @@ export interface Ramp {
    * then.
    */
   endedAtUs: number;
-  /** Planned length of the ramp's phases. */
+  /** Planned length of the ramp's phases, in seconds. */
   seconds: number;
   connections: number;
 }

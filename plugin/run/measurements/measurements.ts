@@ -62,7 +62,7 @@ export interface MessagesMeasured {
   workers: WorkerBatches[];
 }
 
-/** Load of the adapter's Redis during the broadcasts. */
+/** Load that the broadcasts put on the adapter's Redis. */
 export interface RedisMeasured {
   /** Traffic of each Redis node, excluding the run's own requests. */
   nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
@@ -86,7 +86,7 @@ export interface CpuProfiled {
   failure?: Error;
 }
 
-/** Why and how a run ended early. */
+/** How and why a run ended early. */
 export interface EarlyEnd {
   code: FindingCode;
   message: string;
@@ -160,7 +160,7 @@ export class Measurements {
    * otherwise as `idle`. The last part of `broadcasts` includes the drain.
    */
   cpu: {
-    /** Measurement windows before the first connection. */
+    /** CPU windows before the first connection. */
     unloaded: CpuWindow[];
     ramps: RampWindow[];
     idle: CpuWindow[];
@@ -181,7 +181,7 @@ export class Measurements {
   /** The workers' clocks, in the order of `workersAtStart`. */
   clocks: ClockLine[] = [];
   sent: SentBroadcast[] = [];
-  /** Broadcasts that were not sent, and why. */
+  /** Broadcasts that were not sent, each with the reason. */
   unsent: (Pick<UnsentBroadcast, 'seq' | 'message'> & Partial<UnsentBroadcast>)[] = [];
   /** Broadcasts without confirmation and without copies: whether they were sent is unknown. */
   unknown: UnconfirmedBroadcast[] = [];

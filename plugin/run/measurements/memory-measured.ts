@@ -10,7 +10,7 @@ export interface Plateau {
   /** Memory at a constant number of connections: mean of several readings, each after a garbage collection. */
   layers: LayerBytes;
   readings?: LayerBytes[];
-  /** Memory just before the first garbage collection. */
+  /** Memory just before the first garbage collection, while the workers serve connections. */
   inService?: LayerBytes;
   /** Memory of the machine before and after the readings, if the run compares it with the sum of the layers. */
   machine?: { before: MachineMemoryReading; after: MachineMemoryReading };

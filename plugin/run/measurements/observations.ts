@@ -30,7 +30,7 @@ export interface ObservedFacts {
     all: number;
     own: number;
     before: number;
-    /** Number of this run's connections that had closed. */
+    /** Number of this run's connections that had closed before the check. */
     ended: number;
     /** Whether the workers accepted more connections than the run opened. */
     acceptedOthers: boolean;

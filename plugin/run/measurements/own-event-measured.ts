@@ -18,9 +18,9 @@ export interface OwnEventMeasured {
   publishers?: number;
   /** Number of events that the run's publishers emitted. */
   published: number;
-  /** Number of the run's broadcasts that arrived. */
+  /** Number of broadcasts in this run that arrived in at least one copy. */
   seen: number;
-  /** Mean length of a copy's JSON in characters. */
+  /** Mean length of a copy's payload as JSON, in characters. */
   bytes: number;
   /** Number of arrived broadcasts that have no ledger row, because the ledgers were full. */
   skipped: number;

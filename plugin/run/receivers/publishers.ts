@@ -16,7 +16,7 @@ import type { ConnectedClient, RunSocket } from './run-connection.ts';
 
 /** An event that the run published. Times are on CLOCK_MONOTONIC. */
 export interface PublishedEvent {
-  /** Number of the event, from 1. */
+  /** Number of the published event, from 1. */
   seq: number;
   id: string;
   /** Room to which the event is published; `''` if the run does not choose the room. */
@@ -64,7 +64,7 @@ const PLACEHOLDER = /\$(id|sentAt|room)\b/g;
 type Options = PublishOptions & { hasRooms?: boolean };
 
 export class Publishers {
-  /** Clients that publish in turn. */
+  /** Clients that publish one after the other. */
   readonly clients: readonly ConnectedClient[];
   readonly #options: Options;
   /** Prefix of all ids of the run. It is short, because servers may truncate texts. */

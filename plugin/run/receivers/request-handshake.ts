@@ -125,7 +125,7 @@ async function closeSession(address: URL, answer: string, options: RequestOption
   const { request: begin } = isTlsUrl(sessionUrl) ? https : http;
   const request = begin(sessionUrl, { ...options, method: 'POST' });
   destroyAfter(request, TIMEOUT_MS);
-  // Engine.IO's `close` packet.
+  // The text `1` is Engine.IO's `close` packet.
   request.end('1');
   const [response] = (await once(request, 'response').catch(() => [])) as [IncomingMessage?];
   response?.resume();

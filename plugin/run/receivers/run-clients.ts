@@ -18,10 +18,10 @@ import type { Settings } from '../../script/settings.ts';
 import { compileArrival, requestsAcknowledgement, type UserArrival } from '../../virtual-user/arrival.ts';
 import { artilleryFolder } from '../../virtual-user/artillery-types.ts';
 
-/** A client of the run, before it connects. */
+/** One of the run's own clients, before it connects. */
 export interface RunClient {
   connection: ConnectionTarget;
-  /** The virtual user; undefined for a plain connection. */
+  /** The virtual user as which the client connects; undefined for a plain connection. */
   user?: RunUser | undefined;
 }
 

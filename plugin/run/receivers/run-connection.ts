@@ -125,7 +125,7 @@ export class RunConnection implements FleetConnection {
   }
 }
 
-/** A namespace of a run client's connection. */
+/** A namespace on the connection of one of the run's own clients. */
 export class RunSocket {
   /** Options of the connection, including options that the flow sets. */
   readonly target: ConnectionTarget;

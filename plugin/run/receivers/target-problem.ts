@@ -24,7 +24,7 @@ export interface HandshakeResult {
   location?: string | undefined;
   server?: string | string[] | undefined;
   retryAfter?: string | undefined;
-  /** Beginning of the answer's body. */
+  /** Beginning of the body of the target's answer. */
   body?: string;
   error?: unknown;
   /** The server's certificate. Only set if the error concerns the certificate. */
@@ -103,7 +103,7 @@ const BY_WORDS: [RegExp, TargetProblem][] = [
   [/HTTP request (was sent )?to (an )?HTTPS|plain HTTP to an SSL/i, TLS],
   [/WRONG[_ ]VERSION[_ ]NUMBER|PACKET[_ ]LENGTH[_ ]TOO[_ ]LONG/i, NO_TLS],
 ];
-/** System error codes of a failed TCP connect. */
+/** Problem of a target by the system error code of a failed TCP connect. */
 const BY_ERRNO: Record<string, (host: string, hostname: string) => TargetProblem> = {
   ECONNREFUSED: () => ({ found: 'nothing listens there', fix: 'start your server, or correct the target' }),
   ENOTFOUND: (_, hostname) => ({ found: `the name ${hostname} has no address`, fix: "correct the target's host name" }),

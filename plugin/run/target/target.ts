@@ -81,7 +81,7 @@ export interface RunTarget {
   stack: Pick<Stack, 'fault' | 'restarts' | 'state'> | undefined;
   /** Whether the workers' processes are known to run on this machine. If not, the workers report their host. */
   isHere: boolean;
-  /** Stops what the run has started. Idempotent. */
+  /** Stops everything that the run has started for the target. Idempotent. */
   close(): Promise<void>;
 }
 

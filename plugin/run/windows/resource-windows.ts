@@ -103,7 +103,8 @@ function readGenerator() {
 /** Reads the CPU time of the CPUs that this process may use; undefined if it may use all. */
 function readAllowedCpu(): CpuReading | undefined {
   const allowed = allowedCpus();
-  // In some containers, /proc/stat numbers the CPUs differently.
+  // In some containers, /proc/stat numbers the CPUs differently than the list of allowed CPUs, so reading them may
+  // fail.
   return allowed.length < cpus().length ? tryOrUndefined(() => readCpu(allowed)) : undefined;
 }
 

@@ -41,7 +41,7 @@ export class Inspectors {
   readonly #known = new Map<number | string, InspectedProcess>();
   /** URLs of the pprof pages of Go processes, by process id. */
   readonly #pprof = new Map<number, Promise<string | undefined>>();
-  /** Processes that the last request reached. */
+  /** Processes that the latest request for memory or profiles reached. */
   #current: InspectedProcess[] = [];
   readonly #collections = new Map<InspectedProcess, number>();
   /** Errors of the last garbage collection, by process. */
@@ -57,7 +57,7 @@ export class Inspectors {
     this.#sources = sources;
   }
 
-  /** Number of processes at the last request. */
+  /** Number of processes that the latest request reached. */
   get size(): number {
     return this.#current.length;
   }

@@ -35,7 +35,7 @@ export interface MachineTotals {
 interface ProcessTotals {
   /** CPU time of the generator and the deployment. */
   oursUs: number;
-  /** CPU time of the kernel's threads. */
+  /** CPU time of the kernel's own threads, in microseconds. */
   kernelUs: number;
   othersUs: number;
   programsUs: ReadonlyMap<string, number>;

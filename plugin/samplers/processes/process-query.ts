@@ -11,7 +11,7 @@ import { type ProcessTable, readProcessTable, withDescendants } from './process-
 
 export interface ProcessQuery {
   pids?: number[] | undefined;
-  /** Regular expression that matches command lines. */
+  /** Regular expression that matches the command lines of the processes. */
   match?: string | undefined;
   cgroup?: string | undefined;
 }

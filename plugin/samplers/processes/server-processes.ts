@@ -38,7 +38,7 @@ interface ServerProcessOptions {
   option?: string;
   /** Port of the target. Only set if these processes hold the connections of the load. */
   port?: number | undefined;
-  /** Processes that listen on the port. Default: unknown. */
+  /** Processes that listen on the target's port. Default: unknown. */
   listening?: PortListeners;
   maxAgeMs?: number;
 }

@@ -4,7 +4,7 @@ import type { WorkerMachine } from '../../../protocol/wire/events.ts';
 import { MACHINE_METRICS, type MetricSample } from './page-figures.ts';
 
 const { cpu: CPU, memory: MEMORY, available: AVAILABLE, name: NAME } = MACHINE_METRICS;
-/** Maximum length of a DNS name. */
+/** Maximum length of a host name in DNS. */
 const MAX_NAME_LENGTH = 253;
 const IDLE = new Set(['idle', 'iowait']);
 const INTERRUPT = new Set(['irq', 'softirq']);
