@@ -52,7 +52,7 @@ export function parseWithSchema<S extends z.ZodType>(
   return data;
 }
 
-/** Fields of zod's schema definitions. */
+/** Fields of zod's schema definitions that lead to nested schemas. */
 type SchemaParts = Record<'innerType' | 'element' | 'in' | 'valueType', unknown> & {
   shape?: object;
   options?: unknown[];

@@ -4,9 +4,9 @@ export const EXIT_CODES = {
   worse: 1,
   /** Settings, machine or target do not permit the run. Nothing was measured. */
   refused: 2,
-  /** Figures are available but doubtful. */
+  /** The run measured figures, but they are doubtful. */
   suspect: 3,
-  /** Figures are not trustworthy. */
+  /** The run measured figures, but they cannot be trusted. */
   invalid: 4,
 } as const;
 
@@ -21,7 +21,7 @@ export const RUN_EXIT_CODES: Record<number, string> = {
   130: 'stopped by Ctrl-C: the result has what was measured until then',
 };
 
-/** Exit code after Ctrl-C. */
+/** Exit code of a command that was stopped with Ctrl-C. */
 export const STOPPED_EXIT_CODE = 130;
 
 /** Exit code of `stack status` if no stack is running. */

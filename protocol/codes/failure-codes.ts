@@ -240,7 +240,7 @@ const CODES = {
     remedy: 'correct the template',
   },
 
-  // Failures of the generator itself.
+  // Failures that the generator itself causes.
   fleet_dead: {
     meaning: 'the generator process that held the connection has died',
     remedy: 'see `dmesg` for out-of-memory kills',

@@ -62,7 +62,7 @@ const becauseSchema = z.strictObject({
   /** Code of the finding that is the reason; null if the reason is a condition or a threshold. */
   code: z.string().nullable(),
   text: z.string(),
-  /** Whether this reason explains the other reasons. */
+  /** Whether this reason explains the other reasons in the list. */
   isCause: z.boolean(),
 });
 
@@ -88,7 +88,7 @@ const endSchema = z.enum([
   'found',
   /** `to` held. */
   'highest',
-  /** No level held. */
+  /** No level (number of connections or rate) held. */
   'none',
   /** Levels that first held broke later: repeatedly after another level had broken, or at more and more levels. */
   'recovery',
@@ -140,7 +140,7 @@ export const searchSchema = z.strictObject({
     end: endSchema.nullable(),
     /** Highest level that held below all broken levels; null if no level held. */
     held: positive.nullable(),
-    /** Number of runs at this level that held. */
+    /** Number of runs at the level `held` that held. */
     heldRuns: resultCount,
     /** Number of runs at this level. Broken control runs are not counted. */
     runs: resultCount,

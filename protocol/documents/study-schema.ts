@@ -75,7 +75,7 @@ const differenceSchema = z.strictObject({
    * `inconclusive`: none of the other answers is certain.
    */
   answer: z.preprocess(
-    // Documents of earlier versions use this name.
+    // Documents of earlier versions use the name `cannot-tell`.
     (answer) => (answer === 'cannot-tell' ? 'inconclusive' : answer),
     z.enum(['better', 'worse', 'no-difference', 'inconclusive']),
   ),
@@ -113,15 +113,15 @@ export const studySchema = z.strictObject({
   /** First comment line of the study's file; empty if there is no file. */
   title: z.string(),
   plan: studyPlanSchema,
-  /** SHA-256 of the text of the scenario. */
+  /** SHA-256 hash of the scenario's text. */
   scenarioHash: z.string(),
   startedAt: z.string(),
-  /** Number of planned runs. */
+  /** Number of runs that are planned for the study. */
   planned: resultCount,
   runs: z.array(runSchema),
   combinations: listOfObjects({
     levels: combinationSchema,
-    /** Number of runs with usable figures. */
+    /** Number of runs whose figures can be used. */
     usable: resultCount,
     /** Spread of each figure, by its key in the result document. */
     figures: recordOf(spreadSchema),

@@ -27,15 +27,15 @@ export const faultCountsSchema = z.object({
   back: boundedCount,
   /** Connections that were dropped and did not reconnect, by cause. */
   notBack: boundedCounts,
-  /** Reconnects with a restored session. */
+  /** Number of connections whose reconnect restored the session. */
   recovered: boundedCount,
   /** HDR histogram, compressed base64: microseconds from `atUs` to the last reconnect of each connection in `back`. */
   backUs: histogramSchema,
-  /** Drops, reconnect attempts, and successful reconnects over time. */
+  /** Drops (`drops`), reconnect attempts and successful reconnects over time. */
   drops: timeSeriesSchema,
   attempts: timeSeriesSchema,
   returns: timeSeriesSchema,
-  /** Failed reconnect attempts by cause. */
+  /** Number of failed reconnect attempts, by cause. */
   failedAttempts: boundedCounts,
 });
 export type FaultCounts = z.infer<typeof faultCountsSchema>;

@@ -17,9 +17,9 @@ import { histogramSchema } from './histogram-schema.ts';
 
 /** Connections that lost copies while they were open, for all finalized broadcasts. */
 const lossTotalsSchema = z.object({
-  /** Connections that should have received broadcasts. */
+  /** Number of connections that should have received broadcasts. */
   members: boundedCount,
-  /** Connections that lost at least one copy. */
+  /** Number of connections that lost at least one copy. */
   losers: boundedCount,
   /** Connections that lost copies and received no copy at all. */
   receivedNone: boundedCount,

@@ -21,9 +21,9 @@ import { eventCountsSchema } from './time-series.ts';
 
 /** Identifies an engine and its host. Generator processes are numbered within their engine. */
 const engineIdentitySchema = z.object({
-  /** Id of the kernel, as in `Host.kernel`. */
+  /** Id of the kernel on which the engine runs, as in `Host.kernel`. */
   host: boundedName,
-  /** Id that Artillery gave the worker. */
+  /** Id that Artillery gave the worker thread of the engine. */
   engine: boundedName,
 });
 export type EngineIdentity = z.infer<typeof engineIdentitySchema>;
@@ -38,7 +38,7 @@ const warmUpOrderSchema = z.object({
 });
 export type WarmUpRequest = z.infer<typeof warmUpOrderSchema>;
 
-/** Error for the user. */
+/** Error that is shown to the user. */
 export const userErrorSchema = z.object({
   code: z.enum(Object.keys(ERROR_CODES) as ErrorCode[]),
   message: boundedText,
@@ -70,7 +70,7 @@ export const runMessageSchema = z.discriminatedUnion('type', [
   message('events', { requestId }),
   /** Starts or ends the counts for a planned fault. */
   message('fault', { requestId, order: faultCommandSchema }),
-  /** Closes held connections, spread over time. */
+  /** Closes the connections that virtual users hold, spread over time. */
   message('release', {}),
   /** Allows virtual users in the step `hold` to end, because the residual memory is measured. */
   message('finish', {}),

@@ -81,7 +81,7 @@ const returnCountsSchema = z.object({
   gaveUp: boundedCount,
   /** Connections whose virtual user closed them while they were disconnected. */
   left: boundedCount,
-  /** Connections that are disconnected now. */
+  /** Number of connections that are disconnected now and may reconnect. */
   away: boundedCount,
   /** Number of reconnect attempts beyond the first attempt of each drop. */
   retries: boundedCount,
@@ -145,7 +145,7 @@ export const fleetSnapshotSchema = z.object({
   returns: returnCountsSchema,
   /** All opened connections, by the transport that they used last. */
   transports: transportCountsSchema,
-  /** Connections for which the server accepted compression. */
+  /** Number of connections for which the server accepted compression. */
   compressed: boundedCount,
   /** Connections that stayed on polling although WebSocket is allowed, by cause. */
   upgradeFailures: boundedCounts,
@@ -158,7 +158,7 @@ export const fleetSnapshotSchema = z.object({
   perSessionPrefix: boundedCounts,
   /** Times of connects by stage, in microseconds. HDR histograms as compressed base64. */
   connectUs: objectWithKeys<ConnectStage, typeof histogramSchema>(CONNECT_STAGES, histogramSchema),
-  /** Connections whose TLS handshake resumed an earlier session. */
+  /** Number of connections whose TLS handshake resumed an earlier session. */
   tlsResumed: boundedCount,
   /** Number of connections opened in each interval since the start. The connect rate of the run is computed from it. */
   openings: timeSeriesSchema,
@@ -187,13 +187,13 @@ export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
 export const fleetStatusSchema = z.object({
   /** Number of virtual users that have started. */
   started: boundedCount,
-  /** Started virtual users of other engines. */
+  /** Number of virtual users of other engines that have started. */
   others: boundedCount,
   connecting: boundedCount,
   connected: boundedCount,
-  /** Connections whose join was acknowledged. */
+  /** Number of connections whose join was acknowledged. */
   joined: boundedCount,
-  /** Virtual users in the step `hold`. */
+  /** Number of virtual users in the step `hold`. */
   holding: boundedCount,
   failed: boundedCount,
   /** Number of connections opened so far, including reconnects. */
@@ -210,9 +210,9 @@ export const fleetStatusSchema = z.object({
   reached: boundedCount,
   /** Number of joins that are not acknowledged yet. */
   joining: boundedCount,
-  /** Connections on polling that are upgrading to WebSocket. */
+  /** Number of connections on polling that are upgrading to WebSocket. */
   upgrading: boundedCount,
-  /** Dropped connections that are reconnecting. */
+  /** Number of dropped connections that are reconnecting. */
   away: boundedCount,
   /**
    * Maximum timer delay of the slowest event loop in the last second. Engines are combined by the maximum, not by the

@@ -133,7 +133,7 @@ export function profileProcess(
     let lastUs = startTime;
     const sampled = samples.map((id: number, index: number) => {
       lastUs += timeDeltas[index];
-      // A sample lasts until the next sample.
+      // A sample of the profile lasts until the next sample.
       const us = Math.max(0, index + 1 < samples.length ? timeDeltas[index + 1] : endTime - lastUs);
       return { id, us, isIdle: byId.get(id).callFrame.functionName === '(idle)' };
     }) as { id: number; us: number; isIdle: boolean }[];

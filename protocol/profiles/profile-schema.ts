@@ -26,7 +26,7 @@ const nodeSchema = z.object({
   name: text,
   /** URL of the function's file; empty for native code. */
   url: text,
-  /** Line on which the function begins. */
+  /** Line of the file on which the function begins. */
   line: z.int().nonnegative(),
   /** Bytes or microseconds of the function itself, without the functions that it calls. */
   self: figure,

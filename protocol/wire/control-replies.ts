@@ -49,7 +49,7 @@ const cgroupSchema = z.object({
   tasks: boundedList(limitSchema),
 });
 
-/** CPU times since boot. */
+/** CPU times of a machine since its boot, in microseconds. */
 const cpuSchema = z.object({
   /** User, system, interrupt and steal time of the CPUs. */
   busyUs: figure,
@@ -93,7 +93,7 @@ export const CONTROL_REPLY_SCHEMAS = {
   members: z.object({ worker, members: total }),
   /** Number of servers that the cluster adapter counts, including this server. */
   servers: z.object({ worker, servers: total }),
-  /** Sent after a full garbage collection has finished. */
+  /** Reply to `gc`. Sent after a full garbage collection has finished. */
   gc: z.object({ worker, durationMs: figure }),
   /** Statistics of the worker. If a collection was requested, memory is read after it. */
   stats: z.object({
@@ -144,7 +144,7 @@ export const CONTROL_REPLY_SCHEMAS = {
       pssBytes: figure.optional(),
       /** Bytes that are allocated in the heap of `malloc`. Missing if the allocator is not glibc's. */
       mallocBytes: figure.optional(),
-      /** Number of open files and sockets. */
+      /** Number of files and sockets that the process has open. */
       openFiles: total.optional(),
       /** Limit of open files for the process; null if there is none. */
       openFilesLimit: figure.nullable(),

@@ -17,7 +17,7 @@ export const CONTRACT_EVENT_HELP: Record<keyof typeof CONTRACT_EVENTS, string> =
   eventBatch: 'from a client: a list of events, or one; acknowledged by `{events}`, their number',
 };
 
-/** Events of the measured namespace. */
+/** Names of the events in the measured namespace. */
 export const CONTRACT_EVENTS = {
   joinRoom: 'join_room',
   broadcast: 'broadcast',
@@ -31,7 +31,7 @@ export const CONTROL_NAMESPACE = '/capacity';
 /** Request to join a room: its name, or an object with the name as in the Techracers study. */
 export type JoinRoomMessage = string | { clientKey: string };
 
-/** Acknowledgement of `join_room`. */
+/** Data with which a worker acknowledges `join_room`. */
 export interface JoinAck {
   room: string;
   /** Worker that has the connection. */

@@ -3,7 +3,7 @@
  * numbers only, so generator and run get the same result without communication.
  */
 
-/** Order in which rooms receive broadcasts. */
+/** Orders in which the rooms can receive broadcasts: in turn, or at random. */
 export const ROOM_ORDERS = ['turn', 'random'] as const;
 
 /**

@@ -26,7 +26,7 @@ const MAX_DRIFT = 500e-6;
 interface Jump {
   afterUs: number;
   beforeUs: number;
-  /** Maximum size of the jump, in either direction. */
+  /** Maximum size of the jump in microseconds, forwards or backwards. */
   byUs: number;
 }
 
@@ -134,7 +134,7 @@ export class ClockLine {
     return clockSegmentError(line, clockSegmentAt(line, ourUs)) + driftUs + this.jumpUs(ourUs, ourUs);
   }
 
-  /** Maximum of `boundAt` over all times. */
+  /** Maximum of `boundAt` over all times: the largest possible error of a converted time. */
   get boundUs(): number {
     if (this.#lines.length === 0) return Number.POSITIVE_INFINITY;
     const errorsUs = this.#lines.flatMap((line) => line.map((_, index) => clockSegmentError(line, index)));
@@ -228,7 +228,10 @@ export class ConvertingClock {
     return this.#line.offsetAt(Number.POSITIVE_INFINITY);
   }
 
-  /** @param atUs time on this process's clock */
+  /**
+   * Converts a time from this process's clock to the other clock.
+   * @param atUs time on this process's clock
+   */
   toTheirs(atUs: number): number {
     this.#note(atUs);
     return this.#line.toTheirs(atUs);

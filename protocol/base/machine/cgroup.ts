@@ -9,7 +9,7 @@ import { tryOrUndefined } from '../try-or-undefined.ts';
 
 type Controller = 'cpu' | 'memory' | 'pids';
 
-/** Folder with a controller's files for a group. */
+/** A control group of the hierarchy: the folder that has a controller's files. */
 interface Level {
   version: 1 | 2;
   folder: string;

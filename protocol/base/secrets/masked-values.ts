@@ -10,7 +10,7 @@ type Treatment = 'shown' | 'secret' | 'content';
 
 interface Place {
   key: string;
-  /** Key of the parent object or list. */
+  /** Key of the object or list that contains the value. */
   parent: string;
   treatment: Treatment;
   /** Whether the value is in a flow. Steps can have any keys, so only the strings of known keys are displayed there. */

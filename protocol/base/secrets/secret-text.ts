@@ -23,7 +23,7 @@ export function isSecretName(name: string): boolean {
   return SECRET_PARTS.test(words.join(''));
 }
 
-/** Keys whose nested values can all be credentials. */
+/** Names of keys below which every nested value can be a credential. */
 const SECRET_PLACES = new Set(['auth', 'headers', 'extraheaders', 'cookie', 'cookies', 'tls', 'query', 'qs']);
 
 /** Returns whether all values below this key are masked. */
