@@ -107,7 +107,12 @@ const BASES: [what: string, sentAt: (seq: number) => string | number, own: numbe
 for (const [what, sentAt, own, from, unusable = /^$/] of BASES) {
   test(`latency with ${what} counts from ${from}`, () => {
     const basis = new LatencyBasis(true, own === undefined ? 'first receipt' : 'publisher');
-    const [order] = basis.orders(broadcasts(sentAt, own).map((one) => ({ ...one, membersAtUs: NOW_US - 30_000 })));
+    const sent = broadcasts(sentAt, own).map(({ sighting, ...broadcast }) => ({
+      ...broadcast,
+      membersAtUs: NOW_US - 30_000,
+      sighting: { ...sighting, firstAtUs: NOW_US },
+    }));
+    const [order] = basis.orders(sent);
     assert.deepEqual([basis.from, order && 'latencyFromAtUs' in order], [from, from === 'payload']);
     assert.match(basis.unusable ?? '', unusable);
   });
