@@ -119,7 +119,7 @@ export type Warned = [situation: string, change: Change, code?: FindingCode, ...
 
 export function testWarnings(conduct: typeof prepared, cases: Warned[]): void {
   for (const [situation, change, code, ...details] of cases) {
-    it(`${situation}: ${code === undefined ? 'no warning' : `warning ${code}`}`, async (t) =>
+    it(`a run gives ${code === undefined ? 'no warning' : `the warning ${code}`} for: ${situation}`, async (t) =>
       assertWarned(await conduct(t, {}, change), code, ...details));
   }
 }

@@ -56,7 +56,7 @@ type Case = [situation: string, changes: Changes, ...reasons: [code: string, ...
 
 export function testRuns(cases: Case[]): void {
   for (const [situation, changes, ...expected] of cases) {
-    it(`${situation}: reports ${expected.map(([code]) => code).join(', ') || 'nothing'}`, () => {
+    it(`the verdict reports ${expected.map(([code]) => code).join(', ') || 'nothing'} for: ${situation}`, () => {
       const { codes, reasons } = run(changes);
       assert.deepEqual(
         codes,

@@ -69,7 +69,7 @@ export type Case = [
 
 export function testCases(cases: Case[]): void {
   for (const [situation, change, expected = [], ...details] of cases) {
-    it(`${situation}: reports ${String(expected) || 'nothing'}`, () => {
+    it(`the verdict reports ${String(expected) || 'nothing'} for: ${situation}`, () => {
       const { codes, findings } = verdictOf(change);
       assert.deepEqual(codes, [expected].flat());
       assertNames(findings[0]?.message, details);

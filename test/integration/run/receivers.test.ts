@@ -67,7 +67,7 @@ test('closing the reference receiver is not reported as a disconnect', async (t)
   assert.equal(seen.leftAtUs, undefined);
 });
 
-test('reports a target that refuses connections with the same error as the probe', async (t) => {
+test('the reference receiver reports a refused connection with the same error as the probe', async (t) => {
   await assert.rejects(start(t, 'http://127.0.0.1:1'), { code: 'TARGET_UNREACHABLE', message: /ECONNREFUSED/ });
 });
 

@@ -6,7 +6,7 @@ import { hostInUrl, ownAddress } from '../../../plugin/conduct/hosts/join-token.
 const on = (address: string, internal = false) =>
   ({ address, internal, family: address.includes(':') ? 'IPv6' : 'IPv4' }) as NetworkInterfaceInfo;
 
-it('the default conductor address is one that other hosts can reach', () => {
+it('other hosts can reach the conductor at its default address', () => {
   const lo = [on('127.0.0.1', true), on('::1', true)];
   for (const [address, ...eth0] of [
     ['10.0.0.5', on('fe80::1'), on('2001:db8::5'), on('10.0.0.5')],

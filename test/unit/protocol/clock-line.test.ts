@@ -21,7 +21,7 @@ function add(
 }
 
 describe('the line of another clock', () => {
-  it('a clock line keeps the quickest reading of every ten seconds, and interpolates and extrapolates linearly', () => {
+  it('a clock model keeps the quickest reading of every ten seconds, and interpolates and extrapolates linearly', () => {
     const line = add(new ClockLine(false), [1, 900, 900], [5, 100, 50], [8, 700, 700], [15, 300, 40]);
     assert.equal(line.offsetAt(5 * SECOND), AHEAD + 100);
     assert.equal(line.offsetAt(10 * SECOND), AHEAD + 200);
@@ -31,7 +31,7 @@ describe('the line of another clock', () => {
     assert.equal(line.boundUs, 50 + 200, 'nothing else tells how straight it is');
   });
 
-  it('a clock line starts a new interval before and after readings that it must keep', () => {
+  it('a clock model starts a new interval before and after readings that it must keep', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 10));
     line.separate();
@@ -42,7 +42,7 @@ describe('the line of another clock', () => {
     assert.equal(line.offsetAt(2 * SECOND), AHEAD + 40, 'the quickest of its interval counts alone');
   });
 
-  it('a clock line ignores slow readings of an interval that just started or was cut short', () => {
+  it('a clock model ignores slow readings of an interval that just started or was cut short', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 6]) line.add(reading(seconds, 0, 50));
     for (const seconds of [11, 12, 15]) line.add(reading(seconds, 3000, 4000));
@@ -54,7 +54,7 @@ describe('the line of another clock', () => {
     assert.deepEqual([line.offsetAt(21 * SECOND), line.boundAt(20 * SECOND)], [AHEAD + 3000, 4000 + 3000]);
   });
 
-  it('a clock line takes the quickest reading of a slow interval after a while', () => {
+  it('a clock model takes the quickest reading of a slow interval after a while', () => {
     const line = new ClockLine(false);
     line.add(reading(1, 0, 50));
     add(line, [11, 3000, 4000], [13, 1000, 2000], [16, 3000, 4000]);
@@ -64,7 +64,7 @@ describe('the line of another clock', () => {
     assert.equal(line.offsetAt(21 * SECOND), AHEAD + 700, 'no reading came until the next interval');
   });
 
-  it('a clock line ignores a reading that is older than the last one', () => {
+  it('a clock model ignores a reading that is older than the last one', () => {
     const line = add(new ClockLine(false), [2, 0, 50], [1, 700, 10]);
     assert.deepEqual([line.offsetAt(SECOND), line.boundUs], [AHEAD, 50]);
     line.add(reading(2, 40, 10));
@@ -73,7 +73,7 @@ describe('the line of another clock', () => {
     assert.equal(line.offsetAt(10 * SECOND), AHEAD + 60, 'the next interval begins');
   });
 
-  it('the error bound of a clock line includes the drift since the nearest reading', () => {
+  it('the error bound of a clock model includes the drift since the nearest reading', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 11, 12]) line.add(reading(seconds, 0, 50));
     assertEach([3, 11, 20], (seconds) => line.worstAt(seconds * SECOND), [50 + 1000, 50, 50 + 4500]);
@@ -82,7 +82,7 @@ describe('the line of another clock', () => {
     assert.equal(ownLine.worstAt(9 * SECOND), 0);
   });
 
-  it('the error bound of a clock line grows by the amount that the line bends', () => {
+  it('the error bound of a clock model grows by the amount that the line bends', () => {
     const line = add(new ClockLine(false), [5, 0], [15, 100], [25, 500], [35, 600]);
     assertEach([10, 20, 30], (seconds) => line.boundAt(seconds * SECOND), [50 + 300, 50 + 300, 50 + 300]);
     line.add(reading(45, 700, 50));
@@ -91,7 +91,7 @@ describe('the line of another clock', () => {
   });
 
   for (const byUs of [80_000, -80_000]) {
-    it(`a clock line starts again if the clock jumps by ${byUs / 1000} ms`, () => {
+    it(`a clock model starts again if the clock jumps by ${byUs / 1000} ms`, () => {
       const line = new ClockLine(false);
       for (const seconds of [1, 2, 3]) line.add(reading(seconds, 0, 50));
       for (const seconds of [4, 5, 6, 11, 12]) line.add(reading(seconds, byUs, 50));
@@ -122,7 +122,7 @@ describe('the line of another clock', () => {
     });
   }
 
-  it('a clock line finds a jump hidden by slow readings, from the readings before and after them', () => {
+  it('a clock model finds a jump hidden by slow readings, from the readings before and after them', () => {
     const line = new ClockLine(false);
     for (const seconds of [1, 2]) line.add(reading(seconds, 0, 50));
     for (const seconds of [3, 4]) line.add(reading(seconds, 10_000, 20_000));
@@ -153,7 +153,7 @@ describe('the line of another clock', () => {
     assertEach([600, -600, 601, -601], jumps, [false, false, true, true]);
   });
 
-  it('a clock line follows several jumps', () => {
+  it('a clock model follows several jumps', () => {
     const line = add(new ClockLine(false), [1, 0], [2, 0], [3, 80_000], [4, 80_000], [5, 0], [6, 0]);
     assertEach([1, 4, 6], (seconds) => line.offsetAt(seconds * SECOND) - AHEAD, [0, 80_000, 0]);
     assert.ok(line.jumpUs() > 160_000);
@@ -172,14 +172,14 @@ describe('the line of another clock', () => {
     assert.equal(same.isOurs, false, 'it has been moved meanwhile');
   });
 
-  it('a clock line has an infinite error bound before its first reading', () => {
+  it('a clock model has an infinite error bound before its first reading', () => {
     const line = new ClockLine(false);
     assert.deepEqual([line.boundUs, line.boundAt(1), line.worstAt(1)], Array(3).fill(Number.POSITIVE_INFINITY));
     assert.deepEqual([line.toOurs(7), line.toTheirs(7), line.isOurs], [7, 7, false]);
   });
 });
 
-it('a clock line extrapolates offsets only up to 20 s beyond its first and last reading', () => {
+it('a clock model extrapolates offsets only up to 20 s beyond its first and last reading', () => {
   const line = [reading(10, 0, 1), reading(12, 100, 1), reading(30, 200, 1)];
   const offsets = [0, 8, -10, -11, 11, 31, 48, 51].map((seconds) => clockOffsetAt(line, seconds * SECOND) - AHEAD);
   assert.deepEqual(offsets.map(Math.round), [-100, -100, -200, 0, 50, 206, 300, 200]);
@@ -213,7 +213,7 @@ describe('a clock that is read for ten minutes', () => {
     'that falls back by a second in the middle': (seconds) => 20 * seconds - (seconds < 300.2 ? 0 : SECOND),
   };
   for (const [what, moreUs] of Object.entries(driftUs)) {
-    it(`the clock line of a clock ${what} stays within its error bound for ten minutes`, () => {
+    it(`the model of a clock ${what} stays within its error bound for ten minutes`, () => {
       const draw = randomSource(7);
       const random = () => draw(1_000_000) / 1_000_000;
       const line = new ClockLine(false);

@@ -274,7 +274,7 @@ describe('lost connections', () => {
       [reconnectFailed('kick', '"idle"'), false],
     ];
     for (const [index, [changes, isExpired]] of cases.entries()) {
-      it(`the fix for a lost login, case ${index + 1}, ${isExpired ? 'suggests' : 'does not suggest'} renewing the login`, () => {
+      it(`the fix for lost connections, case ${index + 1}, ${isExpired ? 'suggests' : 'does not suggest'} renewing the login`, () => {
         const { message, fix } = run(changes).reasons.find(({ code }) => code === DROPPED) ?? {};
         assert.equal(/^the login expired during the run: /.test(fix ?? ''), isExpired, fix);
         if (changes === refused) assert.match(message ?? '', /the reconnect failed: jwt expired$/);
@@ -401,7 +401,7 @@ describe('worker names', () => {
     return { perWorker: connections.perWorker, codes };
   };
 
-  it('workers named by joins but unknown to control invalidate the run', () => {
+  it('a run is INVALID if joins name workers that no control URL reaches', () => {
     const perWorker = { w0: 300, w1: 300 };
     assert.deepEqual(held(perWorker, {}), { perWorker, codes: ['WORKER_URLS_WRONG'] });
   });

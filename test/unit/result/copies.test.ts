@@ -41,7 +41,7 @@ describe('copies of a broadcast', () => {
     ['changed in content', { wrongContent: 1 }, { received: 3 }, 'WRONG_COPIES', 'changed'],
     ['counted in no column', {}, { received: 3 }, 'ACCOUNTS_MISMATCH', '3', '2'],
   ] as Case[]) {
-    it(`copies ${what}: reports ${code ?? 'nothing'}`, () => {
+    it(`the verdict reports ${code ?? 'nothing'} for copies ${what}`, () => {
       const found = reasons(row, receipts);
       assert.deepEqual(column(found, 'code'), code ? [code] : []);
       assertNames(found[0]?.message, details);

@@ -44,11 +44,15 @@ function growing(mbAt: (seconds: number) => number, leftMb: number | undefined, 
   return [...growingFigures(measured, { layers: LAYERS, samples: samples as unknown as SampleRow[] })];
 }
 
-describe('memory growth at unchanged connections', () => {
+describe('memory growth at a constant number of connections', () => {
   /** Growth in MB by seconds of the hold, growth after a collection, and MB that the connections use. */
   const CASES: [what: string, mbAt: (seconds: number) => number, leftMb?: number, costMb?: number][] = [
-    ['memory growth at unchanged connections is noise if it is small', (seconds) => 0.1 * seconds, 0.9, 0.5],
-    ['memory growth at unchanged connections is garbage if a collection frees it', (seconds) => 3 * seconds, 1],
+    ['memory growth at a constant number of connections is noise if it is small', (seconds) => 0.1 * seconds, 0.9, 0.5],
+    [
+      'memory growth at a constant number of connections is garbage if a collection frees it',
+      (seconds) => 3 * seconds,
+      1,
+    ],
     ['memory growth is not reported if it is small beside the cost of connections', (seconds) => 0.1 * seconds, 2.5],
     ['memory growth is not reported if idle memory goes up and down', (seconds) => 3 * (seconds % 3), 12.5],
     ['memory growth is unknown without broadcasts, which end with a collection', (seconds) => 0.5 * seconds],
@@ -57,7 +61,7 @@ describe('memory growth at unchanged connections', () => {
     it(what, () => assert.deepEqual(growing(mbAt, leftMb, costMb), []));
   }
 
-  it('memory growth at unchanged connections is a leak if a collection does not free it', () => {
+  it('memory growth at a constant number of connections is a leak if a collection does not free it', () => {
     assert.deepEqual(growing(STEADY, 12.5), ['workerPss', 'workerRss']);
   });
 

@@ -143,7 +143,7 @@ describe("an event of the user's server", () => {
     ['event received by a different half of the connections each time', otherHalf, 'COPIES_LOST', '50.00 %'],
   ];
   for (const [what, { found, receipts, broadcasts }, code, ...details] of cases) {
-    it(`${what}: reports ${code ?? 'nothing'}`, () => {
+    it(`the verdict reports ${code ?? 'nothing'} for: ${what}`, () => {
       const { reasons, codes } = ofOwnEvent(found, receipts, broadcasts);
       assert.deepEqual(codes, code ? [code] : []);
       assertNames(reasons[0]?.message, details);

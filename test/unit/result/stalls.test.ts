@@ -197,7 +197,7 @@ describe('a stalled worker', () => {
     ['stall of a worker for a moment', reportedStalls(40, 13, { connect: 60 })],
   ];
   for (const [what, found = [], names] of CASES) {
-    it(`${what}: reports ${names ? 'the worker' : 'nothing'}`, () => {
+    it(`the verdict reports ${names ? 'the worker' : 'nothing'} for: ${what}`, () => {
       assert.equal(found.length, names ? 1 : 0);
       if (names) assertNames(found[0] ?? '', names);
     });

@@ -142,14 +142,14 @@ describe('memory that is freed late', () => {
       };
     });
 
-  it('memory that is freed late delays the baseline', async (t) => {
+  it('memory that is freed late delays the baseline reading of memory', async (t) => {
     const conducted = await freed(t, (ms) => Math.max(0, 30 - ms / 250) * MB);
     assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.plateaus[0]?.layers.workerRss, 100 * MB);
     assert.equal(Math.round(conducted.result.memory.perConnectionBytes.workerRss?.slope ?? 0), 1000);
   });
 
-  it('memory that is freed late delays the residual', async (t) => {
+  it('memory that is freed late delays the memory reading after the disconnect', async (t) => {
     const conducted = await freed(t, (_, goneMs) => Math.max(0, 30 - goneMs / 250) * MB);
     assertWarned(conducted);
     assert.deepEqual(conducted.run.measurements.afterDisconnect, { workerRss: 100 * MB, redisRss: 10 * MB });
@@ -165,13 +165,13 @@ describe('memory that is freed late', () => {
     assert.notEqual(perConnectionBytes.redisRss?.doubt, 'freed');
   });
 
-  it('memory that still falls after the disconnect leaves its layer without a residual', async (t) => {
+  it('a layer whose memory still falls after the disconnect has no reading of kept memory', async (t) => {
     const conducted = await freed(t, (_, goneMs) => 500 * MB - goneMs * 10_000);
     assertWarned(conducted, 'SERVER_NOT_IDLE', 'after all connections had closed');
     assert.deepEqual(conducted.result.memory.residualBytes, { redisRss: 0 });
   });
 
-  it('memory that is freed after the last reading is part of the residual', async (t) => {
+  it('memory that is freed after the last reading is part of the memory kept after the disconnect', async (t) => {
     const conducted = await freed(t, (_, goneMs) => (goneMs > 0 ? 0 : 30 * MB));
     assert.equal(conducted.result.memory.perConnectionBytes.workerRss?.doubt, 'freed');
   });

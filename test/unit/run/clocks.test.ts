@@ -53,7 +53,7 @@ it('the run uses and samples a clock of this host with an offset', async (t) => 
   clocks.close();
 });
 
-it('keeps the last clock readings of a silent worker, and fails only if it never answered', async (t) => {
+it('the run keeps the last clock readings of a silent worker, and fails only if it never replied', async (t) => {
   const { asks, time, clocks } = await read(t, [5000], [false]);
   const { clock } = asks;
   clocks.follow();

@@ -22,7 +22,7 @@ const STOPS: [RunStage, (run: FakeRun) => void, RunStage[]][] = [
 ];
 
 for (const [stage, hinder, after] of STOPS) {
-  it(`a stopped run ends in stage ${stage} at once, without warnings`, async (t) => {
+  it(`a run that is stopped in stage ${stage} ends immediately, without warnings`, async (t) => {
     const conducted = new ConductedRun(t, LONG, [RAMP, PAUSE]);
     const { time, run, conductor } = conducted;
     let stoppedMs = 0;

@@ -13,7 +13,7 @@ import type { WebSocketsName } from '../../../server/websockets/index.ts';
 const all = (on: boolean) => Object.fromEntries(tuningEntries().map(([name]) => [name, on])) as Tunings;
 const namesOf = (tunings: Tunings) => (Object.keys(tunings) as TuningName[]).filter((name) => tunings[name]);
 
-test('every chosen tuning of the server is on with ws', () => {
+test('the server turns on every selected tuning if it uses ws', () => {
   assert.deepEqual(tuningsInForce(all(true), 'ws'), all(true));
   assert.deepEqual(tuningsInForce(all(false), 'ws'), all(false));
 });
