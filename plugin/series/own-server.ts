@@ -39,7 +39,7 @@ export async function startOwnServer({ command, ready, cwd }: ServerCommand, { e
   }
   const [program = '', ...args] = command;
   const output = { file: log, append: true } as const;
-  // The server has its own process group, so that Ctrl-C does not end it before the run.
+  // The server has its own process group, so that Ctrl-C does not stop it while the run still ends.
   const child = execa(program, args, { cwd, env, detached: true, stdio: ['ignore', output, output], reject: false });
   let hasEnded = false;
   void child.then(() => {

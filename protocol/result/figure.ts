@@ -98,7 +98,7 @@ export interface LiveFigureDeclaration {
 
 const DECLARATIONS = z.registry<FigureDeclaration>();
 
-/** Returns the schema with a description and a declaration as a figure. */
+/** Returns the schema with a description, marked as a figure of the result. */
 export function describeFigure<S extends z.ZodType>(schema: S, description: string, declaration: FigureDeclaration): S {
   const described = schema.describe(description);
   DECLARATIONS.add(described, declaration);

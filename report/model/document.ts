@@ -50,7 +50,10 @@ export interface AnswerCause {
   explains: string[];
 }
 
-/** Returns the sentence of a line with the reasons to distrust it; null if there is no sentence. */
+/**
+ * Returns the sentence of a line of the answer, followed by the reasons to distrust its figure; null if the line has no
+ * sentence.
+ */
 export function lineText({ text, doubts = [] }: Pick<AnswerLine, 'text' | 'doubts'>): string | null {
   return text === null || doubts.length === 0 ? text : `${text}; in doubt: ${doubts.join(', ')}`;
 }

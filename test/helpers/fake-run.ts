@@ -153,7 +153,7 @@ export class FakeRun {
     for (const key of ['connected', 'joined', 'holding'] as const) this.status[key] += more;
   }
 
-  /** Counts a garbage collection in both workers. */
+  /** Simulates a garbage collection: raises its count in both workers. */
   collect(): void {
     this.collections = this.collections.map((count) => count + 1);
   }

@@ -70,7 +70,10 @@ function treatmentOf({ key: parent, treatment }: Place, key: string, value: unkn
   return inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key) ? 'content' : 'shown';
 }
 
-/** Returns how an item of a list is displayed. In `emit: [event, argument, …]`, only the arguments are content. */
+/**
+ * Returns whether an item of a list is shown or masked as content. In `emit: [event, argument, …]`, only the arguments
+ * are masked.
+ */
 function itemOf(place: Place, index: number, value: unknown): Place {
   const { key, treatment, inFlow } = place;
   const isUnknown = inFlow && typeof value === 'string' && !SHOWN_IN_FLOW.has(key);

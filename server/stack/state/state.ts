@@ -145,7 +145,7 @@ export function recordNginxWorkers(state: StackState): boolean {
   return state.nginxWorkerPids.join() !== previousPids.join();
 }
 
-/** Returns the process with the start time from the state. */
+/** Returns a process id with the start time that the state recorded for it; undefined if the state has none. */
 export function processRefOf(state: StackState, pid: number | undefined): ProcessRef | undefined {
   const startTime = pid ? state.startTimes[pid] : undefined;
   return pid && startTime ? { pid, startTime } : undefined;

@@ -30,7 +30,7 @@ function holding(t: TestContext) {
   return { process, connection, listen, open, send, taken, displaced: () => displaced };
 }
 
-test('a listener gets the newest held events, then each new event, until it holds them again', (t) => {
+test('a listener that starts to take events gets the newest held events, and then each new event', (t) => {
   const { listen, send, taken, displaced } = holding(t);
   send(0, 1000);
   assert.deepEqual([taken, displaced()], [[], 0]);

@@ -28,7 +28,7 @@ it('shortens the longest CPU samples so that all samples add up to the CPU time 
     children,
   });
   const nodes = [node(1, '(root)', [2, 3, 4]), node(2, '(idle)'), node(3, 'compute'), node(4, 'answer')];
-  // The thread ran for 18 ms. Cut to 7 ms, the samples of 1, 3, 9 and 40 ms add up to that.
+  // The thread ran for 18 ms: 1, 3, 7 and 7 ms. The samples of 9 and 40 ms are cut to 7 ms.
   const [samples, timeDeltas] = [
     [2, 3, 3, 3, 4],
     [0, 50_000, 1000, 3000, 9000],

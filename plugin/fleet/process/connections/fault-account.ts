@@ -11,7 +11,7 @@ import type { FaultCounts } from '../../../../protocol/link/fault-messages.ts';
 import { CLIENT_DISCONNECT_REASON } from '../../../../protocol/wire/connection.ts';
 import { CountSeries } from '../counts/count-series.ts';
 
-/** Fields of a connection that the fault account reads. */
+/** Fields of a connection that the counts of a planned fault read. */
 interface AffectedConnection {
   readonly id: number;
   readonly open: boolean;

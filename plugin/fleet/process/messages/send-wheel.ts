@@ -47,7 +47,10 @@ export class SendWheel<T extends SendTurn> {
     return Math.floor(((index * GOLDEN_RATIO) % 1) * this.#slots.length);
   }
 
-  /** Adds an entry, which is due from now on. `advance` must be called first. */
+  /**
+   * Adds an entry. It sends at its slot of each period, from this period on. Call `advance` first, so that passed slots
+   * are skipped.
+   */
   add(turn: T): void {
     this.#slots[turn.slot]?.push(turn);
     this.#size++;
