@@ -140,7 +140,7 @@ test('a run reports status, response text and Retry-After of a handshake refused
   for (const status of [401, 403, 426, 429, 500, 503]) {
     const body = status === 426 ? '{"message":"who are you?"}' : 'who are you?';
     const error = await refusalBy(await answering(status, body, { 'retry-after': '30' })(t));
-    assert.equal(error.constructor.name, 'Refused');
+    assert.equal(error.constructor.name, 'RefusedError');
     assert.match(error.message, new RegExp(`${status}.* who are you\\?, Retry-After: 30$`));
   }
 });
@@ -158,7 +158,7 @@ test('a WebSocket that the server refuses with a message is quoted, with a fix f
       socket.end(`HTTP/1.1 ${answer}\r\nContent-Length: ${body.length}\r\n\r\n${body}`);
     });
     const error = await refusalBy(url);
-    assert.equal(error.constructor.name, 'Refused');
+    assert.equal(error.constructor.name, 'RefusedError');
     assert.match(error.message, message);
     assert.match(error.fix, fix);
     assert.doesNotMatch(error.fix, /next\(\)/);
@@ -243,7 +243,7 @@ test('a run quotes a refused handshake, and reports which part of the server ref
   ] as [(io: Server) => void, object, RegExp, RegExp][]) {
     const { url } = await startChat(t, setUp, options);
     const error = await refusalBy(url);
-    assert.equal(error.constructor.name, 'Refused');
+    assert.equal(error.constructor.name, 'RefusedError');
     assert.match(error.message, message);
     assert.match(error.fix, fix);
   }
