@@ -9,12 +9,12 @@ import { join } from 'node:path';
 import {
   fingerprintOf,
   formatJoinToken,
-  newSecret,
-} from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/join-line.js';
+  createConductorSecret,
+} from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/join-token.js';
 
 const [folder = '', address = ''] = process.argv.slice(2);
 const [host, port] = address.split(':');
-const { token, certificate, key } = await newSecret();
+const { token, certificate, key } = await createConductorSecret();
 const line = formatJoinToken({ host, port: Number(port), token, fingerprint: fingerprintOf(certificate) });
 const files = { token, 'tls.crt': certificate, 'tls.key': key, line };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });
