@@ -29,11 +29,11 @@ const AREAS = {
     tests: ['test/unit/result/{*reasons,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'],
   },
   search: {
-    mutate: ['report/search/{bracket,judge,next,sizing}.ts'],
+    mutate: ['report/search/{bracket,judge,next-search-step,sizing}.ts'],
     tests: ['test/unit/report/search-*.test.ts'],
   },
   compare: {
-    mutate: ['report/compare/{compare,decide,decision,estimates,comparability}.ts'],
+    mutate: ['report/compare/{compare,decide,comparison-outcome,estimates,comparability}.ts'],
     tests: ['test/unit/report/{comparability,counted,compare,compare-document}.test.ts'],
   },
 };
