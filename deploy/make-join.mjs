@@ -7,9 +7,9 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import {
+  createConductorSecret,
   fingerprintOf,
   formatJoinToken,
-  createConductorSecret,
 } from './node_modules/artillery-plugin-socketio-capacity/dist/plugin/conduct/hosts/join-token.js';
 
 const [folder = '', address = ''] = process.argv.slice(2);
