@@ -178,7 +178,10 @@ it('init finds a login at an endpoint that is not named after logins, and hides 
     entry('http://web.test/', undefined, '<meta name="csrf-token" content="csrf-abc-123456">'),
     entry(
       'http://api.test/graphql',
-      { query, variables: { e: 'ann@x.test', p: 'hunter2!', next: '/', remember: 'on' } },
+      {
+        query,
+        variables: { e: 'ann@x.test', p: 'hunter2!', next: '/', remember: 'on', code: '/9hT2vQx7LmZpR4sKd8wYb' },
+      },
       { in: { id: 'user-7781-aa' } },
     ),
     entry('http://api.test/rooms', { title: 'mine' }, { id: 'room-9912-zz' }),
@@ -186,7 +189,7 @@ it('init finds a login at an endpoint that is not named after logins, and hides 
   ];
   const { said, flow, text } = await initFrom(t, 'open', () => ({ log: { entries } }) as never, '--listen', '0');
   const headers = { 'x-csrf-token': '{{ csrf_token }}' };
-  const variables = { e: 'ann@x.test', p: '{{ $env.P }}', next: '/', remember: 'on' };
+  const variables = { e: 'ann@x.test', p: '{{ $env.P }}', next: '/', remember: 'on', code: '{{ $env.CODE }}' };
   const captures = [
     { header: 'x-auth-token', as: 'X_Auth_Token' },
     { json: '$.in.id', as: 'id' },

@@ -19,9 +19,12 @@ export const HAR_CLOCK_MS = 1;
 const OWN_HEADER = /^(?!sec-|x-client-data|x-forwarded)(authorization|x-.+|.*(api|auth|csrf|xsrf|key|tenant|token).*)$/;
 /** Matches names of login fields that are not secret. User names are not secret: they help to recognise the field. */
 const SHOWN_FIELD = /user|name|mail|login|account|nick|room|lang|locale|grant|scope|client|type|remember|_?method$/i;
-/** Matches values that are not secret: an e-mail address, a GraphQL query, a path or URL, or a switch. */
+/**
+ * Matches values that are not secret: an e-mail address, a GraphQL query, a switch, and a path or URL without a query. A
+ * long segment may be a token.
+ */
 const SHOWN_VALUE =
-  /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{|^(\/|https?:\/\/)|^(on|yes|no|true|false|[01])$/;
+  /^[^\s@]+@[^\s@]+\.[^\s@]+$|^\s*(query|mutation)\b[^{]*\{|^(https?:\/\/[\w.:-]+)?(\/[\w.-]{0,20})+$|^(on|yes|no|true|false|[01])$/;
 /** Matches headers that older versions of Firefox write before the text of a form. */
 const FORM_HEADERS = /^([\w-]+: [^\r\n]*\r\n)+\r\n/;
 /** Matches names of cookies that load balancers and analytics set. */
