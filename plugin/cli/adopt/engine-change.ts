@@ -29,7 +29,10 @@ export function moveScenariosToOwnEngine(draft: AdoptionDraft): number[] {
   const engines = Object(config.engines) as Record<string, unknown>;
   const isOther = (engine: unknown) => OTHER_ENGINE.test(String(engine));
   const isOld = [config, ...scenarios].some(({ engine }) => OLD_ENGINE.test(String(engine)));
-  if (isOld) throw new CapacityError('CONFIG_INVALID', 'its engine is for Socket.IO 2, which is not supported');
+  if (isOld) {
+    const fix = 'name the engine `socketio-v3` if the server is Socket.IO 3 or 4; upgrade an older server first';
+    throw new CapacityError('CONFIG_INVALID', 'its engine is for Socket.IO 2, which is not supported', fix);
+  }
   const places: ProblemPath[] = [
     ...(isOther(config.engine) ? [['config', 'engine']] : []),
     ...scenarios.flatMap((scenario, index) => {
