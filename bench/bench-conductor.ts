@@ -7,14 +7,14 @@ import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import { openConductorLink } from '../plugin/conduct/hosts/conductor-link.ts';
-import { type HubMessage, hubMessageSchema, intervalMs } from '../plugin/conduct/hosts/host-messages.ts';
+import { type HubMessage, hubMessageSchema, reportIntervalMs } from '../plugin/conduct/hosts/host-messages.ts';
 import { HostHub } from '../plugin/conduct/hosts/hub.ts';
 import { createConductorSecret, type JoinAddress, parseJoinToken } from '../plugin/conduct/hosts/join-token.ts';
 import { openConductorListener } from '../plugin/conduct/hosts/listener.ts';
 import { EngineLink, NO_STATUS } from '../plugin/run/link.ts';
 import { monotonicUs } from '../protocol/base/clock/clock.ts';
 import { decodeHistogram, mergeEncodedHistograms } from '../protocol/base/histogram.ts';
-import type { EngineReport } from '../protocol/link/link-messages.ts';
+import { ENGINE_STATUS_INTERVAL_MS, type EngineReport } from '../protocol/link/link-messages.ts';
 import { decimalsText, integerText } from '../report/text/format.ts';
 import { helloOf } from '../test/helpers/hosts.ts';
 import { frozenBroadcast } from '../test/helpers/measurements.ts';
@@ -25,8 +25,7 @@ const HOSTS_PER_PROCESS = 200;
 const MEMBERS = 10_000;
 const BROADCASTS = 20;
 const WINDOW_MS = 10_000;
-/** Intervals in milliseconds: between status reports of an engine, and between reports of a machine's load. */
-const STATUS_MS = 250;
+/** Interval between reports of a machine's load, in milliseconds. */
 const ROW_MS = 1000;
 const NEVER = new AbortController().signal;
 
@@ -56,10 +55,10 @@ async function simulateHosts(join: JoinAddress, hosts: number, from: number): Pr
     });
     report({ type: 'ready', engines: 1 });
     link.send({ type: 'ready' });
-    setInterval(() => report({ type: 'status', status }), intervalMs(STATUS_MS, hosts));
+    setInterval(() => report({ type: 'status', status }), reportIntervalMs(ENGINE_STATUS_INTERVAL_MS, hosts));
     const clock = { offsetUs: 0, boundUs: 0 };
     const machineRow = () => ({ atUs: monotonicUs(), cpuIdlePercent: 50, clock, skippedUsers: 0 });
-    setInterval(() => link.send({ type: 'machine', row: machineRow() }), intervalMs(ROW_MS, hosts));
+    setInterval(() => link.send({ type: 'machine', row: machineRow() }), reportIntervalMs(ROW_MS, hosts));
   };
   const to = Math.min(hosts, from + HOSTS_PER_PROCESS);
   for (let index = from; index < to; index += 10)

@@ -3,12 +3,13 @@ import { mapLimit } from '../../protocol/base/map-limit.ts';
 import type { ErrorCode } from '../../protocol/codes/error-codes.ts';
 import type { MessageCarrier } from '../../protocol/link/carrier.ts';
 import { NO_MESSAGE_COUNTS } from '../../protocol/link/client-messages.ts';
-import type {
-  EngineIdentity,
-  EngineMessage,
-  EngineReport,
-  RunMessage,
-  WarmUpRequest,
+import {
+  ENGINE_STATUS_INTERVAL_MS,
+  type EngineIdentity,
+  type EngineMessage,
+  type EngineReport,
+  type RunMessage,
+  type WarmUpRequest,
 } from '../../protocol/link/link-messages.ts';
 import type { FleetSnapshot } from '../../protocol/link/snapshot.ts';
 import { CONTRACT_EVENTS, type JoinRoomMessage } from '../../protocol/wire/events.ts';
@@ -21,7 +22,6 @@ import { toFlowError } from '../virtual-user/flow-error.ts';
 import type { RunSignals } from '../virtual-user/signals.ts';
 import { newUserTally, type UserTally } from '../virtual-user/tally.ts';
 
-const STATUS_INTERVAL_MS = 250;
 const JOIN_TIMEOUT_MS = 10_000;
 const NO_FLEET = { ...mergeSnapshots([]), ...new ConnectionAccounts().read(), still: true };
 
@@ -45,7 +45,7 @@ interface RunLinkOptions {
 export class RunLink {
   readonly #options: RunLinkOptions;
   readonly #eventLoop = new EventLoopWatch();
-  readonly #lag = new TimerLag(STATUS_INTERVAL_MS);
+  readonly #lag = new TimerLag(ENGINE_STATUS_INTERVAL_MS);
   #reported: Reported | undefined;
   #timer: NodeJS.Timeout | undefined;
 
@@ -65,7 +65,7 @@ export class RunLink {
   ready(reported: Reported | undefined, engines: number): void {
     this.#reported = reported;
     this.#send({ type: 'ready', engines });
-    if (reported) this.#timer = setInterval(() => this.#sendStatus(reported), STATUS_INTERVAL_MS).unref();
+    if (reported) this.#timer = setInterval(() => this.#sendStatus(reported), ENGINE_STATUS_INTERVAL_MS).unref();
   }
 
   began(beganAtUs: number): void {

@@ -18,7 +18,6 @@ export const NAMED_LAYERS = {
 
 export type LayerName = keyof typeof NAMED_LAYERS;
 
-/** Title of the workers' layer. */
 export const WORKERS_TITLE = 'Workers';
 
 /** Titles of a layer's memory figures. The key is the last part of the figure's id. */

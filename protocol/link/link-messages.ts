@@ -82,6 +82,9 @@ export type RunMessage = z.infer<typeof runMessageSchema>;
 const report = <const Type extends string, Shape extends z.ZodRawShape>(type: Type, shape: Shape) =>
   message(type, { from: engineIdentitySchema, ...shape });
 
+/** Interval between status reports of an engine, in milliseconds. */
+export const ENGINE_STATUS_INTERVAL_MS = 250;
+
 /** Messages from an engine to the run. */
 export const engineMessageSchema = z.discriminatedUnion('type', [
   /** The engine is ready. `engines`: number of engines on this host, including this engine. */

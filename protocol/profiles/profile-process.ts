@@ -135,7 +135,7 @@ export function profileProcess(
       lastUs += timeDeltas[index];
       // A sample of the profile lasts until the next sample.
       const us = Math.max(0, index + 1 < samples.length ? timeDeltas[index + 1] : endTime - lastUs);
-      return { id, us, isIdle: byId.get(id).callFrame.functionName === '(idle)' };
+      return { id, us, isIdle: byId.get(id)?.callFrame.functionName === '(idle)' };
     }) as { id: number; us: number; isIdle: boolean }[];
     const longestUs = longestOnCpu(
       sampled.filter(({ isIdle }) => !isIdle).map(({ us }) => us),

@@ -18,8 +18,8 @@ import {
   type HostHello,
   type HostRefusalReason,
   type HubMessage,
-  intervalMs,
   refusalSchema,
+  reportIntervalMs,
 } from './host-messages.ts';
 import { hostInUrl, type JoinAddress } from './join-token.ts';
 import {
@@ -107,7 +107,7 @@ export async function openConductorLink(options: LinkOptions) {
   const unfollow = followClock(
     clock,
     () => readClock(() => askTime(socket)),
-    intervalMs(READING_INTERVAL_MS, hello.hosts),
+    reportIntervalMs(READING_INTERVAL_MS, hello.hosts),
   );
   return {
     /** The conductor's clock, relative to this host's clock. */

@@ -6,7 +6,11 @@ import { monotonicUs } from '../../../protocol/base/clock/clock.ts';
 import { convertInstants } from '../../../protocol/base/clock/instants.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import type { MessageCarrier } from '../../../protocol/link/carrier.ts';
-import type { EngineMessage, RunMessage } from '../../../protocol/link/link-messages.ts';
+import {
+  ENGINE_STATUS_INTERVAL_MS,
+  type EngineMessage,
+  type RunMessage,
+} from '../../../protocol/link/link-messages.ts';
 import { LAYERS, MachineWatch, Sampler } from '../../samplers/index.ts';
 import { toCapacityError } from '../incomplete.ts';
 import { type ConductorLink, openConductorLink } from './conductor-link.ts';
@@ -15,15 +19,13 @@ import {
   type HostRefusalReason,
   type HubMessage,
   hubMessageSchema,
-  intervalMs,
   MAX_HOST_SILENCE_MS,
+  reportIntervalMs,
 } from './host-messages.ts';
 import type { HostTotals } from './host-totals.ts';
 import type { JoinAddress } from './join-token.ts';
 
 const ROW_INTERVAL_MS = 1000;
-/** Interval of the status reports of an engine. */
-const STATUS_INTERVAL_MS = 250;
 /** Time limit, in milliseconds, for telling the conductor that the user stopped this host. */
 const STOP_TIMEOUT_MS = 5000;
 
@@ -66,7 +68,8 @@ export class HostAgent {
     this.#options = options;
     this.#silentAfterMs = options.silentAfterMs ?? MAX_HOST_SILENCE_MS;
     // 0 if every report is sent.
-    this.#statusIntervalMs = intervalMs(STATUS_INTERVAL_MS, options.hello.hosts) - STATUS_INTERVAL_MS;
+    this.#statusIntervalMs =
+      reportIntervalMs(ENGINE_STATUS_INTERVAL_MS, options.hello.hosts) - ENGINE_STATUS_INTERVAL_MS;
     options.carrier.onMessage = (message) => this.#fromEngine(message);
     this.#sampler = new Sampler({
       pids: () => ({}),
@@ -93,7 +96,7 @@ export class HostAgent {
     if (this.#abort.signal.aborted) return link.close();
     this.#link = link;
     this.#sampler.start();
-    this.#timer = setInterval(() => this.#sendRow(link), intervalMs(ROW_INTERVAL_MS, this.#options.hello.hosts));
+    this.#timer = setInterval(() => this.#sendRow(link), reportIntervalMs(ROW_INTERVAL_MS, this.#options.hello.hosts));
     for (const message of this.#earlyMessages.splice(0)) this.#fromEngine(message);
     try {
       await admit();
@@ -140,13 +143,17 @@ export class HostAgent {
       if (performance.now() - this.#statusesSentMs >= this.#statusIntervalMs) this.#sendStatuses(link);
     } else {
       this.#sendStatuses(link);
-      link.send({ type: 'engine', message: convertInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
+      this.#send(link, message);
     }
+  }
+
+  #send(link: ConductorLink, message: EngineMessage): void {
+    link.send({ type: 'engine', message: convertInstants(message, (atUs) => link.clock.toTheirs(atUs)) });
   }
 
   #sendStatuses(link: ConductorLink): void {
     if (this.#pendingStatuses.size > 0) this.#statusesSentMs = performance.now();
-    for (const message of this.#pendingStatuses.values()) link.send({ type: 'engine', message });
+    for (const message of this.#pendingStatuses.values()) this.#send(link, message);
     this.#pendingStatuses.clear();
   }
 

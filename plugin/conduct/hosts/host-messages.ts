@@ -35,7 +35,7 @@ const HOSTS_AT_FULL_RATE = 250;
  * Returns the interval at which a host sends reports. If there are more than 250 hosts, the interval grows with their
  * number, so that the conductor gets no more reports per second than from 250 hosts.
  */
-export function intervalMs(ms: number, hosts: number): number {
+export function reportIntervalMs(ms: number, hosts: number): number {
   return ms * Math.max(1, hosts / HOSTS_AT_FULL_RATE);
 }
 
