@@ -30,7 +30,7 @@ const AREAS = {
   },
   search: {
     mutate: ['report/search/{bracket,judge,next-search-step,sizing}.ts'],
-    tests: ['test/unit/report/search-{judge,next,sizing}.test.ts'],
+    tests: ['test/unit/report/search-{judge,next,reasons,sizing}.test.ts'],
   },
   compare: {
     mutate: ['report/compare/{compare,decide,comparison-outcome,estimates,comparability}.ts'],

@@ -60,7 +60,7 @@ export function judgeSearchRun(result: Result, { until, vary }: Pick<SearchPlan,
       .filter((one) => one.met)
       .map((one) => {
         const { key } = one.condition;
-        const counts = /^(connections|delivery)\./.test(key) && failing.length === 0;
+        const counts = /^(connections|delivery)\./.test(key);
         return {
           text: metConditionText(one, result),
           cause: foreignInvalidation(key, result) ?? (counts ? excused[0] : undefined),
