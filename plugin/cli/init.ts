@@ -48,6 +48,7 @@ export function addInit(program: Command): void {
     .option('--instrumented', 'the server calls instrument(io), so all figures can be measured')
     .option('--path <path>', 'Engine.IO path (default: /socket.io/)')
     .option('--namespace <name>', 'namespace (default: the path of the URL)')
+    .option('--parser <module>', 'parser of the server, if not Socket.IO’s own: `msgpack`')
     .option('--auth <json>', '`auth` of the clients: `{"token": "…"}`')
     .option('--headers <json>', 'headers of the handshake: `{"Cookie": "…"}`')
     .option(
@@ -201,10 +202,11 @@ async function lookByAnyOptions(
 
 function starterOf(answers: InitAnswers): StarterOptions & { listen: number } {
   const options = parseOptions(initOptionsSchema, answers, 'init');
-  const { url, path, instrumented, publish, connections, listen } = options;
+  const { url, path, parser, instrumented, publish, connections, listen } = options;
   return {
     url: new URL(url).origin,
     ...(path !== undefined && { path }),
+    ...(parser !== undefined && { parser }),
     connections,
     flow: starterFlow(options),
     controlUrl: instrumented ? `http://${new URL(url).hostname}:${CONTROL_PORT}` : undefined,

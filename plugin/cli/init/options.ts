@@ -50,6 +50,7 @@ export const initOptionsSchema = z.object({
   instrumented: z.boolean().default(false),
   path: z.string().trim().min(1).optional(),
   namespace: namespaceSchema.optional(),
+  parser: z.string().trim().min(1).optional(),
   auth: jsonObject(z.unknown(), '{"token": "…"}').optional(),
   headers: jsonObject(z.string(), '{"Cookie": "…"}').optional(),
   login: jsonList(LOGIN_EXAMPLE).pipe(z.array(step)).optional(),

@@ -17,6 +17,8 @@ export interface StarterOptions {
   url: string;
   /** Path of Engine.IO on the server; undefined for the default path. */
   path?: string;
+  /** Module of the server's parser; undefined for Socket.IO's own. */
+  parser?: string;
   /** False if the server expects the path without a trailing slash. */
   addTrailingSlash?: false;
   /** Transports to use if the server does not accept WebSocket alone, which is the default. */
@@ -49,11 +51,13 @@ export interface StarterOptions {
 /** Returns the engine's options for the scenario, and for the clients of `init`. */
 export function engineOptionsOf({
   path,
+  parser,
   addTrailingSlash,
   transports,
-}: Pick<StarterOptions, 'path' | 'addTrailingSlash' | 'transports'>): object {
+}: Pick<StarterOptions, 'path' | 'parser' | 'addTrailingSlash' | 'transports'>): object {
   return {
     ...(path !== undefined && { path }),
+    ...(parser !== undefined && { parser }),
     ...(addTrailingSlash === false && { addTrailingSlash }),
     ...(transports && { transports }),
   };

@@ -103,7 +103,7 @@ async function explain(connection: ConnectionTarget, error: FleetError): Promise
  * CONNECT packet.
  */
 const PARSER_FIX =
-  'if the server has another `parser`, such as socket.io-msgpack-parser, give the engine the same: the option `parser`';
+  'if the server has another `parser`, such as socket.io-msgpack-parser, give the engine the same: the option `parser`, `init --parser`';
 const SERVER_LOG_FIX =
   'see the log of the server: a middleware or a handler closes connections that lack something, such as `auth`, `headers` or `query`, or does not know the namespace';
 

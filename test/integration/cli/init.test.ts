@@ -7,6 +7,7 @@ import type { Server as HttpServer, IncomingMessage } from 'node:http';
 import { join } from 'node:path';
 import { it, type TestContext } from 'node:test';
 import type { Namespace, Server, Socket } from 'socket.io';
+import * as msgpack from 'socket.io-msgpack-parser';
 import { redirectSlashes, startChat, WITHOUT_SLASH } from '../../helpers/chat-server.ts';
 import { cli } from '../../helpers/cli.ts';
 import { oldServer } from '../../helpers/ending-server.ts';
@@ -59,6 +60,17 @@ it('init finds the id of a published message in a chat’s event, even if the pu
   const { settings } = await good(t, chat, '--publish', '["say", {"key": "$id", "text": "hello"}]');
   assert.deepEqual([settings?.delivery?.event, settings?.delivery?.id], ['said', ['0', 'said', 'key']]);
   assert.deepEqual(settings?.delivery?.publish?.emit, { event: 'say', args: [{ key: '$id', text: 'hello' }] });
+});
+
+it('init names the missing parser of a server, and finds its event with it', async (t) => {
+  const server = { setUp: newsServer(t), parser: msgpack };
+  const emit = ['--emit', '["subscribe", {"room": "news"}]'];
+  const without = await init(t, server, ...emit);
+  assert.equal(without.code, 2);
+  assert.match(without.stderr, /if the server has another `parser`, .*`init --parser`/);
+  const { settings, text } = await good(t, server, ...emit, '--parser', 'msgpack');
+  assert.match(text, /^ {4}socketio-capacity: \{ parser: "msgpack" \}$/m);
+  assert.equal(settings?.delivery?.event, 'headline');
 });
 
 /** Messages of `init` about a partial delivery, and the sockets to which the server forwards `say`. */
