@@ -20,24 +20,24 @@ import { defaultWorker, portSchema, roomsSchema, serverTlsSchema, tokenSchema, w
 
 export interface InstrumentOptions {
   /**
-   * Token of at least 16 characters. It permits publishing and reading statistics, so keep it secret. Without a token,
-   * nothing is instrumented.
+   * Secret of at least 16 characters, which permits publishing and reading statistics. Without it, nothing is
+   * instrumented.
    */
   token?: string | undefined;
   /**
-   * Rooms that clients can join with `join_room`. A name also allows every room that begins with the name and a colon.
-   * `'any'` allows every room; use it only on a server without users.
+   * Rooms that clients can join with `join_room`; also rooms whose names begin with such a name and a colon. `'any'`:
+   * every room, only for a server without users.
    */
   rooms?: string[] | 'any' | undefined;
-  /** Control port, as a number or a string from an environment variable. The default 0 chooses a free port. */
+  /** Control port, as a number or a string. 0 chooses a free port. */
   controlPort?: number | string | undefined;
   /** Address for the control port. Neither your proxy nor the internet should reach it. */
   controlHost?: string | undefined;
   /** Private key and certificate in PEM format. They make the control port use HTTPS. */
   tls?: { key: string | Buffer; cert: string | Buffer } | undefined;
-  /** Maximum number of arguments in a client's packet. A larger packet closes the connection. Default: 1000. */
+  /** Maximum number of arguments in a client's packet. A larger packet closes the connection. */
   maxArguments?: number | undefined;
-  /** Whether a run may profile the process, to find functions that use memory or CPU. Off by default. Node only. */
+  /** Whether a run may profile the process, to find functions that use memory or CPU. Node only. */
   profile?: boolean | undefined;
   /**
    * Name of this process in all reports: lower-case letters and digits. Default: host name and process id, such as

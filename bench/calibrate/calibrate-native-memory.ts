@@ -66,7 +66,7 @@ export async function calibrateNativeMemory(size: NativeSize): Promise<Calibrati
     title: 'Native memory per connection',
     text:
       `A server keeps the stated memory per connection, at ${size.connections} connections, in keys of OpenSSL, which V8 does not ` +
-      'count. The true value is V8’s count, this memory, and 1 KB of handles. An interval is shown by its middle.',
+      'count. The true value is V8’s count, this memory, and 1 KB of handles.',
     rows,
   };
 }
@@ -86,7 +86,7 @@ export async function calibrateUncollectedMemory(size: UncollectedSize): Promise
     title: 'Memory that is not collected',
     text:
       `RSS at ${UNCOLLECTED_PLATEAUS} plateaus, without a forced collection. The true value is V8’s count on an equal ` +
-      'server with forced collections. An interval is shown by its middle.',
+      'server with forced collections.',
     rows,
   };
 }

@@ -92,7 +92,7 @@ export function calibrationMarkdown({ machine, versions, sections }: Calibration
     '# Calibration',
     '',
     'Are the figures right? `npm run calibrate` measures servers whose true values it knows, with the same code as every run.',
-    'Each row shows the largest error among figures of one kind.',
+    'Each row shows the largest error among figures of one kind (of an interval: that of its middle).',
     '',
     ...tableLines(['part', 'figure', 'true value', 'measured', 'allowed', 'kept'], bounded),
     '',

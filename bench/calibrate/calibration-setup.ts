@@ -1,4 +1,4 @@
-/** Starts a known server, and connects the product's generator processes and control connection to it. */
+/** Starts a known server, and connects the product's fleet processes and control connection to it. */
 
 import { execFileSync } from 'node:child_process';
 import { cpus } from 'node:os';
@@ -24,7 +24,7 @@ const COLLECT_EVERY = 5;
 const DRAIN_TIMEOUT_MS = 15_000;
 export const neverAborted = new AbortController().signal;
 
-/** Assigns the server to the first core and the generator process to the second. */
+/** Assigns the server to the first core and the fleet process to the second. */
 export async function pinToSeparateCores({ server, fleet }: CalibrationSetup): Promise<void> {
   const { processes } = await fleet.snapshot();
   pin(server.pid, 0);

@@ -43,12 +43,12 @@ export async function calibrateHogs(size: HogSize): Promise<CalibrationSection> 
     title: 'Other programs',
     text:
       'On each CPU, a program uses a share of the time while the server broadcasts. The true value is its own CPU time, in percent ' +
-      'of all CPUs. Below a quarter, a comparison still uses the times of such a run, unless little CPU was idle.',
+      'of all CPUs.',
     rows,
   };
 }
 
-/** Measures with a new server and a new generator process. */
+/** Measures with a new server and a new fleet process. */
 function measureWith({ receivers, broadcasts }: HogSize, share: number) {
   return withCalibrationSetup({}, async (setup) => {
     await joinClients(setup.fleet, receivers);

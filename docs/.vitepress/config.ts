@@ -34,7 +34,6 @@ const PAGES = {
     Memory: '/method/memory',
     Latency: '/method/latency',
     Delivery: '/method/delivery',
-    Verdict: '/method/verdict',
     'Applications that nobody changed': '/method/applications',
     'Comparing two results': '/method/comparing',
     Calibration: '/calibration',

@@ -6,7 +6,6 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Command } from 'commander';
 import type { z } from 'zod';
-import { helpTextsOf } from '../../plugin/cli/command.ts';
 import { createProgram } from '../../plugin/cli/program.ts';
 import { LIVE_METRICS as LIVE_SERIES } from '../../plugin/live/prometheus-text.ts';
 import { REPORT_FILES } from '../../plugin/result/report-files.ts';
@@ -34,7 +33,17 @@ import { optionsSchema as instrumentOptions } from '../../server/instrument.ts';
 import { serverNodeEnvironmentSchema as nodeEnvironment } from '../../server/stack/server-node.ts';
 import { stateDirEnvironmentSchema as stackEnvironment } from '../../server/stack/state/state-dir.ts';
 import { tuningEntries as tunings } from '../../server/tunings.ts';
-import { defaultOf, describedKeys, type Key, keysOf, type Node, nodeOf, shallow, valuesOf } from './schema.ts';
+import {
+  defaultOf,
+  describedKeys,
+  type Key,
+  keysOf,
+  type Node,
+  nodeOf,
+  shallow,
+  signatureOf,
+  valuesOf,
+} from './schema.ts';
 import { catalogue, code, escaped, OPTION, optionRows, section, seriesTable, table } from './tables.ts';
 
 export const MARK = '<!-- npm run docs:reference writes what follows -->';
@@ -43,7 +52,8 @@ export const MARK = '<!-- npm run docs:reference writes what follows -->';
 export const PAGES: Record<string, () => string[]> = { steps, options, metrics, errors, cli, result, server };
 
 function steps(): string[] {
-  const seen = new Set<string>();
+  const ofOptions = keysOf(nodeOf(scenarioOptionsSchema)).map(signatureOf);
+  const seen = new Map(ofOptions.map((signature) => [signature, 'as the [option](./options.md#engine)']));
   const nodes = Object.entries(STEP_KINDS).map(([verb, { schema }]) => ({ verb, node: nodeOf(schema) }));
   const alike = Map.groupBy(nodes, ({ verb, node }) => JSON.stringify(node).replaceAll(`"${verb}"`, '"verb"'));
   const parts = [...alike.values()].map((group) => {
@@ -59,7 +69,7 @@ function steps(): string[] {
 }
 
 function options(): string[] {
-  const seen = new Set<string>();
+  const seen = new Map<string, string>();
   const tableOf = (...schemas: z.ZodType[]) =>
     table(
       OPTION,
@@ -113,7 +123,7 @@ function errors(): string[] {
   return [
     section(
       'Exit codes',
-      'Of `artillery run`; [each command](./cli.md) of `npx socketio-capacity` has its own.',
+      'Of `artillery run`; the [commands](./cli.md) of `npx socketio-capacity` have their own.',
       table(['exit code', 'meaning'], Object.entries(RUN_EXIT_CODES)),
     ),
     section(
@@ -134,21 +144,21 @@ function errors(): string[] {
   ];
 }
 
-/** Exit codes that have the same meaning for every command. The introduction explains them. */
-const COMMON_EXIT_CODES = ['2', '11', '130'];
-
 function cli(): string[] {
   const seen = new Set<string>();
   return commandsOf(createProgram(), '').map(([name, command]) => {
-    const given = command.options.filter(({ long }) => long !== '--json');
+    const given = [
+      ...command.registeredArguments.map((argument) => {
+        const flags = argument.required
+          ? `<${argument.name()}>`
+          : `[${argument.name()}${argument.variadic ? '...' : ''}]`;
+        return { flags, long: flags, defaultValue: argument.defaultValue, description: argument.description };
+      }),
+      ...command.options.filter(({ long }) => long !== '--json'),
+    ];
     const known = given.filter(({ flags, description }) => seen.has(`${flags} ${description}`));
     for (const { flags, description } of given) seen.add(`${flags} ${description}`);
     const rows = [
-      ...command.registeredArguments.map((argument) => [
-        code(argument.required ? `<${argument.name()}>` : `[${argument.name()}${argument.variadic ? '...' : ''}]`),
-        String(argument.defaultValue ?? ''),
-        argument.argChoices ? argument.argChoices.map(code).join(', ') : argument.description,
-      ]),
       ...given
         .filter((option) => !known.includes(option))
         .map(({ flags, defaultValue, description }) => [
@@ -156,14 +166,10 @@ function cli(): string[] {
         ]),
       ...(known.length > 0 ? [[known.map(({ long }) => code(long ?? '')).join(', '), '', 'as above']] : []),
     ];
-    const exitCodes = Object.entries(helpTextsOf(command).exitCodes)
-      .filter(([exitCode]) => !COMMON_EXIT_CODES.includes(exitCode))
-      .map((entry) => entry.join(' '));
     return section(
       code(name),
       escaped(command.description()),
       table(['argument or option', 'default', 'meaning'], rows),
-      ...(exitCodes.length > 1 ? [`Exit codes: ${exitCodes.join('; ')}.`] : []),
     );
   });
 }
@@ -180,20 +186,26 @@ function commandsOf(command: Command, name: string): [string, Command][] {
 /** Maximum number of values in an enumeration. A longer enumeration is only in the JSON Schema. */
 const MAX_VALUES = 6;
 
+/** Sections of the result whose keys the page only names. The JSON Schema describes them. */
+const NAMED_ONLY = ['run', 'absent', 'otherUsers', 'cpu', 'redis', 'sampling', 'environment'];
+
 function result(): string[] {
-  const seen = new Set<string>();
+  const seen = new Map<string, string>();
   const node = nodeOf(resultSchema);
-  const keyTable = (keys: Key[], known: Set<string>) =>
+  const keyTable = (keys: Key[], known: Map<string, string>) =>
     table(
       ['key', 'meaning'],
       describedKeys(keys.map(shallow), known).map(({ paths, text, node }) => [paths, `${text}${shapeOf(node)}`]),
     );
   // The JSON Schema describes the keys of a list's entries.
   const isList = ({ path, children }: Key) => children[0]?.path.startsWith(`${path}[]`);
+  const keysIn = (key: Key) => {
+    if (isList(key)) return '';
+    if (!NAMED_ONLY.includes(key.path)) return keyTable(key.children, seen);
+    return `${key.children.map(({ path }) => code(path.slice(key.path.length + 1))).join(', ')}.`;
+  };
   const sections = keysOf(node).flatMap((key) =>
-    key.children.length === 0
-      ? []
-      : [section(code(key.path), key.node.description ?? '', isList(key) ? '' : keyTable(key.children, seen))],
+    key.children.length === 0 ? [] : [section(code(key.path), key.node.description ?? '', keysIn(key))],
   );
   const shapes = Object.entries(node.$defs ?? {}).map(([id, shape]) =>
     section(
@@ -224,7 +236,7 @@ function shapeOf(node: Node): string {
 }
 
 function server(): string[] {
-  const seen = new Set<string>();
+  const seen = new Map<string, string>();
   const adapters = Object.values(ADAPTERS).map(({ environment }) => environment);
   const variables = [serverEnvironment, ...new Set(adapters)].flatMap((schema) => optionRows(nodeOf(schema), seen));
   const switches = tunings().map(([, { variable, byDefault, help }]) => [

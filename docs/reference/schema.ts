@@ -74,27 +74,28 @@ export function shallow(key: Key): Key {
 const MIN_SHARED_ROW = 2;
 
 /**
- * @param seen keys that the page has already described; they are not described again
+ * @param seen keys that are already described, each with a text that says where; they are not described again
  * @throws Error for a key without a description
  */
-export function describedKeys(keys: Key[], seen: Set<string>): Described[] {
+export function describedKeys(keys: Key[], seen: Map<string, string>): Described[] {
   const known = keys.filter((key) => seen.has(signatureOf(key)));
   const again = known.length >= MIN_SHARED_ROW ? known : [];
   const rows = keys.filter((key) => !again.includes(key)).flatMap((key) => describedKey(key, seen));
-  if (again.length === 0) return rows;
-  const [at = ''] = /^.*\./.exec(again[0]?.path ?? '') ?? [];
+  const [first] = again;
+  if (!first) return rows;
+  const [at = ''] = /^.*\./.exec(first.path) ?? [];
   const paths = `${at === '' ? '' : `\`${at.slice(0, -1)}\`: `}${namesAfter(at.length, again)}`;
-  return [...rows, { paths, node: {}, isRequired: false, text: 'as above' }];
+  return [...rows, { paths, node: {}, isRequired: false, text: seen.get(signatureOf(first)) ?? '' }];
 }
 
-function describedKey(key: Key, seen: Set<string>): Described[] {
+function describedKey(key: Key, seen: Map<string, string>): Described[] {
   const { path, node, isRequired, children } = key;
   const named = children.filter(isDescribed);
   if (node.description === undefined) {
     if (named.length === 0) throw new Error(`describe ${path} where it is defined: .describe('…')`);
     return describedKeys(children, seen);
   }
-  seen.add(signatureOf(key));
+  seen.set(signatureOf(key), 'as above');
   // Keys without a description, which the description of their parent covers.
   const bare = children.filter((child) => !isDescribed(child)).flatMap(leavesOf);
   const areKnown = named.length > 0 && named.every((child) => seen.has(signatureOf(child)));
@@ -117,7 +118,8 @@ function leavesOf(key: Key): Key[] {
   return key.children.length === 0 ? [key] : key.children.flatMap(leavesOf);
 }
 
-function signatureOf({ path, node }: Key): string {
+/** Identifies a key by its name and description. */
+export function signatureOf({ path, node }: Key): string {
   return `${path.split('.').at(-1)} ${node.description}`;
 }
 

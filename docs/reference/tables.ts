@@ -5,7 +5,7 @@ import { defaultOf, describedKeys, keysOf, type Node, valuesOf } from './schema.
 export const OPTION = ['key', 'value', 'default', 'meaning'];
 
 /** Returns rows with key, values, default and meaning. */
-export function optionRows(node: Node, seen = new Set<string>()): string[][] {
+export function optionRows(node: Node, seen = new Map<string, string>()): string[][] {
   return describedKeys(keysOf(node), seen).map(({ paths, node, isRequired, text }) => [
     ...[paths, valuesOf(node), defaultOf(node) || (isRequired ? 'required' : ''), text],
   ]);

@@ -24,15 +24,7 @@ export const percentageSchema = z.string().transform((text, context): number => 
 /** Beginning of the command line of every command. */
 export const COMMAND_LINE_PREFIX = 'npx socketio-capacity';
 
-const HELP = new WeakMap<Command, HelpText>();
-
-/** Returns the help texts of a command, for the reference documentation. */
-export function helpTextsOf(command: Command): HelpText {
-  return HELP.get(command) ?? { examples: {}, exitCodes: {} };
-}
-
 export function addHelp(command: Command, { examples, exitCodes }: HelpText): Command {
-  HELP.set(command, { examples, exitCodes });
   const shown = Object.entries(examples).map(([line, purpose]) => `  # ${purpose}\n  ${COMMAND_LINE_PREFIX} ${line}`);
   return command.addHelpText('after', () => {
     const help = command.createHelp();

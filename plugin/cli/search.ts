@@ -38,7 +38,7 @@ export function addSearch(program: Command): void {
     .option('--rest <seconds>', 'pause after a run that broke (default: 30)')
     .option('--headroom <percent>', 'share of each limit that the table of machines leaves free (default: 30)')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
-    .option('--results <folder>', 'where to create the folder of the search, or to resume it', 'results')
+    .option('--results <folder>', 'folder in which the runs are created or resumed', 'results')
     .action(run);
   addHelp(addJsonOption(addHostsOptions(command)), {
     examples: {

@@ -54,7 +54,7 @@ export function addStudy(program: Command): void {
     .option('-n, --times <n>', 'runs of each combination (default: the study’s `repeat`, 5, or with --detect up to 20)')
     .option('--detect <share>', 'goes on until a change of that size, such as 20%, would show; also the margin')
     .option('-e, --environment <name>', 'one of the scenario’s config.environments')
-    .option('--results <folder>', 'where to create the folder of the study, or to resume it', 'results')
+    .option('--results <folder>', 'folder in which the runs are created or resumed', 'results')
     .action(run);
   addHelp(addJsonOption(addHostsOptions(command)), {
     examples: {

@@ -14,10 +14,7 @@ export const USER_METRICS = {
   emitRate: metric('rate', 'emit_rate', 'events/s', 'Events sent per second'),
   responseTime: timeMs('response_time', 'From an emit to the event named by its `response`'),
   ackTime: timeMs('ack_time', 'From an emit to its acknowledgement'),
-  waitTime: timeMs(
-    'wait_time',
-    'From the start of a `waitFor` to its event; next to nothing if the event had already arrived',
-  ),
+  waitTime: timeMs('wait_time', 'From the start of a `waitFor` to its event'),
   disconnect: counter(
     'disconnect',
     'connections',

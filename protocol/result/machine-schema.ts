@@ -82,7 +82,7 @@ export const generatorSchema = listOfObjects({
     ...{ quantity: 'share', answers: ['latency'] },
     live: {
       ...{ series: 'event_loop_utilization', label: 'loop' },
-      help: 'Utilization of the event loop over the last second, 0 to 1',
+      help: 'Utilization of the event loop over the last second',
     },
   }),
   delayP50Ms: z.number().describe('delay of its timers: median'),

@@ -50,11 +50,11 @@ export const resultSchema = strictObject({
   }),
   answer: answerSchema.describe('What reports show first.'),
   outcome: runOutcomeSchema.describe(
-    'Whether the deployment met its [expectations and thresholds](../method/verdict.md).',
+    'Whether the deployment met its [expectations and thresholds](../method.md#verdict).',
   ),
   verdict: strictObject({
     status: z.enum(['VALID', 'SUSPECT', 'INVALID']).describe('whether to use the figures'),
-  }).describe('Whether the [measurement can be trusted](../method/verdict.md).'),
+  }).describe('Whether the [measurement can be trusted](../method.md#verdict).'),
   findings: z
     .array(findingSchema)
     .describe('Causes before their consequences; verdict, outcome and answer follow from them.'),
@@ -76,7 +76,9 @@ export const resultSchema = strictObject({
   eventCounts: eventCountsResultSchema,
   latency: latencySchema.describe('[Latency](../method/latency.md) of broadcasts.'),
   memory: memorySchema.describe('[Memory](../method/memory.md) by layer.'),
-  cpu: cpuSchema.describe('By layer; 100 % is one core. Null: not larger than its noise.'),
+  cpu: cpuSchema.describe(
+    'By layer, for each [window](../method.md#cpu); 100 % is one core. Null: not larger than its noise.',
+  ),
   cpuByPlace: cpuByCodePlaceSchema.optional().describe('CPU by package and function (`workers.profile`).'),
   processes: processesSchema.describe('The [measured processes](../method/memory.md#which-processes) on this machine.'),
   redis: redisSchema.describe('The adapter’s Redis during the broadcasts. Null without it.'),

@@ -30,7 +30,7 @@ const systemSchema = z
     usedBytes: describeFigure(bytes, 'memory in use', memory({ layer: 'system', kind: 'used' })),
     cpuPercent: describeFigure(z.number().optional(), 'CPU since the row before; 100 is all cores', {
       ...{ quantity: 'percent', answers: ['cpu'] },
-      live: { series: 'machine_cpu_ratio', help: 'CPU of the whole machine, 0 to 1' },
+      live: { series: 'machine_cpu_ratio', help: 'CPU of the whole machine' },
     }),
   })
   .catchall(z.unknown());

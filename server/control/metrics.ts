@@ -113,7 +113,7 @@ function gauge(name: string, unit: string, help: string): Series {
 }
 
 function eventLoopDelay(figure: string, which: string): Series {
-  const help = `${which} delay of the event loop since the last stats request, or since the start`;
+  const help = `${which} delay of the event loop since the last stats request`;
   return gauge(`capacity_event_loop_delay_${figure}_seconds`, 'seconds', help);
 }
 

@@ -48,7 +48,7 @@ const isLogin =
   ({ login = 'none' }: Texts) =>
     kinds.includes(login);
 
-/** Questions that follow the URL, the number of connections, and whether the server is instrumented. */
+/** Questions after those about the URL, the number of connections, and `instrument(io)`. */
 const QUESTIONS: Question[] = [
   {
     name: 'login',

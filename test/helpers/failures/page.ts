@@ -5,7 +5,7 @@ import type { Failure } from './failure.ts';
 
 const HEAD = `# What it looks like
 
-Find your symptom. Each server and proxy below ran; the words are what a run against it printed first. Tests repeat them.`;
+Find your symptom. Each block is what a run printed first against a server or proxy with that failure.`;
 const COLUMNS = 100;
 /** Command with paths of the machine. */
 const COMMAND = /[^\s(]*\/bin\/node \S*\/([\w-]+\.mjs)[^)]*/g;
@@ -29,15 +29,11 @@ export function failuresPage(sections: Record<string, Failure[]>, quotes: Map<Fa
   return `${[HEAD, ...parts].join('\n\n')}\n`;
 }
 
-function failureText(
-  { symptom, situation, report }: Failure,
-  { message, fix }: Quote = { message: '', fix: '' },
-): string {
+function failureText({ symptom, report }: Failure, { message, fix }: Quote = { message: '', fix: '' }): string {
   const lines = [message.replace(COMMAND, 'node $1'), `  fix: ${fix}`].flatMap((line) =>
     wrapText(line, COLUMNS, '    '),
   );
-  const url = `https://github.com/${report}`;
-  return `### ${symptom}\n\n${situation.charAt(0).toUpperCase()}${situation.slice(1)} ([report](${url})).\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
+  return `### ${symptom}\n\n[Reported](https://github.com/${report}):\n\n\`\`\`text\n${lines.join('\n')}\n\`\`\``;
 }
 
 /** Asserts that the page has the current messages of the runs. Details of the machine, such as times, may differ. */

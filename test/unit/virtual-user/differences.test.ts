@@ -1,4 +1,7 @@
-/** Tests each row of the table in docs/guide/writing-scenarios.md on differences from other engines. */
+/**
+ * Tests differences from other engines: what a run refuses, and each row of the table in
+ * docs/guide/writing-scenarios.md.
+ */
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
@@ -30,8 +33,8 @@ const namespace = '/chat?a=1';
 const CONDITION = 'only HTTP requests have conditions';
 const QUERY = 'write connect: {namespace: /chat, query: "…"}';
 
-/** Refused steps, by row of the table. */
-const REFUSED: [row: string, hint: string, ...steps: object[]][] = [
+/** Refused steps of scenarios for other engines. */
+const REFUSED: [what: string, hint: string, ...steps: object[]][] = [
   ['response inside emit', 'beside `emit`', { emit: { channel: 'ask', response: { channel: 'answer' } } }],
   ['capture or match beside emit', 'write it in `response`', { emit: ['a'], capture: { json: '$', as: 'b' } }],
   ['parallel', 'only HTTP requests', { parallel: [{ get: { url: '/' } }, { emit: ['a'] }] }],
@@ -45,8 +48,8 @@ const REFUSED: [row: string, hint: string, ...steps: object[]][] = [
   ['a namespace with a query', QUERY, { emit: ['a'], namespace }, { waitFor: { event: 'a', namespace } }],
   ['unknown steps', 'unknown step "fetch"', { fetch: { url: '/' } }],
 ];
-for (const [row, hint, ...steps] of REFUSED) {
-  test(`refuses a scenario of another engine with ${row}`, async () => {
+for (const [what, hint, ...steps] of REFUSED) {
+  test(`refuses a scenario of another engine with ${what}`, async () => {
     for (const step of steps) await refusal(step, hint);
   });
 }
@@ -127,7 +130,7 @@ difference('count: 0 of a loop', 'a loop with count 0 runs no step', async () =>
   assert.deepEqual(bench.fleet.sent, [['/', 'a']]);
 });
 
-difference('hooks (before, after)', 'a hook before or after the scenario must use the HTTP engine', () => {
+test('a hook before or after the scenario must use the HTTP engine', () => {
   const { problems } = readScenarios({ config: {}, before: { engine: 'socketio-capacity', flow: [] } }, STEP_KINDS);
   assert.match(problems[0]?.message ?? '', /use engine: http/);
 });
@@ -179,50 +182,46 @@ function declaredOptions(file: string, name: string): string[] {
   return [...body.slice(0, body.indexOf('\n}')).matchAll(/^ {4}(\w+)\??:/gm)].map(([, option]) => String(option));
 }
 
-difference(
-  'other options of socket.io-client',
-  'refuses options of socket.io-client, and suggests replacements',
-  async () => {
-    for (const [options, hint] of [
-      [{ reconnectionAttempts: 3 }, 'write reconnection: {attempts: …}'],
-      [{ ackTimeout: 3 }, 'write timeout'],
-      [{ perMessageDeflate: true }, 'write compression: true'],
-      [{ upgrade: false }, 'write transports'],
-      [{ withCredentials: true }, 'remove it'],
-      [{ retries: 3 }, 'remove it'],
-      [{ forceNew: true }, 'remove it'],
-      [{ tls: { pfx: 'a' } }, 'write `cert` and `key`'],
-    ] as const) {
-      const isRefused = ({ message }: Error) => message.includes(hint);
-      assert.throws(() => new Bench(options), isRefused, hint);
-    }
-    await refusal({ connect: { transports: 'websocket' } }, 'expected a list: [websocket]');
-    await refusal({ connect: { forceNew: true } }, 'remove it');
-    await refusal({ connect: { reconnection: true } }, 'write it in config.engines.socketio-capacity');
-    await refusal({ connect: { rejectUnauthorized: false } }, 'write tls: {rejectUnauthorized: …}');
-    const options = [
-      ...declaredOptions('engine.io-client/build/esm/socket.d.ts', 'SocketOptions'),
-      ...declaredOptions('socket.io-client/build/esm/manager.d.ts', 'ManagerOptions'),
-      ...declaredOptions('socket.io-client/build/esm/socket.d.ts', 'SocketOptions'),
+test('refuses options of socket.io-client, and suggests replacements', async () => {
+  for (const [options, hint] of [
+    [{ reconnectionAttempts: 3 }, 'write reconnection: {attempts: …}'],
+    [{ ackTimeout: 3 }, 'write timeout'],
+    [{ perMessageDeflate: true }, 'write compression: true'],
+    [{ upgrade: false }, 'write transports'],
+    [{ withCredentials: true }, 'remove it'],
+    [{ retries: 3 }, 'remove it'],
+    [{ forceNew: true }, 'remove it'],
+    [{ tls: { pfx: 'a' } }, 'write `cert` and `key`'],
+  ] as const) {
+    const isRefused = ({ message }: Error) => message.includes(hint);
+    assert.throws(() => new Bench(options), isRefused, hint);
+  }
+  await refusal({ connect: { transports: 'websocket' } }, 'expected a list: [websocket]');
+  await refusal({ connect: { forceNew: true } }, 'remove it');
+  await refusal({ connect: { reconnection: true } }, 'write it in config.engines.socketio-capacity');
+  await refusal({ connect: { rejectUnauthorized: false } }, 'write tls: {rejectUnauthorized: …}');
+  const options = [
+    ...declaredOptions('engine.io-client/build/esm/socket.d.ts', 'SocketOptions'),
+    ...declaredOptions('socket.io-client/build/esm/manager.d.ts', 'ManagerOptions'),
+    ...declaredOptions('socket.io-client/build/esm/socket.d.ts', 'SocketOptions'),
+  ];
+  assert.ok(options.length > 40);
+  for (const option of options) {
+    const uses = [
+      async () => new Bench({ [option]: {} }),
+      async () => new Bench().play([{ connect: { [option]: {} } }]),
     ];
-    assert.ok(options.length > 40);
-    for (const option of options) {
-      const uses = [
-        async () => new Bench({ [option]: {} }),
-        async () => new Bench().play([{ connect: { [option]: {} } }]),
-      ];
-      for (const use of uses) {
-        const refusalText = await use().then(
-          () => '',
-          ({ message }: Error) => message,
-        );
-        assert.doesNotMatch(refusalText, /unknown option(?!: )/, option);
-      }
+    for (const use of uses) {
+      const refusalText = await use().then(
+        () => '',
+        ({ message }: Error) => message,
+      );
+      assert.doesNotMatch(refusalText, /unknown option(?!: )/, option);
     }
-  },
-);
+  }
+});
 
-difference('a timeout of 20000', 'refuses a timeout of 20000 seconds', async () => {
+test('refuses a timeout of 20000 seconds', async () => {
   assert.throws(() => new Bench({ timeout: 20_000 }), /write 20, or \\"20000ms\\"/);
   assert.throws(() => new Bench({ connectTimeout: 5000 }), /write 5, or/);
   await refusal({ connect: true, timeout: 2000 }, 'write 2, or');
