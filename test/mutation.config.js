@@ -17,24 +17,24 @@ const AREAS = {
   },
   ledger: {
     mutate: ['plugin/fleet/process/ledger/*.ts'],
-    tests: ['test/unit/fleet/{ledger,ledger-members,copies,room-share,merge,churn,sightings}.test.ts'],
+    tests: ['test/unit/fleet/{ledger,ledger-members,copies,room-share,merge,churn,process-sightings}.test.ts'],
   },
   frames: {
     mutate: ['plugin/fleet/light/websocket/frames.ts'],
-    tests: ['test/unit/fleet/light/{frames,hostile,codec,split,per-message-deflate}.test.ts'],
+    tests: ['test/unit/fleet/light/{frames,hostile,codec,split-streams,per-message-deflate}.test.ts'],
   },
   clocks: { mutate: ['protocol/base/clock/*.ts'], tests: ['test/unit/protocol/clock-*.test.ts'] },
   verdict: {
     mutate: ['plugin/findings/*.ts', 'plugin/findings/causes/*.ts', 'plugin/findings/checks/**/*.ts'],
-    tests: ['test/unit/result/{*reasons,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'],
+    tests: ['test/unit/result/{*findings,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'],
   },
   search: {
     mutate: ['report/search/{bracket,judge,next-search-step,sizing}.ts'],
-    tests: ['test/unit/report/search-{judge,next,reasons,sizing}.test.ts'],
+    tests: ['test/unit/report/search-{judge,next-step,reasons,sizing}.test.ts'],
   },
   compare: {
     mutate: ['report/compare/{compare,decide,comparison-outcome,estimates,comparability}.ts'],
-    tests: ['test/unit/report/{comparability,counted,compare,compare-document}.test.ts'],
+    tests: ['test/unit/report/{comparability,counted-figures,compare,compare-document}.test.ts'],
   },
 };
 

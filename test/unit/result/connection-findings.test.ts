@@ -26,7 +26,7 @@ describe('lost connections', () => {
   /** @param notReturned number of dropped connections that did not return, by cause */
   const faulty = (notReturned: Record<string, number>, returned: number) => {
     const curve = [{ ms: 100, connected: 500 + returned, attempts: 0, returns: 0 }];
-    return idleAnd({ fault: plannedFault({ notBack: notReturned, back: returned, curve }) });
+    return idleAnd({ fault: plannedFault({ notReconnected: notReturned, reconnected: returned, curve }) });
   };
   const closing = { 'io client disconnect': 7 };
   const stopped: Changes = {
@@ -116,8 +116,8 @@ describe('lost connections', () => {
   });
 
   it("connections closed by a size limit of the generator's clients are its fault, with the sizes", () => {
-    const words = tooLargeText(16_777_216, 17_825_824);
-    const end = endKind({ reason: 'message too large', cause: 'message_too_large', words, count: 306 });
+    const closeText = tooLargeText(16_777_216, 17_825_824);
+    const end = endKind({ reason: 'message too large', cause: 'message_too_large', closeText, count: 306 });
     const ended = { 'message too large': 306 };
     const { reasons } = run({ accounts: { alive: 294, ended }, snapshot: { ends: [end] } });
     const [{ code, about, message, fix } = {}] = reasons;
@@ -164,9 +164,9 @@ describe('lost connections', () => {
       'connections partly closed by a fault',
       faulty({ ...closing, 'transport close': 200 }, 293),
       [DROPPED, '306 of 600', 200],
-      ['NOT_BACK', 207],
+      ['NOT_RECONNECTED', 207],
     ],
-    ['connections all closed by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_BACK', 306]],
+    ['connections all closed by a planned fault', faulty({ 'transport close': 306 }, 194), ['NOT_RECONNECTED', 306]],
     ['namespaces lost while a fault is planned', { ...namespaces, result: { fault: plannedFault() } }],
     ['connections of fleet processes that a stop ended', stopped, ['RUN_INCOMPLETE']],
     ['connections closed by their virtual users', closed],
@@ -204,7 +204,7 @@ describe('lost connections', () => {
     const CASES: [what: string, changes: Changes, message: RegExp, fix: RegExp][] = [
       [
         'close frame of the application after the same number of messages',
-        common({ cause: 'closed_4008', words: 'slow down' }, [16, 16, 16, 16, 16]),
+        common({ cause: 'closed_4008', closeText: 'slow down' }, [16, 16, 16, 16, 16]),
         /"slow down"\), after 16 messages each/,
         /^send fewer messages/,
       ],
