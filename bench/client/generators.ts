@@ -70,7 +70,7 @@ async function startFloor(load: BenchLoad, _worker: BenchWorker, folder: string)
 }
 
 /**
- * Starts the product's generator processes alone, which are the cheapest complete client. The server bench also uses
+ * Starts the product's fleet processes alone, which are the cheapest complete client. The server bench also uses
  * it.
  */
 export const startFleet = startScript('fleet-program');
@@ -130,7 +130,7 @@ function rampOf({ connections, ratePerSec }: BenchLoad): Record<string, unknown>
 }
 
 /**
- * Starts the whole product: engine, generator processes and plugin, with ledger and histograms. At the end, it sends a
+ * Starts the whole product: engine, fleet processes and plugin, with ledger and histograms. At the end, it sends a
  * broadcast to check the ledger.
  */
 async function startCapacity(load: BenchLoad, worker: BenchWorker, folder: string): Promise<StartedGenerator> {

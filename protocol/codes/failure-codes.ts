@@ -27,7 +27,7 @@ const BUG = { meaning: 'a bug', remedy: 'please report it with the folder of the
 const CODES = {
   // Connecting
   EMFILE: {
-    meaning: 'the generator process has reached its limit of open files',
+    meaning: 'the fleet process has reached its limit of open files',
     remedy: 'raise the limit: `ulimit -n 65536`',
     blame: 'generator',
   },
@@ -154,7 +154,7 @@ const CODES = {
     blame: 'generator',
   },
   buffers_full: {
-    meaning: 'too many incomplete messages, or data that the server does not read, in a generator process',
+    meaning: 'too many incomplete messages, or data that the server does not read, in a fleet process',
     remedy: 'let the server send smaller messages, or spread the load over several generator hosts',
     blame: 'generator',
   },
@@ -209,7 +209,7 @@ const CODES = {
     remedy: 'correct `args` or `data`, or see why the server answers otherwise',
   },
   disconnected_fleet_process_died: {
-    meaning: 'the generator process that held the connection died',
+    meaning: 'the fleet process that held the connection died',
     remedy: 'see `dmesg` for out-of-memory kills',
     blame: 'generator',
   },
@@ -242,12 +242,12 @@ const CODES = {
 
   // Failures that the generator itself causes.
   fleet_dead: {
-    meaning: 'the generator process that held the connection has died',
+    meaning: 'the fleet process that held the connection has died',
     remedy: 'see `dmesg` for out-of-memory kills',
     blame: 'generator',
   },
   fleet_silent: {
-    meaning: 'the generator process that holds the connection does not answer',
+    meaning: 'the fleet process that holds the connection does not answer',
     remedy: 'give the generator more CPU and memory',
     blame: 'generator',
   },

@@ -1,5 +1,5 @@
 /**
- * Adds up figures of generator processes, engines and hosts. Counts are added and histograms are merged. Nothing is
+ * Adds up figures of fleet processes, engines and hosts. Counts are added and histograms are merged. Nothing is
  * averaged.
  */
 
@@ -90,7 +90,7 @@ export function addTimeSeries(all: TimeSeries[], combine = (a: number, b: number
   return { startedAtUs: all.length > 0 ? startedAtUs : 0, intervalUs, counts };
 }
 
-/** Totals of the snapshots of generator processes or engines. */
+/** Totals of the snapshots of fleet processes or engines. */
 export type FleetTotals = Omit<FleetSnapshot, 'processes' | 'still' | 'engineLoop' | 'failureExamples'>;
 
 type Summand = Partial<FleetTotals> & Pick<FleetTotals, 'ends' | 'openings' | 'connecting'>;

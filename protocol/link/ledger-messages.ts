@@ -1,6 +1,6 @@
 /**
  * Messages about the ledger, which records for each broadcast how many copies arrived: requests from the run, and rows
- * of each generator process.
+ * of each fleet process.
  */
 import { z } from 'zod';
 import { mergeEncodedHistograms } from '../base/histogram.ts';
@@ -48,7 +48,7 @@ export const receiptTotalsSchema = z.object({
   /** Copies that arrived after the row of their broadcast was finalized. */
   late: boundedCount,
   unreadable: boundedCount,
-  /** Copies with a number that the run never sends. */
+  /** Copies with the number of a broadcast that the run did not send. */
   unknownBroadcast: boundedCount,
   /**
    * Copies of broadcasts whose ledger rows are not finalized. After the last row is finalized, these are copies of
@@ -90,9 +90,9 @@ export const freezeRequestSchema = z.object({
 });
 export type FreezeRequest = z.infer<typeof freezeRequestSchema>;
 
-/** Ledger row for a broadcast in a generator process. `expected = received + lostConnected + lostDisconnected`. */
+/** Ledger row for a broadcast in a fleet process. `expected = received + lostConnected + lostDisconnected`. */
 export const frozenBroadcastSchema = z.object({
-  /** Number of the generator process within its engine. */
+  /** Number of the fleet process within its engine. */
   process: boundedCount,
   seq: z.int().nonnegative(),
   ...objectWithKeys(RECEIPT_COUNTS, boundedCount).shape,
@@ -141,7 +141,7 @@ export function emptyLedgerRow(seq: number): FrozenBroadcast {
   };
 }
 
-/** Broadcast of the user's own event. A generator process has received at least one copy. */
+/** Broadcast of the user's own event. A fleet process has received at least one copy. */
 const sightingSchema = z.object({
   id: boundedText,
   firstAtUs: boundedInstant,
@@ -156,7 +156,7 @@ const sightingSchema = z.object({
 });
 export type OwnEventSighting = z.infer<typeof sightingSchema>;
 
-/** Broadcasts of the user's own event that a generator process has received. */
+/** Broadcasts of the user's own event that a fleet process has received. */
 export const ownEventSightingsSchema = z.object({
   /** Broadcasts whose ledger rows are not finalized, by id. */
   ids: boundedList(sightingSchema),

@@ -1,5 +1,5 @@
 /**
- * Snapshot of an engine's generator processes: counters and histograms since the start, and the state of the processes.
+ * Snapshot of an engine's fleet processes: counters and histograms since the start, and the state of the processes.
  * Shorter status messages are sent between snapshots.
  */
 import { z } from 'zod';
@@ -37,7 +37,7 @@ export type EventLoopHealth = z.infer<typeof eventLoopHealthSchema>;
 
 const fleetProcessHealthSchema = z.object({
   pid: z.int().positive(),
-  /** Number of the generator process within its engine. */
+  /** Number of the fleet process within its engine. */
   index: boundedIndex,
   /** False after the process has died. Its connections then count as disconnected. */
   alive: z.boolean(),
@@ -101,7 +101,7 @@ const transportCountsSchema = z.object({
 });
 export type TransportCounts = z.infer<typeof transportCountsSchema>;
 
-/** Counters and histograms of an engine's generator processes since the start. */
+/** Counters and histograms of an engine's fleet processes since the start. */
 export const fleetSnapshotSchema = z.object({
   processes: boundedList(fleetProcessHealthSchema),
   accounts: connectionAccountsSchema,
@@ -131,7 +131,7 @@ export const fleetSnapshotSchema = z.object({
     dropped: boundedCount,
     counters: boundedCounts,
   }),
-  /** Number of events that a generator process dropped because custom functions were too slow. */
+  /** Number of events that a fleet process dropped because custom functions were too slow. */
   eventsDropped: boundedCount,
   /** Number of repeated connection attempts, both for first connections and for reconnects. */
   retries: boundedCount,
@@ -181,7 +181,7 @@ export const fleetSnapshotSchema = z.object({
 export type FleetSnapshot = z.infer<typeof fleetSnapshotSchema>;
 
 /**
- * Current counts of an engine's generator processes. The engine sends them several times a second, for the live line
+ * Current counts of an engine's fleet processes. The engine sends them several times a second, for the live line
  * and to detect the end of traffic.
  */
 export const fleetStatusSchema = z.object({

@@ -1,4 +1,4 @@
-/** Connection options of the target. The generator processes and the run's own receivers use the same options. */
+/** Connection options of the target. The fleet processes and the run's own receivers use the same options. */
 import type { LookupAddress } from 'node:dns';
 
 /** Socket.IO's reason when the client closed the connection. */

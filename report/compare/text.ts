@@ -120,7 +120,7 @@ export interface ComparisonHeadline {
   text: string;
   /** Reasons for an inconclusive answer, besides inconclusive figures. */
   unsure: string[];
-  /** Primary or counted figures that both sets have but that are inconclusive. */
+  /** Primary or counted figures that both sets of runs have, and whose difference is inconclusive. */
   open: OpenFigure[];
 }
 

@@ -151,7 +151,7 @@ class OwnProfile {
         'REQUEST_FAILED',
         'the server does not allow profiles: set the option `profile: true` of `instrument(io)`',
       );
-    // The module is imported only when needed, because runtimes other than Node can lack it.
+    // `node:inspector` is imported only when needed, because runtimes other than Node can lack it.
     const [inspector, fs] = await Promise.all([import('node:inspector'), import('node:fs')]);
     return profileProcess({ inspector, fs }, PROFILE_LIMITS, action, kind);
   }

@@ -28,7 +28,7 @@ async function runStalled(
   const app = await startApp(t);
   const options = { control: app.control, live: true, broadcasts };
   const run = startRun(t, { script: quickScript({ target: app.url }, options) });
-  // Waits for the first broadcast. The stage begins with requests to the generator processes, which would wait for a
+  // Waits for the first broadcast. The stage begins with requests to the fleet processes, which would wait for a
   // stopped process before anything is sent.
   await run.broadcast();
   const pid = pidOf(run);

@@ -1,4 +1,4 @@
-/** Tests runs without Artillery, several at once. Settings, engine, generator processes and result are real. */
+/** Tests runs without Artillery, several at once. Settings, engine, fleet processes and result are real. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';

@@ -142,7 +142,7 @@ async function copyContext(context: string, ignoreFile: string): Promise<void> {
 }
 
 /**
- * Copies the packages that `npm ci --omit=dev` would install. They are no links, because later steps may change them.
+ * Copies the packages that `npm ci --omit=dev` would install. Links would let later steps change the originals.
  */
 async function copyModules({ root, workdir }: Stage): Promise<void> {
   const { packages } = JSON.parse(readFileSync(join(ROOT, 'package-lock.json'), 'utf8'));

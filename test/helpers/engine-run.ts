@@ -1,5 +1,5 @@
 /**
- * Plays virtual users on a whole engine with its generator processes. It uses Artillery's helpers, but not Artillery
+ * Plays virtual users on a whole engine with its fleet processes. It uses Artillery's helpers, but not Artillery
  * itself.
  */
 import { readFileSync } from 'node:fs';

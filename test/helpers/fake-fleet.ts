@@ -13,7 +13,7 @@ import { NO_STATUS } from '../../plugin/run/link.ts';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import type { FailureCode } from '../../protocol/codes/failure-codes.ts';
 
-/** Simulated generator processes without sockets. The test plays the server. */
+/** Simulated fleet processes without sockets. The test plays the server. */
 export class FakeFleet {
   readonly connections: FakeConnection[] = [];
   /** Causes of failure for the next attempts, one for each attempt. */

@@ -21,7 +21,7 @@ export function fleetSettings(
   };
 }
 
-/** Starts generator processes. They are closed after the test. */
+/** Starts fleet processes. They are closed after the test. */
 export async function startFleet(t: Cleaner, settings: FleetSettings, processes = 1, silentAfterMs?: number) {
   const fleet = await Fleet.start(settings, processes, silentAfterMs);
   t.after(() => fleet.close());

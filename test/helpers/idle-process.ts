@@ -1,4 +1,4 @@
-/** A generator process without a network. Its clients only record requests, and the test reports for them. */
+/** A fleet process without a network. Its clients only record requests, and the test reports for them. */
 import type { TestContext } from 'node:test';
 import {
   type Client,

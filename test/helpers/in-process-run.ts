@@ -1,5 +1,5 @@
 /**
- * Runs a measured run without Artillery. Settings, engine, generator processes and result are real; only the arrivals
+ * Runs a measured run without Artillery. Settings, engine, fleet processes and result are real; only the arrivals
  * are simulated.
  */
 import assert from 'node:assert/strict';
@@ -127,7 +127,7 @@ function start(
       stop.abort();
       await run.close();
       await engine.close();
-      // Closes the generator processes of a refused run, which did not wait for them.
+      // Closes the fleet processes of a refused run, which did not wait for them.
       await (await fleet)?.close();
       rmSync(folder, { recursive: true, force: true });
     }

@@ -1,5 +1,5 @@
 /**
- * Measures delivery of the user's own event with real generator processes and a real server. Only Artillery and the
+ * Measures delivery of the user's own event with real fleet processes and a real server. Only Artillery and the
  * engine are missing.
  */
 import assert from 'node:assert/strict';

@@ -5,7 +5,7 @@ import { renderHtml } from '../../report/render/html.ts';
 import { renderMarkdownSummary } from '../../report/render/markdown.ts';
 import { documentOf } from './findings.ts';
 
-/** Returns the text with all tables. Lines are wide enough for whole sentences. */
+/** Returns a result's terminal report with all tables. No line is wrapped. */
 export function fullText(result: Result): string {
   return renderRunConsole(documentOf(result), { color: false, width: 1000, verbose: true });
 }

@@ -126,7 +126,7 @@ export function assertNames(message = '', details: (string | number)[]): void {
   }
 }
 
-/** Returns generator processes with these numbers of connections. */
+/** Returns fleet processes with these numbers of connections. */
 export function fleetProcesses(held: number[], changes: { alive?: boolean; answers?: boolean } = {}) {
   const eventLoop = { utilization: 0, delayP50Ms: 0, delayP99Ms: 0, delayMaxMs: 0, cpuWaitShare: 0 };
   return held.map((connections, index) => ({

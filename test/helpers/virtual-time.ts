@@ -68,7 +68,7 @@ export class VirtualTime {
   }
 }
 
-/** Lets all code continue that does not wait for time. */
+/** Runs all pending code that waits for no timer. */
 function turn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

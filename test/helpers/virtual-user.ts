@@ -29,7 +29,7 @@ export interface Outcome {
   errors: unknown[];
 }
 
-/** An engine with simulated generator processes, and its virtual users. */
+/** An engine with simulated fleet processes, and its virtual users. */
 export class Bench {
   readonly fleet = new FakeFleet();
   readonly engine: SharedByUsers;

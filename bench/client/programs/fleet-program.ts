@@ -1,5 +1,5 @@
 /**
- * Program with the product's generator process, but without Artillery: light clients with a ledger. An argument selects
+ * Program with the product's fleet process, but without Artillery: light clients with a ledger. An argument selects
  * how messages are counted as the user's own event.
  */
 import { Fleet } from '../../../plugin/fleet/fleet.ts';

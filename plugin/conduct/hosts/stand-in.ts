@@ -85,8 +85,8 @@ export class LostEngineStandIn {
 }
 
 /**
- * Returns the last snapshot with all connections closed. The last status is newer than the snapshot: connections that
- * only the status contains are taken from the pending connections, and further connections are added to `asked`.
+ * Returns the last snapshot of a lost host, as if all its connections had closed. The host's last status is newer. If it
+ * counts more connections than the snapshot, these were pending in the snapshot, or else count as `asked`, too.
  */
 function closedSnapshot(snapshot: FleetSnapshot, status: FleetStatus | undefined, reason: string): FleetSnapshot {
   const { accounts, disconnects } = snapshot;

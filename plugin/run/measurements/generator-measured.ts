@@ -27,7 +27,7 @@ export interface GeneratorHost {
    * most CPU is kept.
    */
   shares: Partial<Record<ShareWindow, MachineShares>>;
-  /** Id of the host's kernel, see `Host`. */
+  /** Boot id of the host's kernel. Containers on the same machine have the same. */
   kernel: string;
 }
 

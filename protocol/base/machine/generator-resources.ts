@@ -4,10 +4,10 @@
  */
 import type { ClientKind } from '../../wire/connection.ts';
 
-/** Number of file descriptors of a generator process that are not connections: pipes, epoll, module files. */
+/** Number of file descriptors of a fleet process that are not connections: pipes, epoll, module files. */
 export const FLEET_RESERVED_FILES = 200;
 /**
- * Maximum number of generator processes. More processes would use more memory for themselves than for any realistic
+ * Maximum number of fleet processes. More processes would use more memory for themselves than for any realistic
  * number of connections.
  */
 export const MAX_FLEET_PROCESSES = 64;
@@ -25,14 +25,14 @@ export const CONNECTIONS_PER_LOOPBACK_ADDRESS = 10_000;
 export const SOURCE_PORTS = { first: 2000, last: 32_767 };
 
 /**
- * Maximum number of connections per generator process. A connection of the official client takes 17 KB of V8's heap.
+ * Maximum number of connections per fleet process. A connection of the official client takes 17 KB of V8's heap.
  * The heap is limited to 2 GB, or 4 GB on machines with at least 15 GB. More than half of the heap stays free for
  * messages.
  */
 const MAX_PER_PROCESS: Record<ClientKind, number> = { light: Number.POSITIVE_INFINITY, official: 50_000 };
 
 /**
- * Returns the number of generator processes that an Artillery worker needs for these connections, at least 1.
+ * Returns the number of fleet processes that an Artillery worker needs for these connections, at least 1.
  * @param fdLimit limit of open files per process
  */
 export function fleetProcessCount(connections: number, fdLimit: number, client: ClientKind): number {

@@ -41,7 +41,7 @@ export interface Habits {
   withholds?: number;
   /** Returns the time that is written into a broadcast and reported. */
   stamp?(nowUs: number): number;
-  /** Returns the report about a broadcast. */
+  /** Falsifies the report that the server sends about a broadcast. */
   sent?(truth: BroadcastSent): BroadcastSent;
   /**
    * Acknowledges a batch instead of the default, which is a single immediate acknowledgement. `n` counts the batches of

@@ -1,5 +1,5 @@
 /**
- * Tests servers that try to crash or fill a generator process. Only their own connection is closed, with a cause, and
+ * Tests servers that try to crash or fill a fleet process. Only their own connection is closed, with a cause, and
  * memory stays bounded.
  */
 import assert from 'node:assert/strict';
@@ -26,7 +26,7 @@ const ENDS: [reason: string, frame: Buffer][] = [
   ['message too large', text('x'.repeat(100_000))],
 ];
 
-/** Starts a generator process with a server that accepts the upgrade and then runs `act`. */
+/** Starts a fleet process with a server that accepts the upgrade and then runs `act`. */
 async function fleetAt(t: TestContext, client: ClientKind, act: (socket: Socket) => void, maxPayloadBytes?: number) {
   const url = await rawServer(t, (socket, request) => {
     socket.write(upgradeAnswer(request));

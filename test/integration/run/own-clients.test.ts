@@ -261,7 +261,7 @@ test('each client has its own row of the payload, and temporary clients use rows
   assert.deepEqual(new Set(temporaryRows), new Set(['user-8', 'user-7', 'user-6', 'user-5', 'user-4']));
 });
 
-test('a receiver repeats the flow’s events, since a game may disconnect silent clients', async (t) => {
+test('the run’s receivers repeat the events of the flow, because a server may disconnect silent clients', async (t) => {
   let beats = 0;
   const { url, io } = await startChat(t, (server) => {
     server.on('connection', (socket) => {

@@ -1,5 +1,5 @@
 /**
- * Tests delivery of an event that a server sends by itself, with real generator processes, on servers without
+ * Tests delivery of an event that a server sends by itself, with real fleet processes, on servers without
  * `instrument(io)`.
  */
 import assert from 'node:assert/strict';

@@ -1,4 +1,4 @@
-/** Tests delivery of a server's own event, with real generator processes, on servers without `instrument(io)`. */
+/** Tests delivery of a server's own event, with real fleet processes, on servers without `instrument(io)`. */
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Server, Socket } from 'socket.io';

@@ -19,7 +19,7 @@ import { fleetSettings } from '../../helpers/fleet.ts';
 import { ENGINE_1, NO_RECEIPTS } from '../../helpers/measurements.ts';
 import { eventually } from '../../helpers/poll.ts';
 
-/** Starts an engine with generator processes, and the run's link to it. */
+/** Starts an engine with fleet processes, and the run's link to it. */
 async function startEngine(t: TestContext, url: string) {
   const fleet = await Fleet.start(fleetSettings(url), 2);
   t.after(() => fleet.close());

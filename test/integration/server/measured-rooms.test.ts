@@ -130,7 +130,7 @@ test('a refused join fails with its cause for a probe, and with a code for a vir
   const refused = new Promise<FleetError>((resolve) => connection.watch({ refused: resolve }));
   connection.emit('/', 'join_room', [{ clientKey: 'user:alice' }]);
   assert.equal((await refused).code, 'join_refused');
-  // Waits, because the generator process sends its counts periodically.
+  // Waits, because the fleet process sends its counts periodically.
   await eventually('no join is pending', () => fleet.status().joining === 0);
   assert.equal(fleet.status().joined, 0);
 });

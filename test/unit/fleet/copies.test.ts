@@ -1,6 +1,6 @@
 /**
  * Tests that every frame with the counted event belongs to one column. Covers the way from the light client to the
- * counts of a generator process.
+ * counts of a fleet process.
  */
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
@@ -16,7 +16,7 @@ const WHOLE = '["said",{"id":"a"}]';
 const OWN = { event: 'said', id: ['0', 'id'], sentAt: undefined, bytes: WHOLE.length, join: undefined };
 const ORDERED = { broadcasts: { count: 3, bytes: 4 } };
 
-/** Returns a member whose frames a generator process counts. */
+/** Returns a member whose frames a fleet process counts. */
 function member(t: TestContext, settings: Partial<FleetSettings>) {
   const fake = openConnection({}, settings.ownEvent);
   const process = new IdleProcess(t, settings, (_options, sink) => Object.assign(fake.connection, { sink }));

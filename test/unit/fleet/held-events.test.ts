@@ -1,5 +1,5 @@
 /**
- * Tests that events for a later step stay in the generator process until the step starts. A flood of events must not
+ * Tests that events for a later step stay in the fleet process until the step starts. A flood of events must not
  * cross the process's channel.
  */
 import assert from 'node:assert/strict';

@@ -228,7 +228,7 @@ test('the ledger counts for each connection the broadcasts that it lost while op
   assert.deepEqual(started, [2, 1]);
 });
 
-test('a connection that lost a copy after receiving an earlier one does not count as a late start', () => {
+test('a connection that lost a copy after receiving an earlier one did not start to receive late', () => {
   const ledger = ledgerOf(2);
   for (const seq of [2, 4]) ledger.receive(0, seq, 1100 * seq);
   for (let seq = 1; seq <= 4; seq++) ledger.receive(1, seq, 1100 * seq);

@@ -24,7 +24,7 @@ test('leaves joins of other rooms unchanged', () => {
   }
 });
 
-test('a connection in several rooms answers the engine only for its first join', () => {
+test('a connection that joins several rooms confirms only the first join to the engine', () => {
   const share = new RoomShare({ ...plan, perConnection: 2 }, { index: 0, of: 1 }, 0);
   assert.deepEqual(share.joinsOf(join(1, 'capacity', 7)), [join(1, 'capacity:2', 7), join(1, 'capacity:3')]);
 });

@@ -98,7 +98,7 @@ const limited =
     Object.assign(result.connections, { overTime: { ...overTime, ...quiet, slowestMs: slowest } });
     Object.assign(result.connections, { achievedRatePerSec: 4, configuredRatePerSec: 7 });
   };
-/** Changes the times of the server in the handshake and in the namespace connect. */
+/** Sets the server's response times to the WebSocket upgrade and to the namespace connect, in milliseconds. */
 const stages = (upgrade: number, namespace: number) =>
   set('connections', { stagesMs: { upgrade: summaryOf(60, upgrade), namespace: summaryOf(60, namespace) } });
 const machineFull: Change = ({ machine, generator }) => {

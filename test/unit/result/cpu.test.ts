@@ -67,9 +67,9 @@ it('CPU by connect has no lower bound if the background CPU is unknown', () => {
 
 check('idle', [
   ['has an interval of one clock tick if it is steady', ALL, 10, 0.1],
-  // t(9) = 2.262, times the deviation of 10.54 %, divided by the root of ten.
+  // The half width for ten parts: Student's t(9) = 2.262 × standard deviation 10.54 % ÷ √10.
   ['has an interval from the spread of its parts', { idle: RESTLESS }, 10, 7.541],
-  // t(3) = 3.182, times the deviation of 0.8165 %, divided by the root of four. A tick in eight seconds is 0.125 %.
+  // Four parts: t(3) = 3.182 × standard deviation 0.8165 % ÷ √4. A tick of the kernel in 8 s would be only 0.125 %.
   ['has an interval from few parts', { idle: [180, 200, 220, 200].map((ms) => window(2, 0, ms * 1000)) }, 10, 1.305],
   [
     'has an interval of one clock tick over all of its parts',

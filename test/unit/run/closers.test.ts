@@ -25,7 +25,7 @@ it('closes a resource immediately if it was opened after the end of the run', as
   assert.ok(closed);
 });
 
-it('a poll does not check again after its signal', async () => {
+it('a poll checks its condition no more once its signal has aborted', async () => {
   const abort = new AbortController();
   let asked = 0;
   const condition = () => {

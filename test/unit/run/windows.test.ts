@@ -81,7 +81,7 @@ async function noted(windows: ('ramp' | 'broadcasts')[], { workers = [], own = [
 }
 
 describe('between two readings', () => {
-  it('throttling between two readings is the throttling of the most throttled CPU quota', () => {
+  it('a window reports the throttling of the CPU quota that was throttled most', () => {
     const before = [quota('/own', 100, 10), quota('/pod', 100, 0)];
     const after = [quota('/own', 200, 15), quota('/pod', 180, 40)];
     const expected = { cores: 0.5, periods: 80, throttledPeriods: 40, throttledMs: 2000 };
