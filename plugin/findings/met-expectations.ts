@@ -24,7 +24,7 @@ const MET: Record<ExpectationName, (result: RunFigures) => string | null> = {
       ? `${countText(asked, 'connection')} asked for, 0 failed`
       : null,
   'no connection is lost': ({ connections: { opened, lost }, fault }) => {
-    const planned = totalOfCounts(fault?.notBack ?? {});
+    const planned = totalOfCounts(fault?.notReconnected ?? {});
     if (opened === 0 || totalOfCounts(lost) > planned) return null;
     return `${countText(opened, 'connection')} opened, ${planned > 0 ? 'none lost but by the planned fault' : '0 lost'}`;
   },
@@ -42,9 +42,9 @@ const MET: Record<ExpectationName, (result: RunFigures) => string | null> = {
   'the server accepts the clients of the run': () => null,
   'the deployment keeps running': () => null,
   'the deployment keeps up with the load': () => null,
-  'every connection comes back from the planned fault': ({ fault }) =>
-    fault && fault.dropped > 0 && fault.back >= fault.dropped
-      ? `${integerText(fault.back)} of ${integerText(fault.dropped)} came back`
+  'every connection reconnects after the planned fault': ({ fault }) =>
+    fault && fault.dropped > 0 && fault.reconnected >= fault.dropped
+      ? `${integerText(fault.reconnected)} of ${integerText(fault.dropped)} reconnected`
       : null,
   'every broadcast is sent': () => null,
   'every member receives every broadcast': ({ delivery, fault }) => {

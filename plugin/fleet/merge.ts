@@ -55,7 +55,7 @@ function settled({ alive, answers, snapshot }: ProcessEntry): ProcessSnapshot[] 
 
 /** Returns the effects of a fault on a dead process: all its affected connections count as not reconnected. */
 function ended(fault: FaultCounts): FaultCounts {
-  const { stayed, back, connections } = fault;
-  const notBack = { ...fault.notBack, 'fleet process died': stayed + back };
-  return { ...fault, stayed: 0, back: 0, dropped: connections, notBack };
+  const { stayed, reconnected, connections } = fault;
+  const notReconnected = { ...fault.notReconnected, 'fleet process died': stayed + reconnected };
+  return { ...fault, stayed: 0, reconnected: 0, dropped: connections, notReconnected };
 }

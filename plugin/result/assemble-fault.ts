@@ -27,13 +27,24 @@ export function faultFigures(
   const backoff = engineOptions?.reconnection;
   if (!fault || !counts || !backoff) return null;
   const { kind, command, t, tookMs, over, replaced, perWorker } = fault;
-  const { connections, stayed, dropped, back, notBack, recovered, drops, attempts, returns, failedAttempts } = counts;
+  const {
+    connections,
+    stayed,
+    dropped,
+    reconnected,
+    notReconnected,
+    recovered,
+    drops,
+    attempts,
+    returns,
+    failedAttempts,
+  } = counts;
   return {
     ...{ kind, command: command?.[0] ?? null, t },
     tookMs: tookMs ?? null,
     overMs: over ? (over.atUs - fault.atUs) / 1000 : null,
-    ...{ replaced, connections, stayed, dropped, back, notBack },
-    backMs: backAfter(counts),
+    ...{ replaced, connections, stayed, dropped, reconnected, notReconnected },
+    reconnectMs: reconnectDurations(counts),
     drops: sum(drops.counts),
     returns: sum(returns.counts),
     ...{ recovered, attempts: sum(attempts.counts), failedAttempts },
@@ -47,8 +58,8 @@ export function faultFigures(
   };
 }
 
-function backAfter({ backUs, dropped }: FaultCounts): FaultResult['backMs'] {
-  const times = recordedValuesUs(mergeToHistogram([backUs]));
+function reconnectDurations({ reconnectUs, dropped }: FaultCounts): FaultResult['reconnectMs'] {
+  const times = recordedValuesUs(mergeToHistogram([reconnectUs]));
   const after = (share: number): number | null => {
     let missing = Math.ceil(dropped * share);
     if (missing === 0) return null;

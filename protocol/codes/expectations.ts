@@ -16,7 +16,7 @@ export const EXPECTATIONS = {
   'the server accepts the clients of the run': [],
   'the deployment keeps running': [],
   'the deployment keeps up with the load': [],
-  'every connection comes back from the planned fault': ['socketio.fault.not_back'],
+  'every connection reconnects after the planned fault': ['socketio.fault.not_reconnected'],
   'every broadcast is sent': [],
   'every member receives every broadcast': [
     'socketio.delivery.coverage',

@@ -31,7 +31,7 @@ const CATALOGUE = {
   // The generator
   MACHINE_SATURATED: {
     meaning:
-      'the generator’s machine was less than 10 % idle and a thread waited for a CPU over 20 % of the time; its container used up its CPU quota in over 5 % of the periods; or others took half of the CPUs (a quarter if something was late)',
+      'the generator’s machine was less than 10 % idle and a thread waited for a CPU over 20 % of the time; its CPU quota was used up in over 5 % of the periods; or others took half of the CPUs (a quarter if something was late)',
     remedy: 'give the generator its own machine, add cores or raise its CPU limit, or lower the rate',
     invalidates: ['latency'],
     about: 'machine',
@@ -179,7 +179,7 @@ const CATALOGUE = {
     fails: 'no connection fails',
   },
   CONNECTIONS_DROPPED: {
-    meaning: 'connections or namespaces closed before their release, even if they came back',
+    meaning: 'connections or namespaces closed before their release, even if they reconnected',
     remedy: 'see the logs of the workers and of the proxy at that time',
     invalidates: [],
     fails: 'no connection is lost',
@@ -202,11 +202,11 @@ const CATALOGUE = {
     invalidates: [],
     fails: 'all virtual users are connected at once',
   },
-  NOT_BACK: {
+  NOT_RECONNECTED: {
     meaning: 'connections did not reconnect after a planned fault',
-    remedy: 'see `fault.notBack`, and the options of `reconnection`',
+    remedy: 'see `fault.notReconnected`, and the options of `reconnection`',
     invalidates: [],
-    fails: 'every connection comes back from the planned fault',
+    fails: 'every connection reconnects after the planned fault',
   },
 
   ...ANSWER_FINDINGS,

@@ -20,10 +20,10 @@ export const closeKindSchema = z.object({
   /** Name of the last event that the connection received; empty if there was none. */
   event: boundedName,
   /**
-   * Example texts, made printable. `words`: text of the close frame or of the HTTP response. `text`: arguments of the
+   * Example texts, made printable. `closeText`: text of the close frame or of the HTTP response. `text`: arguments of the
    * last event.
    */
-  words: boundedText,
+  closeText: boundedText,
   text: boundedText,
   count: boundedCount,
   announced: announcedSchema,
@@ -38,7 +38,7 @@ export type CloseKind = z.infer<typeof closeKindSchema>;
 /** Maximum number of kinds of closes. Further kinds are counted as `other`. */
 const MAX_KINDS = 50;
 const MAX_SAMPLES = 200;
-const OTHERS = { reason: 'other', cause: '', event: '', words: '', text: '' };
+const OTHERS = { reason: 'other', cause: '', event: '', closeText: '', text: '' };
 
 /** Adds the close of a connection to the list of kinds. */
 export function addCloseKind(kinds: CloseKind[], end: CloseKind): void {
@@ -65,7 +65,7 @@ function join(kind: CloseKind, end: CloseKind): void {
     else if (kind.count % 2 === 0) kind.samples[(kind.count / 2) % MAX_SAMPLES] = sample;
   }
   kind.count += end.count;
-  kind.words ||= end.words;
+  kind.closeText ||= end.closeText;
   kind.text ||= end.text;
   if (kind.announced.pingTimeoutMs === 0) kind.announced = end.announced;
 }

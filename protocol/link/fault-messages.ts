@@ -16,7 +16,7 @@ export type FaultCommand = z.infer<typeof faultCommandSchema>;
 
 /**
  * Counts of connections that were open at the start of a planned fault. `connections = stayed + dropped`; `dropped =
- * back + Σ notBack`. Every count is kept separately, so that these sums can be checked.
+ * reconnected + Σ notReconnected`. Every count is kept separately, so that these sums can be checked.
  */
 export const faultCountsSchema = z.object({
   connections: boundedCount,
@@ -24,13 +24,13 @@ export const faultCountsSchema = z.object({
   /** Connections that were dropped at least once. */
   dropped: boundedCount,
   /** Connections that were dropped and are connected again at the end. */
-  back: boundedCount,
+  reconnected: boundedCount,
   /** Connections that were dropped and did not reconnect, by cause. */
-  notBack: boundedCounts,
+  notReconnected: boundedCounts,
   /** Number of connections whose reconnect restored the session. */
   recovered: boundedCount,
-  /** HDR histogram, compressed base64: microseconds from `atUs` to the last reconnect of each connection in `back`. */
-  backUs: histogramSchema,
+  /** HDR histogram, compressed base64: microseconds from `atUs` to the last reconnect of each `reconnected`. */
+  reconnectUs: histogramSchema,
   /** Drops (`drops`), reconnect attempts and successful reconnects over time. */
   drops: timeSeriesSchema,
   attempts: timeSeriesSchema,

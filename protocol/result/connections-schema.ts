@@ -85,7 +85,7 @@ export const connectionsSchema = strictObject({
         cause: z
           .string()
           .describe('cause known from the transport: `closed_<close code>`, `http_<status>`; empty if unknown'),
-        words: z.string().describe('text of the close frame or the HTTP answer'),
+        closeText: z.string().describe('text of the close frame or the HTTP answer'),
         event: z.string().describe('the last event received before'),
         eventText: z.string().describe('its arguments, in an example'),
         count: resultCount,

@@ -47,7 +47,7 @@ const receiptShape = {
   justLeft: schemaOrNull(resultCount).describe('members that left between order and send, or later'),
 };
 export type ReceiptCount = keyof typeof receiptShape;
-/** Counts that are added up over generator processes and broadcasts. */
+/** Counts that are added up over fleet processes and broadcasts. */
 export const RECEIPT_COUNTS = Object.keys(receiptShape) as ReceiptCount[];
 export const NO_RECEIPT_COUNTS = Object.fromEntries(RECEIPT_COUNTS.map((key) => [key, 0])) as Record<
   ReceiptCount,
@@ -108,7 +108,7 @@ export const deliverySchema = strictObject({
     seed: resultCount,
     reached: resultCount.describe('rooms that got at least one broadcast'),
   }).describe('the option `rooms`'),
-  leftOut: objectSchemaOrNull({
+  unreachedGroup: objectSchemaOrNull({
     broadcasts: resultCount,
     connections: resultCount.describe('the connections that missed them, although they were open'),
     workers: z

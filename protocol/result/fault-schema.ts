@@ -22,22 +22,35 @@ export const faultResultSchema = strictObject({
   command: z.string().nullable().describe('its program'),
   t: moment,
   tookMs: ms.describe('null if it failed'),
-  overMs: ms.describe('until all were back or had given up, and all workers answered'),
+  overMs: ms.describe('until all had reconnected or given up, and all workers answered'),
   replaced: z.array(z.string()).describe('parts of the deployment that it replaced'),
   connections: resultCount.describe('open just before; `connections = stayed + dropped`'),
   stayed: resultCount.describe('never dropped'),
-  dropped: describeFigure(resultCount, 'dropped at least once; `dropped = back + Σ notBack`', connections),
-  back: resultCount.describe('of these, reconnected'),
-  notBack: describeFigure(byCause, 'the others, by cause', connections),
-  backMs: strictObject({
+  dropped: describeFigure(
+    resultCount,
+    'dropped at least once; `dropped = reconnected + Σ notReconnected`',
+    connections,
+  ),
+  reconnected: resultCount.describe('of these, open again'),
+  notReconnected: describeFigure(byCause, 'the others, by cause', connections),
+  reconnectMs: strictObject({
     p50: describeFigure(ms, 'half of them', {
       ...time,
-      title: 'Half of the dropped connections back',
+      title: 'Half of the dropped connections reconnected',
       compared: 'secondary',
     }),
-    p99: describeFigure(ms, '99 %', { ...time, title: '99 % of the dropped connections back', compared: 'primary' }),
+    p99: describeFigure(ms, '99 %', {
+      ...time,
+      title: '99 % of the dropped connections reconnected',
+      compared: 'primary',
+    }),
     all: describeFigure(ms, 'all', {
-      ...{ ...time, title: 'All dropped connections back', compared: 'secondary', threshold: 'socketio.fault.back_ms' },
+      ...{
+        ...time,
+        title: 'All dropped connections reconnected',
+        compared: 'secondary',
+        threshold: 'socketio.fault.reconnect_ms',
+      },
     }),
   }).describe('until that share had finally reconnected; null if never'),
   drops: resultCount.describe('how often these dropped'),
@@ -46,7 +59,7 @@ export const faultResultSchema = strictObject({
   attempts: resultCount.describe('to reconnect'),
   failedAttempts: byCause.describe('by cause'),
   peakAttemptsPerSec: describeFigure(resultCount, 'most in any second', {
-    ...{ title: 'Peak attempts to come back', quantity: 'perSecond', noun: 'attempts', answers: ['connections'] },
+    ...{ title: 'Peak reconnect attempts', quantity: 'perSecond', noun: 'attempts', answers: ['connections'] },
     ...{ compared: 'secondary', follows: 'load' },
   }),
   peakReturnsPerSec: resultCount.describe('most in any second'),

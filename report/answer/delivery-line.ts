@@ -61,9 +61,9 @@ function roomOfLosses({ batches }: Delivery): string {
  * Reports connections that lost several broadcasts, if the cause is known. If the cause is unknown, the finding about
  * lost copies reports the losses.
  */
-function sameMissed({ leftOut }: Delivery): ReportLine[] {
-  if (!leftOut) return [];
-  const { broadcasts, connections, workers, isLasting } = leftOut;
+function sameMissed({ unreachedGroup }: Delivery): ReportLine[] {
+  if (!unreachedGroup) return [];
+  const { broadcasts, connections, workers, isLasting } = unreachedGroup;
   if (workers.length === 0 && !isLasting) return [];
   const who = connections === 1 ? 'one open connection' : `the same ${integerText(connections)} open connections`;
   const why =

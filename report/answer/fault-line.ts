@@ -24,10 +24,13 @@ function nameOf({ kind, command }: FaultResult): string {
   return NAMES[kind];
 }
 
-/** Returns, for example, "a worker killed: 500 of 1,000 connections dropped, all back after 1.03 s, 0.9 % of the copies missed". */
+/** Returns, for example, "a worker killed: 500 of 1,000 connections dropped, all reconnected after 1.03 s, 0.9 % of the copies missed". */
 export function faultHeadline(fault: FaultResult): string {
-  const { connections, dropped, back, backMs, broadcasts } = fault;
-  const after = backMs.all === null ? `${percentOf(back, dropped)} back` : `all back after ${seconds(backMs.all)}`;
+  const { connections, dropped, reconnected, reconnectMs, broadcasts } = fault;
+  const after =
+    reconnectMs.all === null
+      ? `${percentOf(reconnected, dropped)} reconnected`
+      : `all reconnected after ${seconds(reconnectMs.all)}`;
   const drops =
     dropped === 0
       ? 'no connection dropped'
@@ -43,12 +46,12 @@ export function faultHeadline(fault: FaultResult): string {
 
 export function faultLines({ fault }: Result): ReportLine[] {
   if (!fault) return [];
-  const { dropped, backMs } = fault;
+  const { dropped, reconnectMs } = fault;
   const note = faultHeadline(fault);
   const figure =
     dropped === 0
       ? answerFigure('fault.dropped', 0, note, 'Dropped by the fault')
-      : answerFigure('fault.backMs.all', backMs.all ?? 'never', note);
+      : answerFigure('fault.reconnectMs.all', reconnectMs.all ?? 'never', note);
   return [{ text: note, figure }];
 }
 

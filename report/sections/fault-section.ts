@@ -34,7 +34,7 @@ export function faultSection(result: Result): ReportSection | null {
 }
 
 function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
-  const { connections, stayed, dropped, back, backMs, drops, recovered, returns, broadcasts } = fault;
+  const { connections, stayed, dropped, reconnected, reconnectMs, drops, recovered, returns, broadcasts } = fault;
   const after = (name: string, ms: number | null): TableFact => [
     name,
     amount('seconds', ms === null ? null : ms / 1000),
@@ -48,14 +48,14 @@ function rows(result: Result, fault: FaultResult): (TableFact | false)[] {
       ? []
       : [
           countFact(
-            'Back',
-            back,
+            'Reconnected',
+            reconnected,
             `${integerText(recovered)} of ${countText(returns, 'return')} had their session restored`,
           ),
-          countFact('Not back', totalOfCounts(fault.notBack), countsBreakdown(fault.notBack)),
-          after('Half of the dropped connections back after', backMs.p50),
-          after('99 % back after', backMs.p99),
-          after('All back after', backMs.all),
+          countFact('Not reconnected', totalOfCounts(fault.notReconnected), countsBreakdown(fault.notReconnected)),
+          after('Half of the dropped connections reconnected after', reconnectMs.p50),
+          after('99 % reconnected after', reconnectMs.p99),
+          after('All reconnected after', reconnectMs.all),
           countFact(
             'Peak attempts',
             fault.peakAttemptsPerSec,
@@ -116,7 +116,7 @@ function notes({ environment }: Result, fault: FaultResult): string[] {
     (one) => `${one} ${integerText(perWorker.before[one] ?? 0)} → ${integerText(perWorker.after[one] ?? 0)}`,
   );
   // A connection whose session was restored does not join again, so its worker is unknown.
-  const isKnown = totalOfCounts(perWorker.after) > 0 || fault.stayed + fault.back === 0;
+  const isKnown = totalOfCounts(perWorker.after) > 0 || fault.stayed + fault.reconnected === 0;
   return [
     `Planned: it replaced ${what}.${took}${over}`,
     `Clients wait ${seconds(backoff.delayMs)} before their first attempt, then twice as long each time, at most ${seconds(backoff.maxDelayMs)}; ${jitter}.${sessions}`,

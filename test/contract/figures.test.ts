@@ -101,7 +101,7 @@ describe('figures', () => {
       'protocol/codes/expectations.ts: socketio.delivery.coverage',
       'protocol/codes/expectations.ts: socketio.delivery.duplicates',
       'protocol/codes/expectations.ts: socketio.delivery.received',
-      'protocol/codes/expectations.ts: socketio.fault.not_back',
+      'protocol/codes/expectations.ts: socketio.fault.not_reconnected',
       'protocol/codes/expectations.ts: socketio.messages.acknowledged',
       'protocol/codes/expectations.ts: socketio.messages.answered',
       "report/compare/compare.ts: quantity: 'share'",

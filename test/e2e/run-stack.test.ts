@@ -113,12 +113,12 @@ it('a run with a planned crash of a worker reports the cost of the crash, and is
   assert.ok(fault && delivery, run.output());
   assert.deepEqual([fault.kind, fault.replaced, fault.connections], ['kill-worker', ['w0'], CONNECTIONS]);
   // nginx has spread the connections over both workers, so half of them stay connected.
-  assert.deepEqual([fault.stayed, fault.dropped, fault.back, fault.notBack], [30, 30, 30, {}]);
+  assert.deepEqual([fault.stayed, fault.dropped, fault.reconnected, fault.notReconnected], [30, 30, 30, {}]);
   assert.deepEqual([fault.drops, fault.returns], [30, 30]);
   assert.equal(connections.held, CONNECTIONS);
-  const { p50, all } = fault.backMs;
+  const { p50, all } = fault.reconnectMs;
   // The first attempt comes after at least 250 ms, because half of its delay is random.
-  assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.backMs));
+  assert.ok(p50 !== null && all !== null && p50 >= 250 && p50 <= all && all < 5000, JSON.stringify(fault.reconnectMs));
   if (observations.length > 0) assertAsObserved(observations, fault);
   assert.equal(Math.min(...fault.curve.map(({ connected }) => connected)), CONNECTIONS - 30);
   assert.equal(fault.curve.at(-1)?.connected, CONNECTIONS);
@@ -132,6 +132,6 @@ it('a run with a planned crash of a worker reports the cost of the crash, and is
   const notSent = broadcasts.notSent + broadcasts.unknown;
   assert.ok(missed + 30 * notSent >= 30 && missed <= 30 * (sent + 1), JSON.stringify(broadcasts));
   assert.equal(delivery.batches.at(-1)?.received, CONNECTIONS);
-  assert.match(run.output(), /a worker killed: 30 of 60 connections dropped, all back after/);
+  assert.match(run.output(), /a worker killed: 30 of 60 connections dropped, all reconnected after/);
   assert.match(readFileSync(join(run.directory, 'results/latest/report.html'), 'utf8'), /Connections after the fault/);
 });

@@ -1,4 +1,4 @@
-/** Invented measurements and reports of generator processes, for tests of computed figures. */
+/** Invented measurements and reports of fleet processes, for tests of computed figures. */
 
 import { ConnectionAccounts } from '../../plugin/fleet/connection-accounts.ts';
 import { mergeSnapshots } from '../../plugin/fleet/merge.ts';
@@ -50,7 +50,7 @@ export function encoded(valuesUs: number[]): string {
   return encodeHistogram(histogram);
 }
 
-/** Returns a ledger row of a generator process. All members received the broadcast, unless `changes` differ. */
+/** Returns a ledger row of a fleet process. All members received the broadcast, unless `changes` differ. */
 export function frozenBroadcast(
   seq: number,
   latenciesUs: number[],
@@ -132,6 +132,6 @@ export function snapshot(changes: Partial<EngineSnapshot> = {}): EngineSnapshot 
 
 /** Returns the close of a connection after one second and one message in each direction. */
 export function endKind(changes: Partial<CloseKind> = {}): CloseKind {
-  const closeTexts = { reason: 'transport close', cause: '', event: '', words: '', text: '' };
+  const closeTexts = { reason: 'transport close', cause: '', event: '', closeText: '', text: '' };
   return { ...closeTexts, count: 1, announced: NO_HANDSHAKE_SETTINGS, samples: [[1000, 1, 1, 10]], ...changes };
 }

@@ -33,7 +33,7 @@ export function observeSockets(t: TestContext, port: string): Observation[] {
 /** Asserts the time from the drop until all sockets are open again. Two observations give its bounds. */
 export function assertAsObserved(
   observations: Observation[],
-  { connections, dropped, backMs }: NonNullable<Result['fault']>,
+  { connections, dropped, reconnectMs }: NonNullable<Result['fault']>,
 ): void {
   const dropsAt = observations.findIndex(
     ({ open }, index) => (observations[index - 1]?.open ?? 0) === connections && open < connections,
@@ -43,14 +43,14 @@ export function assertAsObserved(
     (index) => observations[index],
   );
   assert.ok(
-    before && first && firstDropped && firstRestored && backMs.all !== null,
+    before && first && firstDropped && firstRestored && reconnectMs.all !== null,
     JSON.stringify(observations.map(({ open }) => open)),
   );
   assert.equal(Math.min(...observations.slice(dropsAt, backAt).map(({ open }) => open)), connections - dropped);
   // Bounds of the time. A socket opens before its namespace is accepted, and PM2 needs time to kill a worker.
   const [minBackMs, maxBackMs] = [firstDropped.atMs - first.atMs - 100, firstRestored.atMs - before.atMs + 1000];
   assert.ok(
-    backMs.all >= minBackMs && backMs.all <= maxBackMs,
-    `${backMs.all} ms, observed from ${minBackMs} to ${maxBackMs}`,
+    reconnectMs.all >= minBackMs && reconnectMs.all <= maxBackMs,
+    `${reconnectMs.all} ms, observed from ${minBackMs} to ${maxBackMs}`,
   );
 }

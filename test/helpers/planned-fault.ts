@@ -3,8 +3,8 @@ import { type FaultResult, faultResultSchema } from '../../protocol/result/fault
 
 const FAULT: FaultResult = {
   ...{ kind: 'kill-worker', command: null, t: 20, tookMs: 2, overMs: 4100, replaced: ['w0'] },
-  ...{ connections: 1000, stayed: 500, dropped: 500, back: 500, notBack: {} },
-  backMs: { p50: 760, p99: 1010, all: 1030 },
+  ...{ connections: 1000, stayed: 500, dropped: 500, reconnected: 500, notReconnected: {} },
+  reconnectMs: { p50: 760, p99: 1010, all: 1030 },
   ...{ drops: 510, returns: 500, recovered: 7, attempts: 640, failedAttempts: { http_502: 140 } },
   ...{ peakAttemptsPerSec: 480, peakReturnsPerSec: 470 },
   backoff: { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 },

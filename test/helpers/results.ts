@@ -43,7 +43,7 @@ export function perfectBatch(seq: number, receivers: number): BroadcastBatch {
   };
 }
 
-/** Returns a perfect result with a hold in which each connection was pinged, so that the cost of pings is known. */
+/** Returns a result without findings, whose hold contains a ping of each connection, so that the CPU per ping is known. */
 export function resultWithPings(): Result {
   const result = perfectResult();
   const hold = [
@@ -162,7 +162,7 @@ export function perfectResult(): Result {
       unknownBroadcast: 0,
       outside: null,
       rooms: null,
-      leftOut: null,
+      unreachedGroup: null,
       losses: null,
       ...NO_RECEIPT_COUNTS,
       expected: 60_000,

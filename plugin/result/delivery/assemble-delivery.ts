@@ -52,7 +52,7 @@ export function deliveryFigures(
     coverage: receipts.expected > 0 && areBroadcasts ? receipts.received / receipts.expected : null,
     coverageOfTarget: areBroadcasts ? ofTarget(measurements, receipts.received, config.rooms) : null,
     rooms: roomsOf(measurements, config.rooms),
-    leftOut: areBroadcasts ? largestUnreachedSet(measurements, batches) : null,
+    unreachedGroup: areBroadcasts ? largestUnreachedSet(measurements, batches) : null,
     losses: areBroadcasts ? spreadOf(losses) : null,
     batches: batches.map((batch) => ({ ...batch, ...notLookedAt })),
   };

@@ -90,7 +90,7 @@ export function audienceInterruption(measurements: Measurements, batches: Broadc
 export function largestUnreachedSet(
   measurements: Measurements,
   batches: BroadcastBatch[],
-): NonNullable<Result['delivery']>['leftOut'] {
+): NonNullable<Result['delivery']>['unreachedGroup'] {
   const partial = batches.filter(({ received, lostConnected }) => received > 0 && lostConnected > 0);
   const [largest] = byAudience(measurements.frozen, partial);
   const [first] = largest ?? [];

@@ -43,11 +43,11 @@ function bytesText(bytes: number): string {
  * Returns a text such as `1009 (a message too large: "words")` for a close code or an HTTP status; undefined without
  * either.
  */
-export function closeCodeText({ cause, words }: Pick<CloseRow, 'cause' | 'words'>): string | undefined {
+export function closeCodeText({ cause, closeText }: Pick<CloseRow, 'cause' | 'closeText'>): string | undefined {
   const known = closeCodeOf(cause);
   const label = known?.code ?? httpStatus(cause);
   if (label === undefined) return undefined;
-  const meaning = [known?.meaning, words && JSON.stringify(words)].filter(Boolean).join(': ');
+  const meaning = [known?.meaning, closeText && JSON.stringify(closeText)].filter(Boolean).join(': ');
   return `${label}${meaning && ` (${meaning})`}`;
 }
 
@@ -76,10 +76,10 @@ export interface CloseDescription {
 
 export function describeClose(kind: CloseKind): CloseDescription {
   const row = closeRowOf(kind);
-  const { reason, cause, words } = row;
+  const { reason, cause, closeText } = row;
   if (cause === 'message_too_large')
     return {
-      text: `the run itself closed it: ${words}`,
+      text: `the run itself closed it: ${closeText}`,
       fix: FAILURE_CODES[cause]?.remedy,
       isExplained: true,
       isOwn: true,

@@ -13,7 +13,7 @@ export function closeRows(kinds: readonly CloseKind[]): CloseRow[] {
 export function closeRowOf({
   reason,
   cause,
-  words,
+  closeText,
   event,
   text: eventText,
   count,
@@ -25,7 +25,7 @@ export function closeRowOf({
   );
   const age = rangeOf(ages);
   return {
-    ...{ reason, cause, words, event, eventText, count },
+    ...{ reason, cause, closeText, event, eventText, count },
     ageSeconds: { low: age.low / 1000, high: age.high / 1000 },
     ...{ sent: rangeOf(sent), received: rangeOf(received), largestSentBytes: rangeOf(sizes) },
     maxPayloadBytes: announced.maxPayloadBytes || null,

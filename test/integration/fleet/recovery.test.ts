@@ -13,7 +13,7 @@ import { eventually } from '../../helpers/poll.ts';
 
 const CONNECTIONS = 20;
 /**
- * Delays before a reconnect. They are longer than the status interval of a generator process, so that the test sees all
+ * Delays before a reconnect. They are longer than the status interval of a fleet process, so that the test sees all
  * connections disconnected.
  */
 const BACKOFF = { attempts: 3, delayMs: 500, maxDelayMs: 500, jitter: 0.1 };

@@ -39,7 +39,7 @@ test('the doctor explains why the server closed an idle connection', () => {
     ],
     ['transport close', 2000, 5, /only 1 ms to answer a ping.*raise `pingTimeout`/, undefined, 1],
   ] as const) {
-    const details = code && { found: endKind({ reason, cause: `closed_${code}`, words: 'session expired' }) };
+    const details = code && { found: endKind({ reason, cause: `closed_${code}`, closeText: 'session expired' }) };
     const { found, fix } = explainEarlyClose({ reason, ...details, ageMs, silentMs }, { ...cycle, pingTimeout });
     assert.match(`${found} ${fix}`, expected);
   }

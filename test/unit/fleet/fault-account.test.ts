@@ -57,8 +57,15 @@ test('each connection has one outcome of a planned fault, however often it drops
   bench.table.delete(5);
   bench.returns.counts.recovered = 3;
   const { drops, attempts, returns, ...counts } = bench.account.read();
-  const notBackCounts = { 'still away': 2, 'gave up': 1, 'io client disconnect': 1, 'transport close': 1 };
-  const fates = { connections: 8, stayed: 1, dropped: 7, back: 2, recovered: 1, notBack: notBackCounts };
+  const notReconnectedCounts = { 'still away': 2, 'gave up': 1, 'io client disconnect': 1, 'transport close': 1 };
+  const fates = {
+    connections: 8,
+    stayed: 1,
+    dropped: 7,
+    reconnected: 2,
+    recovered: 1,
+    notReconnected: notReconnectedCounts,
+  };
   assert.partialDeepStrictEqual(counts, { ...fates, failedAttempts: { http_502: 1 } });
   const total = ({ counts }: typeof drops) => counts.reduce((sum, count) => sum + count, 0);
   assertEach([drops, attempts, returns], total, [8, 3, 3]);
@@ -73,7 +80,7 @@ test('the counts of a fault exclude events after its end, and events of other co
   }
   bench.account.end();
   bench.drop(1);
-  assert.partialDeepStrictEqual(bench.account.read(), { dropped: 1, stayed: 1, back: 1 });
+  assert.partialDeepStrictEqual(bench.account.read(), { dropped: 1, stayed: 1, reconnected: 1 });
 });
 
 test('adds up the fault counts of several processes', () => {
@@ -82,6 +89,6 @@ test('adds up the fault counts of several processes', () => {
   one.comeBack(0);
   other.drop(1);
   const all = sumDeep([one.account.read(), other.account.read()]);
-  const fates = { connections: 5, stayed: 3, dropped: 2, back: 1, notBack: { 'still away': 1 } };
+  const fates = { connections: 5, stayed: 3, dropped: 2, reconnected: 1, notReconnected: { 'still away': 1 } };
   assert.partialDeepStrictEqual(all, fates);
 });

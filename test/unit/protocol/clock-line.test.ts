@@ -220,11 +220,11 @@ describe('a clock that is read for ten minutes', () => {
       for (let seconds = 0; seconds < MINUTES * 60; seconds++) {
         // Durations of both directions in microseconds. The worker is sometimes busy.
         const waysUs = [random(), random()].map((share) => 60 + 40 * share + (random() < 0.3 ? 20_000 * random() : 0));
-        const [thereUs, backUs] = waysUs as [number, number];
-        const atUs = seconds * SECOND + (thereUs + backUs) / 2;
+        const [thereUs, reconnectUs] = waysUs as [number, number];
+        const atUs = seconds * SECOND + (thereUs + reconnectUs) / 2;
         const asked = seconds + thereUs / SECOND;
-        const offsetUs = AHEAD + moreUs(asked) + (thereUs - backUs) / 2;
-        line.add({ atUs, offsetUs, uncertaintyUs: (thereUs + backUs) / 2 });
+        const offsetUs = AHEAD + moreUs(asked) + (thereUs - reconnectUs) / 2;
+        line.add({ atUs, offsetUs, uncertaintyUs: (thereUs + reconnectUs) / 2 });
       }
       const errors: number[] = [];
       for (let seconds = 0; seconds < MINUTES * 60; seconds += 0.37) {

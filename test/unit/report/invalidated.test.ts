@@ -77,7 +77,7 @@ describe('a figure that a finding of its run invalidates', () => {
     const codes: [code: FindingCode, path: string, isInvalid: boolean][] = [
       ['MACHINE_SATURATED', 'connections.connectMs.p99', true],
       ['GENERATOR_LATE', 'messages.ackMs.p95', true],
-      ['GENERATOR_LATE', 'fault.backMs.p99', true],
+      ['GENERATOR_LATE', 'fault.reconnectMs.p99', true],
       ['GENERATOR_LATE', 'cpu.worker.broadcastMicrosecondsPerMessage', false],
       ['READINGS_MISSING', 'cpu.worker.broadcastMicrosecondsPerMessage', true],
       ['MEMORY_GROWS', 'memory.perConnection.bytes', true],

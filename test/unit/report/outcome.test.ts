@@ -44,11 +44,14 @@ const lostNamespace = set('connections', { failed: 2, failures: { disconnected_i
  * not return.
  */
 const stormy =
-  (lostCopies: number, notBack = 0, lost = notBack) =>
+  (lostCopies: number, notReconnected = 0, lost = notReconnected) =>
   (result: Result) => {
-    result.fault = plannedFault({ back: 500 - notBack, notBack: notBack > 0 ? { 'gave up': notBack } : {} });
+    result.fault = plannedFault({
+      reconnected: 500 - notReconnected,
+      notReconnected: notReconnected > 0 ? { 'gave up': notReconnected } : {},
+    });
     set('delivery', { received: 60_000 - lostCopies })(result);
-    if (notBack > 0) set('connections', { lost: { 'transport close': lost } })(result);
+    if (notReconnected > 0) set('connections', { lost: { 'transport close': lost } })(result);
   };
 /** Returns a run in which half of the copies were delivered. */
 const withThreshold =

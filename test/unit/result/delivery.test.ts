@@ -34,7 +34,7 @@ test('reports broadcasts that missed the same connections separately from single
       frozenBroadcast(index + 1, Array(10).fill(1000), { receivers: 5 }),
       frozenBroadcast(index + 1, Array(10 - missed).fill(1000), { receivers, expected: 10, lostConnected: missed }),
     ]);
-    return deliveryOf({ sent: all.map((_, index) => sent(index + 1, 20)), frozen }).leftOut;
+    return deliveryOf({ sent: all.map((_, index) => sent(index + 1, 20)), frozen }).unreachedGroup;
   };
   assert.deepEqual(found([7, 2], [7, 2], [9, 0], [8, 1], [7, 2]), {
     ...{ broadcasts: 3, connections: 2, workers: [] },
@@ -54,7 +54,7 @@ test('lists the workers whose broadcasts never reached another worker', () => {
       return frozenBroadcast(index + 1, times, { receivers: missed, expected: 10, lostConnected: missed });
     });
     const workersAtStart = Object.keys(perWorker).map((worker) => ({ worker }) as never);
-    return deliveryOf({ sent: all, frozen, workersAtStart, snapshots: [snapshot({ perWorker })] }).leftOut;
+    return deliveryOf({ sent: all, frozen, workersAtStart, snapshots: [snapshot({ perWorker })] }).unreachedGroup;
   };
   const inTurn = ['w0', 'w1', 'w2', 'w0', 'w1', 'w2'];
   assert.deepEqual(of(inTurn, { w0: 3, w1: 4, w2: 3 }), {

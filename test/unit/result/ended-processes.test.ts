@@ -16,7 +16,7 @@ const APP: EndedProcess = {
 
 const RANGE = { low: 0, high: 0 };
 const END: Omit<Result['connections']['ends'][number], 'reason' | 'cause' | 'count'> = {
-  ...{ words: '', event: '', eventText: '', maxPayloadBytes: null, pingIntervalMs: null, pingTimeoutMs: null },
+  ...{ closeText: '', event: '', eventText: '', maxPayloadBytes: null, pingIntervalMs: null, pingTimeoutMs: null },
   ...{ ageSeconds: RANGE, sent: RANGE, received: RANGE, largestSentBytes: RANGE },
 };
 

@@ -28,8 +28,8 @@ function counts(changes: Partial<FaultCounts> = {}): FaultCounts {
     return { startedAtUs: AT_US, intervalUs: 10_000, counts: intervals };
   };
   return {
-    ...{ connections: 10, stayed: 4, dropped: 6, back: 5, notBack: { 'gave up': 1 }, recovered: 0 },
-    backUs: encoded([1e6, 2e6, 3e6, 4e6, 5e6]),
+    ...{ connections: 10, stayed: 4, dropped: 6, reconnected: 5, notReconnected: { 'gave up': 1 }, recovered: 0 },
+    reconnectUs: encoded([1e6, 2e6, 3e6, 4e6, 5e6]),
     drops: series([0, 0, 0, 0, 0, 0]),
     attempts: series([100, 150, 190, 201, 300, 400, 500]),
     returns: series([100, 200, 300, 400, 500]),
@@ -75,11 +75,11 @@ function run(fault: Partial<FaultMeasured> = {}, fleet: Partial<FaultCounts> = {
 
 describe('a planned fault', () => {
   it('a planned fault counts stayed, dropped and returned connections with their times', () => {
-    const { connections, stayed, dropped, back, notBack, backMs, overMs, backoff } = run().figures;
-    assert.deepEqual([connections, stayed, dropped, back, notBack], [10, 4, 6, 5, { 'gave up': 1 }]);
+    const { connections, stayed, dropped, reconnected, notReconnected, reconnectMs, overMs, backoff } = run().figures;
+    assert.deepEqual([connections, stayed, dropped, reconnected, notReconnected], [10, 4, 6, 5, { 'gave up': 1 }]);
     // Half of the six dropped connections returned within 3 s. The sixth never returned.
-    assert.ok(Math.abs((backMs.p50 ?? 0) - 3000) < 10, String(backMs.p50));
-    assert.deepEqual([backMs.p99, backMs.all, overMs], [null, null, 3.5]);
+    assert.ok(Math.abs((reconnectMs.p50 ?? 0) - 3000) < 10, String(reconnectMs.p50));
+    assert.deepEqual([reconnectMs.p99, reconnectMs.all, overMs], [null, null, 3.5]);
     assert.deepEqual(backoff, { attempts: 10, delayMs: 1000, maxDelayMs: 5000, jitter: 0.5 });
   });
 
@@ -123,8 +123,8 @@ describe('the verdict of a planned fault', () => {
 
   for (const [what, wrong] of Object.entries({
     'a connection that neither stayed nor dropped': { connections: 11 },
-    'a dropped connection without an outcome': { back: 4 },
-    'an open connection that never reconnected': { back: 6, notBack: {} },
+    'a dropped connection without an outcome': { reconnected: 4 },
+    'an open connection that never reconnected': { reconnected: 6, notReconnected: {} },
   })) {
     it(`the verdict of a planned fault is INVALID with ${what}`, () => {
       const { codes, status } = run({}, wrong);

@@ -95,12 +95,12 @@ const httpRequests: Identity = ({ http }) => {
 
 const plannedFault: Identity = ({ fault }, { aborted }) => {
   if (!fault || aborted) return [];
-  const { connections, stayed, dropped, back, notBack, curve } = fault;
+  const { connections, stayed, dropped, reconnected, notReconnected, curve } = fault;
   const open = curve.at(-1)?.connected ?? connections;
   const all: Account[] = [
     { what: 'connections at the planned fault', all: connections, parts: { stayed, dropped } },
-    { what: 'connections that the planned fault dropped', all: dropped, parts: { back, ...notBack } },
-    { what: 'open connections after the planned fault', all: open, parts: { stayed, back } },
+    { what: 'connections that the planned fault dropped', all: dropped, parts: { reconnected, ...notReconnected } },
+    { what: 'open connections after the planned fault', all: open, parts: { stayed, reconnected } },
   ];
   return all;
 };
@@ -176,15 +176,15 @@ export const virtualUsersChecks: FindingCheck[] = [
 
 /** Checks that every connection that a planned fault dropped has reconnected. */
 export const faultChecks: FindingCheck[] = [
-  defineCheck('NOT_BACK', ({ fault: found }) => {
-    const missing = totalOfCounts(found?.notBack ?? {});
+  defineCheck('NOT_RECONNECTED', ({ fault: found }) => {
+    const missing = totalOfCounts(found?.notReconnected ?? {});
     if (!found || missing === 0) return undefined;
     return {
-      message: `${countText(missing, 'connection')} of ${found.dropped} did not reconnect after the planned fault (${countsBreakdown(found.notBack)})`,
+      message: `${countText(missing, 'connection')} of ${found.dropped} did not reconnect after the planned fault (${countsBreakdown(found.notReconnected)})`,
       values: findingValues({
-        'connections not back': missing,
+        'connections not reconnected': missing,
         'dropped connections': found.dropped,
-        ...found.notBack,
+        ...found.notReconnected,
       }),
     };
   }),

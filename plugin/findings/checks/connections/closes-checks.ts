@@ -200,8 +200,8 @@ export function closesByCode(all: readonly CloseRow[]): [code: string, count: nu
   const rows = all.filter(({ reason }) => reason !== SERVER_DISCONNECT_REASON);
   const byCause = [...Map.groupBy(rows, ({ cause }) => cause)];
   return byCause.flatMap(([cause, ended]): [string, number][] => {
-    const words = ended.map((one) => one.words).find((one) => one !== '') ?? '';
-    const code = closeCodeText({ cause, words });
+    const closeText = ended.map((one) => one.closeText).find((one) => one !== '') ?? '';
+    const code = closeCodeText({ cause, closeText });
     return code === undefined ? [] : [[code, countOf(ended)]];
   });
 }

@@ -163,7 +163,7 @@ function lostConnections(result: RunFigures, measurements: Measurements): CheckF
   const lost = deploymentFailures(connections.lost);
   // Connections are not lost if their virtual users closed them.
   const asPlanned = totalOfCounts(
-    filterCounts(result.fault?.notBack ?? {}, (cause) => cause !== CLIENT_DISCONNECT_REASON),
+    filterCounts(result.fault?.notReconnected ?? {}, (cause) => cause !== CLIENT_DISCONNECT_REASON),
   );
   if (totalOfCounts(lost) <= asPlanned) return undefined;
   const planned = asPlanned > 0 ? ` (${asPlanned} of them by the planned fault)` : '';

@@ -55,7 +55,7 @@ const RENEW =
  */
 export function expiredLogin({ connections }: Connections): { words?: string; fix: string } | undefined {
   const { failureExamples, failures, ends, opened } = connections;
-  const ofEnds = ends.flatMap(({ event, eventText, words }) => [`${event} ${eventText}`, words]);
+  const ofEnds = ends.flatMap(({ event, eventText, closeText }) => [`${event} ${eventText}`, closeText]);
   const words = [...ofEnds, ...Object.values(failureExamples)].find((text) => EXPIRED.test(text));
   if (words !== undefined)
     return { words, fix: `the login ${opened > 0 ? 'expired during the run' : 'has expired'}: ${RENEW}` };

@@ -38,9 +38,9 @@ export const generatorChecks: FindingCheck[] = [
     const fault = generatorFaultOf(most);
     if (!fault) return undefined;
     const message = `${totalOfCounts(own)} connections failed or were lost because of the generator: ${countsBreakdown(own)}`;
-    const { words = '' } = ends.find(({ reason, words }) => reason === most && words !== '') ?? {};
+    const { closeText = '' } = ends.find(({ reason, closeText }) => reason === most && closeText !== '') ?? {};
     return {
-      message: `${message}; ${most}: ${words || failureExamples[most] || fault.meaning}`,
+      message: `${message}; ${most}: ${closeText || failureExamples[most] || fault.meaning}`,
       values: findingValues({ 'connections of the generator': totalOfCounts(own), ...own }),
       fix: fault.remedy,
     };

@@ -29,7 +29,7 @@ interface Process {
 /** State of a connection that dropped after the fault. */
 interface Fate {
   /** Time at which the connection last reconnected; 0 while it is dropped. */
-  backAtUs: number;
+  reconnectedAtUs: number;
   /** Reason of the last disconnect. */
   reason: string;
   /** Whether the process tries to reconnect the connection. */
@@ -68,7 +68,7 @@ export class FaultAccount {
   dropped(id: number, reason: string, returns: boolean): void {
     if (this.#final || !this.#open.has(id)) return;
     this.#drops.record(monotonicUs());
-    this.#fates.set(id, { backAtUs: 0, reason, returns });
+    this.#fates.set(id, { reconnectedAtUs: 0, reason, returns });
   }
 
   attempted(id: number): void {
@@ -83,8 +83,8 @@ export class FaultAccount {
   returned(id: number): void {
     const fate = this.#fates.get(id);
     if (this.#final || !fate) return;
-    fate.backAtUs = monotonicUs();
-    this.#returns.record(fate.backAtUs);
+    fate.reconnectedAtUs = monotonicUs();
+    this.#returns.record(fate.reconnectedAtUs);
   }
 
   /** Stops recording. Later events are not effects of the fault. */
@@ -97,26 +97,26 @@ export class FaultAccount {
   }
 
   #counts(): FaultCounts {
-    const backUs = createHistogram();
-    const notBack: Record<string, number> = {};
+    const reconnectUs = createHistogram();
+    const notReconnected: Record<string, number> = {};
     // Connections are counted by outcome, so that the sum can be compared with the number of connections.
-    const counts = { stayed: 0, back: 0 };
+    const counts = { stayed: 0, reconnected: 0 };
     for (const id of this.#open) {
       const connection = this.#process.connections.find(id);
       const fate = this.#fates.get(id);
       if (!fate && connection?.open) counts.stayed++;
-      else if (fate && fate.backAtUs > 0 && connection?.open) {
-        counts.back++;
-        recordUs(backUs, fate.backAtUs - this.#atUs);
-      } else addToOwnCounter(notBack, whyNotBack(fate, connection), 1);
+      else if (fate && fate.reconnectedAtUs > 0 && connection?.open) {
+        counts.reconnected++;
+        recordUs(reconnectUs, fate.reconnectedAtUs - this.#atUs);
+      } else addToOwnCounter(notReconnected, notReconnectedCause(fate, connection), 1);
     }
     return {
       connections: this.#open.size,
       ...counts,
       dropped: this.#fates.size,
-      notBack,
+      notReconnected,
       recovered: this.#process.returns.counts.recovered - this.#recoveredBefore,
-      backUs: encodeHistogram(backUs),
+      reconnectUs: encodeHistogram(reconnectUs),
       drops: this.#drops.snapshot(),
       attempts: this.#attempts.snapshot(),
       returns: this.#returns.snapshot(),
@@ -125,7 +125,7 @@ export class FaultAccount {
   }
 }
 
-function whyNotBack(fate: Fate | undefined, connection: AffectedConnection | undefined): string {
+function notReconnectedCause(fate: Fate | undefined, connection: AffectedConnection | undefined): string {
   if (!fate?.returns) return fate?.reason ?? CLIENT_DISCONNECT_REASON;
   if (connection?.away) return 'still away';
   return connection ? 'gave up' : CLIENT_DISCONNECT_REASON;

@@ -36,7 +36,7 @@ export function closeKindOf(
   return {
     ...{ reason, cause: why?.cause ?? '', count: 1, announced },
     event: lastEvent ? printableLine(lastEvent.name, MAX_TEXT_LENGTH, secrets) : '',
-    words: why ? printableLine(why.message, MAX_TEXT_LENGTH, secrets) : '',
+    closeText: why ? printableLine(why.message, MAX_TEXT_LENGTH, secrets) : '',
     text: lastEvent ? printableLine(lastEvent.textOf(traffic), MAX_TEXT_LENGTH, secrets) : '',
     samples: [[Math.max(0, Math.round(ageMs)), sent, received, largestSentBytes]],
   };
