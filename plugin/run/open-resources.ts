@@ -28,6 +28,7 @@ import {
 import {
   metricsPagesOf,
   type ProcessSources,
+  readsMemory,
   sourcesByLayer,
   type WorkerSources,
 } from '../script/options/worker-sources.ts';
@@ -83,7 +84,7 @@ export async function openResources(options: ResourceOptions) {
   requireFaultPossible(settings.fault, target);
   const { url, profile, missing } = target;
   Object.assign(measurements, { target: url, profile, missing, control: target.control !== undefined });
-  measurements.memory = measurements.control || settings.workerSources !== undefined;
+  measurements.memory = measurements.control || readsMemory(settings.workerSources);
   // Artillery runs the `before` section of the script first. Only then does it start the engines.
   if (options.script.before) await link.ready(signal);
   const clients = await RunClients.open(settings, options.script, target.url);

@@ -5,7 +5,7 @@ import type { Flow } from './load/flow.ts';
 import { arrivalsOf, phasesOfShare } from './load/phases.ts';
 import type { EngineOptions } from './options/engine-options.ts';
 import type { Environment, RunOptions } from './options/plugin-options.ts';
-import { hasSources } from './options/worker-sources.ts';
+import { hasPageWithoutMemory, hasSources } from './options/worker-sources.ts';
 import { STEPS_SECONDS } from './scenarios.ts';
 import { ENGINE_NAME, engineNameOf, PLUGIN_NAME, type Script } from './script.ts';
 
@@ -123,6 +123,13 @@ function optionRules({ script, options, engine, flows, hasStack }: ValidSettings
       option('workers', 'profile'),
       typeof workers === 'object' && workers.profile && !workers.inspect && !control && !hasStack,
       'needs `inspect`, or the control ports of `instrument(io, { profile: true })`',
+    ],
+    [
+      option('workers', 'json'),
+      typeof workers === 'object' &&
+        hasPageWithoutMemory(workers) &&
+        !counts?.some(({ counter }) => counter?.startsWith('$')),
+      'give `rss` or `heapUsed`, or a path into the page as `counter` in `counts`',
     ],
     [
       option('rooms', 'perConnection'),

@@ -25,12 +25,18 @@ interface Watched {
 const WATCHED: Watched[] = [
   {
     what: 'figures',
-    of: (figures, targets) => (targets === 1 || figures.cpuSeconds !== undefined ? JSON.stringify(figures) : undefined),
+    of: (figures, targets) =>
+      (targets === 1 && hasFigures(figures)) || figures.cpuSeconds !== undefined ? JSON.stringify(figures) : undefined,
     connections: 1,
   },
   { what: 'CPU time', of: ({ cpuSeconds }) => cpuSeconds, connections: 100 },
   { what: 'V8 heap', of: ({ heapUsedBytes }) => heapUsedBytes, connections: 400 },
 ];
+
+/** Returns whether a page has figures. A page that only has counters of events says nothing about its process. */
+function hasFigures(figures: Figures): boolean {
+  return Object.keys(figures).length > 0;
+}
 
 export class UnchangedFigures {
   /** Last value of each figure on each metrics page, and the number of connections when the value last changed. */
@@ -98,7 +104,7 @@ class SamePages {
 function isOneProcess([a1, b1, a2, b2]: Reading[]): boolean {
   if (!a1 || !b1 || !a2 || !b2 || a1.identity !== b1.identity) return false;
   const names = Object.keys(a1.figures) as (keyof Reading['figures'])[];
-  if (names.length !== Object.keys(b1.figures).length) return false;
+  if (names.length === 0 || names.length !== Object.keys(b1.figures).length) return false;
   return names.every((name) => {
     const of = ({ figures }: Reading) => figures[name] ?? Number.NaN;
     const [a, b, laterA, laterB] = [of(a1), of(b1), of(a2), of(b2)];

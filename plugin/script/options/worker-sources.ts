@@ -32,16 +32,14 @@ const numberAt = (what: string) =>
     })
     .optional()
     .describe(what);
-const jsonPageSchema = z
-  .strictObject({
-    ...page,
-    rss: numberAt('path of the resident memory in bytes, such as `$.memory.rss`; values of a `*` are added up'),
-    heapUsed: numberAt('path of the used heap in bytes'),
-    external: numberAt('path of the external memory in bytes'),
-    cpuMicroseconds: numberAt('path of the CPU time, such as `$.cpu.*` for Node’s `process.cpuUsage()`'),
-    pid: numberAt('path of the process id, which shows restarts; default: `$.pid`'),
-  })
-  .refine(({ rss, heapUsed }) => rss ?? heapUsed, 'give `rss` or `heapUsed`');
+const jsonPageSchema = z.strictObject({
+  ...page,
+  rss: numberAt('path of the resident memory in bytes, such as `$.memory.rss`; values of a `*` are added up'),
+  heapUsed: numberAt('path of the used heap in bytes'),
+  external: numberAt('path of the external memory in bytes'),
+  cpuMicroseconds: numberAt('path of the CPU time, such as `$.cpu.*` for Node’s `process.cpuUsage()`'),
+  pid: numberAt('path of the process id, which shows restarts; default: `$.pid`'),
+});
 
 const pid = z.int().positive();
 /** Schema of process ids: numbers, or a text with process ids, such as from a template with `PIDS=$(pgrep …)`. */
@@ -115,8 +113,18 @@ export const workerSourcesSchema = processSources
     'give `pids`, `match`, `cgroup`, `prometheus`, `json`, or URLs in `inspect`',
   );
 
+/** Returns whether a JSON page of the sources has no path of a memory figure. Such a page can only have counters. */
+export function hasPageWithoutMemory({ json = [] }: z.infer<typeof processSources>): boolean {
+  return json.some((page) => !hasMemoryPath(page));
+}
+
+function hasMemoryPath({ rss, heapUsed }: z.infer<typeof jsonPageSchema>): boolean {
+  return rss !== undefined || heapUsed !== undefined;
+}
+
 const layerSchema = processSources
   .refine(oneQuery, ONE_QUERY)
+  .refine((sources) => !hasPageWithoutMemory(sources), { message: 'give `rss` or `heapUsed`', path: ['json'] })
   .refine((sources) => Object.keys(sources).length > 0, 'give `pids`, `match`, `cgroup`, `prometheus` or `json`');
 
 /** Schema of the option `layers`: sources of the parts of a deployment that have no control port. */
@@ -133,6 +141,13 @@ export function metricsPagesOf({ prometheus = [], json = [] }: ProcessSources) {
 /** Returns whether any source of figures is given. `profile` is not a source. */
 export function hasSources({ profile: _, ...sources }: WorkerSources): boolean {
   return Object.keys(sources).length > 0;
+}
+
+/** Returns whether any source of the workers has memory figures. A JSON page may only have counters of events. */
+export function readsMemory(sources: WorkerSources | undefined): boolean {
+  if (!sources) return false;
+  const { json = [], profile: _, ...others } = sources;
+  return Object.keys(others).length > 0 || json.some(hasMemoryPath);
 }
 
 interface Sources {

@@ -38,6 +38,8 @@ describe('metrics of a server', () => {
     ['metrics with constant memory at a worker without new connections', showing(() => [moving(), { rssBytes: 5 }])],
     ['metrics with constant CPU time', showing(() => [moving(), moving(7)]), 'WORKER_URLS_WRONG', 'at 10', W1, 'at 0'],
     ['metrics of one page at two URLs', showing(() => [sameProcess(), sameProcess()]), 'WORKER_URLS_WRONG', W0, W1],
+    ['a page with counters of events alone', showing(() => [{}])],
+    ['two pages with counters of events alone', showing(() => [{}, {}])],
     ['metrics pages that are equal once, or in CPU time', showing(() => [alikeOnce(0), alikeOnce(1)])],
   ]);
 

@@ -53,6 +53,7 @@ const CASES: Case[] = [
   ['workers.prometheus.url', { workers: { prometheus: { url: 'nonsense' } } }],
   ['workers.json', { workers: { json: 'http://127.0.0.1/health' } }],
   ['workers.json', { workers: { json: { url: 'http://127.0.0.1/health' } } }],
+  ['layers.nginx.json', { layers: { nginx: { json: { url: 'http://127.0.0.1/health' } } } }],
   ['workers.json.rss', { workers: { json: { url: 'http://127.0.0.1/health', rss: 'memory.rss' } } }],
   ['workers.match', { workers: { match: '(' } }],
   ['workers', { workers: {} }],
@@ -125,6 +126,14 @@ function placesOf(options?: object, env?: NodeJS.ProcessEnv, config?: object, ch
 
 it('refuses each invalid scenario with exactly the expected paths', () => {
   for (const [places, ...args] of CASES) assert.equal(placesOf(...args).join(' '), places, JSON.stringify(args));
+});
+
+it('accepts a JSON page without memory if a counter of events is on it', () => {
+  const workers = { json: { url: 'http://127.0.0.1/health' } };
+  const placesWith = (counter: string) =>
+    placesOf({ workers, counts: [{ event: 'tick', counter }] }, { TARGET: 'http://10.0.0.1' });
+  assert.deepEqual(placesWith('$.sent.ticks'), []);
+  assert.deepEqual(placesWith('ticks_total'), ['workers.json']);
 });
 
 it('reports mistakes of plugin, engine, flow, phases, target and environment together', () => {
