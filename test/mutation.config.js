@@ -9,6 +9,8 @@
 import { availableParallelism } from 'node:os';
 import { join } from 'node:path';
 
+const FINDINGS_TESTS = ['test/unit/result/{*findings,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'];
+
 /** Code, and the tests that are to notice a change of it: quick ones, no simulations, as those that reach a mutant run for it. */
 const AREAS = {
   statistics: {
@@ -24,10 +26,8 @@ const AREAS = {
     tests: ['test/unit/fleet/light/{frames,hostile,codec,split-streams,per-message-deflate}.test.ts'],
   },
   clocks: { mutate: ['protocol/base/clock/*.ts'], tests: ['test/unit/protocol/clock-*.test.ts'] },
-  verdict: {
-    mutate: ['plugin/findings/*.ts', 'plugin/findings/causes/*.ts', 'plugin/findings/checks/**/*.ts'],
-    tests: ['test/unit/result/{*findings,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'],
-  },
+  verdict: { mutate: ['plugin/findings/*.ts', 'plugin/findings/causes/*.ts'], tests: FINDINGS_TESTS },
+  checks: { mutate: ['plugin/findings/checks/**/*.ts'], tests: FINDINGS_TESTS },
   search: {
     mutate: ['report/search/{bracket,judge,next-search-step,sizing}.ts'],
     tests: ['test/unit/report/search-{judge,next-step,reasons,sizing}.test.ts'],

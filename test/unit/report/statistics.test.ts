@@ -13,7 +13,7 @@ import {
   spreadOf,
 } from '../../../report/statistics/spread.ts';
 import { crossingOf, type FitPoint, fitLine, median } from '../../../report/statistics/statistics.ts';
-import { studentT } from '../../../report/statistics/student.ts';
+import { studentP, studentT } from '../../../report/statistics/student.ts';
 
 function near(actual: number | null | undefined, expected: number, tolerance = 0.001): void {
   assert.ok(
@@ -36,7 +36,11 @@ test("Student's t agrees with the printed tables", () => {
     [30, 2.0423],
     [120, 1.9799],
   ];
-  for (const [degrees, expected] of table95) near(studentT(0.95, degrees), expected, 0.00005);
+  for (const [degrees, expected] of table95) {
+    near(studentT(0.95, degrees), expected, 0.00005);
+    near(studentP(expected, degrees), 0.05, 0.00005);
+  }
+  assert.deepEqual([studentP(0, 4), studentP(Number.POSITIVE_INFINITY, 4)], [1, 0]);
   near(studentT(0.99, 4), 4.6041, 0.00005);
   near(studentT(0.9, 7), 1.8946, 0.00005);
 });
