@@ -8,6 +8,7 @@ import { addAdopt } from './adopt.ts';
 import { addCheck } from './check-command.ts';
 import { COMMAND_LINE_PREFIX } from './command.ts';
 import { addCompare } from './compare-command.ts';
+import { addCompletion } from './completion-command.ts';
 import { addConduct } from './conduct.ts';
 import { addDoctor } from './doctor.ts';
 import { addHost } from './host.ts';
@@ -52,6 +53,7 @@ export function createProgram(): Command {
     addCompare,
     addReport,
     addStack,
+    addCompletion,
   ])
     add(program);
   nameHelp(program, COMMAND_LINE_PREFIX);

@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { join } from 'node:path';
 import { it } from 'node:test';
 import type { Command } from 'commander';
+import { execa } from 'execa';
 import { createProgram } from '../../../plugin/cli/program.ts';
 import { ROOT } from '../../helpers/pages.ts';
 
@@ -29,6 +30,24 @@ for (const [words, command] of commandsIn(createProgram())) {
     assert.ok(error.includes(`(see ${name} --help)`), error);
   });
 }
+
+it('the completion script for bash completes commands and options after npx, and leaves other programs to files', async (t) => {
+  const print = t.mock.method(console, 'log', () => {});
+  await createProgram().parseAsync(['completion', 'bash'], { from: 'user' });
+  const [script] = print.mock.calls[0]?.arguments ?? [];
+  const completed = (
+    line: string,
+  ) => `COMP_LINE='${line}'; COMP_POINT=\${#COMP_LINE}; COMP_WORDS=(npx "\${COMP_LINE##* }")
+    COMP_CWORD=1; _socketio_capacity; echo "\${COMPREPLY[*]}"`;
+  const lines = [
+    'npx socketio-capacity st',
+    'npx socketio-capacity stack ',
+    'npx socketio-capacity stack up --redis',
+    'npx cowsay ',
+  ];
+  const { stdout } = await execa('bash', ['-c', [script, ...lines.map(completed)].join('\n')]);
+  assert.deepEqual(stdout.split('\n'), ['study stack', 'up status down --help', '--redis-nodes', '']);
+});
 
 it('a command ends quietly if its output is closed', async () => {
   const child = spawn(process.execPath, [join(ROOT, 'plugin/hook/cli.js'), '--help']);
