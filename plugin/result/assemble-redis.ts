@@ -1,4 +1,5 @@
 /** Builds the figures of the load that the broadcasts put on the adapter's Redis. */
+import type { HostTraffic } from '../../protocol/result/redis-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements, RedisMeasured } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';
@@ -14,8 +15,10 @@ export function redisFigures(
   samples: SampleRow[],
 ): Result['redis'] {
   if (!redis) return null;
-  const { nodes, cpuUs } = redis;
+  const { nodes, cpuUs, hosts } = redis;
   const perCopy = (amount: number) => (received ? amount / received : null);
+  const perBroadcast = (amount: (host: HostTraffic) => number) =>
+    hosts && sent.length > 0 ? sum(hosts.map(amount)) / sent.length : null;
   const buffers = samples.flatMap(({ redisServer }) => redisServer?.outputBufferBytes ?? []);
   const [inBytes, outBytes] = [total(nodes, 'inBytes') ?? 0, total(nodes, 'outBytes') ?? 0];
   return {
@@ -39,6 +42,9 @@ export function redisFigures(
     localOnly: sent.some(({ otherWorkers }) => otherWorkers === undefined)
       ? null
       : sent.filter(({ otherWorkers }) => otherWorkers === 0).length,
+    hosts: hosts ?? null,
+    hostBytesPerBroadcast: perBroadcast(({ inBytes, outBytes }) => inBytes + outBytes),
+    hostPacketsPerBroadcast: perBroadcast(({ inPackets, outPackets }) => inPackets + outPackets),
   };
 }
 

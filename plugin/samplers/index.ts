@@ -16,6 +16,7 @@ export { bodyBeginning, destroyAfter } from './late-answers.ts';
 export { FURTHER_LAYERS, LAYERS, layersFor } from './layers/index.ts';
 export { describeLayers, type Layer } from './layers/layer.ts';
 export { MachineWatch, machineSharesBetween, meanMachineShares } from './machine/cpu-shares.ts';
+export { readHostTraffic } from './machine/host-traffic.ts';
 export type { MachineTotals } from './machine/machine-time.ts';
 export { readSharedMemory } from './machine/shared-memory.ts';
 export { type ConnectionHolding, connectionHoldingsOf, connectionsTo } from './processes/connections-to.ts';

@@ -120,7 +120,10 @@ async function start(
   const serverLog = join(folder, 'logs', `${number}.server.log`);
   const server = await startOwnServer(description, { env: command.env, log: serverLog, signal });
   try {
-    const withServer = { ...command, overrides: withPids(overrides, [server.pid]) };
+    // A run with control ports finds the processes of the workers by them.
+    const withServer = command.env.CAPACITY_CONTROL
+      ? command
+      : { ...command, overrides: withPids(overrides, [server.pid]) };
     const outcome = await runArtillery(withServer, log, surroundings);
     if (!server.hasEnded()) return outcome;
     throw new CapacityError(

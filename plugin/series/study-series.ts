@@ -234,9 +234,17 @@ export function maskStudyPlan(plan: StudyPlan): MaskedPlan {
       ...(plan.args && { args: maskArguments(plan.args) }),
       except: plan.except.map((levels) => translate(plan.vary, vary, levels)),
       servers: Object.fromEntries(
-        Object.entries(plan.servers).map(([name, { command, ready }]) => [
+        Object.entries(plan.servers).map(([name, { command, ready, env }]) => [
           name,
-          { command: maskArguments(command), ready: typeof ready === 'string' ? maskText(ready) : ready },
+          {
+            command: maskArguments(command),
+            ready: typeof ready === 'string' ? maskText(ready) : ready,
+            ...(env && {
+              env: Object.fromEntries(
+                Object.entries(env).map(([key, value]) => [key, String(maskedLevel(key, value))]),
+              ),
+            }),
+          },
         ]),
       ),
     },

@@ -26,6 +26,8 @@ const serverSchema = z.strictObject({
    * status below 500.
    */
   ready: z.union([port, z.url({ protocol: /^https?$/, error: READY })], { error: READY }),
+  /** Environment variables of the server, and of the runs that measure it. */
+  env: z.record(z.string(), z.string()).optional(),
 });
 
 const combinationSchema = z.record(z.string(), studyLevelSchema);

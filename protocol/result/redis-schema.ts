@@ -19,6 +19,19 @@ const nodeSchema = strictObject({
   shardChannels: resultCount.nullable().describe('sharded ones; null before Redis 7.0'),
 });
 
+/** Counters of the network interface between a worker host and Redis, with the headers of Ethernet, IP and TCP. */
+const hostTrafficSchema = strictObject({
+  workers: z.array(z.string()).describe('workers on the host'),
+  inBytes: resultCount.describe('from Redis'),
+  inPackets: resultCount.describe('packets from Redis'),
+  outBytes: resultCount.describe('to Redis'),
+  outPackets: resultCount.describe('packets to Redis'),
+});
+
+export type HostTraffic = z.infer<typeof hostTrafficSchema>;
+
+const ofHosts = { answers: ['delivery'], compared: 'secondary' } as const;
+
 export const redisSchema = strictObject({
   version: z.string().describe('version'),
   inBytes: resultCount.describe('received for the broadcasts'),
@@ -47,4 +60,13 @@ export const redisSchema = strictObject({
   localOnly: resultCount.nullable().describe('broadcasts with members on the sending worker only'),
   nodes: schemaOrNull(z.array(nodeSchema)).describe('of a Redis Cluster; the other figures are sums'),
   busiestNodeShare: schemaOrNull(z.number()).describe('its share of `outBytes`'),
+  hosts: schemaOrNull(z.array(hostTrafficSchema))
+    .default(null)
+    .describe('interfaces of the worker hosts to Redis, for the broadcasts; null if they also carry the load'),
+  hostBytesPerBroadcast: describeFigure(schemaOrNull(z.number()).default(null), 'all `hosts`, both directions', {
+    ...{ ...ofHosts, title: 'Wire bytes between hosts and Redis per broadcast', quantity: 'bytes' },
+  }),
+  hostPacketsPerBroadcast: describeFigure(schemaOrNull(z.number()).default(null), 'all `hosts`, both directions', {
+    ...{ ...ofHosts, title: 'Packets between hosts and Redis per broadcast', quantity: 'count' },
+  }),
 }).nullable();

@@ -129,6 +129,7 @@ function redisFacts({ redis }: Result) {
       knownFact('Output waiting', 'size', redis?.outputBufferPeakBytes, 'at most, read once a second'),
       // A sharded channel belongs to one Redis node. If there is only one room, the broadcasts load only that node.
       knownFact('Busiest node', 'share', redis?.busiestNodeShare, `of what ${nodes?.length ?? 1} nodes sent`),
+      knownFact('Wire', 'bytes', redis?.hostBytesPerBroadcast, 'of all hosts per broadcast, both directions'),
       knownFact('Without receivers', 'count', localOnly || null, 'broadcasts without members on other workers'),
     ],
     true,

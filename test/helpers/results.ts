@@ -270,6 +270,9 @@ export function perfectResult(): Result {
       channels: 5,
       shardChannels: 0,
       localOnly: 0,
+      hosts: null,
+      hostBytesPerBroadcast: null,
+      hostPacketsPerBroadcast: null,
     },
     machine: {
       cpuIdlePercent: { ramp: 62.5, messages: null, broadcasts: 48 },

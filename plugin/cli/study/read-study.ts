@@ -145,10 +145,12 @@ export function seriesOfStudy(study: RequestedStudy, results: string): StudySeri
     commandOf: (levels) => {
       const server = plan.servers[String(levels[SERVER_SETTING])];
       const scenario = pathIn(cwd, levels[SCENARIO_SETTING] ?? plan.scenario);
+      const { env, overrides } = settingsOfLevels(levels);
       return {
         scenario,
         args: plan.args ?? [],
-        ...settingsOfLevels(levels),
+        overrides,
+        env: { ...server?.env, ...env },
         ...(server && { server: { ...server, cwd } }),
       };
     },

@@ -2,6 +2,8 @@
  * Measures the load that broadcasts put on the adapter's Redis. Before each broadcast, workers count the room's members
  * through the same Redis. The cost of this count is measured first and subtracted.
  */
+import type { HostTraffic } from '../../../protocol/result/redis-schema.ts';
+import { readHostTraffic } from '../../samplers/index.ts';
 import type { RunContext } from '../context.ts';
 import type { RedisMeasured } from '../measurements/measurements.ts';
 
@@ -28,14 +30,20 @@ export async function measureIdleRedisCpu(
 /**
  * Reads Redis just before the broadcasts.
  * @returns for each Redis node: its counters, the cost of one member count, and the CPU time that reading the node
- * takes (the bytes of that reading are already subtracted); undefined without Redis, or if Redis does not answer
+ * takes (the bytes of that reading are already subtracted); the same for each worker host; undefined without Redis, or if
+ * Redis does not answer
  */
-export async function readRedisBefore({ redis, control, measurements }: RunContext) {
+export async function readRedisBefore({ redis, control, measurements, config }: RunContext) {
   const { workersAtStart, redisStream: stream, receiversRoom } = measurements;
   const first = await redis?.traffic(stream);
   const before = first && (await redis?.traffic(stream));
   if (!redis || !first || !before) return undefined;
   const counts = COUNTS * workersAtStart.length;
+  const readHosts = () =>
+    config.control && config.redisUrl
+      ? readHostTraffic(workersAtStart, config.control.urls, config.redisUrl)
+      : undefined;
+  const hostsBefore = readHosts();
   try {
     for (let count = 0; count < counts; count++) await control.members(receiversRoom, count % workersAtStart.length);
   } catch {
@@ -54,7 +62,11 @@ export async function readRedisBefore({ redis, control, measurements }: RunConte
     };
     return { begin: now, count, readingCpuUs };
   });
-  return { nodes, beganAtMs: performance.now() };
+  const hosts = readHosts()?.map((now, host) => {
+    const earlier = hostsBefore?.[host] ?? now;
+    return { begin: now, count: mapCounters(now, (value, key) => (value - earlier[key]) / counts) };
+  });
+  return { nodes, hosts, readHosts, beganAtMs: performance.now() };
 }
 
 /**
@@ -63,7 +75,7 @@ export async function readRedisBefore({ redis, control, measurements }: RunConte
  */
 export async function redisLoadSince(
   { redis, measurements }: Pick<RunContext, 'redis' | 'measurements'>,
-  { nodes: marks, beganAtMs }: RedisMark,
+  { nodes: marks, hosts, readHosts, beganAtMs }: RedisMark,
   counts: number,
 ): Promise<RedisMeasured | undefined> {
   const seconds = (performance.now() - beganAtMs) / 1000;
@@ -84,7 +96,25 @@ export async function redisLoadSince(
   const cpuUs = pairs.map(
     ({ begin, end, count, readingCpuUs }) => end.cpuUs - begin.cpuUs - readingCpuUs - counts * count.cpuUs,
   );
-  return { nodes, cpuUs: Math.max(0, Math.round(sum(cpuUs) - idleUs)) };
+  const hostEnds = readHosts();
+  return {
+    nodes,
+    cpuUs: Math.max(0, Math.round(sum(cpuUs) - idleUs)),
+    hosts: hostEnds?.map((end, host) => {
+      const { begin, count } = hosts?.[host] ?? {};
+      return {
+        ...end,
+        ...mapCounters(end, (value, key) => without(value - (begin?.[key] ?? value), count?.[key] ?? 0)),
+      };
+    }),
+  };
+}
+
+const COUNTERS = ['inBytes', 'inPackets', 'outBytes', 'outPackets'] as const;
+type Counters = Omit<HostTraffic, 'workers'>;
+
+function mapCounters(host: Counters, change: (value: number, key: keyof Counters) => number): Counters {
+  return Object.fromEntries(COUNTERS.map((key) => [key, change(host[key], key)])) as unknown as Counters;
 }
 
 function sum(values: number[]): number {

@@ -8,6 +8,7 @@ import type { FindingCode } from '../../../protocol/codes/finding-codes.ts';
 import type { EventCounts } from '../../../protocol/link/time-series.ts';
 import type { V8Profile } from '../../../protocol/profiles/profile-schema.ts';
 import type { MachineShares } from '../../../protocol/result/machine-schema.ts';
+import type { HostTraffic } from '../../../protocol/result/redis-schema.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import type { MeasuredProcesses } from '../../../protocol/result/server-schema.ts';
 import { type TransportsName, transportsName } from '../../../protocol/wire/connection.ts';
@@ -68,6 +69,8 @@ export interface RedisMeasured {
   nodes: (Omit<RedisTraffic, 'cpuUs'> & { usedMemoryBeforeBytes: number })[];
   /** CPU time of all Redis nodes, excluding their idle CPU use and the run's own requests. */
   cpuUs: number;
+  /** Traffic of each worker host with Redis, excluding the run's own requests; undefined if unknown. */
+  hosts?: HostTraffic[] | undefined;
 }
 
 /** The settings that a run's measurements need. */

@@ -7,6 +7,7 @@ import type { WorkerStats } from '../../../protocol/wire/events.ts';
 export interface WorkerIdentity extends Pick<WorkerStats, 'worker' | 'pid' | 'instance'> {
   /** Values that change when the worker restarts; missing if only the worker's name was read. */
   life?: Life;
+  host?: WorkerStats['host'];
 }
 
 interface Life {
@@ -33,9 +34,9 @@ const DELAY_SECONDS = 5;
 const TICK_US = 10_000;
 
 export function workerIdentityOf(stats: WorkerStats): WorkerIdentity {
-  const { worker, pid, instance, uptimeSeconds, connections, accepted, broadcasts, collections } = stats;
+  const { worker, pid, instance, host, uptimeSeconds, connections, accepted, broadcasts, collections } = stats;
   const totals = { accepted, broadcasts, collections, cpuUs: stats.cpuUserUs + stats.cpuSystemUs };
-  return { worker, pid, instance, life: { readAtMs: performance.now(), uptimeSeconds, connections, totals } };
+  return { worker, pid, instance, host, life: { readAtMs: performance.now(), uptimeSeconds, connections, totals } };
 }
 
 export function isSameProcess(before: WorkerIdentity | undefined, now: WorkerIdentity): boolean {

@@ -4,7 +4,7 @@
  */
 
 import { isLoopback } from '../../../protocol/base/machine/loopback.ts';
-import { thisHost } from '../../../protocol/base/machine/this-host.ts';
+import { isThisHost, thisHost } from '../../../protocol/base/machine/this-host.ts';
 import { onlyOnce } from '../../../protocol/base/only-once.ts';
 import { CapacityError } from '../../../protocol/codes/errors.ts';
 import { titleOfLayer } from '../../../protocol/documents/named-layers.ts';
@@ -198,8 +198,7 @@ export async function openOwnServer(config: Settings): Promise<RunTarget> {
   const listening = port === undefined ? ELSEWHERE : await findPortListeners(port);
   const { worker: processes, ...otherLayers } = processesOf(config, port, listening);
   const listeners = targetListeners(url);
-  const here = thisHost();
-  const isHere = ({ host }: WorkerStats) => host.kernel === here.kernel && host.pidNamespace === here.pidNamespace;
+  const isHere = ({ host }: WorkerStats) => isThisHost(host);
   const pidsHere = (workers: WorkerStats[]) => workers.filter(isHere).map(({ pid }) => pid);
   return {
     url,
@@ -220,7 +219,7 @@ export async function openOwnServer(config: Settings): Promise<RunTarget> {
     },
     unlayered: async (workers) => {
       const hidesWorkers =
-        !processes && workers.some((worker) => worker.host.kernel === here.kernel && !isHere(worker));
+        !processes && workers.some((worker) => worker.host.kernel === thisHost().kernel && !isHere(worker));
       return hidesWorkers ? undefined : listeners();
     },
     processes: (pids, previous) => {

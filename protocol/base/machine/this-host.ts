@@ -11,6 +11,12 @@ export function thisHost(): HostInfo {
   };
 }
 
+/** Returns whether process ids of that host are process ids of this process's host. */
+export function isThisHost({ kernel, pidNamespace }: HostInfo): boolean {
+  const here = thisHost();
+  return kernel === here.kernel && pidNamespace === here.pidNamespace;
+}
+
 export interface MachineKind {
   model: string;
   /** Kernel with its release, such as `Linux 6.18.44`. */

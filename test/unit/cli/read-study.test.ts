@@ -171,11 +171,17 @@ it('a study can vary scenarios like settings, each with its own text', async (t)
 });
 
 it('a study starts its server in the folder of its file, and continues after a failed run', async () => {
-  const plan = { ...PLAN, servers: { chat }, except: [], seed: 1 };
+  const plan = { ...PLAN, servers: { chat: { ...chat, env: { TLS: 'off', MINE: '1' } } }, except: [], seed: 1 };
   const file: RequestedStudy = { name: 'tls', title: '', plan, cwd: '/f', scenarioHash: 'abc' };
   const { commandOf, next } = seriesOfStudy(file, 'results');
   const { env, server } = commandOf({ block: 1, levels: { TLS: 'on', server: 'chat' } });
-  assert.deepEqual([env, server], [{ TLS: 'on' }, { ...chat, cwd: '/f' }]);
+  assert.deepEqual(
+    [env, server],
+    [
+      { TLS: 'on', MINE: '1' },
+      { ...plan.servers.chat, cwd: '/f' },
+    ],
+  );
   const ended = { number: 1, startedAt: '', seconds: 1, exitCode: 2, result: null, status: null, problem: 'refused' };
   const failed = { run: { ...ended, block: 1, levels: { TLS: 'on' } }, result: undefined };
   assert.ok('key' in (await next([failed], 0)));

@@ -13,7 +13,11 @@ const seen = {
   ...{ inBytes: 5000, outBytes: 10_000, usedMemoryBeforeBytes: 1_048_576, usedMemoryBytes: 2_097_152 },
   ...{ rssBytes: 9_437_184, streamEntries: 60, channels: 4, shardChannels: 0 },
 };
-const redis = { nodes: [{ node: 'a:1', version, ...seen }], cpuUs: 250 };
+const hosts = [
+  { workers: ['w0'], inBytes: 600, inPackets: 6, outBytes: 300, outPackets: 3 },
+  { workers: ['w1'], inBytes: 600, inPackets: 6, outBytes: 0, outPackets: 0 },
+];
+const redis = { nodes: [{ node: 'a:1', version, ...seen }], cpuUs: 250, hosts };
 const samples = [3, 700, 5].map(
   (outputBufferBytes, t) => ({ t, connections: 0, redisServer: { outputBufferBytes } }) as unknown as SampleRow,
 );
@@ -28,18 +32,20 @@ const rowOf = (redis: Result['redis'], name: string) =>
     ?.blocks.flatMap((table) => (table.kind === 'table' && table.title === 'Redis' ? tableTextCells(table) : []))
     .find(([first]) => first === name);
 
-test('Redis figures count bytes per copy, and broadcasts without a member on another worker', () => {
+test('Redis figures count bytes per copy, wire bytes per broadcast, and broadcasts without a member on another worker', () => {
   const measured = measurements({ redis, redisIdleCpuUsPerSec: 9, sent: to(1, 0, 0) });
   const figures = redisFigures(measured, 50, samples);
   assert.deepEqual(figures, {
     ...{ version, ...seen, nodes: null, busiestNodeShare: null, outputBufferPeakBytes: 700, localOnly: 2 },
     ...{ inBytesPerCopy: 100, outBytesPerCopy: 200, cpuMicrosecondsPerCopy: 5 },
+    ...{ hosts, hostBytesPerBroadcast: 500, hostPacketsPerBroadcast: 5 },
   });
   const shown = {
     Sent: '200 bytes',
     CPU: '5.0 µs',
     Memory: '2,048.0 KB',
     'Output waiting': '700 B',
+    Wire: '500 bytes',
     'Without receivers': '2',
   };
   for (const [name, value] of Object.entries(shown)) assert.equal(rowOf(figures, name)?.[1], value);

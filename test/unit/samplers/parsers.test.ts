@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import * as files from 'node:fs';
 import { describe, it, test } from 'node:test';
+import { countersOf, interfaceTo } from '../../../plugin/samplers/machine/host-traffic.ts';
 import { systemVBytes, tmpfsMounts } from '../../../plugin/samplers/machine/shared-memory.ts';
 import { parseProcStat } from '../../../plugin/samplers/processes/proc.ts';
 import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts';
@@ -25,6 +26,22 @@ test('reads CPU, RSS and start time from /proc/<pid>/stat with any command name,
   }
   assert.equal(parseProcStat(`42 (node) Z ${STAT_TAIL}`)?.isZombie, true);
   for (const torn of ['42 (node) S 1 42', '']) assert.equal(parseProcStat(torn), undefined);
+});
+
+test('finds the interface of the most specific route to an address, and reads its counters', () => {
+  const routes = [
+    ['Iface', 'Destination', 'Gateway', 'Flags', 'RefCnt', 'Use', 'Metric', 'Mask'],
+    ['eth0', '00000000', '010012C6', '0003', '0', '0', '0', '00000000'],
+    ['load', '000112C6', '00000000', '0001', '0', '0', '0', '00FFFFFF'],
+    ['redis', '020112C6', '00000000', '0005', '0', '0', '0', 'FFFFFFFF'],
+  ];
+  const text = `${routes.map((row) => row.join('\t')).join('\n')}\n`;
+  const found = ['198.18.1.2', '198.18.1.3', '10.0.0.1', '::1'].map((address) => interfaceTo(address, text));
+  assert.deepEqual(found, ['redis', 'load', 'eth0', undefined]);
+  const counters = 'Inter-|   Receive\n redis0: 9 9 0 0 0 0 0 0 9 9 0\n  redis: 100 2 0 0 0 0 0 0 50 1 0 0 0 0 0 0\n';
+  const expected = { inBytes: 100, inPackets: 2, outBytes: 50, outPackets: 1 };
+  assert.deepEqual(countersOf('redis', counters), expected);
+  assert.throws(() => countersOf('lo', counters));
 });
 
 test('converts the kB in smaps_rollup to bytes, and nothing from an empty file', () => {

@@ -16,7 +16,13 @@ const PLAN: StudyPlan = {
     'engine.tls.rejectUnauthorized': [true, false],
     workers: [1, 2],
   },
-  servers: { own: { command: ['node', 'own.js', '--password', 'Canary-e5'], ready: 'http://u:Canary-f6@h/' } },
+  servers: {
+    own: {
+      command: ['node', 'own.js', '--password', 'Canary-e5'],
+      ready: 'http://u:Canary-f6@h/',
+      env: { MY_TOKEN: 'Canary-i9' },
+    },
+  },
   except: [{ LOGIN_TOKEN: 'Canary-b2', TLS: 'on' }],
   repeat: 1,
   seed: 1,
@@ -32,6 +38,7 @@ test('replaces values of a study plan that are credentials by numbers, and resto
   assert.deepEqual(vary['engine.tls.rejectUnauthorized'], [true, false]);
   assert.deepEqual(except, [{ LOGIN_TOKEN: '*** 2', TLS: 'on' }]);
   assert.deepEqual(servers.own?.command, ['node', 'own.js', '--password', '***']);
+  assert.deepEqual(servers.own?.env, { MY_TOKEN: '***' });
   const levels = { LOGIN_TOKEN: '*** 2', REDIS_URL: 'redis://***@h1:1 1', TLS: 'off', workers: 2 };
   const real = { LOGIN_TOKEN: 'Canary-b2', REDIS_URL: 'redis://:Canary-c3@h1:1', TLS: 'off', workers: 2 };
   assert.deepEqual(realOf(levels), real);
