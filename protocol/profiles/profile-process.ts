@@ -28,7 +28,7 @@ interface ProfileModules {
 /**
  * JavaScript source text of an expression that loads the required Node modules. It works in ES modules and in CommonJS.
  */
-export const PROFILE_MODULES_SOURCE = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs') }))(process)`;
+export const PROFILE_MODULES_SOURCE = `(({ getBuiltinModule: load = require }) => ({ inspector: load('node:inspector'), fs: load('node:fs'), v8: load('node:v8') }))(process)`;
 
 export type ProfileAction = 'start' | 'take' | 'end';
 

@@ -144,6 +144,8 @@ export const CONTROL_REPLY_SCHEMAS = {
       pssBytes: figure.optional(),
       /** Bytes that are allocated in the heap of `malloc`. Missing if the allocator is not glibc's. */
       mallocBytes: figure.optional(),
+      /** Bytes of compiled code in V8's heap. Missing if the runtime is not V8. */
+      codeBytes: figure.optional(),
       /** Number of files and sockets that the process has open. */
       openFiles: total.optional(),
       /** Limit of open files for the process; null if there is none. */

@@ -6,13 +6,14 @@ import { randomUUID } from 'node:crypto';
 import * as files from 'node:fs';
 import { readdir, readFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
+import v8 from 'node:v8';
 import { isMainThread } from 'node:worker_threads';
 import { Server } from 'socket.io';
 import { monotonicUs } from '../../protocol/base/clock/clock.ts';
 import { readCgroup } from '../../protocol/base/machine/cgroup.ts';
 import { parseSmapsRollup, readCpu, readMemory, readTcpBytes } from '../../protocol/base/machine/kernel.ts';
-import { allocatedBytes } from '../../protocol/base/machine/malloc-heap.ts';
 import { openFileLimits } from '../../protocol/base/machine/open-files.ts';
+import { allocatedBytes, compiledBytes } from '../../protocol/base/machine/own-heaps.ts';
 import { thisHost, thisMachine } from '../../protocol/base/machine/this-host.ts';
 import { usableCores } from '../../protocol/base/machine/usable.ts';
 import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
@@ -173,6 +174,7 @@ export async function readResources(worker: string): Promise<WorkerResources> {
     worker,
     pssBytes: parseSmapsRollup(rollup)?.pssBytes,
     mallocBytes: isMainThread ? tryOrUndefined(() => allocatedBytes(files)) : undefined,
+    codeBytes: tryOrUndefined(() => compiledBytes(v8)),
     // Number of open files, without the one for reading this list.
     openFiles: open && open.length - 1,
     openFilesLimit: Number.isFinite(soft) ? soft : null,

@@ -30,6 +30,8 @@ export interface InspectedMemory {
   externalBytes?: number;
   /** Memory that `malloc` has allocated on the main thread; undefined if another thread serves connections. */
   mallocBytes?: number;
+  /** Compiled code in the heap. Missing if the runtime does not report it. */
+  codeBytes?: number;
   /** Longest pause of the process that this reading and its garbage collections caused. */
   pauseMs: number;
 }

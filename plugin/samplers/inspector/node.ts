@@ -1,7 +1,7 @@
 /** Reads memory and profiles of one Node or Deno process through its inspector, which is open only during a reading. */
 import { z } from 'zod';
 import { getOrAdd } from '../../../protocol/base/get-or-add.ts';
-import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
+import { allocatedBytes, compiledBytes } from '../../../protocol/base/machine/own-heaps.ts';
 import { CapacityError, describeError } from '../../../protocol/codes/errors.ts';
 import {
   PROFILE_MODULES_SOURCE,
@@ -31,14 +31,16 @@ const memorySchema = z.object({
   rss: bytesSchema,
   heapUsed: bytesSchema,
   external: bytesSchema,
+  codeBytes: bytesSchema.optional(),
   mallocBytes: bytesSchema.optional(),
 });
-/** Code to evaluate in the measured process. `mallocBytes` is undefined if the process has no /proc. */
-const MEMORY = `(() => {
-  const memory = process.memoryUsage();
-  try { memory.mallocBytes = (${allocatedBytes})(${PROFILE_MODULES_SOURCE}.fs); } catch {}
-  return memory;
-})()`;
+/** Code to evaluate in a thread that serves connections. A count that its runtime does not support is left out. */
+const THREAD_MEMORY = memorySource(`codeBytes = (${compiledBytes})(${PROFILE_MODULES_SOURCE}.v8)`);
+/** Code to evaluate in the main thread. `mallocBytes` is undefined if the process has no /proc. */
+const MEMORY = memorySource(
+  `codeBytes = (${compiledBytes})(${PROFILE_MODULES_SOURCE}.v8)`,
+  `mallocBytes = (${allocatedBytes})(${PROFILE_MODULES_SOURCE}.fs)`,
+);
 
 /**
  * Timeout of a request to a thread in milliseconds. A thread that serves connections answers sooner; a thread that
@@ -90,13 +92,16 @@ export class NodeProcess implements InspectedProcess, InspectedProfiles {
           await pausing(one.request('HeapProfiler.collectGarbage', {}, GC_TIMEOUT_MS));
       const { value } = await pausing(session.evaluate(MEMORY));
       const { rss, mallocBytes, ...main } = memorySchema.parse(value);
-      const heaps = [main];
-      for (const one of threads) heaps.push(memorySchema.parse((await one.evaluate('process.memoryUsage()')).value));
+      const heaps: Omit<z.infer<typeof memorySchema>, 'rss'>[] = [main];
+      for (const one of threads) heaps.push(memorySchema.parse((await one.evaluate(THREAD_MEMORY)).value));
       const [heapUsed, external] = [sum(heaps, 'heapUsed'), sum(heaps, 'external')];
       return {
         // The `malloc` figure is left out if there are further threads, because each thread allocates in its own heap
         // of `malloc`.
         ...(mallocBytes !== undefined && threads.length === 0 && { mallocBytes }),
+        ...(heaps.every(({ codeBytes }) => codeBytes !== undefined) && {
+          codeBytes: heaps.reduce((total, { codeBytes = 0 }) => total + codeBytes, 0),
+        }),
         keptBytes: heapUsed + external,
         heapUsedBytes: heapUsed,
         externalBytes: external,
@@ -173,6 +178,12 @@ export class NodeProcess implements InspectedProcess, InspectedProfiles {
       this.#signalled = process;
     });
   }
+}
+
+/** @param counts assignments to properties of the result */
+function memorySource(...counts: string[]): string {
+  const statements = counts.map((count) => `try { memory.${count}; } catch {}`);
+  return `(() => { const memory = process.memoryUsage(); ${statements.join(' ')} return memory; })()`;
 }
 
 function serves(thread: ThreadSession): Promise<boolean> {

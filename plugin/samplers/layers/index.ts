@@ -94,6 +94,7 @@ const worker = defineProcessLayer({
   rss: { main: true, metric: 'worker' },
   figures: [
     { id: 'workerMalloc', title: 'Workers malloc heap', measure: 'mallocBytes' },
+    { id: 'workerCode', title: 'Workers compiled code', measure: 'codeBytes' },
     { id: 'workerKept', title: 'Workers kept memory', measure: 'keptBytes' },
     { id: 'workerChildrenPss', title: 'Workers child processes PSS', measure: 'childrenPssBytes' },
     {

@@ -92,6 +92,7 @@ export const inspectorSources: FigureSource[] = INSPECTED_RUNTIMES.map((runtime)
       externalBytes: ({ externalBytes }) => externalBytes,
       keptBytes: ({ keptBytes }) => keptBytes,
       mallocBytes: ({ mallocBytes }) => mallocBytes,
+      codeBytes: ({ codeBytes }) => codeBytes,
     },
     () => new SourceAbsentError('unsupported', `${INSPECTION_METHODS[runtime].by} does not report it`),
   ),
@@ -105,7 +106,11 @@ export const workerPagesSource: FigureSource = {
   name: 'control port',
   measures: sums(
     ({ resources }) => resources(),
-    { pssBytes: ({ pssBytes }) => pssBytes, mallocBytes: ({ mallocBytes }) => mallocBytes },
+    {
+      pssBytes: ({ pssBytes }) => pssBytes,
+      mallocBytes: ({ mallocBytes }) => mallocBytes,
+      codeBytes: ({ codeBytes }) => codeBytes,
+    },
     () => new SourceAbsentError('unsupported', PSS_UNREADABLE_REASON),
   ),
 };

@@ -19,6 +19,8 @@ const plateaus = [0, 100, 200].map((connections) => ({
   },
 }));
 
+type MemoryInterval = Record<'slope' | 'low95' | 'high95', number>;
+
 /** @param samples layers in each second */
 function figures(changes: Partial<Measurements> = {}, ...samples: Record<string, LayerSample>[]) {
   const rows = samples.map((layers, t): SampleRow => Object.assign({ t, connections: 200 }, layers));
@@ -32,6 +34,24 @@ it('memory per connection is the slope through the plateaus, for layers measured
   assert.deepEqual([Math.round((slope ?? 0) * 1e6) / 1e6, r2, naive], [5000, 1, (3e6 - 1e6) / 200]);
   assert.equal(figures({ peakConnections: 0 }).perConnectionBytes.workerPss?.naive, 0, 'without connections');
   assert.deepEqual(figures({ plateaus: plateaus.slice(0, 1) }).perConnectionBytes, {}, 'of a baseline alone');
+});
+
+it('memory per connection leaves out compiled code, and its interval includes it', () => {
+  // Readings of a server with a login by event, in Node 24, at 20 to 100 connections.
+  const kept = [15_010_318, 15_270_626, 15_540_846, 15_778_082, 16_009_238];
+  const code = [15_152, 41_200, 77_904, 79_072, 79_072];
+  const readAt = (isCodeKnown: boolean) =>
+    kept.map((workerKept, index) => ({
+      connections: 20 * (index + 1),
+      layers: { workerKept, ...(isCodeKnown && { workerCode: code[index] as number }) },
+    }));
+  const [without, all] = [true, false].map((isCodeKnown) => {
+    const { workerKept: slope } = figures({ plateaus: readAt(isCodeKnown) }).perConnectionBytes;
+    return { slope: slope?.slope ?? 0, low95: slope?.low95 ?? 0, high95: slope?.high95 ?? 0 };
+  }) as [MemoryInterval, MemoryInterval];
+  assert.ok(Math.abs(without.slope - 11_700) < 100, `${without.slope}`);
+  assert.ok(all.slope > 12_400, `${all.slope}`);
+  assert.ok(without.low95 <= all.low95 && without.high95 >= all.high95);
 });
 
 it('the memory peak of a layer is the highest of its plateaus, its time series, and after broadcasts', () => {

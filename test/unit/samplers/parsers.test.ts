@@ -7,7 +7,7 @@ import { parseProcStat } from '../../../plugin/samplers/processes/proc.ts';
 import { PageLines, readPage } from '../../../plugin/samplers/prometheus/page.ts';
 import { parseInfo } from '../../../plugin/samplers/redis/redis-node.ts';
 import * as kernel from '../../../protocol/base/machine/kernel.ts';
-import { allocatedBytes } from '../../../protocol/base/machine/malloc-heap.ts';
+import { allocatedBytes } from '../../../protocol/base/machine/own-heaps.ts';
 import { assertEach } from '../../helpers/columns.ts';
 
 const STAT_TAIL =

@@ -1,12 +1,16 @@
+/**
+ * Counts memory of this process that only the process itself can see. The functions use nothing outside themselves,
+ * because their source texts are also evaluated in other processes.
+ */
 import type * as fileSystem from 'node:fs';
+import type * as v8Module from 'node:v8';
 
 type Files = Pick<typeof fileSystem, 'readFileSync' | 'openSync' | 'readSync' | 'closeSync'>;
 
 /**
  * Counts the bytes that glibc's `malloc` has allocated in this process. It walks through the chunks of the main heap,
  * `[heap]` in /proc/self/maps, which the first thread uses for Node's event loop. Chunks of 128 KB and more, and heaps
- * of other threads, are not counted. The function uses nothing outside itself, because its source text is also
- * evaluated in other processes.
+ * of other threads, are not counted.
  * @returns bytes; undefined if the process has another allocator, or if the heap exceeds 256 MB
  */
 export function allocatedBytes(files: Files): number | undefined {
@@ -53,4 +57,15 @@ export function allocatedBytes(files: Files): number | undefined {
   } finally {
     files.closeSync(memory);
   }
+}
+
+/**
+ * Counts the bytes of compiled code in V8's heap: bytecode, machine code and their tables. V8 compiles a function when
+ * it has run often enough, once for all connections.
+ */
+export function compiledBytes(v8: Pick<typeof v8Module, 'getHeapSpaceStatistics'>): number {
+  return v8
+    .getHeapSpaceStatistics()
+    .filter(({ space_name: name }) => /code|trusted/.test(name))
+    .reduce((sum, { space_used_size: bytes }) => sum + bytes, 0);
 }
