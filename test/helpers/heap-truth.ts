@@ -6,7 +6,7 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Socket } from 'socket.io-client';
-import { type FitPoint, fitLine } from '../../report/statistics/statistics.ts';
+import { median } from '../../report/statistics/statistics.ts';
 import { type Neighbour, startNeighbour } from './neighbours.ts';
 import { eventually } from './poll.ts';
 import { processes } from './process.ts';
@@ -17,11 +17,23 @@ import { tempFolder } from './temp-folder.ts';
 const TRUTH_MALLOC = process.env.CAPACITY_NEIGHBOURS ? join(process.env.CAPACITY_NEIGHBOURS, 'malloc.node') : '';
 const PRELOADED = fileURLToPath(new URL('../fixtures/neighbours/truth.cjs', import.meta.url));
 const TOGETHER = 10;
-const STEPS = 4;
+const STARTS = 3;
+const PLATEAUS = 5;
+const WARM_UP_USERS = 100;
+/** Number of lowest and of highest steps outside the interval. For 12 independent steps, it has 96 %. */
+const OUTSIDE = 2;
+
+/** Bytes per connection: the median of all steps between plateaus, and the interval of the median. */
+export interface HeapTruth {
+  bytes: number;
+  low: number;
+  high: number;
+}
 
 /**
- * Starts the server with a preloaded file that counts its memory after a collection, and connects users.
- * @returns bytes per connection in all processes of the server: as counted by V8, and by V8's heap plus `malloc`
+ * Starts the server several times with a preloaded file that counts its memory after a collection, and connects users.
+ * The median ignores memory that the server takes once, such as a larger table or compiled code.
+ * @returns memory per connection in all processes of the server: as counted by V8, and by V8's heap plus `malloc`
  */
 export async function heapTruth(
   t: Cleaner,
@@ -29,37 +41,57 @@ export async function heapTruth(
   env: Record<string, string>,
   connect: (url: string) => Promise<Socket>,
   connections: number,
-): Promise<{ inV8: number; withNative: number }> {
+): Promise<{ inV8: HeapTruth; withNative: HeapTruth }> {
+  const [inV8, withNative]: [number[], number[]] = [[], []];
+  for (let start = 0; start < STARTS; start++) {
+    for (const [v8, all] of await stepsOfStart(t, neighbour, env, connect, connections / PLATEAUS)) {
+      inV8.push(v8);
+      withNative.push(all);
+    }
+  }
+  return { inV8: medianOf(inV8), withNative: medianOf(withNative) };
+}
+
+/** @returns memory per connection of each step between two plateaus */
+async function stepsOfStart(
+  t: Cleaner,
+  neighbour: Neighbour,
+  env: Record<string, string>,
+  connect: (url: string) => Promise<Socket>,
+  count: number,
+): Promise<[inV8: number, withNative: number][]> {
   const folder = tempFolder(t);
   const variables = { ...env, NODE_OPTIONS: `--require ${PRELOADED}`, TRUTH_FOLDER: folder, TRUTH_MALLOC };
   const url = await startNeighbour(t, neighbour, variables);
   const open: Socket[] = [];
   t.after(() => closeAll(open));
-  const join = async (count: number) => {
-    for (let joined = 0; joined < count; joined += TOGETHER) {
-      open.push(
-        ...(await Promise.all(
-          Array.from({ length: Math.min(TOGETHER, count - joined) }, () => connected(connect(url))),
-        )),
-      );
+  const join = async (users: number) => {
+    for (let joined = 0; joined < users; joined += TOGETHER) {
+      const together = Array.from({ length: Math.min(TOGETHER, users - joined) }, () => connected(connect(url)));
+      open.push(...(await Promise.all(together)));
     }
   };
-  for (let warm = 0; warm < connections; warm += TOGETHER) {
+  for (let warm = 0; warm < WARM_UP_USERS; warm += TOGETHER) {
     await join(TOGETHER);
     closeAll(open.splice(0));
   }
-  const [inV8, withNative]: [FitPoint[], FitPoint[]] = [[], []];
-  for (let step = 0; step <= STEPS; step++) {
-    if (step > 0) await join(connections / STEPS);
+  const plateaus: [number, number][] = [];
+  for (let plateau = 0; plateau < PLATEAUS; plateau++) {
+    await join(count);
     await collected(folder);
-    const [counted, all] = await collected(folder);
-    inV8.push({ x: open.length, y: counted });
-    withNative.push({ x: open.length, y: all });
+    plateaus.push(await collected(folder));
   }
   closeAll(open.splice(0));
-  // Leaves out the first connections, because they take more memory.
-  const slope = (points: FitPoint[]) => fitLine(points.slice(1))?.slope ?? Number.NaN;
-  return { inV8: slope(inV8), withNative: slope(withNative) };
+  return plateaus.slice(1).map(([v8, all], index) => {
+    const [v8Before, allBefore] = plateaus[index] as [number, number];
+    return [(v8 - v8Before) / count, (all - allBefore) / count];
+  });
+}
+
+function medianOf(steps: number[]): HeapTruth {
+  const sorted = steps.toSorted((a, b) => a - b);
+  const [low, high] = [sorted[OUTSIDE], sorted.at(-1 - OUTSIDE)];
+  return { bytes: median(steps) ?? Number.NaN, low: low ?? Number.NaN, high: high ?? Number.NaN };
 }
 
 async function connected(opening: Promise<Socket>): Promise<Socket> {

@@ -215,12 +215,12 @@ describe('applications', { concurrency: 1, skip }, () => {
       // The run also has a reference receiver and a publisher.
       assert.equal(counted.connections, target + 2);
       if (workerKept && truth && target >= ENOUGH_FOR_MEMORY) {
-        assert.ok(Math.abs(workerKept.slope / truth.inV8 - 1) < 0.1, JSON.stringify(bytes));
-        for (const [interval, value] of [
+        assert.ok(Math.abs(workerKept.slope / truth.inV8.bytes - 1) < 0.1, JSON.stringify(bytes));
+        for (const [interval, { low, high }] of [
           [workerKept, truth.inV8],
           [memory.perConnection?.parts[0], truth.withNative],
         ] as const)
-          assert.ok((interval?.low95 ?? 0) <= value && value <= (interval?.high95 ?? 0), JSON.stringify(bytes));
+          assert.ok((interval?.low95 ?? 0) <= high && low <= (interval?.high95 ?? 0), JSON.stringify(bytes));
       }
     });
   }
