@@ -1,23 +1,27 @@
 /**
- * What StrykerJS runs our tests by: code and tests are loaded once, and run in the same process for one mutant after the other,
- * each by the tests that reach it and until one fails. To start Node for each takes twenty times as long.
+ * Test runner for StrykerJS. It loads code and tests once, and runs all mutants in the same process. For each mutant, it
+ * runs the tests that reach it, until one fails. Starting Node for each mutant would take twenty times as long.
  *
- * In its process, this file is also what tests import as `node:test`. What stands at the top level of a file, a test or a
- * `describe`, is one test to Stryker; the body of a `describe` runs again for each mutant.
+ * In this process, tests import this file in place of `node:test`. Stryker sees each `test` and each `describe` at the
+ * top level of a file as one test. The body of a `describe` runs again for each mutant.
  */
-import { globSync } from 'node:fs';
+import { equal } from 'node:assert/strict';
+import { globSync, readFileSync } from 'node:fs';
 import { registerHooks } from 'node:module';
 import { resolve } from 'node:path';
 import { mock } from 'node:test';
 import { pathToFileURL } from 'node:url';
 import { tests as patterns } from './mutation.config.js';
 
-/** By which instrumented code knows the active mutant, and tells which test reached what. */
+/** Variable in which instrumented code reads the active mutant, and records which test reached which code. */
 globalThis.__stryker__ ??= {};
 const stryker = globalThis.__stryker__;
 
-/** Of all files: at the top level, or of the `describe` whose body runs. */
+/** Tests of all files at the top level, or the tests of the `describe` whose body runs. */
 let found = [];
+
+/** Compares a text with a file, like `fileSnapshot` of `node:test`. */
+const assertions = { fileSnapshot: (text, path) => equal(text, readFileSync(path, 'utf8')) };
 
 function add(name, ...rest) {
   const body = rest.at(-1);
@@ -26,7 +30,7 @@ function add(name, ...rest) {
     async run() {
       const after = [];
       try {
-        await body({ name, mock, after: (end) => after.unshift(end) });
+        await body({ name, mock, assert: assertions, after: (end) => after.unshift(end) });
       } finally {
         for (const end of after) await end();
         mock.reset();
@@ -71,7 +75,10 @@ async function loaded() {
   return found.map(({ name, run }, index) => ({ id: `${index} ${name}`, name, run }));
 }
 
-/** @param ids of those to run; all by default @returns results of those up to the first that failed */
+/**
+ * @param ids ids of the tests to run; by default all tests
+ * @returns results of the tests, up to the first test that failed
+ */
 async function run(ids) {
   const tests = await load();
   const results = [];
@@ -95,14 +102,14 @@ const runner = {
   capabilities: () => ({ reloadEnvironment: false }),
 
   async dryRun() {
-    // Twice: a test that passes once only would kill every mutant.
+    // Runs the tests twice, because a test that passes only once would kill every mutant.
     const first = await run();
     const tests = first.some(({ status }) => status === 1) ? first : await run();
     return { status: 'complete', tests, mutantCoverage: stryker.mutantCoverage };
   },
 
   async mutantRun({ activeMutant, mutantActivation, testFilter, hitLimit }) {
-    // A mutant of what runs as files are loaded has to be there by then, and one of what tests call must not be.
+    // A mutant in code that runs while files load must be active by then. A mutant in other code must not be active.
     if (mutantActivation === 'runtime') await load();
     Object.assign(stryker, {
       activeMutant: activeMutant.id,

@@ -34,7 +34,9 @@ const AREAS = {
   },
   compare: {
     mutate: ['report/compare/{compare,decide,comparison-outcome,estimates,comparability}.ts'],
-    tests: ['test/unit/report/{comparability,counted-figures,compare}.test.ts'],
+    tests: [
+      'test/unit/report/{comparability,counted-figures,compare,compare-document,detectable,invalidated,no-difference,study}.test.ts',
+    ],
   },
 };
 
