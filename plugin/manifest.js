@@ -1,7 +1,8 @@
 /**
- * What `prepack` and `postpack` of the packages do to their manifests. Packed, they have the licence, where their sources are,
- * of which build they are, and, unless they ask for another Node themselves, ask for the one that Artillery asks for. In a
- * checkout they ask for none: npm may run on an older Node than the one that `npm install` brings, and would warn of it.
+ * Changes the manifest of a package for packing (`prepack`), and restores it (`postpack`). A packed package has the licence,
+ * the address of its sources, the digest of its build, and Artillery's required version of Node, unless it requires another
+ * one. In a checkout it requires none, because npm would warn if it runs on an older Node than the one that `npm install`
+ * brings.
  */
 import { copyFileSync, existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -18,10 +19,10 @@ if (process.argv[2] === 'prepack') {
   const manifest = { engines, ...JSON.parse(readFileSync('package.json', 'utf8')), ...whereSourcesAre() };
   copyFileSync(join(ROOT, 'LICENSE'), 'LICENSE');
   copyFileSync('package.json', ORIGINAL);
-  // Renamed, so that nobody reads half of it.
+  // Renamed when complete, so that no other process reads a part of it.
   writeFileSync('package.json.new', `${JSON.stringify(manifest, null, 2)}\n`);
   renameSync('package.json.new', 'package.json');
-  // `socketio-capacity-instrument` has no part of the plugin, and belongs to no build.
+  // `socketio-capacity-instrument` contains no code of the plugin, so it needs no digest.
   if (existsSync('dist/plugin')) {
     const { BUILD_DIGEST, sourceDigest } = await import(pathToFileURL(resolve('dist/protocol/base/release.js')).href);
     writeFileSync(join('dist', BUILD_DIGEST), sourceDigest(ROOT));

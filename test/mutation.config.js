@@ -11,7 +11,10 @@ import { join } from 'node:path';
 
 const FINDINGS_TESTS = ['test/unit/result/{*findings,copies,fault,members,messages,own-event,stalls,verdict}.test.ts'];
 
-/** Code, and the tests that are to notice a change of it: quick ones, no simulations, as those that reach a mutant run for it. */
+/**
+ * Code of each area, and tests that should fail if it changes. Only quick tests, without simulations, because all tests that
+ * reach a mutant run for it.
+ */
 const AREAS = {
   statistics: {
     mutate: ['report/statistics/*.ts'],
@@ -40,14 +43,14 @@ const AREAS = {
   },
 };
 
-// What all these processes compile is mostly the same.
+// All processes compile mostly the same code.
 process.env.NODE_COMPILE_CACHE ??= join(import.meta.dirname, '../node_modules/.cache/test');
 
 const { AREA } = process.env;
 const area = AREAS[AREA];
 if (!area) throw new Error(`AREA=${AREA}: ${Object.keys(AREAS).join(', ')}`);
 
-/** What the runner loads. */
+/** Tests that the runner loads. */
 export const { tests } = area;
 
 export default {
