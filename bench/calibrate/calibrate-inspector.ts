@@ -76,7 +76,7 @@ export async function calibrateInspector({
     title: 'Memory by the inspector',
     text:
       `A server that keeps 100 objects per connection, and the stated native memory in keys of OpenSSL, read at ${plateaus} plateaus. ` +
-      'The true value is the slope of its own `process.memoryUsage()` after `gc()`, for the workers with the native memory and 1 KB of handles.',
+      'The true value is the slope of its own `process.memoryUsage()` after `gc()`, without compiled code; for the workers with the native memory and 1 KB of handles.',
     rows,
   };
 }

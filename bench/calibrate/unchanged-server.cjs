@@ -1,9 +1,10 @@
 /**
  * An uninstrumented Socket.IO server for any version of Node. Keeps objects for each user, and as many bytes in a key of OpenSSL as its
- * argument says. Reports V8's memory after a collection.
+ * argument says. Reports V8's memory after a collection, without compiled code.
  */
 const { createSecretKey } = require('node:crypto');
 const { createServer } = require('node:http');
+const v8 = require('node:v8');
 const { Server } = require('socket.io');
 
 const http = createServer();
@@ -23,7 +24,8 @@ process.on('message', () => {
   globalThis.gc();
   globalThis.gc();
   const { heapUsed, external } = process.memoryUsage();
-  process.send(heapUsed + external);
+  const code = v8.getHeapSpaceStatistics().filter(({ space_name: name }) => /code|trusted/.test(name));
+  process.send(code.reduce((rest, { space_used_size: bytes }) => rest - bytes, heapUsed + external));
 });
 process.on('disconnect', () => process.exit());
 http.listen(0, '127.0.0.1', () => process.send(http.address().port));

@@ -6,7 +6,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { Socket } from 'socket.io-client';
-import { median } from '../../report/statistics/statistics.ts';
+import { mean, median, sum } from '../../report/statistics/statistics.ts';
+import { studentT } from '../../report/statistics/student.ts';
 import { type Neighbour, startNeighbour } from './neighbours.ts';
 import { eventually } from './poll.ts';
 import { processes } from './process.ts';
@@ -20,10 +21,8 @@ const TOGETHER = 10;
 const STARTS = 3;
 const PLATEAUS = 5;
 const WARM_UP_USERS = 100;
-/** Number of lowest and of highest steps outside the interval. For 12 independent steps, it has 96 %. */
-const OUTSIDE = 2;
 
-/** Bytes per connection: the median of all steps between plateaus, and the interval of the median. */
+/** Bytes per connection: the mean of all starts, with its 95 % interval. */
 export interface HeapTruth {
   bytes: number;
   low: number;
@@ -32,7 +31,7 @@ export interface HeapTruth {
 
 /**
  * Starts the server several times with a preloaded file that counts its memory after a collection, and connects users.
- * The median ignores memory that the server takes once, such as a larger table or compiled code.
+ * The median step between two plateaus ignores memory that the server takes once, such as a larger table.
  * @returns memory per connection in all processes of the server: as counted by V8, and by V8's heap plus `malloc`
  */
 export async function heapTruth(
@@ -44,12 +43,11 @@ export async function heapTruth(
 ): Promise<{ inV8: HeapTruth; withNative: HeapTruth }> {
   const [inV8, withNative]: [number[], number[]] = [[], []];
   for (let start = 0; start < STARTS; start++) {
-    for (const [v8, all] of await stepsOfStart(t, neighbour, env, connect, connections / PLATEAUS)) {
-      inV8.push(v8);
-      withNative.push(all);
-    }
+    const steps = await stepsOfStart(t, neighbour, env, connect, connections / PLATEAUS);
+    inV8.push(median(steps.map(([v8]) => v8)) ?? Number.NaN);
+    withNative.push(median(steps.map(([, all]) => all)) ?? Number.NaN);
   }
-  return { inV8: medianOf(inV8), withNative: medianOf(withNative) };
+  return { inV8: intervalOf(inV8), withNative: intervalOf(withNative) };
 }
 
 /** @returns memory per connection of each step between two plateaus */
@@ -88,10 +86,11 @@ async function stepsOfStart(
   });
 }
 
-function medianOf(steps: number[]): HeapTruth {
-  const sorted = steps.toSorted((a, b) => a - b);
-  const [low, high] = [sorted[OUTSIDE], sorted.at(-1 - OUTSIDE)];
-  return { bytes: median(steps) ?? Number.NaN, low: low ?? Number.NaN, high: high ?? Number.NaN };
+function intervalOf(starts: number[]): HeapTruth {
+  const [bytes, degrees] = [mean(starts), starts.length - 1];
+  const variance = sum(starts.map((start) => (start - bytes) ** 2)) / degrees;
+  const half = studentT(0.95, degrees) * Math.sqrt(variance / starts.length);
+  return { bytes, low: bytes - half, high: bytes + half };
 }
 
 async function connected(opening: Promise<Socket>): Promise<Socket> {
