@@ -187,7 +187,20 @@ function commandsOf(command: Command, name: string): [string, Command][] {
 const MAX_VALUES = 6;
 
 /** Sections of the result whose keys the page only names. The JSON Schema describes them. */
-const NAMED_ONLY = ['run', 'absent', 'otherUsers', 'cpu', 'redis', 'sampling', 'environment'];
+const NAMED_ONLY = [
+  'run',
+  'answer',
+  'absent',
+  'otherUsers',
+  'functions',
+  'cpu',
+  'processes',
+  'redis',
+  'machine',
+  'sampling',
+  'capacity',
+  'environment',
+];
 
 function result(): string[] {
   const seen = new Map<string, string>();

@@ -118,7 +118,7 @@ export const resultSchema = strictObject({
     }).describe('known limits, the lowest first'),
     unknown: listOfObjects({ name: z.string(), why: z.string() }).describe('unknown limits, and why'),
     lowest: z.string().nullable().describe('null if an unknown one could be lower'),
-  }),
+  }).describe('How many connections each [limit](../method.md#capacity) allows.'),
   stages: listOfObjects({
     name: z.string().describe('such as `ramp`, `plateau` or `broadcasts`'),
     t: secondsSchema,

@@ -65,7 +65,7 @@ export const pluginOptionsSchema = z.strictObject({
             counter: name
               .optional()
               .describe(
-                'or a counter of such messages: a metric of `workers.prometheus`, summed over labels, or a path into `workers.json`, such as `$.sent.ticks`',
+                'or the server’s counter of such messages: a metric of `workers.prometheus`, or a path into `workers.json`',
               ),
           })
           .refine(({ from, counter }) => !(from && counter), 'give `from` or `counter`'),
