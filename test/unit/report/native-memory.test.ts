@@ -25,7 +25,7 @@ describe('memory per connection from V8 and RSS', () => {
     assert.deepEqual([bytes, native], [16.1, 3.4]);
   });
 
-  it('memory per connection is RSS if its interval is narrow', () => {
+  it('memory per connection is the slope of RSS if the interval of that slope is narrow', () => {
     assert.deepEqual(combined(line(11.6, 11.5, 11.7), line(17.2, 17, 17.4), 4000), [17.2, 15.5, 17.4, 5.6]);
   });
 

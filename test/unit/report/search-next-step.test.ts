@@ -218,7 +218,7 @@ describe('a search', () => {
     assert.ok((restarted.held ?? 0) > 2900, String(restarted.held));
   });
 
-  it('a search ends if more and more held levels break, and continues when it resumes', () => {
+  it('a search ends if many levels that had held break later, and continues when it resumes', () => {
     const deployment = (level: number, tries: number) =>
       level >= 64_000 || (level > 40_000 && tries > 0) ? 'breaks' : 'holds';
     const leaking = search({ deployment });

@@ -171,7 +171,7 @@ describe('the fix for failures', () => {
     assert.equal(fixOf({ ECONNRESET: 3, http_429: 7 }), failureDefinitionOf('http_429')?.remedy);
   });
 
-  it('the fix for failed connections is the fix for the found limit, or a general fix', () => {
+  it('the fix for failed connections is that of their HTTP status, or a general one for other statuses', () => {
     assert.equal(fixOf({ http_503: 700 }), failureDefinitionOf('http_503')?.remedy);
     assert.equal(fixOf({ http_418: 700 }), FINDINGS.CONNECTIONS_FAILED.remedy);
   });

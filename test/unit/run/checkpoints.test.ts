@@ -217,7 +217,7 @@ describe('too high a count of the workers', () => {
     assert.doesNotMatch(`${message} ${fix}`, /firewall|other users/);
   });
 
-  it('fewer unnoticed closes than the difference do not explain too high a count of the workers', async (t) => {
+  it('reports a workers’ count that exceeds the generator’s by more than the connections that just closed', async (t) => {
     const { codes, message } = await counted(t, (run) => {
       run.leave(2);
       run.others = 6;

@@ -26,7 +26,7 @@ describe('the heap profile of a Go server', () => {
   }
 });
 
-it('the URL of a Go server has a path, unlike the URL of Node’s inspector', () => {
+it('tells the pprof URL of a Go server from the URL of Node’s inspector', () => {
   const go = ['http://a:6060/debug/pprof', 'http://a/debug/pprof/heap?x=1', 'http://a/own', 'https://a'];
   const node = ['http://a:9229', 'http://a:9229/json/list', 'ws://a:9229/0b1c'];
   assert.deepEqual(
