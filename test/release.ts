@@ -16,16 +16,10 @@ import { execa } from 'execa';
 import { stopChildProcess } from '../protocol/base/stop-child-process.ts';
 import { VERSION } from '../protocol/base/version.ts';
 import { isListening } from '../server/stack/ports.ts';
-import { ENGINE, HOOK, INSTRUMENT, install, pack } from './helpers/packages.ts';
+import { HOOK, install, pack, READMES } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
 import { eventually } from './helpers/poll.ts';
 
-/** READMEs in the order in which they are followed. The first one starts the server. */
-const READMES = {
-  [INSTRUMENT]: 'server/instrument-package/README.md',
-  [ENGINE]: 'plugin/engine/README.md',
-  [HOOK]: 'plugin/hook/README.md',
-};
 const PORTS = [3000, 3200];
 const BLOCK_TIMEOUT_MS = 15 * 60_000;
 const SERVER_TIMEOUT_MS = 30_000;

@@ -14,7 +14,7 @@ import { createProgram } from '../../plugin/cli/program.ts';
 import { parseServerConfig } from '../../server/config.ts';
 import { TOKEN } from '../helpers/app.ts';
 import { CHARTS, DEPLOY, type Manifest, manifests } from '../helpers/deploy.ts';
-import { ROOT } from '../helpers/pages.ts';
+import { codeBlocks, page, ROOT } from '../helpers/pages.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
 import { JOBSET_MODULE, missingTools } from '../helpers/tools.ts';
 
@@ -281,6 +281,25 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     assert.equal(line, `https://${host}:3401#${token}.${fingerprint}`);
     assert.notEqual(byKind(render('load'), 'Secret').stringData.token, token);
   });
+});
+
+it('the commands for Kubernetes in the guide to several hosts fit the charts and each other', {
+  skip: missingTools('helm'),
+}, async () => {
+  const blocks = codeBlocks(page('docs/guide/several-hosts.md'), 'sh').filter((block) => block.includes('helm '));
+  const installed = blocks.flatMap((block) =>
+    [...block.matchAll(/^helm (?:install|upgrade --install) ((?:.*\\\n)*.*)/gm)].map(([, line = '']) => line),
+  );
+  // Without a cluster, `helm template` renders what `helm install` would install.
+  const [deployment = '', load = ''] = await Promise.all(
+    installed.map(async (line) => {
+      const { stdout } = await execa('bash', ['-c', `helm template --kube-version 1.31.0 ${line}`], { cwd: ROOT });
+      return stdout;
+    }),
+  );
+  for (const [, name] of installed.join().matchAll(/\/\/([\w-]+)\.bench\.svc|tokenSecret=(\S+)/g))
+    if (name) assert.match(deployment, new RegExp(`^  name: ${name}$`, 'm'));
+  for (const [, job] of blocks.join().matchAll(/ job\/(\S+)/g)) assert.match(load, new RegExp(`^  name: ${job}$`, 'm'));
 });
 
 describe('invalid chart values', { skip: missingTools('helm') }, () => {

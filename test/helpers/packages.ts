@@ -10,6 +10,12 @@ export const ENGINE = 'artillery-engine-socketio-capacity';
 export const HOOK = 'artillery-plugin-socketio-capacity';
 export const INSTRUMENT = 'socketio-capacity-instrument';
 const PACKAGES = [ENGINE, HOOK, INSTRUMENT];
+/** READMEs in the order in which a release follows them. The first one starts the server. */
+export const READMES = {
+  [INSTRUMENT]: 'server/instrument-package/README.md',
+  [ENGINE]: 'plugin/engine/README.md',
+  [HOOK]: 'plugin/hook/README.md',
+};
 
 const QUIET = ['--no-audit', '--no-fund', '--loglevel=error'];
 

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { VERSION } from '../../../protocol/base/version.ts';
-import { page } from '../../helpers/pages.ts';
+import { READMES } from '../../helpers/packages.ts';
+import { page, ROOT } from '../../helpers/pages.ts';
 
 test('the version exchanged between engine and plugin is that of the packages', () => {
   for (const folder of ['plugin/hook', 'plugin/engine', 'server/instrument-package']) {
@@ -13,16 +14,21 @@ test('the version exchanged between engine and plugin is that of the packages', 
   }
 });
 
-test('READMEs and guides refer to the tarballs of this version', () => {
-  const pages = [
-    'README.md',
-    'plugin/hook/README.md',
-    'plugin/engine/README.md',
-    'server/instrument-package/README.md',
-  ];
-  for (const path of [...pages, 'docs/guide/ci.md', 'docs/guide/own-server.md']) {
-    const named = [...page(path).matchAll(/-(\d[\d.]*)\.tgz/g)].map(([, version]) => version);
-    assert.ok(named.length > 0, path);
-    for (const version of named) assert.equal(version, VERSION, path);
-  }
+test('READMEs and guides install tarballs of this version, with lines that the dry run of a release executes', () => {
+  const pages = globSync(['README.md', '{plugin,server}/*/README.md', 'docs/**/*.md'], { cwd: ROOT });
+  const installs = pages.flatMap((path) =>
+    [...page(path).matchAll(/^npm install ([^#\n]*\.tgz[^#\n]*)/gm)].map(([, words = '']) => ({ path, words })),
+  );
+  for (const { path, words } of installs)
+    for (const [, version] of words.matchAll(/-(\d[\d.]*)\.tgz/g)) assert.equal(version, VERSION, path);
+  const packagesIn = (words: string) =>
+    words
+      .split(' ')
+      .filter((word) => word && !word.startsWith('-'))
+      .join(' ');
+  const ofReadmes = Map.groupBy(installs, ({ path }) => path);
+  const executed = Object.values(READMES).map((path) => packagesIn(ofReadmes.get(path)?.[0]?.words ?? ''));
+  const others = installs.filter(({ words }) => !executed.includes(packagesIn(words)));
+  assert.deepEqual(others, []);
+  assert.ok(installs.length > 5);
 });
