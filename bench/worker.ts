@@ -28,6 +28,7 @@ export interface BenchBroadcastPlan {
 export interface BenchWorker {
   url: string;
   controlUrl: string;
+  pid: number;
   stats(): Promise<WorkerStats>;
   gc(): Promise<void>;
   /** Sends a message to the modules that `execArgv` preloads. */
@@ -79,6 +80,7 @@ export async function startWorker(
   return {
     url: `http://127.0.0.1:${port}`,
     controlUrl,
+    pid: child.pid as number,
     stats: async () => (await control.stats())[0] as WorkerStats,
     gc: () => control.gc(),
     tell: (message) => child.send(message),

@@ -8,10 +8,11 @@ import { type BenchColumn, type BenchRound, variantValues, withSpread } from '..
 import type { MeasuredClients } from './measure-clients.ts';
 
 export const FLOOR_LABEL = 'bare epoll client in C';
+export const WITHOUT_PLUGIN_LABEL = 'without the plugin';
 
 /**
  * Measurements of a generator, and of the floor (a minimal client in C) directly before or after. Undefined if the
- * floor failed.
+ * floor failed. With the option `--measuring`, the floor is the generator without its plugin.
  */
 export interface GeneratorAndFloor {
   own: MeasuredClients;
@@ -42,19 +43,55 @@ export function generatorColumns(tls: boolean): BenchColumn<GeneratorAndFloor>[]
   ];
 }
 
-function withMultiple(title: string, of: Figure, text: (value: number) => string): BenchColumn<GeneratorAndFloor>[] {
-  return [figure(title, of, text), { title: '× floor', cell: (rounds, variant) => multiple(rounds, variant, of) }];
+/** Returns the columns of the option `--measuring`. */
+export function measuringColumns(): BenchColumn<GeneratorAndFloor>[] {
+  const compared = (title: string, of: Figure, text: (value: number) => string) =>
+    withMultiple(title, of, text, WITHOUT_PLUGIN_LABEL, '× without');
+  const inTwoDecimals = (us: number) => decimalsText(us, 2);
+  return [
+    ...compared('CPU per connection (µs)', ({ cpuPerConnectionUs }) => cpuPerConnectionUs, integerText),
+    ...compared('CPU per message (µs)', ({ cpuPerMessageUs }) => cpuPerMessageUs, inTwoDecimals),
+    figure(
+      'CPU while idle (% of a core)',
+      ({ idlePercent }) => idlePercent,
+      (percent) => decimalsText(percent, 1),
+      WITHOUT_PLUGIN_LABEL,
+    ),
+    figure(
+      'its memory per connection (KB)',
+      ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes,
+      kilobytesText,
+      WITHOUT_PLUGIN_LABEL,
+    ),
+    ...compared('CPU of the worker per connection (µs)', ({ workerCpuUs }) => workerCpuUs, integerText),
+  ];
+}
+
+function withMultiple(
+  title: string,
+  of: Figure,
+  text: (value: number) => string,
+  floorLabel = FLOOR_LABEL,
+  multipleTitle = '× floor',
+): BenchColumn<GeneratorAndFloor>[] {
+  const cell = (rounds: BenchRound<GeneratorAndFloor>[], variant: string) => multiple(rounds, variant, of, floorLabel);
+  return [figure(title, of, text, floorLabel), { title: multipleTitle, cell }];
 }
 
 /**
  * Returns the column of a figure. The floor's cell contains all of its measurements, including measurements for other
  * generators.
  */
-function figure(title: string, of: Figure, text: (value: number) => string): BenchColumn<GeneratorAndFloor> {
+function figure(
+  title: string,
+  of: Figure,
+  text: (value: number) => string,
+  floorLabel = FLOOR_LABEL,
+): BenchColumn<GeneratorAndFloor> {
   const floors = (rounds: BenchRound<GeneratorAndFloor>[]) =>
     new Set(rounds.flatMap((round) => Object.values(round)).flatMap(({ floor }) => floor ?? []));
   const values = (rounds: BenchRound<GeneratorAndFloor>[], variant: string) =>
-    variant === FLOOR_LABEL ? [...floors(rounds)].map(of) : variantValues(rounds, variant, ({ own }) => of(own));
+    variant === floorLabel ? [...floors(rounds)].map(of) : variantValues(rounds, variant, ({ own }) => of(own));
   return { title, cell: (rounds, variant) => withSpread(values(rounds, variant), text) };
 }
 
@@ -62,7 +99,7 @@ function figure(title: string, of: Figure, text: (value: number) => string): Ben
  * Returns the mean multiple with a 95 % interval. The interval uses the pooled spread of all generators between rounds,
  * or the generator's own spread if that is larger.
  */
-function multiple(rounds: BenchRound<GeneratorAndFloor>[], variant: string, of: Figure): string {
+function multiple(rounds: BenchRound<GeneratorAndFloor>[], variant: string, of: Figure, floorLabel: string): string {
   const spreads = (name: string) =>
     spreadOf(
       variantValues(rounds, name, ({ own, floor }) => (floor ? of(own) / of(floor) : Number.NaN)).filter(
@@ -72,9 +109,9 @@ function multiple(rounds: BenchRound<GeneratorAndFloor>[], variant: string, of: 
   const own = spreads(variant);
   if (!own) return '–';
   const value = decimalsText(own.mean, 2);
-  const others = [...new Set(rounds.flatMap((round) => Object.keys(round)))].filter((name) => name !== FLOOR_LABEL);
+  const others = [...new Set(rounds.flatMap((round) => Object.keys(round)))].filter((name) => name !== floorLabel);
   const noise = pooledNoise(others.flatMap((name) => spreads(name) ?? []));
-  if (variant === FLOOR_LABEL || !noise) return value;
+  if (variant === floorLabel || !noise) return value;
   const deviation = Math.max(noise.share * own.mean, own.deviation ?? 0);
   const estimate = { value: own.mean, error: deviation / Math.sqrt(own.runs), degrees: noise.degrees };
   const { low, high } = confidenceInterval(estimate, 0.95);

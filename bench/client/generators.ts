@@ -5,7 +5,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { BENCH_TOKEN, type BenchWorker } from '../worker.ts';
-import { FLOOR_LABEL } from './columns.ts';
+import { FLOOR_LABEL, WITHOUT_PLUGIN_LABEL } from './columns.ts';
 import { GeneratorProgram, type MeasuredGenerator, type StartedGenerator } from './measured-generator.ts';
 import { type BenchLoad, JOIN_MESSAGE, loadTlsOptions } from './programs/load-program.ts';
 
@@ -15,8 +15,17 @@ export const EVENT_GENERATORS = ['capacity', 'engine', 'deep', 'list', 'unreadab
 
 /** Seconds between Artillery's first phase and the ramp. Work of its start ends in this time. */
 const LEAD_SECONDS = 6;
+/** The same for the plugin. The bench awaits a progress line of the plugin, which prints one every 10 seconds. */
+const PLUGIN_LEAD_SECONDS = 14;
 /** Seconds after the ramp for the windows of the bench (measure-clients.ts). */
 const HOLD_SECONDS = 20;
+
+/** Generators of the option `--measuring`: the same virtual users without and with the plugin. */
+export const MEASURING_GENERATORS: MeasuredGenerator[] = [
+  { name: 'without', label: WITHOUT_PLUGIN_LABEL, start: startExternal(ENGINE, { hold: true }) },
+  // Without the plugin, no short connections are opened before the ramp.
+  { name: 'with', label: 'with the plugin', start: startCapacity({ warmUp: 0 }) },
+];
 
 export const GENERATORS: MeasuredGenerator[] = [
   {
@@ -25,7 +34,7 @@ export const GENERATORS: MeasuredGenerator[] = [
     tool: { command: 'cc', version: ['-dumpfullversion'], install: 'apt-get install gcc libssl-dev' },
     start: startFloor,
   },
-  { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity },
+  { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity() },
   { name: 'engine', label: 'socketio-capacity in Artillery, without its plugin', start: startExternal(ENGINE) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
   ownEvent('deep', 'own event, id behind the text'),
@@ -130,37 +139,31 @@ function rampOf({ connections, ratePerSec }: BenchLoad): Record<string, unknown>
 }
 
 /**
- * Starts the whole product: engine, fleet processes and plugin, with ledger and histograms. At the end, it sends a
- * broadcast to check the ledger.
+ * Starts the whole product: engine, fleet processes and plugin, with ledger, live page and samples. At the end, it sends
+ * a broadcast to check the ledger.
  */
-async function startCapacity(load: BenchLoad, worker: BenchWorker, folder: string): Promise<StartedGenerator> {
-  const results = join(folder, 'results');
-  const script = {
-    config: {
-      plugins: {
-        [ENGINE]: {
-          control: { urls: [worker.controlUrl], token: BENCH_TOKEN },
-          live: true,
-          hold: 0,
-          broadcasts: { count: 1 },
-          results,
-        },
-      },
-      engines: { [ENGINE]: {} },
-    },
-    scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN_MESSAGE }, { hold: true }] }],
+function startCapacity(options: Record<string, unknown> = {}) {
+  return async (load: BenchLoad, worker: BenchWorker, folder: string): Promise<StartedGenerator> => {
+    const results = join(folder, 'results');
+    const control = { urls: [worker.controlUrl], token: BENCH_TOKEN };
+    const plugin = { control, live: true, hold: 0, broadcasts: { count: 1 }, results, ...options };
+    const script = {
+      config: { plugins: { [ENGINE]: plugin }, engines: { [ENGINE]: {} } },
+      scenarios: [{ engine: ENGINE, flow: [{ emit: JOIN_MESSAGE }, { hold: true }] }],
+    };
+    // Waits for the plugin's output. The plugin moves Artillery's own output to a file.
+    const program = await startArtillery(load, folder, script, { pattern: /· 0 \//, leadSeconds: PLUGIN_LEAD_SECONDS });
+    return startedBy(program, async () => {
+      await program.end();
+      const { delivery, verdict } = JSON.parse(readFileSync(join(results, 'latest', 'result.json'), 'utf8'));
+      if (delivery?.coverage !== 1) throw new Error(`coverage ${delivery?.coverage}: ${JSON.stringify(verdict)}`);
+      return undefined;
+    });
   };
-  // Waits for the plugin's output. The plugin moves Artillery's own output to a file.
-  const program = await startArtillery(load, folder, script, /· 0 \//);
-  return startedBy(program, async () => {
-    await program.end();
-    const { delivery, verdict } = JSON.parse(readFileSync(join(results, 'latest', 'result.json'), 'utf8'));
-    if (delivery?.coverage !== 1) throw new Error(`coverage ${delivery?.coverage}: ${JSON.stringify(verdict)}`);
-    return undefined;
-  });
 }
 
-function startExternal(engine: string) {
+/** @param last step that keeps the virtual users until the end; other engines have no `hold` */
+function startExternal(engine: string, last: Record<string, unknown> = { think: HOLD_SECONDS + 60 }) {
   return async (load: BenchLoad, _worker: BenchWorker, folder: string): Promise<StartedGenerator> => {
     const program = await startArtillery(load, folder, {
       config: {
@@ -168,7 +171,7 @@ function startExternal(engine: string) {
         socketio: { transports: ['websocket'] },
         'socketio-v3': { transports: ['websocket'] },
       },
-      scenarios: [{ engine, flow: [{ emit: externalEmit(engine) }, { think: HOLD_SECONDS + 60 }] }],
+      scenarios: [{ engine, flow: [{ emit: externalEmit(engine) }, last] }],
     });
     return startedBy(program, async () => {
       await program.kill();
@@ -191,10 +194,10 @@ async function startArtillery(
   load: BenchLoad,
   folder: string,
   script: Script,
-  ready = /Phase started: .*index: 0/,
+  { pattern, leadSeconds } = { pattern: /Phase started: .*index: 0/, leadSeconds: LEAD_SECONDS },
 ): Promise<GeneratorProgram> {
   const phases = [
-    { name: 'lead', pause: LEAD_SECONDS },
+    { name: 'lead', pause: leadSeconds },
     { name: 'ramp', ...rampOf(load) },
     { name: 'held', pause: HOLD_SECONDS },
   ];
@@ -209,7 +212,7 @@ async function startArtillery(
     { ...process.env, ARTILLERY_DISABLE_TELEMETRY: 'true', NODE_OPTIONS: '', NO_COLOR: '1' },
     pathOf('../..'),
   );
-  await readyOrKilled(program, ready);
+  await readyOrKilled(program, pattern);
   return program;
 }
 

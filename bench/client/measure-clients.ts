@@ -5,7 +5,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { waitUntil } from '../wait-for-message.ts';
 import { type BenchBroadcastPlan, type BenchWorker, PING_INTERVAL_MS } from '../worker.ts';
-import { type MeasuredGenerator, type StartedGenerator, toolVersion } from './measured-generator.ts';
+import { type MeasuredGenerator, ProcessTree, type StartedGenerator, toolVersion } from './measured-generator.ts';
 import type { BenchLoad } from './programs/load-program.ts';
 
 export type MeasuredClients = Awaited<ReturnType<typeof measureStarted>>;
@@ -64,9 +64,11 @@ async function measureStarted(
   await started.ramp();
   // Some generators start their ramp later by themselves, or open additional connections. The CPU of the ramp is
   // therefore counted from the last reading with less than 1 % of the connections.
-  let [earlierUs, latestUs] = [tree.cpuUs(), tree.cpuUs()];
+  const workerTree = new ProcessTree(worker.pid);
+  const readCpu = () => ({ ownUs: tree.cpuUs(), workerUs: workerTree.cpuUs() });
+  let [earlier, latest] = [readCpu(), readCpu()];
   const hasBegun = async () => {
-    [earlierUs, latestUs] = [latestUs, tree.cpuUs()];
+    [earlier, latest] = [latest, readCpu()];
     return (await worker.stats()).connections >= connections / 100;
   };
   await waitUntil(hasBegun, RAMP_TIMEOUT_MS, 'the first connections', signal);
@@ -75,7 +77,7 @@ async function measureStarted(
   await waitUntil(isFull, RAMP_TIMEOUT_MS + (connections / 100) * 1000, `${connections} connections`, signal);
   const rampSeconds = (performance.now() - rampStartMs) / 1000;
   await delay(JOIN_MS, undefined, { signal });
-  const rampCpuUs = tree.cpuUs() - earlierUs;
+  const rampCpuUs = tree.cpuUs() - earlier.ownUs;
 
   await delay(SETTLE_MS, undefined, { signal });
   const idleCpuUs = await cpuDuring(tree, () => delay(PING_INTERVAL_MS, undefined, { signal }));
@@ -97,6 +99,8 @@ async function measureStarted(
     cpuPerMessageUs: (cpuUs - idleCores * windowUs) / messages,
     /** Memory per connection, from the proportional set size (PSS). */
     memoryPerConnectionBytes: (pssBytes - beforeBytes) / connections,
+    /** CPU of the worker from the ramp to the end of the broadcasts, per connection. */
+    workerCpuUs: (workerTree.cpuUs() - earlier.workerUs) / connections,
     rampSeconds,
     /** CPU use of the idle connections, in percent of a core. Each connection is pinged once in the window. */
     idlePercent: idleCores * 100,

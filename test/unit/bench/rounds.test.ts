@@ -11,7 +11,13 @@ function measured(
   memoryPerConnectionBytes: number,
 ): MeasuredClients {
   const figures = { cpuPerConnectionUs, cpuPerMessageUs, memoryPerConnectionBytes };
-  return { ...figures, rampSeconds: 10, idlePercent: 1, messages: 100_000 };
+  return {
+    ...figures,
+    workerCpuUs: 100,
+    rampSeconds: 10,
+    idlePercent: 1,
+    messages: 100_000,
+  };
 }
 
 const variants = [FLOOR_LABEL, 'ours', 'theirs', 'failed'];
