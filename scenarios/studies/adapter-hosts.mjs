@@ -78,7 +78,7 @@ removeHosts();
 for (const host of [0, ...hosts]) addHost(host);
 for (const host of hosts) linkToRedis(host);
 start(0, ['redis-server', '--bind', '0.0.0.0', '--protected-mode', 'no', '--save', '']);
-const [inCheckout, inPackage] = ['../../server/main.ts', '../dist/server/main.js'].map((path) =>
+const [inCheckout, inPackage] = ['../../server/main.ts', '../../dist/server/main.js'].map((path) =>
   fileURLToPath(new URL(path, import.meta.url)),
 );
 const worker = existsSync(inCheckout) ? inCheckout : inPackage;
