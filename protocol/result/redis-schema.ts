@@ -30,8 +30,6 @@ const hostTrafficSchema = strictObject({
 
 export type HostTraffic = z.infer<typeof hostTrafficSchema>;
 
-const ofHosts = { answers: ['delivery'], compared: 'secondary' } as const;
-
 export const redisSchema = strictObject({
   version: z.string().describe('version'),
   inBytes: resultCount.describe('received for the broadcasts'),
@@ -64,9 +62,15 @@ export const redisSchema = strictObject({
     .default(null)
     .describe('interfaces of the worker hosts to Redis, for the broadcasts; null if they also carry the load'),
   hostBytesPerBroadcast: describeFigure(schemaOrNull(z.number()).default(null), 'all `hosts`, both directions', {
-    ...{ ...ofHosts, title: 'Wire bytes between hosts and Redis per broadcast', quantity: 'bytes' },
+    ...{
+      answers: ['delivery'],
+      compared: 'secondary',
+      title: 'Wire bytes between hosts and Redis per broadcast',
+      quantity: 'bytes',
+    },
   }),
   hostPacketsPerBroadcast: describeFigure(schemaOrNull(z.number()).default(null), 'all `hosts`, both directions', {
-    ...{ ...ofHosts, title: 'Packets between hosts and Redis per broadcast', quantity: 'count' },
+    // Not compared: comparisons treat a count as a number of faults, without a measurement error.
+    ...{ answers: ['delivery'], title: 'Packets between hosts and Redis per broadcast', quantity: 'count' },
   }),
 }).nullable();
