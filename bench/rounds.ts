@@ -115,7 +115,9 @@ export async function runRounds<M>(
   writeFileSync(join(folder, 'result.json'), `${JSON.stringify(result, null, 2)}\n`);
   console.log(`Written to ${folder}`);
   const page = readFileSync(PAGE, 'utf8');
-  const worse = check ? benchRegressions(sectionOf(page, bench.name), rows, bench.checkedColumn ?? 1) : [];
+  const published = sectionOf(page, bench.name);
+  if (check) requireSameCpu(published, machine.cpu);
+  const worse = check ? benchRegressions(published, rows, bench.checkedColumn ?? 1) : [];
   if (worse.length > 0) throw new Error(`more than published:\n${worse.join('\n')}`);
   if (publish) writeFileSync(PAGE, replaceSection(page, bench.name, text));
 }
@@ -171,6 +173,18 @@ function sectionOf(page: string, name: string): string {
   const [begin, end] = [page.indexOf(opening), page.indexOf(closing)];
   if (begin < 0 || end < begin) throw new Error(`${PAGE} has no section between ${opening} and ${closing}`);
   return page.slice(begin + opening.length, end);
+}
+
+/**
+ * Multiples of the minimal client differ between CPUs, so a check needs published rows of the same CPU.
+ * @throws Error if the published rows were measured on another CPU
+ */
+export function requireSameCpu(section: string, cpu: string): void {
+  const [, publishedCpu] = /^- Machine: ([^,\n]+),/m.exec(section) ?? [];
+  if (publishedCpu === cpu) return;
+  throw new Error(
+    `nothing to compare with: the published rows are of ${publishedCpu}, and this is ${cpu}; --publish first`,
+  );
 }
 
 /**

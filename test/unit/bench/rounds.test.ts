@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { FLOOR_LABEL, type GeneratorAndFloor, generatorColumns } from '../../../bench/client/columns.ts';
 import type { MeasuredClients } from '../../../bench/client/measure-clients.ts';
-import { benchRegressions, replaceSection, roundsTable } from '../../../bench/rounds.ts';
+import { benchRegressions, replaceSection, requireSameCpu, roundsTable } from '../../../bench/rounds.ts';
 
 function measured(
   cpuPerConnectionUs: number,
@@ -86,4 +86,10 @@ test('the check of a benchmark lists rows that exceed the published figures by m
   ];
   assert.deepEqual(benchRegressions(published, rows('1.31'), 1), []);
   assert.deepEqual(benchRegressions(published, rows('1.33'), 1), ['ours: 1.33, published 1.20 (1.10–1.30)']);
+});
+
+test('the check of a benchmark is refused on another CPU than that of the published rows', () => {
+  const published = '|ours|1.20|\n\n- Machine: AMD EPYC, 2 cores, 24 GiB of memory\n';
+  requireSameCpu(published, 'AMD EPYC');
+  assert.throws(() => requireSameCpu(published, 'Intel Xeon'), /rows are of AMD EPYC, and this is Intel Xeon/);
 });
