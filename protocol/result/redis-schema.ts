@@ -70,7 +70,7 @@ export const redisSchema = strictObject({
     },
   }),
   hostPacketsPerBroadcast: describeFigure(schemaOrNull(z.number()).default(null), 'all `hosts`, both directions', {
-    // Not compared: comparisons treat a count as a number of faults, without a measurement error.
+    // Comparisons treat a count as a number of faults, without a measurement error, so this figure is not compared.
     ...{ answers: ['delivery'], title: 'Packets between hosts and Redis per broadcast', quantity: 'count' },
   }),
 }).nullable();

@@ -65,6 +65,9 @@ test('a run reads retained memory, and allocating functions, of a server without
   assert.ok(Math.abs(memoryPlaces?.unattributedBytes ?? 0) < 0.1 * KEPT_BYTES, JSON.stringify(memoryPlaces));
   const { connect, copy } = result.cpuByPlace ?? {};
   assert.ok(connect && copy, JSON.stringify(result.cpuByPlace));
+  // While other programs use the CPUs, V8's sampling thread waits for one, and takes fewer samples of busy code.
+  const isSaturated = result.findings.some(({ code }) => code === 'MACHINE_SATURATED');
+  const unattributedShare = isSaturated ? 0.5 : 0.2;
   for (const [name, places] of [
     ['work', connect],
     ['speak', copy],
@@ -72,10 +75,8 @@ test('a run reads retained memory, and allocating functions, of a server without
     const [largest] = places.functions;
     assert.equal(largest?.name, name, JSON.stringify(places));
     const sum = places.packages.reduce((total, { us }) => total + us, places.unattributedUs);
-    assert.ok(
-      Math.abs(sum - places.us) < 1e-6 * places.us && Math.abs(places.unattributedUs) < 0.2 * places.us,
-      JSON.stringify(places),
-    );
+    assert.ok(Math.abs(sum - places.us) < 1e-6 * places.us, JSON.stringify(places));
+    assert.ok(Math.abs(places.unattributedUs) < unattributedShare * places.us, JSON.stringify(places));
   }
   assert.match(output, /worker CPU by place, profiled: of [\d.]+ ms per connect: /);
   assert.match(output, /of the [\d.]+ KB that V8 counts per connection: application/);
