@@ -17,7 +17,7 @@ export type DoctorLimitName =
 export interface LimitCheck {
   name: DoctorLimitName;
   needs: (connections: number) => number;
-  /** Capacity of the resource. It depends on the connections, because the stack is planned for them. */
+  /** Capacity of the resource. It depends on the number of connections, for which the stack is sized. */
   has: (connections: number) => number;
   /** Returns how to raise the limit to `needed`, if possible as a command. */
   raise: (needed: number, connections: number) => string;

@@ -59,7 +59,7 @@ export function digestRunInputs(script: Script, env: NodeJS.ProcessEnv): RunInpu
 
 /**
  * Returns the names of the environment variables that affect the load.
- * @param texts parts of the scenario, in which variables are searched
+ * @param texts parts of the scenario that are searched for variables
  */
 export function loadVariablesIn(texts: string[]): string[] {
   const inTemplates = texts.flatMap((text) => [...text.matchAll(TEMPLATE_VARIABLE)].map(([, name = '']) => name));

@@ -29,7 +29,7 @@ export function passErrorToParent(error: unknown): void {
 }
 
 /**
- * Reads the error that a program has passed on, and removes the file.
+ * Reads the error that a child program wrote to its error file, and removes the file.
  * @returns undefined without a valid error
  */
 export function takeChildError(file: string): CapacityError | undefined {

@@ -86,7 +86,7 @@ const differenceSchema = z.strictObject({
   /** `value` divided by the reference's mean; null if the mean is 0. */
   share: z.number().nullable(),
   /**
-   * 95 % interval of this difference (`low` to `high`), without correction for several figures; null if the noise is
+   * 95 % interval of this difference (`low` to `high`), not corrected for multiple comparisons; null if the noise is
    * unknown.
    */
   low: z.number().nullable(),

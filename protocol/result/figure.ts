@@ -98,7 +98,7 @@ export interface LiveFigureDeclaration {
 
 const DECLARATIONS = z.registry<FigureDeclaration>();
 
-/** Returns the schema with a description, marked as a figure of the result. */
+/** Adds a description to the schema, and metadata that marks it as a figure of the result. Returns the new schema. */
 export function describeFigure<S extends z.ZodType>(schema: S, description: string, declaration: FigureDeclaration): S {
   const described = schema.describe(description);
   DECLARATIONS.add(described, declaration);

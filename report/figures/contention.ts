@@ -6,7 +6,7 @@ import type { Result } from '../../protocol/result/result.ts';
 import { decimalsText } from '../text/format.ts';
 import { sharesMachine } from './places.ts';
 
-/** CPU use of other programs, as a share of the machine, below which it is normal for every system. */
+/** Threshold for the CPU use of other programs, as a share of the machine. Less is normal on any system. */
 const MIN_SHARE = 0.05;
 /**
  * CPU use of other programs, as a share of the machine, above which it distorts times, rates and CPU figures. In runs

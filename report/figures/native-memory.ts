@@ -34,7 +34,7 @@ interface Whole {
  * Returns whether RSS shows native memory, but both slopes have only two readings, so that no interval can be computed.
  * @param kept slope of V8's memory count
  * @param slopes slopes of all memory figures
- * @param connections range of the plateaus
+ * @param connections difference between the largest and the smallest number of connections of the plateaus
  */
 export function mayHaveNativeMemory(kept: MemorySlope, slopes: Slopes, connections: number): boolean {
   const { workerRss: pages } = slopes;
@@ -46,7 +46,7 @@ export function mayHaveNativeMemory(kept: MemorySlope, slopes: Slopes, connectio
  * Adds native memory to V8's memory count.
  * @param kept slope of V8's count
  * @param slopes slopes of all memory figures
- * @param connections range of the plateaus
+ * @param connections difference between the largest and the smallest number of connections of the plateaus
  * @returns the slope with an interval, and the number of native bytes in it
  */
 export function addNativeMemory(

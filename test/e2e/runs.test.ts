@@ -135,7 +135,7 @@ describe('a run', { concurrency: 3 }, () => {
         [10, 0],
       ],
     );
-    // The session ids of a stack contain the worker, even after a session was restored.
+    // The session ids of a stack contain the name of the worker, even after a session was restored.
     assert.deepEqual([connections.perWorker, latency.localMs?.count, absent], [{ w0: CONNECTIONS }, 30, {}]);
     const codes = findings.map(({ code }) => code);
     assert.ok(codes.includes('CONNECTIONS_DROPPED'), output);

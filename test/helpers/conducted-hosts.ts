@@ -26,7 +26,7 @@ export interface HostsOptions {
   ensure?: object;
   /** Environment variables of the conductor. */
   env?: Record<string, string>;
-  /** Longest disconnection of a host or of the conductor; default: as in a real run. */
+  /** Longest time that a host and the conductor may be disconnected; default: as in a real run. */
   awayMs?: number;
 }
 

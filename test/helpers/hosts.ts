@@ -128,7 +128,7 @@ export function engineOf(members: number) {
 }
 
 interface TwoHosts {
-  /** Longest disconnection of a host and of the conductor, in milliseconds. */
+  /** Longest time in milliseconds that a host and the conductor may be disconnected from each other. */
   awayMs?: number;
   silentAfterMs?: number;
   /** Returns the port over which the second host connects to the conductor. */

@@ -83,7 +83,7 @@ export function testCases(cases: Case[]): void {
  */
 const NAMES =
   /`[^`]*`|"[^"]*"|\$\.\S+|--\S+|\b(pid|port|process|worker|broadcast|wave|HTTP|TLS) \d[\d, ]*|\b1 % of|\(9\d %\)|9\d % within|(answered|then|with) \d+ (\w+(,? \w+)*:|\()|\(its .*\)|the server sent a message of .*|answered \d+;|(close|confirmation|acknowledgement) within \d+(\.\d+)? s/gi;
-/** Factors that convert the units of messages to the units of values. */
+/** Factors that convert the units in printed messages, such as kB, to the units of the result. */
 const UNITS: Record<string, Record<string, number>> = {
   s: { s: 1, ms: 1000 },
   ms: { s: 1e-3, ms: 1 },

@@ -58,8 +58,8 @@ export class KernelCounts {
       return !differs;
     };
     await pollUntil(isSettled, AGREE_TIMEOUT_MS, signal, POLL_MS);
-    // The sockets of an exited process are missing, so nothing is noted after an exit. The run reports the exit
-    // separately.
+    // The kernel no longer lists the sockets of an exited process, so this check records nothing after an exit. The run
+    // reports the exit separately.
     if (!signal.aborted && this.#context.measurements.endedProcesses().length === 0) note?.();
   }
 

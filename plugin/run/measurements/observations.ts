@@ -91,7 +91,7 @@ export interface ObservedFacts {
   plateauMoved: { from: number; to: number };
   /** `falls`: how much the memory fell since the previous reading, when the time limit of `seconds` passed. */
   memoryFalls: { when: CheckMoment; seconds: number; falls: { title: string; bytes: number }[] };
-  /** `isInspected`: whether the run forces collections through `workers.inspect` and not through control ports. */
+  /** `isInspected`: whether the run forces garbage collections through `workers.inspect`, not control ports. */
   collectionMissing: { when: CheckMoment; workers: string[]; isInspected: boolean };
 }
 

@@ -59,7 +59,7 @@ export class ServerProcesses {
   /** Exited processes of the server that no new process has replaced. */
   #ended: ServerMember[] = [];
   readonly #outsiders = new Map<string, { outsider: UnrelatedProcess; isFromStart: boolean; portReads: number }>();
-  /** Start times of the processes that identify the server, by pid. */
+  /** Start time of each server process, by pid. The start times identify the server. */
   #watched: Map<number, number> | undefined;
   #foundAtMs = performance.now();
 

@@ -30,7 +30,10 @@ const WHOLE_TEMPLATE = /^\s*\{\{\s*[$\w.[\]]+\s*\}\}\s*$/;
 const VARIABLE = /^[\w$.-]+$/;
 const MAX_ITEMS = 20;
 
-/** Returns the settings with masked secrets. Contents are replaced by their shapes. Masking twice changes nothing. */
+/**
+ * Returns the settings with masked secrets. Message contents are replaced by their types and sizes. Masking twice
+ * changes nothing.
+ */
 export function maskedSettings(settings: Record<string, unknown>): Record<string, unknown> {
   return masked(settings, { key: '', parent: '', treatment: 'shown', inFlow: false }) as Record<string, unknown>;
 }

@@ -119,7 +119,7 @@ it('a run of a study gets keys in capitals as environment variables, and all opt
   assert.deepEqual(settingsOfLevels({ TLS: 'on' }).overrides, {});
 });
 
-it('a study of a scenario has its plan on the command line, which can override a study file', async (t) => {
+it('the command line gives the plan of a study of a scenario, and overrides the plan in a study file', async (t) => {
   const folder = fileTree(t, {
     'a.yml': '{ "config": { "processor": "mine.js" } }',
     'b.yml': '{ "config": {} }',

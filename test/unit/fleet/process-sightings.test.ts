@@ -7,7 +7,7 @@ import { column, columns } from '../../helpers/columns.ts';
 const PLAN = { count: Number.MAX_SAFE_INTEGER, bytes: undefined, contentVaries: true };
 const COPY = { hasSize: () => true, checksum: () => 0, sentAt: () => undefined, bytes: () => 10, otherIds: () => [] };
 
-/** Returns a process with some members. The test delivers their copies. */
+/** Returns the sightings of a fleet process with members of a room. The test delivers their copies. */
 function processWith(members: number) {
   const ledger = new Ledger(PLAN);
   const sightings = new ProcessSightings(ledger);

@@ -60,7 +60,7 @@ describe('percentile intervals of clustered copies', () => {
     assert.deepEqual(given(368), [true, true]);
   });
 
-  it('percentile intervals of clustered copies widen if few clusters show the variation', () => {
+  it('the interval of a percentile is wider if the copies come from few broadcasts', () => {
     // Clusters of ten values from 1 to 60. `belows` has the number of values below the median in each cluster.
     const intervalOf = (belows: number[]) => {
       let [low, high] = [1, 31];

@@ -359,7 +359,7 @@ it('reports a process that ended once, with the consequences that it explains', 
   );
 });
 
-it('failed connections do not make a run SUSPECT because of memory that was not measured', () => {
+it('a run with failed connections is not also SUSPECT for the missing memory', () => {
   const withoutMemory: Change = ({ memory }) => Object.assign(memory, { perConnection: null });
   const codes = found(mostFailed, withoutMemory).map(({ code }) => code);
   assert.deepEqual(

@@ -75,7 +75,7 @@ describe('a process of the server that ended', () => {
     assert.equal(status, 'SUSPECT', 'not INVALID');
   });
 
-  it('reports that an ended process was shut down in order if it sent close frames to its clients', () => {
+  it('reports a graceful shutdown of an ended process if it sent close frames to its clients', () => {
     const ends = [{ ...END, reason: 'transport close', cause: 'closed_1005', count: 30 }];
     const [found] = judged([APP], { 'transport close': 30 }, {}, ends).findings;
     assertNames(found?.message, ['shut down in order']);

@@ -132,7 +132,7 @@ describe('the balance of the machine', () => {
     assert.deepEqual(balance(perConnection('systemUnmeasuredShared', 1.5 * KB)).significant, []);
   });
 
-  it('the balance of the machine is unknown if the programs are on other machines', () => {
+  it('the memory balance of the machine is unknown if the measured programs are on other machines', () => {
     const memory = { perConnection: null, perConnectionBytes: {} };
     assert.equal(machineBalance(memory, measurements({ plateaus: [{ connections: 1, layers: {} }] })), null);
     assert.equal(machineBalance(memory, measurements()), null);

@@ -148,7 +148,7 @@ describe('the series of processes', () => {
     ]);
   });
 
-  it('the series of processes of a long run keeps the highest memory, and the whole CPU time', () => {
+  it('a thinned series of processes of a long run keeps the highest memory and the total CPU time', () => {
     const series = new ProcessSeries();
     for (let t = 0; t < 1000; t++)
       series.add(t, [1], processes({ 1: { rssBytes: t === 500 ? 9999 : 1, cpuUs: t * 250_000 } }));

@@ -80,7 +80,7 @@ for (const place of new Set([...placesIn(engineSchema).map((at) => `engine.${at}
 
 for (const place of new Set(STEP_PLACES)) {
   const isShown = SHOWN_IN_STEPS.test(place) && !/(auth|headers|extraHeaders|query|data|args)(\.|$)/.test(place);
-  test(`the flow in a result ${isShown ? 'shows' : 'does not show'} ${place}`, () => {
+  test(`the flow in a result ${isShown ? 'shows' : 'hides'} the value of ${place}`, () => {
     const shown = JSON.stringify(maskedSettings({ flow: [{ flow: [planted(place, CANARY)] }] }));
     assert.equal(shown.includes(CANARY), isShown, shown);
   });

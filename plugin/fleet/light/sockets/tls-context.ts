@@ -23,8 +23,8 @@ export class TlsContext {
   readonly #full: SecureContext;
   #current: SecureContext;
   /**
-   * Whether the offered key exchange groups are final, because OpenSSL rejects the smaller offer, or because a server
-   * has chosen a group other than X25519.
+   * Whether the offer of TLS key exchange groups can no longer be reduced to X25519: OpenSSL rejects the reduced offer,
+   * or a server has chosen another group.
    */
   #isSettled = false;
 

@@ -1,7 +1,7 @@
 /**
- * Records the ids of the server's own event that this process has received. Each id gets a number, under which the
- * ledger counts its copies. Later the run decides, from the ids of all processes, which ids count. After the decision
- * only the id is kept.
+ * Records the ids that this process has received in the event of the user's server. Each id gets a number, under which
+ * the ledger counts its copies. Later the run decides, from the ids of all processes, which ids count. After the
+ * decision, only the id is kept, without a number.
  */
 import type { OwnEventSighting, OwnEventSightings as Report } from '../../../../protocol/link/ledger-messages.ts';
 import type { EventCopy } from '../../client/client.ts';
