@@ -170,7 +170,7 @@ describe('pooled noise', () => {
     assert.equal(pooledNoise([spread(7), spread(8)]), null);
   });
 
-  it('with few runs, a difference uses the pooled noise of the noisiest level, or the runs’ own noise if larger', () => {
+  it('a difference of few runs uses the pooled noise of the noisiest level, or the runs’ own noise if larger', () => {
     const noises = [
       { share: 0.05, degrees: 9 },
       { share: 0.1, degrees: 8 },
