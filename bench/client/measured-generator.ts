@@ -1,4 +1,4 @@
-/** A fleet process that is measured. It starts and waits before its ramp, and the bench ends it. */
+/** A load generator that is measured. It starts and waits before its ramp, and the bench ends it. */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { EventEmitter, once } from 'node:events';
 import { readdirSync, readFileSync } from 'node:fs';

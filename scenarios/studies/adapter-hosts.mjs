@@ -68,6 +68,10 @@ async function isHealthy(host) {
   );
 }
 
+if (process.getuid?.() !== 0) {
+  console.error('adapter-hosts.mjs: network namespaces need root on Linux; run the study with sudo');
+  process.exit(1);
+}
 process.on('exit', () => {
   for (const child of children) child.kill('SIGKILL');
   removeHosts();
