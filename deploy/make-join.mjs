@@ -15,6 +15,6 @@ import {
 const [folder = '', address = ''] = process.argv.slice(2);
 const [host, port] = address.split(':');
 const { token, certificate, key } = await createConductorSecret();
-const line = formatJoinToken({ host, port: Number(port), token, fingerprint: fingerprintOf(certificate) });
-const files = { token, 'tls.crt': certificate, 'tls.key': key, line };
+const joinToken = formatJoinToken({ host, port: Number(port), token, fingerprint: fingerprintOf(certificate) });
+const files = { token, 'tls.crt': certificate, 'tls.key': key, 'join-token': joinToken };
 for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text, { mode: 0o600 });

@@ -41,7 +41,7 @@ export function addConduct(program: Command): void {
     .action(conduct);
   addHelp(addHostsOptions(command), {
     examples: {
-      'conduct --hosts 4 scenarios/32k.yml': 'prints the line that four hosts join with, and waits for them',
+      'conduct --hosts 4 scenarios/32k.yml': 'prints the command that four hosts join with, and waits for them',
       'conduct --hosts 3 --on ssh:hosts.txt scenarios/10k.yml': 'starts three hosts, and ends them with the run',
     },
     exitCodes: {

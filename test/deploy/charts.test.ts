@@ -272,13 +272,13 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
 
   it('the chart of the load makes a certificate for the conductor, and a join token for the agents', () => {
     const all = render('load');
-    const { token, line, ...tls } = byKind(all, 'Secret').stringData;
+    const { token, 'join-token': joinToken, ...tls } = byKind(all, 'Secret').stringData;
     const certificate = new X509Certificate(tls['tls.crt']);
     const host = 'web-conductor.bench.svc.cluster.local';
     assert.ok(certificate.checkHost(host));
     assert.ok(byKind(all, 'Service', host.split('.')[0]));
     const fingerprint = certificate.fingerprint256.replaceAll(':', '').toLowerCase();
-    assert.equal(line, `https://${host}:3401#${token}.${fingerprint}`);
+    assert.equal(joinToken, `https://${host}:3401#${token}.${fingerprint}`);
     assert.notEqual(byKind(render('load'), 'Secret').stringData.token, token);
   });
 });

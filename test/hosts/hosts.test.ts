@@ -70,7 +70,7 @@ async function deployment(t: TestContext) {
   const conductor = conductorHost.start([...NODE, cli, 'conduct', '--hosts', '3', '--listen', listen, file], {
     CAPACITY_RESULTS: join(folder, 'results'),
   });
-  const [, line = ''] = await conductor.said(/CAPACITY_CONDUCTOR='([^']+)'/);
+  const [, joinToken = ''] = await conductor.said(/CAPACITY_CONDUCTOR='([^']+)'/);
   const bring = async (days: number, index: number) => {
     const host = network.host(`load-${index}`, days * DAY);
     if (index === 1) {
@@ -78,13 +78,13 @@ async function deployment(t: TestContext) {
       host.ip('address', 'add', `${TARGET}/32`, 'dev', 'lo');
       await relay(host, { host: TARGET, port: 8000, to: [`${front.address}:8000`], ...way });
     } else leadToTarget(host);
-    let joinLine = line;
+    let ownToken = joinToken;
     if (index === 2) {
       const way = { downMs: DELAY_MS, upMs: 0 };
       await relay(host, { host: '127.0.0.1', port: 3402, to: [listen], ...way });
-      joinLine = joinLine.replace(listen, '127.0.0.1:3402');
+      ownToken = ownToken.replace(listen, '127.0.0.1:3402');
     }
-    const env = { CAPACITY_CONDUCTOR: joinLine, CAPACITY_HOSTS: '3' };
+    const env = { CAPACITY_CONDUCTOR: ownToken, CAPACITY_HOSTS: '3' };
     return host.start([...NODE, join(ROOT, 'test/fixtures/generator-host.ts'), file], env);
   };
   const hosts = await Promise.all([0, 3, 5].map(bring));

@@ -173,6 +173,6 @@ function joinText(joinToken: string, hosts: number): string {
   return [
     `On each of ${hosts} host${hosts === 1 ? '' : 's'}, in a folder with the same packages and scenario:`,
     `  CAPACITY_CONDUCTOR='${joinToken}' npx socketio-capacity host`,
-    'Anyone with this line can join the run: treat it like a password.',
+    'Anyone with this command can join the run: treat it like a password.',
   ].join('\n');
 }

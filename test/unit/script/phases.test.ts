@@ -123,9 +123,9 @@ describe('the shares of hosts', () => {
   }
 
   it('reads the share of a host from the environment', () => {
-    const env = { CAPACITY_CONDUCTOR: 'line', CAPACITY_HOSTS: '3' };
+    const env = { CAPACITY_CONDUCTOR: 'token', CAPACITY_HOSTS: '3' };
     assert.equal(readHostVariables({ ...env, CAPACITY_CONDUCTOR: '' }), undefined);
-    assert.deepEqual(readHostVariables(env), { conductor: 'line', share: { hosts: 3, index: undefined } });
+    assert.deepEqual(readHostVariables(env), { conductor: 'token', share: { hosts: 3, index: undefined } });
     assert.deepEqual(readHostVariables({ ...env, CAPACITY_HOST: '2' })?.share, { hosts: 3, index: 2 });
     for (const wrong of [{ CAPACITY_HOST: '3' }, { CAPACITY_HOST: '-1' }, { CAPACITY_HOSTS: '0' }])
       assert.throws(() => readHostVariables({ ...env, ...wrong }), { code: 'CONFIG_INVALID' });

@@ -90,7 +90,7 @@ template:
         {{- end }}
         env:
           - name: CAPACITY_CONDUCTOR
-            valueFrom: { secretKeyRef: { name: {{ .Release.Name }}-join, key: line } }
+            valueFrom: { secretKeyRef: { name: {{ .Release.Name }}-join, key: join-token } }
           - name: CAPACITY_HOST
             valueFrom: { fieldRef: { fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']" } }
           {{- include "capacity.env" . | nindent 10 }}
