@@ -1,102 +1,152 @@
-/** Runs the shell steps of the files in docs/ci like a CI server. Actions and plugins of CI servers are not run. */
-import { mkdirSync, writeFileSync } from 'node:fs';
-import { delimiter, join } from 'node:path';
+/**
+ * Runs the files in docs/ci like their servers, on this machine instead of in a container:
+ * - GitHub: the shell steps and the upload. Other actions do not run.
+ * - GitLab: gitlab-ci-local runs the job.
+ * - Jenkins: test/fixtures/jenkins/pipeline.groovy runs the pipeline.
+ */
+import { existsSync, globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { delimiter, dirname, join } from 'node:path';
 import { execa } from 'execa';
 import { parse } from 'yaml';
-import { page } from './pages.ts';
+import { page, ROOT } from './pages.ts';
+import { GROOVY, missingTools } from './tools.ts';
 
-interface ShellStep {
-  script: string;
-  /** Whether the step runs after a failed step, too. */
-  always: boolean;
-  env?: Record<string, string>;
+const GITLAB_CI_LOCAL = createRequire(import.meta.url).resolve('gitlab-ci-local');
+const PIPELINE = join(ROOT, 'test/fixtures/jenkins/pipeline.groovy');
+/** Folder in the project for replaced programs and for files that are not the job's. */
+const STUBS = '.stubs';
+
+/** State of a job as its server shows it. */
+export type Outcome = 'passed' | 'warning' | 'failed';
+
+interface Job {
+  outcome: Outcome;
+  output: string;
+  /** Paths of the files that the server keeps. */
+  kept: string[];
+  /** Path of the report of tests that the server reads. */
+  junit?: string;
+  /** GitHub's page of the job, or Jenkins' description of the build. */
+  summary?: string;
 }
 
-/** Contents of a CI file: the shell of its steps, the steps in order, and the files that the server keeps. */
-export interface CiFile {
-  shell: string[];
-  steps: ShellStep[];
-  artifact: string;
-  junit: string | undefined;
+interface CiFile {
+  /** Path of the file in a project. */
+  path: string;
+  run: (cwd: string, env: NodeJS.ProcessEnv) => Promise<Job>;
+  /** Reason why the file cannot be run on this machine. */
+  skip: string | false;
 }
 
-interface GitHubStep {
-  run?: string;
-  uses?: string;
-  if?: string;
-  env?: Record<string, string>;
-  with?: Record<string, string>;
+export const CI_FILES = {
+  'github-actions.yml': { path: '.github/workflows/capacity.yml', run: runGitHubJob, skip: false },
+  'gitlab-ci.yml': { path: '.gitlab-ci.yml', run: runGitLabJob, skip: false },
+  Jenkinsfile: {
+    path: 'Jenkinsfile',
+    run: runJenkinsBuild,
+    skip: missingTools('java') || (!existsSync(GROOVY) && 'not installed: Groovy (npm run test:tools)'),
+  },
+} satisfies Record<string, CiFile>;
+
+/**
+ * Runs the job of a file in the folder of a project.
+ * @param stubs shell scripts that replace programs, by the programs' names
+ * @param text text of the file, if it differs from that in docs/ci
+ */
+export async function runCiFile(
+  name: keyof typeof CI_FILES,
+  cwd: string,
+  stubs: Record<string, string> = {},
+  text = page(`docs/ci/${name}`),
+): Promise<Job> {
+  const { path, run }: CiFile = CI_FILES[name];
+  mkdirSync(dirname(join(cwd, path)), { recursive: true });
+  writeFileSync(join(cwd, path), text);
+  // gitlab-ci-local copies the project for containers with rsync. A job in a shell does not need the copy.
+  return run(cwd, withStubs(cwd, { rsync: '', ...stubs }));
+}
+
+/** @returns variables with which shell scripts replace programs */
+export function withStubs(cwd: string, stubs: Record<string, string>): NodeJS.ProcessEnv {
+  const bin = join(cwd, STUBS);
+  mkdirSync(bin);
+  for (const [program, script] of Object.entries(stubs))
+    writeFileSync(join(bin, program), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
+  return { PATH: `${bin}${delimiter}${process.env.PATH}` };
 }
 
 interface GitHubJob {
-  steps: GitHubStep[];
+  steps: {
+    run?: string;
+    uses?: string;
+    if?: string;
+    env?: Record<string, string>;
+    with?: Record<string, string>;
+  }[];
   defaults: { run: { shell: string } };
+  env: Record<string, string>;
 }
 
 export const githubJob = (): GitHubJob => parse(page('docs/ci/github-actions.yml')).jobs.capacity;
-export const gitlabJob = () => parse(page('docs/ci/gitlab-ci.yml')).capacity;
 
-export const CI_FILES: Record<string, () => CiFile> = {
-  'github-actions.yml': () => {
-    const { steps, defaults } = githubJob();
-    const upload = steps.find(({ uses }) => uses?.startsWith('actions/upload-artifact@'));
-    return {
-      shell: defaults.run.shell === 'bash' ? ['bash', '--noprofile', '--norc', '-eo', 'pipefail'] : ['bash', '-e'],
-      steps: steps.flatMap(({ run: script, if: condition, env }) =>
-        script === undefined ? [] : [{ script, always: condition === 'always()', env }],
-      ),
-      artifact: upload?.if === 'always()' ? (upload.with?.path ?? '') : '',
-      junit: undefined,
-    };
-  },
-  'gitlab-ci.yml': () => {
-    const { script, after_script, artifacts } = gitlabJob();
-    return {
-      shell: ['bash', '-eo', 'pipefail'],
-      steps: [
-        { script: script.join('\n'), always: false },
-        { script: after_script.join('\n'), always: true },
-      ],
-      artifact: artifacts.when === 'always' ? artifacts.paths[0] : '',
-      junit: artifacts.reports.junit,
-    };
-  },
-  Jenkinsfile: () => {
-    const text = page('docs/ci/Jenkinsfile');
-    const post = text.indexOf('  post {');
-    const shellSteps = text.matchAll(/\bsh(?: |\((?:\w+: \w+, )*script: )(['"])(.*?)\1(?:\)|$)/gm);
-    return {
-      shell: ['sh', '-xe'],
-      steps: [...shellSteps].map(({ 2: script = '', index }) => ({ script, always: index > post })),
-      artifact: /archiveArtifacts artifacts: '([^'*]*)/.exec(text)?.[1] ?? '',
-      junit: /junit testResults: '([^']*)/.exec(text)?.[1],
-    };
-  },
-};
-
-/**
- * Runs the steps of a file in a folder.
- * @param npx shell script that replaces `npx`; `npm` does nothing
- * @returns the exit code of the first failed step, the output, and the path of GitHub's summary
- */
-export async function runCiFile(cwd: string, { shell: [command = '', ...args], steps }: CiFile, npx: string) {
-  const bin = join(cwd, 'bin');
-  mkdirSync(bin);
-  for (const [name, script] of Object.entries({ npm: '', npx }))
-    writeFileSync(join(bin, name), `#!/bin/sh\n${script}\n`, { mode: 0o755 });
-  const PATH = `${bin}${delimiter}${process.env.PATH}`;
-  const summary = join(cwd, 'step-summary.md');
-  let code = 0;
-  let output = '';
-  for (const { script, always, env: secrets = {} } of steps) {
-    if (code !== 0 && !always) continue;
-    const file = join(cwd, 'step.sh');
+async function runGitHubJob(cwd: string, env: NodeJS.ProcessEnv): Promise<Job> {
+  const { steps, defaults, env: ofJob } = githubJob();
+  const shell = defaults.run.shell === 'bash' ? ['--noprofile', '--norc', '-eo', 'pipefail'] : ['-e'];
+  const [file, summary] = [join(cwd, STUBS, 'step.sh'), join(cwd, STUBS, 'summary.md')];
+  const job: Job = { outcome: 'passed', output: '', kept: [] };
+  for (const { run: script, uses = '', if: condition, env: secrets = {}, with: inputs } of steps) {
+    if (job.outcome === 'failed' && condition !== 'always()') continue;
+    if (uses.startsWith('actions/upload-artifact@')) job.kept = filesIn(cwd, inputs?.path);
+    if (script === undefined) continue;
     writeFileSync(file, script);
-    const without = Object.fromEntries(Object.keys(secrets).map((name) => [name, '']));
-    const env = { ...without, PATH, GITHUB_STEP_SUMMARY: summary };
-    const { exitCode, all } = await execa(command, [...args, file], { cwd, env, all: true, reject: false });
-    output += `${all}\n`;
-    code ||= exitCode ?? 1;
+    const values = Object.keys(secrets).map((name) => [name, process.env[name] ?? '']);
+    const options = { cwd, env: { ...env, ...ofJob, ...Object.fromEntries(values), GITHUB_STEP_SUMMARY: summary } };
+    const { failed, all } = await execa('bash', [...shell, file], { ...options, all: true, reject: false });
+    job.output += `${all}\n`;
+    if (failed) job.outcome = 'failed';
   }
-  return { code, output, summary };
+  return { ...job, summary: readFileSync(summary, 'utf8') };
+}
+
+async function runGitLabJob(cwd: string, env: NodeJS.ProcessEnv): Promise<Job> {
+  await execa('git', ['init', '--quiet'], { cwd });
+  const source = ['--variable', 'CI_PIPELINE_SOURCE=web', '--ignore-predefined-vars', 'CI_PIPELINE_SOURCE'];
+  const local = ['--force-shell-executor', '--home', join(cwd, STUBS), '--color=false'];
+  const options = { cwd, env, all: true, reject: false } as const;
+  const { all: output } = await execa(process.execPath, [GITLAB_CI_LOCAL, ...source, ...local], options);
+  // The exit code of gitlab-ci-local ignores every failure of a job with `allow_failure`, unlike the list at its end.
+  const [, word = ''] = /^ (PASS|WARN|FAIL) +capacity/m.exec(output) ?? [];
+  const outcome = outcomeOf(word, { PASS: 'passed', WARN: 'warning', FAIL: 'failed' }, output);
+  const { artifacts } = parse(page('docs/ci/gitlab-ci.yml')).capacity;
+  const isKept = outcome === 'passed' || artifacts.when === 'always';
+  return { outcome, output, kept: isKept ? filesIn(cwd, ...artifacts.paths) : [], junit: artifacts.reports.junit };
+}
+
+async function runJenkinsBuild(cwd: string, env: NodeJS.ProcessEnv): Promise<Job> {
+  const args = [
+    '-XX:TieredStopAtLevel=1',
+    '-cp',
+    GROOVY,
+    'groovy.ui.GroovyMain',
+    PIPELINE,
+    join(cwd, 'Jenkinsfile'),
+    cwd,
+  ];
+  const { stdout, all: output } = await execa('java', args, { cwd, env, all: true, reject: false });
+  const [build = '{}'] = /^\{.*"result".*\}$/m.exec(stdout) ?? [];
+  const { result, description, reports, archived } = JSON.parse(build);
+  const outcome = outcomeOf(result, { SUCCESS: 'passed', UNSTABLE: 'warning', FAILURE: 'failed' }, output);
+  return { outcome, output, kept: archived, junit: reports[0], summary: description };
+}
+
+/** @throws Error with the output if the server has not reported a state */
+function outcomeOf(word: string, outcomes: Record<string, Outcome>, output: string): Outcome {
+  const outcome = outcomes[word];
+  if (!outcome) throw new Error(`no state of a job in\n${output}`);
+  return outcome;
+}
+
+function filesIn(cwd: string, ...folders: (string | undefined)[]): string[] {
+  return folders.flatMap((folder) => (folder ? globSync(`${join(folder, '/')}*`, { cwd }) : []));
 }

@@ -1,4 +1,4 @@
-/** Tests the templates of the Helm charts without Helm: their references exist. `npm run test:charts` renders them. */
+/** Tests the templates of the Helm charts without Helm: their references exist. `npm run test:tools` renders them. */
 import assert from 'node:assert/strict';
 import { globSync } from 'node:fs';
 import { join } from 'node:path';
