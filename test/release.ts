@@ -1,5 +1,6 @@
 /**
- * Packs the packages, follows the README of each to the letter in an empty project, and stops before publishing:
+ * Packs the packages, follows the README of each to the letter in an empty project, runs the files for CI in a project
+ * as the guide describes, and stops before publishing:
  *
  *   npm run release                       # nginx and redis-server must be installed; minutes
  *   npm run release -- --dry-run <folder> # only packs and installs, into that folder, which it keeps
@@ -16,6 +17,7 @@ import { execa } from 'execa';
 import { stopChildProcess } from '../protocol/base/stop-child-process.ts';
 import { VERSION } from '../protocol/base/version.ts';
 import { isListening } from '../server/stack/ports.ts';
+import { followCiGuide } from './helpers/ci-project.ts';
 import { HOOK, install, pack, READMES } from './helpers/packages.ts';
 import { codeBlocks, page, ROOT } from './helpers/pages.ts';
 import { eventually } from './helpers/poll.ts';
@@ -26,8 +28,8 @@ const SERVER_TIMEOUT_MS = 30_000;
 /** Exit code of a SUSPECT measurement. It counts as success here. */
 const SUSPECT = 3;
 
-const { CAPACITY_TOKEN = 'at-least-16-characters' } = process.env;
-const env = { ...process.env, CAPACITY_TOKEN, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' };
+process.env.CAPACITY_TOKEN ??= 'at-least-16-characters';
+const env = { ...process.env, PLAYWRIGHT_SKIP_BROWSER_DOWNLOAD: '1' };
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { 'dry-run': { type: 'boolean' }, set: { type: 'string' } },
@@ -41,10 +43,7 @@ let server: ChildProcess | undefined;
 
 /** Runs the code blocks of a README. A failure ends the release, with the block and the README. */
 async function follow(name: string, readme: string, tarballs: string[]): Promise<void> {
-  const project = join(folder, name);
-  mkdirSync(project, { recursive: true });
-  writeFileSync(join(project, 'package.json'), '{"private": true}');
-  for (const tarball of tarballs) copyFileSync(tarball, join(project, basename(tarball)));
+  const project = newProject(name, tarballs);
   const markdown = page(readme);
   if (isDryRun) return install(project, ...installedBy(markdown));
   const [scenario] = codeBlocks(markdown, 'yaml');
@@ -57,6 +56,14 @@ async function follow(name: string, readme: string, tarballs: string[]): Promise
     await run(block, project);
     if (index === 0 && code !== undefined) await serve(code, project);
   }
+}
+
+function newProject(name: string, tarballs: string[]): string {
+  const project = join(folder, name);
+  mkdirSync(project, { recursive: true });
+  writeFileSync(join(project, 'package.json'), '{"private": true}');
+  for (const tarball of tarballs) copyFileSync(tarball, join(project, basename(tarball)));
+  return project;
 }
 
 /** @returns the arguments of the page's first `npm install`, without Artillery and options */
@@ -110,11 +117,13 @@ try {
     if (!isDryRun) await requireCommit();
     const all = await pack(undefined, isDryRun && folder);
     if (!isDryRun) packed = all.folder;
-    for (const [name, readme] of Object.entries(READMES)) await follow(name, readme, Object.values(all.tarballs));
+    const tarballs = Object.values(all.tarballs);
+    for (const [name, readme] of Object.entries(READMES)) await follow(name, readme, tarballs);
+    if (!isDryRun) await followCiGuide(newProject('ci', tarballs), run);
     const manifest = readFileSync(join(folder, HOOK, `node_modules/${HOOK}/package.json`), 'utf8');
     const done = isDryRun ? 'can be installed as its READMEs say' : 'does what its READMEs say';
     console.log(`\nVersion ${VERSION} ${done}. Nothing has been published; these commands do:`);
-    for (const tarball of Object.values(all.tarballs)) console.log(`  npm publish ${tarball}`);
+    for (const tarball of tarballs) console.log(`  npm publish ${tarball}`);
     if (!JSON.parse(manifest).repository)
       console.log('Without a git remote, the packages do not say where their sources are.');
   }
