@@ -14,6 +14,9 @@ import { readMeasuredStudies, studySummary } from '../studies/page.ts';
 const BASE = process.env.DOCS_BASE ?? '/';
 const REPOSITORY = repositoryUrl();
 
+/** Version of JavaScript that the site's code needs. */
+const TARGET = 'es2022';
+
 /** Pages without an outline. Their wide tables and charts need the space. */
 const WIDE = /^(reports|studies)\/|^benchmarks\.md$/;
 
@@ -61,6 +64,8 @@ export default defineConfig({
   // Pages of studies include these files.
   srcExclude: ['studies/*/about.md'],
   head: [['link', { rel: 'icon', type: 'image/svg+xml', href: `${BASE}favicon.svg` }]],
+  // VitePress's default target has browsers that the current esbuild cannot compile for.
+  vite: { build: { target: TARGET }, optimizeDeps: { esbuildOptions: { target: TARGET } } },
   // Theme for code with more contrast. In VitePress's default theme, comments have too little.
   markdown: { theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' } },
   transformPageData(page) {
