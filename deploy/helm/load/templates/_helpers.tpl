@@ -74,3 +74,19 @@ securityContext:
   readOnlyRootFilesystem: true
   capabilities: { drop: [ALL] }
 {{- end }}
+
+{{/* Pod that writes the results to its output. It waits for a line, because output before kubectl has attached is lost. */}}
+{{- define "capacity.copyPod" -}}
+{{- include "capacity.pod" . }}
+securityContext: {{- include "capacity.podSecurity" . | nindent 2 }}
+containers:
+  - name: copy
+    {{- include "capacity.container" . | nindent 4 }}
+    command: [sh, -c, "read line; exec tar -C /results -c ."]
+    stdin: true
+    stdinOnce: true
+    volumeMounts:
+      - { name: results, mountPath: /results, readOnly: true }
+volumes:
+  - { name: results, persistentVolumeClaim: { claimName: {{ include "capacity.resultsClaim" . }} } }
+{{- end }}
