@@ -220,6 +220,12 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
     }
   });
 
+  it('the smoke test of the load has the settings of the run, except its size and duration', () => {
+    const { spec } = byKind(render('load', '--set', 'env.TRANSPORTS=websocket', '--set', 'env.RATE=9'), 'Pod');
+    const names = Object.keys(environmentOf(spec.containers[0]));
+    assert.deepEqual(names.sort(), ['CAPACITY_CONTROL', 'CAPACITY_TOKEN', 'TARGET', 'TRANSPORTS']);
+  });
+
   it('the chart of the load gives control ports, token and Redis to the conductor only', () => {
     const all = render('load', '--set', 'redisUrl=redis://r:6379');
     const [conductor = {}, agent = {}] = ['web-conductor-1', 'web-agents-1'].map((name) =>

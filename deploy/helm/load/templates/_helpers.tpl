@@ -24,12 +24,12 @@ app.kubernetes.io/component: {{ index . 1 }}
 {{- if ne (first .Values.command) "conduct" }}true{{ end }}
 {{- end }}
 
-{{/* Environment that conductor and agents share. */}}
+{{/* Environment that all pods share. Argument: a list of the root and the further environment. */}}
 {{- define "capacity.env" -}}
-{{- with .Values.target }}
+{{- with (index . 0).Values.target }}
 - { name: TARGET, value: {{ . | quote }} }
 {{- end }}
-{{- range $name, $value := .Values.env }}
+{{- range $name, $value := index . 1 }}
 - { name: {{ $name }}, value: {{ $value | quote }} }
 {{- end }}
 {{- end }}

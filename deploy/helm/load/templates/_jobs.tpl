@@ -30,7 +30,7 @@ template:
           {{- end }}
           - /scenario/scenario.yml
         # A JobSet allows no empty list.
-        {{- with printf "%s\n%s" (include "capacity.env" .) (include "capacity.conductorEnv" .) | trim }}
+        {{- with printf "%s\n%s" (include "capacity.env" (list . .Values.env)) (include "capacity.conductorEnv" .) | trim }}
         env: {{- . | nindent 10 }}
         {{- end }}
         ports:
@@ -93,7 +93,7 @@ template:
             valueFrom: { secretKeyRef: { name: {{ .Release.Name }}-join, key: join-token } }
           - name: CAPACITY_HOST
             valueFrom: { fieldRef: { fieldPath: "metadata.annotations['batch.kubernetes.io/job-completion-index']" } }
-          {{- include "capacity.env" . | nindent 10 }}
+          {{- include "capacity.env" (list . .Values.env) | nindent 10 }}
         resources: {{- toYaml .Values.agentResources | nindent 10 }}
         volumeMounts:
           - { name: scenario, mountPath: /scenario, readOnly: true }
