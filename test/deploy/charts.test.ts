@@ -19,7 +19,7 @@ import { tempFolder } from '../helpers/temp-folder.ts';
 import { JOBSET_MODULE, missingTools } from '../helpers/tools.ts';
 
 /** Versions of Kubernetes: the oldest that the charts accept, and the newest with schemas. */
-const KUBERNETES = ['1.28.0', '1.37.0'];
+const KUBERNETES = ['1.29.0', '1.37.0'];
 /** Renders the load for a cluster with the controller of JobSets. */
 const WITH_JOBSET = ['--api-versions', 'jobset.x-k8s.io/v1alpha2'];
 const JOBSET_CRD = 'config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml';
@@ -166,7 +166,12 @@ describe('the load, rendered', { skip: missingTools('helm') }, () => {
   it('the chart of the load has one conductor, and one agent per host, each with its index', () => {
     const all = render('load');
     const { spec } = byKind(all, 'Job', 'web-agents-1');
-    assert.partialDeepStrictEqual(spec, { completionMode: 'Indexed', completions: 5, parallelism: 5, backoffLimit: 0 });
+    assert.partialDeepStrictEqual(spec, {
+      completionMode: 'Indexed',
+      completions: 5,
+      parallelism: 5,
+      backoffLimitPerIndex: 0,
+    });
     const agent = environmentOf(spec.template.spec.containers[0]);
     assert.match(agent.CAPACITY_HOST.fieldRef.fieldPath, /job-completion-index/);
     assert.equal(byKind(all, 'Job', 'web-conductor-1').spec.backoffLimit, 0);

@@ -53,8 +53,8 @@ template:
 completionMode: Indexed
 completions: {{ .Values.hosts }}
 parallelism: {{ .Values.hosts }}
-# No restart: the run is INVALID anyway once an agent has lost its connections.
-backoffLimit: 0
+# No restart: the run is INVALID anyway once an agent has lost its connections. The other agents continue.
+backoffLimitPerIndex: 0
 template:
   metadata:
     labels:
