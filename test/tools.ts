@@ -11,7 +11,7 @@ import { basename, join } from 'node:path';
 import { execa } from 'execa';
 import { findTool } from '../server/stack/tools.ts';
 import { codeBlocks, page } from './helpers/pages.ts';
-import { GROOVY, JOBSET_MODULE, PYTHON_PACKAGES, TOOLS } from './helpers/tools.ts';
+import { GROOVY, JOBSET, JOBSET_MODULE, PYTHON_PACKAGES, TOOLS } from './helpers/tools.ts';
 
 const INSTALL_TIMEOUT_MS = 10 * 60_000;
 
@@ -24,8 +24,6 @@ const PROGRAMS = {
 };
 /** Python package with the schemas of Kubernetes. */
 const SCHEMAS = 'kubernetes-validate';
-/** Go module with the schema of JobSets. */
-const JOBSET = 'sigs.k8s.io/jobset@v0.10.1';
 /** Maven artifact of Groovy, which runs the Jenkinsfile. */
 const GROOVY_ARTIFACT = `org.codehaus.groovy:${basename(GROOVY, '.jar').replace('all-', 'all:')}`;
 /** Page whose commands install the servers of the WebSocket study, and the folder that they name. */
@@ -41,8 +39,9 @@ for (const [program, source] of Object.entries(PROGRAMS))
 if (!existsSync(PYTHON_PACKAGES))
   await install(SCHEMAS, () => execa('pip', ['install', '--quiet', '--target', PYTHON_PACKAGES, SCHEMAS], options));
 if (!existsSync(JOBSET_MODULE))
-  await install(JOBSET, async () => {
-    const { stdout } = await execa('go', ['mod', 'download', '-json', JOBSET], { cwd: TOOLS });
+  await install('the source of JobSets', async () => {
+    const module = `${JOBSET.module}@${JOBSET.version}`;
+    const { stdout } = await execa('go', ['mod', 'download', '-json', module], { cwd: TOOLS });
     symlinkSync(JSON.parse(stdout).Dir, JOBSET_MODULE);
   });
 if (!existsSync(GROOVY)) {

@@ -36,6 +36,11 @@ export function composeServices(file: string, variables?: Record<string, string>
   return servicesIn(variables ? interpolate(text, variables) : text);
 }
 
+/** Adapts a configuration to an nginx before 1.27.3, which resolves upstreams only when it starts. */
+export function withoutResolver(nginxConfig: string): string {
+  return nginxConfig.replace(/^ *resolver .*\n/m, '').replaceAll(' resolve ', ' ');
+}
+
 /**
  * Replaces variables like Compose.
  * @throws Error with the message of a required variable that is missing
@@ -64,9 +69,9 @@ export function guideCompose(): string {
 // biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape that Kubernetes gives it, and kubeconform checks it
 export type Manifest = any;
 
-/** @returns the objects in a stream of YAML documents from Helm */
+/** @returns the objects in a stream of YAML documents, read like Kubernetes, for which 0440 is octal */
 export function manifests(text: string): Manifest[] {
-  return parseAllDocuments(text)
+  return parseAllDocuments(text, { version: '1.1' })
     .map((document) => {
       const [error] = document.errors;
       if (error) throw error;

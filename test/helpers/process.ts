@@ -99,6 +99,8 @@ export function textOf(path: string): string {
 }
 
 function signalNow(pid: number, signal: NodeJS.Signals): void {
+  // Zero, the id of a process that could not be started, would mean the tests' own process group.
+  if (pid === 0) return;
   try {
     process.kill(pid, signal);
   } catch {

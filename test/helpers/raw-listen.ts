@@ -7,6 +7,15 @@ export interface Cleaner {
   after(cleanUp: () => unknown): void;
 }
 
+/** @returns a context whose parts are cleaned up in reverse order, for parts that need earlier parts until they end */
+export function inReverse(t: Cleaner): Cleaner {
+  const ends: (() => unknown)[] = [];
+  t.after(async () => {
+    for (const end of ends) await end();
+  });
+  return { after: (end) => ends.unshift(end) };
+}
+
 /**
  * Makes a server listen. Resets of its sockets are ignored.
  * @returns the port

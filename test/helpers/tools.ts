@@ -15,8 +15,14 @@ export const PYTHON_PACKAGES = join(TOOLS, 'python');
 /** Jenkins' version of Groovy in `TOOLS`. */
 export const GROOVY = join(TOOLS, 'groovy-all-2.4.21.jar');
 
+/** Go module of the controller of JobSets. */
+export const JOBSET = { module: 'sigs.k8s.io/jobset', version: 'v0.10.1' };
+
 /** Source of the controller of JobSets in `TOOLS`, with its custom resource definition. */
 export const JOBSET_MODULE = join(TOOLS, 'jobset');
+
+/** Programs of a control plane of Kubernetes. In `TOOLS`, they are links to one program. */
+export const CONTROL_PLANE = ['etcd', 'kube-apiserver', 'kube-controller-manager', 'kube-scheduler', 'kubectl'];
 
 process.env.PATH += `${delimiter}${TOOLS}`;
 process.env.PYTHONPATH = [process.env.PYTHONPATH, PYTHON_PACKAGES].filter(Boolean).join(delimiter);
