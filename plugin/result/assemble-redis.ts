@@ -3,6 +3,7 @@ import type { HostTraffic } from '../../protocol/result/redis-schema.ts';
 import type { Result } from '../../protocol/result/result.ts';
 import type { Measurements, RedisMeasured } from '../run/measurements/measurements.ts';
 import type { SampleRow } from '../samplers/index.ts';
+import { impossibleTraffic } from './invariants/traffic-invariants.ts';
 import { sum } from './sums.ts';
 
 /**
@@ -15,7 +16,8 @@ export function redisFigures(
   samples: SampleRow[],
 ): Result['redis'] {
   if (!redis) return null;
-  const { nodes, cpuUs, hosts } = redis;
+  const { nodes, cpuUs } = redis;
+  const hosts = impossibleTraffic({ redis }).length > 0 ? undefined : redis.hosts;
   const perCopy = (amount: number) => (received ? amount / received : null);
   const perBroadcast = (amount: (host: HostTraffic) => number) =>
     hosts && sent.length > 0 ? sum(hosts.map(amount)) / sent.length : null;

@@ -60,7 +60,7 @@ export const redisSchema = strictObject({
   busiestNodeShare: schemaOrNull(z.number()).describe('its share of `outBytes`'),
   hosts: schemaOrNull(z.array(hostTrafficSchema))
     .default(null)
-    .describe('interfaces of the worker hosts to Redis, for the broadcasts; null if they also carry the load'),
+    .describe('interfaces of the worker hosts to Redis, for the broadcasts; null if they also carry other traffic'),
   hostBytesPerBroadcast: describeFigure(schemaOrNull(z.number()).default(null), 'all `hosts`, both directions', {
     ...{
       answers: ['delivery'],

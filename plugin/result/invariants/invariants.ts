@@ -1,6 +1,6 @@
 /**
- * Checks that memory and CPU figures are physically possible. A metrics page may be outdated, use another unit or
- * describe another process. Impossible figures are removed with a reason before any line is fitted.
+ * Checks that memory, CPU and traffic figures are physically possible. A metrics page may be outdated, use another unit
+ * or describe another process. Impossible figures are removed with a reason before any line is fitted.
  */
 
 import { type CollectionContext, hasCleanPages, minWorkerProcesses } from '../../run/measurements/collecting.ts';
@@ -16,6 +16,7 @@ import {
   type MemoryRun,
   reusedPages,
 } from './memory-invariants.ts';
+import { impossibleTraffic } from './traffic-invariants.ts';
 import type { Violation } from './violation.ts';
 
 /**
@@ -26,7 +27,7 @@ const MEMORY = [findNegativeMemory, findTooSmallMemory, findFrozenMemory, findPa
 
 type Measured = Pick<
   Measurements,
-  'plateaus' | 'overTime' | 'workersAtStart' | 'lastReadings' | 'sharedHost' | 'cpu' | 'workerResources'
+  'plateaus' | 'overTime' | 'workersAtStart' | 'lastReadings' | 'sharedHost' | 'cpu' | 'workerResources' | 'redis'
 > &
   CollectionContext;
 
@@ -41,6 +42,8 @@ export function violationsOf(measured: Measured): (Violation & { invalidates: ('
   return [
     ...impossibleMemory(measured).map((one) => ({ ...one, invalidates: ['memory' as const] })),
     ...impossibleCpu(measured).map((one) => ({ ...one, invalidates: ['cpu' as const] })),
+    // No other figure depends on the traffic.
+    ...impossibleTraffic(measured).map((one) => ({ ...one, invalidates: [] })),
   ];
 }
 

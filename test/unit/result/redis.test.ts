@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { redisFigures } from '../../../plugin/result/assemble-redis.ts';
+import { violationsOf } from '../../../plugin/result/invariants/invariants.ts';
 import type { SampleRow } from '../../../plugin/samplers/index.ts';
 import type { Result } from '../../../protocol/result/result.ts';
 import { tableTextCells } from '../../../report/model/table-text.ts';
@@ -13,9 +14,10 @@ const seen = {
   ...{ inBytes: 5000, outBytes: 10_000, usedMemoryBeforeBytes: 1_048_576, usedMemoryBytes: 2_097_152 },
   ...{ rssBytes: 9_437_184, streamEntries: 60, channels: 4, shardChannels: 0 },
 };
+/** The 15,000 bytes that Redis counts, in 15 packets with 66 bytes of headers. */
 const hosts = [
-  { workers: ['w0'], inBytes: 600, inPackets: 6, outBytes: 300, outPackets: 3 },
-  { workers: ['w1'], inBytes: 600, inPackets: 6, outBytes: 0, outPackets: 0 },
+  { workers: ['w0'], inBytes: 5396, inPackets: 6, outBytes: 5198, outPackets: 3 },
+  { workers: ['w1'], inBytes: 5396, inPackets: 6, outBytes: 0, outPackets: 0 },
 ];
 const redis = { nodes: [{ node: 'a:1', version, ...seen }], cpuUs: 250, hosts };
 const samples = [3, 700, 5].map(
@@ -38,17 +40,32 @@ test('Redis figures count bytes per copy, wire bytes per broadcast, and broadcas
   assert.deepEqual(figures, {
     ...{ version, ...seen, nodes: null, busiestNodeShare: null, outputBufferPeakBytes: 700, localOnly: 2 },
     ...{ inBytesPerCopy: 100, outBytesPerCopy: 200, cpuMicrosecondsPerCopy: 5 },
-    ...{ hosts, hostBytesPerBroadcast: 500, hostPacketsPerBroadcast: 5 },
+    ...{ hosts, hostBytesPerBroadcast: 5330, hostPacketsPerBroadcast: 5 },
   });
   const shown = {
     Sent: '200 bytes',
     CPU: '5.0 µs',
     Memory: '2,048.0 KB',
     'Output waiting': '700 B',
-    Wire: '500 bytes',
+    Wire: '5,330 bytes',
     'Without receivers': '2',
   };
   for (const [name, value] of Object.entries(shown)) assert.equal(rowOf(figures, name)?.[1], value);
+});
+
+test('Redis figures leave out the traffic of worker hosts that is not that of Redis', () => {
+  // Packets that were sent again may add a few percent.
+  for (const [moreBytes, isKept] of [
+    [0, true],
+    [2000, true],
+    [-4000, false],
+    [20_000, false],
+  ] as const) {
+    const seenHosts = hosts.map((host, index) => ({ ...host, inBytes: host.inBytes + (index === 0 ? moreBytes : 0) }));
+    const measured = measurements({ redis: { ...redis, hosts: seenHosts }, sent: to(1) });
+    assert.deepEqual(redisFigures(measured, 50, samples)?.hosts, isKept ? seenHosts : null, `${moreBytes}`);
+    assert.equal(violationsOf(measured).length, isKept ? 0 : 1);
+  }
 });
 
 test('Redis figures are sums over the nodes of a cluster, with the share of each node', () => {
