@@ -58,6 +58,12 @@ export function measuringColumns(): BenchColumn<GeneratorAndFloor>[] {
       WITHOUT_PLUGIN_LABEL,
     ),
     figure(
+      'its main thread (% of a core)',
+      ({ mainThreadPercent }) => mainThreadPercent,
+      (percent) => decimalsText(percent, 1),
+      WITHOUT_PLUGIN_LABEL,
+    ),
+    figure(
       'its memory per connection (KB)',
       ({ memoryPerConnectionBytes }) => memoryPerConnectionBytes,
       kilobytesText,

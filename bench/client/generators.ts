@@ -11,7 +11,7 @@ import { type BenchLoad, JOIN_MESSAGE, loadTlsOptions } from './programs/load-pr
 
 const ENGINE = 'socketio-capacity';
 /** Generators that the option `--events` compares. */
-export const EVENT_GENERATORS = ['capacity', 'engine', 'deep', 'list', 'unreadable', 'uncounted'];
+export const EVENT_GENERATORS = ['node', 'capacity', 'engine', 'deep', 'list', 'unreadable', 'uncounted'];
 
 /** Seconds between Artillery's first phase and the ramp. Work of its start ends in this time. */
 const LEAD_SECONDS = 6;
@@ -37,6 +37,8 @@ export const GENERATORS: MeasuredGenerator[] = [
   { name: 'capacity', label: 'socketio-capacity in Artillery', start: startCapacity() },
   { name: 'engine', label: 'socketio-capacity in Artillery, without its plugin', start: startExternal(ENGINE) },
   { name: 'light', label: 'socketio-capacity, light client alone', start: (load) => startFleet(load) },
+  // Shows which part of the light client's cost is Node's own.
+  { name: 'node', label: "Node's TCP handle, minimal", onRequest: true, start: startScript('tcp-handle') },
   ownEvent('deep', 'own event, id behind the text'),
   ownEvent('list', 'own event, two ids in a list'),
   ownEvent('unreadable', 'own event without an id'),

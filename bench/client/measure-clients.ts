@@ -65,7 +65,12 @@ async function measureStarted(
   // Some generators start their ramp later by themselves, or open additional connections. The CPU of the ramp is
   // therefore counted from the last reading with less than 1 % of the connections.
   const workerTree = new ProcessTree(worker.pid);
-  const readCpu = () => ({ ownUs: tree.cpuUs(), workerUs: workerTree.cpuUs() });
+  const readCpu = () => ({
+    atMs: performance.now(),
+    ownUs: tree.cpuUs(),
+    mainUs: tree.mainThreadCpuUs(),
+    workerUs: workerTree.cpuUs(),
+  });
   let [earlier, latest] = [readCpu(), readCpu()];
   const hasBegun = async () => {
     [earlier, latest] = [latest, readCpu()];
@@ -90,6 +95,7 @@ async function measureStarted(
     await drained(tree, idleCores, signal);
   });
   const windowUs = (performance.now() - windowStartMs) * 1000;
+  const last = readCpu();
 
   const messages = plan.count * connections;
   const received = await started.finish();
@@ -100,7 +106,9 @@ async function measureStarted(
     /** Memory per connection, from the proportional set size (PSS). */
     memoryPerConnectionBytes: (pssBytes - beforeBytes) / connections,
     /** CPU of the worker from the ramp to the end of the broadcasts, per connection. */
-    workerCpuUs: (workerTree.cpuUs() - earlier.workerUs) / connections,
+    workerCpuUs: (last.workerUs - earlier.workerUs) / connections,
+    /** CPU use of the main thread from the ramp to the end of the broadcasts, in percent of a core. */
+    mainThreadPercent: (last.mainUs - earlier.mainUs) / (last.atMs - earlier.atMs) / 10,
     rampSeconds,
     /** CPU use of the idle connections, in percent of a core. Each connection is pinged once in the window. */
     idlePercent: idleCores * 100,

@@ -152,6 +152,12 @@ export class ProcessTree {
     return totalNs / 1000;
   }
 
+  /** Returns the CPU time of the first thread of the root process. For Artillery, this is the thread of the plugin. */
+  mainThreadCpuUs(): number {
+    const path = `/proc/${this.rootPid}/task/${this.rootPid}/schedstat`;
+    return Number(tryOrUndefined(() => readFileSync(path, 'latin1'))?.split(' ')[0] ?? 0) / 1000;
+  }
+
   /** Returns the proportional set size. Pages that several processes share are divided among them. */
   pssBytes(): number {
     return this.pids().reduce((total, pid) => {

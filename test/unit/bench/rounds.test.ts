@@ -14,6 +14,7 @@ function measured(
   return {
     ...figures,
     workerCpuUs: 100,
+    mainThreadPercent: 1,
     rampSeconds: 10,
     idlePercent: 1,
     messages: 100_000,
