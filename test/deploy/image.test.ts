@@ -1,12 +1,14 @@
 /** Tests the image that the Dockerfile describes. It runs in namespaces instead of a container runtime. */
 import assert from 'node:assert/strict';
-import { globSync, readdirSync, statSync, writeFileSync } from 'node:fs';
+import { existsSync, globSync, readdirSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, it } from 'node:test';
-import { TOKEN } from '../helpers/app.ts';
+import { execa } from 'execa';
+import { EXIT_CODES } from '../../protocol/codes/exit-codes.ts';
+import { startApp, TOKEN } from '../helpers/app.ts';
 import { Composition } from '../helpers/compose.ts';
 import { buildImage, enter, type Image, NO_CONTAINERS } from '../helpers/container.ts';
-import { COMPOSE_FILES, DEPLOY } from '../helpers/deploy.ts';
+import { COMPOSE_FILES, DEPLOY, guideDocker } from '../helpers/deploy.ts';
 import { whyNoNamespaces } from '../helpers/namespaces.ts';
 import { assertGood, latestResult, quickScript } from '../helpers/run.ts';
 import { tempFolder } from '../helpers/temp-folder.ts';
@@ -57,6 +59,30 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
       assert.equal(exitCode, 0, all);
     });
   }
+
+  it('the image runs as the docker commands of the guide to several hosts say, and keeps the result', async (t) => {
+    const { prepare, build, run } = guideDocker();
+    assert.deepEqual(build, { file: 'deploy/Dockerfile', tag: run.image, context: '.' });
+    const [folder, { url }] = [tempFolder(t), await startApp(t)];
+    await execa('sh', ['-c', prepare], { cwd: folder });
+    // Replaces the scenario, which takes a minute and a half.
+    const [scenario, path] = [join(folder, 'scenario.json'), join('/app', run.command.at(-1) ?? '')];
+    const phases = [{ duration: 1, arrivalRate: 5, rampTo: 5 }];
+    writeFileSync(scenario, JSON.stringify(quickScript({ target: 'http://127.0.0.1:9', phases })));
+    assert.ok(existsSync(join(image.root, path)), path);
+    const volumes = run.volume?.map((volume) => volume.replace('$PWD', folder).split(':')) ?? [];
+    const env = Object.fromEntries(run.env?.map((variable) => variable.split('=')) ?? []);
+    assert.ok(run['read-only'] && env.TARGET);
+    const { exitCode, all } = await enter(image, run.command, {
+      tmpfs: run.tmpfs?.map((path) => `${path}:mode=1777`),
+      openFiles: Number(run.ulimit?.[0]?.replace('nofile=', '')),
+      mounts: { ...Object.fromEntries(volumes.map(([from, to]) => [to, from])), [path]: scenario },
+      env: { ...env, TARGET: url },
+    });
+    const result = latestResult(join(folder, 'results')) ?? assert.fail(all);
+    assert.deepEqual([result.run.target, result.connections.peak], [url, 5]);
+    assert.ok(exitCode === 0 || exitCode === EXIT_CODES.suspect, all);
+  });
 
   it('the image runs both sides of a run with the commands of both Compose files together', {
     skip: NO_DEPLOYMENT,

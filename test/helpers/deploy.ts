@@ -1,6 +1,7 @@
 /** Reads the files in deploy/. */
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { parseArgs } from 'node:util';
 import { parse, parseAllDocuments } from 'yaml';
 import { codeBlocks, page, ROOT } from './pages.ts';
 
@@ -64,6 +65,35 @@ export function guideCompose(): string {
   const found = blocks.find((block) => block.startsWith('# compose.yml'));
   if (!found) throw new Error('the guide has no Compose file');
   return found;
+}
+
+/** @returns the commands of the guide that build the image, make the folder of results and run it, as Docker reads them */
+export function guideDocker() {
+  const blocks = codeBlocks(page('docs/guide/several-hosts.md'), 'sh');
+  const lines = blocks.join('').replaceAll('\\\n', '').split('\n');
+  const wordsOf = (command: string) => {
+    const line = lines.find((line) => line.startsWith(`${command} `)) ?? '';
+    return (
+      line
+        .slice(command.length + 1)
+        .match(/(?:"[^"]*"|\S)+/g)
+        ?.map((word) => word.replaceAll('"', '')) ?? []
+    );
+  };
+  const [text, texts, flag] = [{ type: 'string' }, { type: 'string', multiple: true }, { type: 'boolean' }] as const;
+  const build = parseArgs({
+    args: wordsOf('docker build'),
+    allowPositionals: true,
+    options: { file: { ...text, short: 'f' }, tag: { ...text, short: 't' } },
+  });
+  const run = parseArgs({
+    args: wordsOf('docker run'),
+    allowPositionals: true,
+    options: { rm: flag, 'read-only': flag, tmpfs: texts, volume: texts, ulimit: texts, env: texts },
+  });
+  const [image, ...command] = run.positionals;
+  const prepare = lines.find((line) => line.startsWith('install -d ')) ?? '';
+  return { prepare, build: { ...build.values, context: build.positionals[0] }, run: { ...run.values, image, command } };
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: a manifest has the shape that Kubernetes gives it, and kubeconform checks it
