@@ -112,7 +112,7 @@ async function measureThrough(
     const joinToken = listener.joinToken(address);
     listener.giveOrders(createAssigner({ ...options.inputs, path, hosts }, process.env));
     if (launcher) launched = launchHosts(launcher(joinToken, hosts), terminal.print);
-    else terminal.print(joinText(joinToken, hosts));
+    else terminal.print(options.secret === undefined ? joinText(joinToken, hosts) : waitText(options.secret, hosts));
     const aborts = launched ? [signal, launched.failed] : [signal];
     await hub.joined(JOIN_TIMEOUT_MS, AbortSignal.any(aborts));
     listener.giveOrders(() => undefined);
@@ -167,6 +167,11 @@ function ownTerminal(): RunTerminal {
     },
     beforeLine: (listener) => listeners.push(listener),
   };
+}
+
+/** Omits the join token, because the owner of the secret has it, and the output may be stored as a log. */
+function waitText(secret: string, hosts: number): string {
+  return `Waiting for ${hosts} host${hosts === 1 ? '' : 's'} with the join token of the secret in ${secret}.`;
 }
 
 function joinText(joinToken: string, hosts: number): string {

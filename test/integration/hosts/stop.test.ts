@@ -10,16 +10,18 @@ import { type JoinAddress, parseJoinToken } from '../../../plugin/conduct/hosts/
 import { arrivalsOf } from '../../../plugin/script/load/phases.ts';
 import { digestRunInputs } from '../../../plugin/script/run-inputs.ts';
 import { ownRelease } from '../../../protocol/base/release.ts';
+import { TOKEN } from '../../helpers/app.ts';
 import { CLI } from '../../helpers/cli.ts';
 import { newAgent } from '../../helpers/hosts.ts';
 import { hookConfig } from '../../helpers/measurements.ts';
+import { PEM } from '../../helpers/pem.ts';
 import { eventually } from '../../helpers/poll.ts';
 import { startProcess } from '../../helpers/process.ts';
 import { quickScript } from '../../helpers/run.ts';
 import { tempFolder } from '../../helpers/temp-folder.ts';
 
 /** Starts a conductor in this process. Hosts join only through `host`. */
-function conductor(t: TestContext, hosts: number) {
+function conductor(t: TestContext, hosts: number, secret?: string) {
   const printed: string[] = [];
   t.mock.method(console, 'log', (text: string) => printed.push(text));
   t.mock.method(console, 'error', (text: string) => printed.push(text));
@@ -36,7 +38,7 @@ function conductor(t: TestContext, hosts: number) {
         artillery: '',
         hosts,
       },
-      ...{ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1', secret: undefined },
+      ...{ listen: { host: '127.0.0.1', port: 0 }, address: '127.0.0.1', secret },
       signal: stop.signal,
     });
   const joinToken = () => /CAPACITY_CONDUCTOR='([^']+)'/.exec(printed.join('\n'))?.[1];
@@ -96,6 +98,19 @@ for (const [how, leave] of Object.entries(LEAVING)) {
     assert.equal(existsSync(results), false);
   });
 }
+
+it('the conductor does not print the join token of a secret that it was given', async (t) => {
+  const folder = tempFolder(t);
+  writeFileSync(join(folder, 'token'), TOKEN);
+  writeFileSync(join(folder, 'tls.crt'), PEM.cert);
+  writeFileSync(join(folder, 'tls.key'), PEM.key);
+  const { run, stop, printed } = conductor(t, 2, folder);
+  const ended = run();
+  await eventually('the conductor waits', () => printed.some((text) => text.includes('Waiting for 2 hosts')));
+  stop();
+  assert.equal(await ended, 130);
+  assert.doesNotMatch(printed.join('\n'), new RegExp(TOKEN));
+});
 
 it('the conductor does not wait for its launch command if it is stopped twice', async (t) => {
   const folder = tempFolder(t);
