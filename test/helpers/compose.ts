@@ -10,7 +10,7 @@
 import { chownSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { type EnterOptions, enter, newStage, type Stage } from './container.ts';
-import { composeServices, DEPLOY, readDeployed, type Service } from './deploy.ts';
+import { composeServices, DEPLOY, readDeployed, type Service, withoutResolver } from './deploy.ts';
 import { NamespaceNetwork } from './namespaces.ts';
 import { eventually } from './poll.ts';
 import type { Cleaner } from './raw-listen.ts';
@@ -124,12 +124,7 @@ export class Composition {
 
   #staticProxy(): string {
     const file = join(this.#folder, 'nginx.conf');
-    writeFileSync(
-      file,
-      readDeployed(PROXY)
-        .replace(/^ *resolver .*\n/m, '')
-        .replaceAll(' resolve ', ' '),
-    );
+    writeFileSync(file, withoutResolver(readDeployed(PROXY)));
     return file;
   }
 }

@@ -178,6 +178,8 @@ export interface EnterOptions {
   sysctls?: Record<string, string>;
   /** Command that runs another command in a network namespace. */
   within?: string[];
+  /** Runs the command as process 1, like Kubernetes. Default: below a shell, like Docker with `init: true`. */
+  isFirst?: boolean;
 }
 
 /**
@@ -196,11 +198,20 @@ export function enter(
     mounts = {},
     user = image.user,
   } = options;
-  const { openFiles, sysctls = {}, within = [] } = options;
+  const { openFiles, sysctls = {}, within = [], isFirst = false } = options;
   const [uid = '', gid = ''] = user.split(':');
+  // A change of the user clears the signal at the parent's death, which --kill-child has set.
   const become = build
     ? []
-    : ['setpriv', `--reuid=${uid}`, `--regid=${gid}`, '--clear-groups', '--no-new-privs', '--bounding-set=-all'];
+    : [
+        'setpriv',
+        '--pdeathsig=KILL',
+        `--reuid=${uid}`,
+        `--regid=${gid}`,
+        '--clear-groups',
+        '--no-new-privs',
+        '--bounding-set=-all',
+      ];
   const userConfig = join(homedir(), '.npmrc');
   const asBuild = `mount --bind "$NPM_CACHE" "$ROOT/npm-cache"
     ${modules ? `mkdir "$MODULES"; mount --bind ${ROOT}/node_modules "$MODULES"; mount -o remount,bind,ro "$MODULES"` : ''}
@@ -220,7 +231,8 @@ export function enter(
     mount -o remount,bind,ro "$ROOT"`;
   const script = `set -e
     place() {
-      [ -e "$2" ] || touch "$2" 2> /dev/null || { mount -t tmpfs tmpfs "$(dirname "$2")"; touch "$2"; }
+      if [ -d "$1" ]; then make="mkdir -p"; else make=touch; fi
+      [ -e "$2" ] || $make "$2" 2> /dev/null || { mount -t tmpfs tmpfs "$(dirname "$2")"; $make "$2"; }
       mount --bind "$1" "$2"
     }
     mount --make-rprivate /
@@ -232,8 +244,7 @@ export function enter(
     mount --rbind /dev "$ROOT/dev"
     mount -t proc proc "$ROOT/proc"
     ${build ? asBuild : asContainer}
-    chroot "$ROOT" ${become.join(' ')} sh -c 'cd ${image.workdir} && exec "$@"' sh "$@"
-    # Not replaced by it: whoever becomes another user is no longer killed together with its parent.
+    ${isFirst ? 'exec ' : ''}chroot "$ROOT" ${become.join(' ')} sh -c 'cd ${image.workdir} && exec "$@"' sh "$@"
     exit $?`;
   // A build inherits this machine's environment. A container has only the environment of its image.
   const inherited = build ? process.env : { PATH: '/usr/local/bin:/usr/bin:/bin:/usr/sbin' };

@@ -11,7 +11,15 @@ export interface Cleaner {
 export function inReverse(t: Cleaner): Cleaner {
   const ends: (() => unknown)[] = [];
   t.after(async () => {
-    for (const end of ends) await end();
+    const errors: unknown[] = [];
+    for (const end of ends) {
+      try {
+        await end();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw new AggregateError(errors);
   });
   return { after: (end) => ends.unshift(end) };
 }

@@ -1,6 +1,6 @@
 /** Client of a Kubernetes API server. */
 import type { IncomingMessage } from 'node:http';
-import { Agent, request } from 'node:https';
+import { request } from 'node:https';
 import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import type { Manifest } from '../deploy.ts';
@@ -11,11 +11,12 @@ export interface Change {
 }
 
 export class KubernetesApi {
-  readonly #options: { host: string; port: number; ca: string; agent: Agent };
+  readonly #options: { host: string; port: number; ca: string; agent: false };
   readonly #headers: Record<string, string>;
 
   constructor(port: number, ca: string, token: string) {
-    this.#options = { host: '127.0.0.1', port, ca, agent: new Agent({ keepAlive: true }) };
+    // A connection for each request: the API server may close an idle one while the next request is under way.
+    this.#options = { host: '127.0.0.1', port, ca, agent: false };
     this.#headers = { authorization: `Bearer ${token}` };
   }
 
@@ -50,10 +51,6 @@ export class KubernetesApi {
       if (!signal.aborted) throw error;
     }
     if (!signal.aborted) throw new Error(`the API server ended the watch of ${path}`);
-  }
-
-  close(): void {
-    this.#options.agent.destroy();
   }
 
   async #call(...args: Parameters<KubernetesApi['send']>): Promise<Manifest> {

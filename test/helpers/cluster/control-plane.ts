@@ -94,7 +94,6 @@ export async function startControlPlane(t: Cleaner) {
     120_000,
     server.output,
   );
-  t.after(() => api.close());
   const cluster = {
     server: `https://127.0.0.1:${port}`,
     'certificate-authority': file('certificates/apiserver.crt'),
