@@ -49,16 +49,11 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     assert.equal(statSync(join(image.root, 'results')).mode & 0o7777, 0o1777);
   });
 
-  for (const [command, expected] of [
-    [['socketio-capacity', '--help'], /Usage: npx socketio-capacity/],
-    [['artillery', '--version'], /Artillery/i],
-  ] as const) {
-    it(`the image has the command ${command[0]}`, async () => {
-      const { all, exitCode } = await enter(image, [...command]);
-      assert.match(all, expected);
-      assert.equal(exitCode, 0, all);
-    });
-  }
+  it('the image has the command socketio-capacity', async () => {
+    const { all, exitCode } = await enter(image, ['socketio-capacity', '--help']);
+    assert.match(all, /Usage: npx socketio-capacity/);
+    assert.equal(exitCode, 0, all);
+  });
 
   it('the image runs as the docker commands of the guide to several hosts say, and keeps the result', async (t) => {
     const { prepare, build, run } = guideDocker();
@@ -68,7 +63,7 @@ describe('the image', { skip: NO_CONTAINERS }, () => {
     // Replaces the scenario, which takes a minute and a half.
     const [scenario, path] = [join(folder, 'scenario.json'), join('/app', run.command.at(-1) ?? '')];
     const phases = [{ duration: 1, arrivalRate: 5, rampTo: 5 }];
-    writeFileSync(scenario, JSON.stringify(quickScript({ target: 'http://127.0.0.1:9', phases })));
+    writeFileSync(scenario, JSON.stringify(quickScript({ target: 'http://127.0.0.1:9', phases }, { warmUp: 0 })));
     assert.ok(existsSync(join(image.root, path)), path);
     const volumes = run.volume?.map((volume) => volume.replace('$PWD', folder).split(':')) ?? [];
     const env = Object.fromEntries(run.env?.map((variable) => variable.split('=')) ?? []);
