@@ -54,7 +54,7 @@ interface Scheduled {
 /** Returns how long the calling thread has used a CPU, and how long it has waited for one. */
 function readScheduled(): Scheduled | undefined {
   try {
-    const [ranNs, waitedNs] = readFileSync('/proc/thread-self/schedstat', 'latin1').split(' ').map(Number);
+    const [ranNs, waitedNs] = readFileSync('/proc/thread-self/schedstat', 'utf8').split(' ').map(Number);
     return { ranNs: ranNs as number, waitedNs: waitedNs as number };
   } catch {
     return undefined;

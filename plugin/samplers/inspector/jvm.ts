@@ -71,13 +71,13 @@ export function parseUsedHeapBytes(text: string): number | undefined {
  * Only an attempt shows whether the JVM itself forbids attaching.
  */
 export function mayAttachToJvm(pid: number): boolean {
-  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'utf8'));
   return status !== undefined && maySignal(status) && catchesSignal(status, SIGQUIT);
 }
 
 /** Returns the path of the Unix socket on which the JVM listens. The socket stays open afterwards. */
 async function openSocket(pid: number): Promise<string> {
-  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'utf8'));
   if (!livingStat(pid) || status === undefined)
     throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
   const shown = `process ${pid} (${printableCommandOf(pid)})`;

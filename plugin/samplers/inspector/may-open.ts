@@ -53,7 +53,7 @@ const UNSUITABLE: { [runtime in ServerRuntime]?: { what: string; fix: string } }
  */
 export function requireInspectable(pid: number): InspectableProcess {
   const stat = livingStat(pid);
-  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1'));
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'utf8'));
   if (!stat || status === undefined) throw new CapacityError('PROCESS_NOT_FOUND', `process ${pid} has ended`);
   const shown = `process ${pid} (${printableCommandOf(pid)})`;
   if (!maySignal(status))
@@ -95,7 +95,7 @@ export function withoutPrimaries(pids: number[]): number[] {
  * because the pid may belong to another process by then.
  */
 export function isStillSafe({ pid, startedAtUs }: InspectableProcess): boolean {
-  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'latin1')) ?? '';
+  const status = tryOrUndefined(() => readFileSync(`/proc/${pid}/status`, 'utf8')) ?? '';
   return livingStat(pid)?.startedAtUs === startedAtUs && catchesSignal(status);
 }
 

@@ -21,11 +21,11 @@ export function readHostTraffic(workers: Worker[], urls: string[], redisUrl: str
   if (workers.length === 0 || !workers.every(({ host }) => host && isThisHost(host))) return undefined;
   const found = workers.map(({ worker, pid }, index) =>
     tryOrUndefined(() => {
-      const routes = readFileSync(`/proc/${pid}/net/route`, 'latin1');
+      const routes = readFileSync(`/proc/${pid}/net/route`, 'utf8');
       const [toRedis, toControl] = [redisUrl, urls[index] ?? ''].map((url) => interfaceTo(hostOf(url), routes));
       if (toRedis === undefined || toControl === undefined || toRedis === toControl) return undefined;
       const namespace = readlinkSync(`/proc/${pid}/ns/net`);
-      return { worker, namespace, ...countersOf(toRedis, readFileSync(`/proc/${pid}/net/dev`, 'latin1')) };
+      return { worker, namespace, ...countersOf(toRedis, readFileSync(`/proc/${pid}/net/dev`, 'utf8')) };
     }),
   );
   const known = found.filter((one) => one !== undefined);

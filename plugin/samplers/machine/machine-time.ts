@@ -154,7 +154,7 @@ function keyOf({ pid, startedAtUs }: ProcessStat): string {
 }
 
 function cpusIn(root: string): number {
-  const stat = tryOrUndefined(() => readFileSync(join(root, 'proc/stat'), 'latin1'));
+  const stat = tryOrUndefined(() => readFileSync(join(root, 'proc/stat'), 'utf8'));
   return stat?.match(/^cpu\d/gm)?.length ?? 0;
 }
 

@@ -48,5 +48,5 @@ export function systemVBytes(text: string): number {
 }
 
 function textOf(path: string): string {
-  return tryOrUndefined(() => readFileSync(path, 'latin1')) ?? '';
+  return tryOrUndefined(() => readFileSync(path, 'utf8')) ?? '';
 }

@@ -64,7 +64,7 @@ export class ListeningPorts {
     const known = this.#byNamespace.get(namespace);
     if (known) return known;
     const texts = ['tcp', 'tcp6'].map((table) =>
-      tryOrUndefined(() => readFileSync(`/proc/${pid}/net/${table}`, 'latin1')),
+      tryOrUndefined(() => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')),
     );
     const sockets = texts.flatMap((text) => parseSockets(text ?? '')).filter(({ state }) => state === LISTEN);
     const ports = new Map(sockets.map(({ link, local }) => [link, parseKernelPort(local)]));

@@ -88,7 +88,7 @@ export function programOf(pid: number): string {
 
 /** Returns whether the process accepts connections on a Unix domain socket. */
 function listensLocally(pid: number): boolean {
-  const text = tryOrUndefined(() => readFileSync(`/proc/${pid}/net/unix`, 'latin1')) ?? '';
+  const text = tryOrUndefined(() => readFileSync(`/proc/${pid}/net/unix`, 'utf8')) ?? '';
   const rows = text.split('\n').map((row) => row.split(/\s+/));
   const listening = new Set(
     rows.flatMap(([, , , flags, , , inode]) => (flags === '00010000' ? [`socket:[${inode}]`] : [])),

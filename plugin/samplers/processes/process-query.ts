@@ -69,7 +69,7 @@ function generator(table: ProcessTable): Set<number> {
 
 function inCgroup(cgroup: string): number[] {
   const folder = folderOf(cgroup);
-  const own = tryOrUndefined(() => readFileSync(join(folder, 'cgroup.procs'), 'latin1')) ?? '';
+  const own = tryOrUndefined(() => readFileSync(join(folder, 'cgroup.procs'), 'utf8')) ?? '';
   const entries = tryOrUndefined(() => readdirSync(folder, { withFileTypes: true })) ?? [];
   const below = entries.filter((entry) => entry.isDirectory()).flatMap(({ name }) => inCgroup(join(folder, name)));
   return [...own.split('\n').filter(Boolean).map(Number), ...below];

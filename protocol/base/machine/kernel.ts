@@ -172,7 +172,7 @@ function line(text: string, pattern: RegExp, otherwise: string): string {
 
 function proc(name: string, root = '/'): string {
   try {
-    return readFileSync(join(root, 'proc', name), 'latin1');
+    return readFileSync(join(root, 'proc', name), 'utf8');
   } catch (error) {
     throw new Error(explain(error as NodeJS.ErrnoException));
   }
