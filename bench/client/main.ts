@@ -123,8 +123,8 @@ function sectionFor({ tls, events, measuring, connections, rate }: z.output<type
     return {
       name: 'client-measuring',
       text: [
-        'As above; both in Artillery, with the same virtual users. The plugin keeps the ledger in the fleet process; in the',
-        'main thread, it samples memory and CPU and serves the live page. CPU of main thread and worker: of the whole load.',
+        "As above; both in Artillery, with the same virtual users. The plugin's main thread samples memory and CPU and",
+        "serves the live page. Its CPU and the worker's are of the whole load.",
       ],
       columns: measuringColumns(),
     };
