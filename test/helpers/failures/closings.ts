@@ -58,8 +58,14 @@ export const closings: Failure[] = [
         });
       }),
     ),
-    flow: [{ connect: {} }, { loop: [{ emit: ['say', 1] }, { think: 0.05 }], count: 30 }, { hold: true }],
-    ...{ code: 'CONNECTIONS_DROPPED', about: 'application' },
+    // Users begin to send at different times. If all connections closed at the same age, that could be the reason, too.
+    flow: [
+      { connect: {} },
+      { think: 1.5, jitter: '1.5s' },
+      { loop: [{ emit: ['say', 1] }, { think: 0.05 }], count: 30 },
+      { hold: true },
+    ],
+    ...{ code: 'CONNECTIONS_DROPPED', about: 'application', fix: /^send fewer messages in the flow/ },
     message: /^the application itself closed 10 of 10 connections, after 21 messages each/,
   },
   {
