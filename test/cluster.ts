@@ -16,10 +16,10 @@ const KUBERNETES = { module: 'k8s.io/kubernetes', version: 'v1.37.2' };
 const BUILD_TIMEOUT_MS = 60 * 60_000;
 
 const missing = missingTools('helm') || (!existsSync(JOBSET_MODULE) && 'no source of JobSets (npm run test:tools)');
-if (missing) skip(missing);
-if (!findTool('jobset-controller')) await build('jobset-controller', prepareJobSets);
+if (missing) fail(missing);
+if (!findTool('jobset-controller')) await build('jobset-controller', prepareJobSets).catch(fail);
 if (CONTROL_PLANE.some((name) => !findTool(name))) {
-  await build('control-plane', prepareControlPlane);
+  await build('control-plane', prepareControlPlane).catch(fail);
   for (const program of CONTROL_PLANE) {
     if (!existsSync(join(TOOLS, program))) symlinkSync('control-plane', join(TOOLS, program));
   }
@@ -30,10 +30,10 @@ const { exitCode } = await execa('node', ['test/run.ts', '1', 'test/cluster/*.te
 });
 process.exitCode = exitCode ?? 1;
 
-/** Ends this process, because the tests cannot run. */
-function skip(why: string): never {
-  console.log(`Skipped: ${why}`);
-  process.exit(0);
+/** Ends this process with an error, because the tests cannot run. */
+function fail(why: unknown): never {
+  console.error(`The charts were not tested: ${why instanceof Error ? why.message : why}`);
+  process.exit(1);
 }
 
 interface Source {
@@ -48,7 +48,7 @@ interface Source {
  * has.
  */
 async function build(program: string, prepare: (folder: string) => Source | Promise<Source>): Promise<void> {
-  if (missingTools('go')) skip(`${program} is not installed, and neither is Go, which could build it`);
+  if (missingTools('go')) fail(`${program} is not installed, and neither is Go, which could build it`);
   console.log(`Building ${program} in ${TOOLS}`);
   const folder = mkdtempSync(join(TOOLS, 'build-'));
   try {
@@ -59,7 +59,7 @@ async function build(program: string, prepare: (folder: string) => Source | Prom
     await execa('go', args, { cwd: folder, stdio: 'inherit', timeout: BUILD_TIMEOUT_MS });
     renameSync(join(folder, program), join(TOOLS, program));
   } catch (error) {
-    skip(`${program} cannot be built: ${(error as Error).message}`);
+    throw new Error(`${program} cannot be built: ${(error as Error).message}`);
   } finally {
     rmSync(folder, { recursive: true });
   }
