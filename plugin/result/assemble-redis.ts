@@ -17,7 +17,8 @@ export function redisFigures(
 ): Result['redis'] {
   if (!redis) return null;
   const { nodes, cpuUs } = redis;
-  const hosts = impossibleTraffic({ redis }).length > 0 ? undefined : redis.hosts;
+  const impossible = new Set(impossibleTraffic({ redis }).flatMap(({ figures }) => figures));
+  const hosts = impossible.has('redis.hosts') ? undefined : redis.hosts;
   const perCopy = (amount: number) => (received ? amount / received : null);
   const perBroadcast = (amount: (host: HostTraffic) => number) =>
     hosts && sent.length > 0 ? sum(hosts.map(amount)) / sent.length : null;
@@ -30,8 +31,8 @@ export function redisFigures(
       nodes.length > 1 && outBytes > 0 ? Math.max(...nodes.map((node) => node.outBytes)) / outBytes : null,
     inBytes,
     outBytes,
-    inBytesPerCopy: perCopy(inBytes),
-    outBytesPerCopy: perCopy(outBytes),
+    inBytesPerCopy: impossible.has('redis.inBytesPerCopy') ? null : perCopy(inBytes),
+    outBytesPerCopy: impossible.has('redis.outBytesPerCopy') ? null : perCopy(outBytes),
     cpuMicrosecondsPerCopy: redisIdleCpuUsPerSec === null ? null : perCopy(cpuUs),
     usedMemoryBeforeBytes: total(nodes, 'usedMemoryBeforeBytes'),
     usedMemoryBytes: total(nodes, 'usedMemoryBytes'),

@@ -16,7 +16,10 @@ const HEADER_BYTES = { least: 40, most: 114 };
 /** Allowed difference, for packets that were sent again and for the subtraction of the run's own requests. */
 const MARGIN = { share: 0.05, bytes: 2000 };
 
-/** Returns the traffic of the worker hosts, if it cannot be the traffic of Redis. Not checked for a Redis Cluster. */
+/**
+ * Returns the figures that include other traffic: those of the hosts' interfaces if they carried more than Redis counted,
+ * and those of Redis if it counted more. Not checked for a Redis Cluster.
+ */
 export function impossibleTraffic({ redis }: Pick<Measurements, 'redis'>): Violation[] {
   const [node, ...others] = redis?.nodes ?? [];
   if (!node || others.length > 0 || !redis?.hosts) return [];
@@ -24,20 +27,20 @@ export function impossibleTraffic({ redis }: Pick<Measurements, 'redis'>): Viola
   const wireBytes = sum(redis.hosts.map(({ inBytes, outBytes }) => inBytes + outBytes));
   const packets = sum(redis.hosts.map(({ inPackets, outPackets }) => inPackets + outPackets));
   const margin = MARGIN.share * redisBytes + MARGIN.bytes;
-  const isPossible =
-    wireBytes >= redisBytes + packets * HEADER_BYTES.least - margin &&
-    wireBytes <= redisBytes + packets * HEADER_BYTES.most + margin;
-  if (isPossible) return [];
+  const isTooLittle = wireBytes < redisBytes + packets * HEADER_BYTES.least - margin;
+  if (!isTooLittle && wireBytes <= redisBytes + packets * HEADER_BYTES.most + margin) return [];
   const counted = `the worker hosts' interfaces to Redis carried ${integerText(wireBytes)} bytes in ${integerText(packets)} packets`;
   return [
     {
-      figures: ['redis.hosts'],
+      figures: isTooLittle ? ['redis.inBytesPerCopy', 'redis.outBytesPerCopy'] : ['redis.hosts'],
       message: `${counted}, while Redis received and sent ${integerText(redisBytes)} bytes`,
       values: [
         ...findingValues({ 'on the interfaces': wireBytes, 'counted by Redis': redisBytes }, 'bytes'),
         ...findingValues({ packets }),
       ],
-      fix: 'let only the measured workers use Redis, and these interfaces only Redis',
+      fix: isTooLittle
+        ? 'let only the measured workers use Redis'
+        : 'let these interfaces carry only the traffic of Redis',
     },
   ];
 }
