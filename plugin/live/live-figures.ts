@@ -8,6 +8,7 @@ import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import { membersWithoutOwnClients } from '../run/receivers/members-without-own-clients.ts';
+import type { RunStage } from '../run/stage.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
@@ -182,6 +183,42 @@ const MEASURING_SECONDS = 12;
 /** Milliseconds over which the rate of new connections is computed. */
 const RATE_WINDOW_MS = 900;
 
+/** Planned durations of the parts of a run, in seconds. */
+interface PlannedSeconds {
+  phases: number;
+  /** Time until the last virtual user has left, if the users leave by themselves. */
+  leave: number;
+  hold: number;
+  broadcasts: number;
+}
+
+/**
+ * Returns a function that computes the planned seconds until the end of the run from the current stage. The count
+ * begins anew with the first phase, the hold, the broadcasts and the drain, because the stages before them may have taken
+ * longer than planned. It does not run during the warm-up, whose duration depends on the server.
+ */
+export function createTimeLeft({ phases, leave, hold, broadcasts }: PlannedSeconds) {
+  const afterPhases = leave + hold + broadcasts + MEASURING_SECONDS;
+  const inPhases = { part: 'phases', seconds: phases + afterPhases };
+  const inBroadcasts = { part: 'broadcasts', seconds: broadcasts + MEASURING_SECONDS };
+  const starts: Partial<Record<RunStage, typeof inPhases>> = {
+    ...{ ramp: inPhases, plateau: inPhases, wave: inPhases, churn: inPhases },
+    hold: { part: 'hold', seconds: hold + broadcasts + MEASURING_SECONDS },
+    ...{ broadcasts: inBroadcasts, fault: inBroadcasts },
+    drain: { part: 'drain', seconds: MEASURING_SECONDS },
+  };
+  let part: string | undefined;
+  let endMs: number | undefined;
+  return (stage: RunStage, nowMs: number): number => {
+    const start = starts[stage];
+    if (start && start.part !== part) {
+      part = start.part;
+      endMs = nowMs + start.seconds * 1000;
+    }
+    return endMs === undefined ? inPhases.seconds : (endMs - nowMs) / 1000;
+  };
+}
+
 export function createLiveFactsReader(
   conductor: Conductor,
   { measurements, config, link, population }: RunContext,
@@ -192,8 +229,12 @@ export function createLiveFactsReader(
   const seconds = delivery?.seconds ?? planned * broadcasts.interval;
   const { staySeconds } = config.load;
   // If virtual users leave by themselves, the run lasts until the last one has left, without hold and broadcasts.
-  const afterSeconds = config.usersLeave ? (Number.isFinite(staySeconds) ? staySeconds : 0) : config.hold + seconds;
-  const planSeconds = totalSeconds(config.phases) + afterSeconds + MEASURING_SECONDS;
+  const secondsLeft = createTimeLeft({
+    phases: totalSeconds(config.phases),
+    hold: config.usersLeave ? 0 : config.hold,
+    broadcasts: config.usersLeave ? 0 : seconds,
+    leave: config.usersLeave && Number.isFinite(staySeconds) ? staySeconds : 0,
+  });
   let last = { connections: 0, atMs: startedMs };
   let ratePerSec = 0;
   return () => {
@@ -215,7 +256,7 @@ export function createLiveFactsReader(
         achievedRatePerSec: stage === 'ramp' ? ratePerSec : 0,
       },
       broadcasts: { planned, sent: measurements.sent.length, received: reached },
-      secondsLeft: planSeconds - (nowMs - startedMs) / 1000,
+      secondsLeft: secondsLeft(stage, nowMs),
     };
   };
 }
