@@ -20,6 +20,8 @@ const MIN_SHARE = 0.5;
  * the stall ends, so a longer stall would have caused a longer time.
  */
 const MAX_SHARE = 1.25;
+/** Minimum ratio of a single stall to the usual one. */
+const MIN_RATIO = 2;
 
 /**
  * Measured times in which a stall shows, by measurement window. They are compared with their median, because a stall
@@ -44,7 +46,7 @@ export function figureExplainedByStall(result: Measured, window: LoopWindow, sta
   // Text such as `the connect time of 2,003 ms (max; median 4 ms)`.
   const text = `the ${what} of ${decimalsText(figure.ms, 0)} ms (${figure.name}; median ${decimalsText(times.p50, 0)} ms)`;
   const values = findingValues({ [`${what} (${figure.name})`]: figure.ms, [`${what} (median)`]: times.p50 }, 'ms');
-  return { ms: figure.ms, text, values };
+  return { ms: figure.ms, usualMs, count: times.count, text, values };
 }
 
 /** Name of the longest stall of an event loop among the values of a finding. The value is in seconds. */
@@ -73,9 +75,14 @@ export function stalledWorkers(result: Measured): WorkerStall[] {
   );
   return LOOP_WINDOWS.flatMap((window) => {
     const stage = window === 'messages' ? 'hold' : window;
-    const [longest] = rows.filter((row) => row.stage === stage).toSorted((a, b) => b.ms - a.ms);
+    const sorted = rows.filter((row) => row.stage === stage).toSorted((a, b) => b.ms - a.ms);
+    const [longest] = sorted;
     const explained = longest && figureExplainedByStall(result, window, longest.ms);
     if (!longest || !explained || longest.ms > MAX_SHARE * explained.ms) return [];
+    // Between broadcasts, workers wait, so each broadcast counts with one of the longest stalls.
+    const times = window === 'broadcasts' ? explained.count : sorted.length;
+    const usual = usualStallMs(sorted.slice(0, times));
+    if (isPartOf(usual, explained.usualMs) && longest.ms < MIN_RATIO * usual) return [];
     const { worker, ms, t } = longest;
     const message = `worker ${worker} stood still for ${decimalsText(ms, 0)} ms until ${decimalsText(t, 0)} s: ${explained.text}`;
     const values = [
@@ -85,6 +92,19 @@ export function stalledWorkers(result: Measured): WorkerStall[] {
     ];
     return [{ subject: `worker ${worker}`, window, message, values }];
   });
+}
+
+/**
+ * Returns whether stalls of this length are most of the usual time. A worker that writes a broadcast to many clients
+ * stands still each time, and longer while it waits for a CPU, so no single stall explains the longest time.
+ */
+function isPartOf(stallMs: number, usualMs: number): boolean {
+  return stallMs >= usualMs * MIN_SHARE && stallMs <= usualMs * MAX_SHARE;
+}
+
+/** Returns the lower median of stalls, longest first. A single stall shows nothing, so it counts as 0. */
+function usualStallMs(stalls: { ms: number }[]): number {
+  return stalls.length > 1 ? (stalls[Math.ceil((stalls.length - 1) / 2)]?.ms ?? 0) : 0;
 }
 
 /** Returns the highest available percentile and the maximum of a distribution, with their names. */

@@ -173,7 +173,24 @@ describe('a stalled worker', () => {
     assertNames(findings[0]?.message, ['w1', '700']);
   });
 
+  /** Returns stalls of two workers in six broadcasts, whose last copies usually arrive after 13 s. */
+  const duringBroadcasts = (usualMs: number, longestMs: number) => {
+    const result = stalled(0, 33, { last: 17_000 });
+    const t = Array.from({ length: 60 }, (_, index) => 31 + index);
+    const delayMaxMs = t.map((_, index) => (index % 10 === 5 ? usualMs : 3));
+    const loop = (worker: string, ms: number[]) => ({
+      ...{ worker, process: null },
+      eventLoop: { t, delayP99Ms: ms, delayMaxMs: ms },
+    });
+    result.workersOverTime = [loop('w0', delayMaxMs), loop('w1', delayMaxMs.with(45, longestMs))];
+    result.latency.completionMs = { ...summaryOf(6, 13_000), ...FEW, max: 17_000 };
+    return stalledWorkers(result).map(({ message }) => message);
+  };
+
   const CASES: [what: string, found: ReturnType<typeof reportedStalls>, names?: string[]][] = [
+    ['stall of a worker in each broadcast, once for longer', duringBroadcasts(11_000, 17_800)],
+    ['stall of a worker once, longer than twice the usual', duringBroadcasts(8000, 17_800), ['w1', '17,800']],
+    ['stall of a worker once, and short stalls in each broadcast', duringBroadcasts(500, 16_000), ['w1', '16,000']],
     [
       'stall of a worker visible in connect times',
       reportedStalls(2003, 13, { connect: 1950 }),
