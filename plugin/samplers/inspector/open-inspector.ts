@@ -150,9 +150,8 @@ async function busy({ pid, port }: InspectableProcess): Promise<CapacityError> {
 }
 
 async function requireNoDebugger({ pid, port }: InspectableProcess): Promise<void> {
-  const sockets = (await listSockets()) ?? [];
-  const attached = sockets.some(({ local, state }) => state === ESTABLISHED && parseKernelPort(local) === port);
-  if (!attached) return;
+  const attached = await listSockets(({ local, state }) => state === ESTABLISHED && parseKernelPort(local) === port);
+  if (!attached?.length) return;
   throw new CapacityError(
     'INSPECTOR_BUSY',
     `${await describeClients(port)} is connected to the inspector of process ${pid} (${printableCommandOf(pid)}), and can stop it at any time`,
@@ -196,9 +195,8 @@ function portsOf(pid: number): number[] {
 }
 
 async function holds({ pid, port }: InspectableProcess): Promise<boolean> {
-  const sockets = (await listSockets()) ?? [];
-  const links = sockets.filter(({ local, state }) => state === LISTEN && parseKernelPort(local) === port);
-  return ownsAnySocket(pid, new Set(links.map(({ link }) => link)));
+  const sockets = await listSockets(({ local, state }) => state === LISTEN && parseKernelPort(local) === port);
+  return ownsAnySocket(pid, new Set(sockets?.map(({ link }) => link)));
 }
 
 function listens(port: number): Promise<boolean> {

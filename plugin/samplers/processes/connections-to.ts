@@ -1,4 +1,5 @@
 /** Counts the connections to a port of this machine, with the kernel's list of sockets. */
+import { setImmediate as otherWork } from 'node:timers/promises';
 import {
   descriptorTargets,
   ESTABLISHED,
@@ -11,9 +12,12 @@ import {
  * of sockets.
  */
 export async function connectionsTo(port: number, tables?: string[]): Promise<number | undefined> {
-  const sockets = await listSockets(tables);
-  if (!sockets) return undefined;
-  const established = sockets.filter(({ state }) => state === ESTABLISHED);
+  const established = await listSockets(
+    ({ state, local, remote }) =>
+      state === ESTABLISHED && (parseKernelPort(local) === port || parseKernelPort(remote) === port),
+    tables,
+  );
+  if (!established) return undefined;
   const clientEnds = established.filter(({ remote }) => parseKernelPort(remote) === port);
   const own = clientEnds.length > 0 ? descriptorTargets('self') : new Set<string>();
   const ownEnds = new Set(clientEnds.filter(({ link }) => own.has(link)).map(({ local }) => local));
@@ -52,10 +56,16 @@ export async function connectionHoldingsOf(
   port: number,
   mostFiles?: number,
 ): Promise<ConnectionHolding[][] | undefined> {
-  const all = await listSockets();
-  if (!all) return undefined;
-  const established = new Map(all.flatMap((socket) => (socket.state === ESTABLISHED ? [[socket.link, socket]] : [])));
-  const owners = [...pids].map((pid) => ({ pid, links: [...descriptorTargets(pid, mostFiles)].filter(isSocket) }));
+  const owners: { pid: number; links: string[] }[] = [];
+  for (const pid of pids) {
+    owners.push({ pid, links: [...descriptorTargets(pid, mostFiles)].filter(isSocket) });
+    // Reading thousands of links takes milliseconds per process.
+    await otherWork();
+  }
+  const owned = new Set(owners.flatMap(({ links }) => links));
+  const sockets = await listSockets(({ state, link }) => state === ESTABLISHED && owned.has(link));
+  if (!sockets) return undefined;
+  const established = new Map(sockets.map((socket) => [socket.link, socket]));
   const hops: ConnectionHolding[][] = [];
   const passed = new Set<number>();
   for (let ports = [port]; ports.length > 0 && hops.length < MAX_HOPS; ) {

@@ -2,18 +2,29 @@
  * Lists the TCP sockets of this network namespace, and finds the processes that own them or listen on a port. Linux
  * only.
  */
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
-import { readFile } from 'node:fs/promises';
+import {
+  closeSync,
+  createReadStream,
+  opendirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  readSync,
+} from 'node:fs';
 import { basename } from 'node:path';
 import { printableCommand, printableLine } from '../printable.ts';
 import { tryOrUndefined } from '../try-or-undefined.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
+const MAX_NAMES_AT_ONCE = 1000;
+const LISTENERS_READ_BYTES = 16 * 1024;
+
 /** States of TCP sockets as the kernel writes them, in hexadecimal. */
 export const [ESTABLISHED, LISTEN] = ['01', '0A'];
 
-interface KernelSocket {
+export interface KernelSocket {
   /**
    * Last part of the local address with the port, in hexadecimal: `0100007F:0BB8`. For IPv6, it begins with the last 4
    * bytes of the address.
@@ -34,29 +45,68 @@ interface KernelSocket {
  */
 const END_LENGTH = '0100007F:0BB8'.length;
 
-/** Lists the TCP sockets; undefined if the kernel has no list of sockets. */
-export async function listSockets(tables = TABLES): Promise<KernelSocket[] | undefined> {
-  const texts = await Promise.all(tables.map((table) => readFile(table, 'latin1').catch(() => undefined)));
-  const known = texts.filter((text) => text !== undefined);
-  if (known.length === 0) return undefined;
-  return known.flatMap(parseSockets);
+/**
+ * Row of a table: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. The
+ * header does not match.
+ */
+const ROW = /^\s*\d+: (\w+:\w{4}) (\w+:\w{4}) (\w\w) \S+ \S+ \S+ +(\d+) +\d+ (\d+)/;
+
+/**
+ * Lists the TCP sockets that `isWanted` accepts; undefined if the kernel has no list of sockets. The list of a large
+ * deployment has a million rows, so the function reads it in pieces, and the event loop continues in between.
+ */
+export async function listSockets(
+  isWanted: (socket: KernelSocket) => boolean,
+  tables = TABLES,
+): Promise<KernelSocket[] | undefined> {
+  const lists = await Promise.all(tables.map((table) => readSockets(table, isWanted).catch(() => undefined)));
+  const known = lists.filter((list) => list !== undefined);
+  return known.length === 0 ? undefined : known.flat();
 }
 
-/** @param text content of a kernel table, such as /proc/net/tcp */
-export function parseSockets(text: string): KernelSocket[] {
-  return text.trim().split('\n').slice(1).map(parseRow);
+async function readSockets(table: string, isWanted: (socket: KernelSocket) => boolean): Promise<KernelSocket[]> {
+  const wanted: KernelSocket[] = [];
+  let incomplete = '';
+  for await (const text of createReadStream(table, 'utf8')) {
+    const end = text.lastIndexOf('\n') + 1;
+    wanted.push(...parseSockets(incomplete + text.slice(0, end)).filter(isWanted));
+    incomplete = end > 0 ? text.slice(end) : incomplete + text;
+  }
+  return wanted;
 }
 
 /**
- * Parses a row of the table: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout
- * inode`.
+ * Lists the listening sockets of a kernel table. The kernel lists them first, so the function stops at the first other
+ * socket.
+ * @throws Error if the table cannot be read
  */
-function parseRow(row: string): KernelSocket {
-  const [, local = '', remote = '', state = '', , , , uid, , inode] = row.trim().split(/\s+/);
+export function listListeners(table: string): KernelSocket[] {
+  const file = openSync(table, 'r');
+  try {
+    const buffer = Buffer.allocUnsafe(LISTENERS_READ_BYTES);
+    let text = '';
+    for (let bytes = readSync(file, buffer); bytes > 0; bytes = readSync(file, buffer)) {
+      text += buffer.toString('utf8', 0, bytes);
+      if (parseSockets(text.slice(0, text.lastIndexOf('\n'))).some(({ state }) => state !== LISTEN)) break;
+    }
+    return parseSockets(text).filter(({ state }) => state === LISTEN);
+  } finally {
+    closeSync(file);
+  }
+}
+
+/** @param text rows of a kernel table, such as /proc/net/tcp, with or without its header */
+function parseSockets(text: string): KernelSocket[] {
+  return text.split('\n').flatMap((row) => parseRow(row) ?? []);
+}
+
+function parseRow(row: string): KernelSocket | undefined {
+  const [, local = '', remote = '', state = '', uid, inode] = ROW.exec(row) ?? [];
+  if (inode === undefined) return undefined;
   return {
     local: local.slice(-END_LENGTH),
     remote: remote.slice(-END_LENGTH),
-    localAddress: local.split(':')[0] ?? '',
+    localAddress: local.slice(0, local.indexOf(':')),
     state,
     uid: Number(uid),
     link: `socket:[${inode}]`,
@@ -84,10 +134,25 @@ export function parseKernelPort(end: string): number {
  * @param most maximum number of descriptors to read
  */
 export function descriptorTargets(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
-  const descriptors = tryOrUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
-  return new Set(
-    descriptors.slice(0, most).flatMap((fd) => tryOrUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []),
-  );
+  const descriptors = tryOrUndefined(() => firstNamesIn(`/proc/${pid}/fd`, most)) ?? [];
+  return new Set(descriptors.flatMap((fd) => tryOrUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []));
+}
+
+/** Returns names in a folder without reading more of the folder than needed. */
+function firstNamesIn(path: string, most: number): string[] {
+  if (most === Number.POSITIVE_INFINITY) return readdirSync(path);
+  const folder = opendirSync(path, { bufferSize: Math.max(1, Math.min(most, MAX_NAMES_AT_ONCE)) });
+  try {
+    const names: string[] = [];
+    while (names.length < most) {
+      const entry = folder.readSync();
+      if (!entry) break;
+      names.push(entry.name);
+    }
+    return names;
+  } finally {
+    folder.closeSync();
+  }
 }
 
 /**
@@ -116,7 +181,7 @@ export function findListeners(port: number): Promise<SocketHolders | undefined> 
 }
 
 async function findHolders(isMeant: (socket: KernelSocket) => boolean): Promise<SocketHolders | undefined> {
-  const sockets = (await listSockets())?.filter(isMeant);
+  const sockets = await listSockets(isMeant);
   if (!sockets) return undefined;
   const links = sockets.map(({ link }) => link);
   const owners = links.length === 0 ? [] : processIds().map((pid) => ({ pid, links: descriptorTargets(pid) }));
