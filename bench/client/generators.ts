@@ -22,7 +22,12 @@ const HOLD_SECONDS = 20;
 
 /** Generators of the option `--measuring`: the same virtual users without and with the plugin. */
 export const MEASURING_GENERATORS: MeasuredGenerator[] = [
-  { name: 'without', label: WITHOUT_PLUGIN_LABEL, start: startExternal(ENGINE, { hold: true }) },
+  {
+    name: 'without',
+    label: WITHOUT_PLUGIN_LABEL,
+    // The plugin's users wait for the acknowledgement of their join, so these users also do.
+    start: startExternal(ENGINE, [{ emit: JOIN_MESSAGE, acknowledge: {} }, { hold: true }]),
+  },
   // Without the plugin, no short connections are opened before the ramp.
   { name: 'with', label: 'with the plugin', start: startCapacity({ warmUp: 0 }) },
 ];
@@ -164,8 +169,11 @@ function startCapacity(options: Record<string, unknown> = {}) {
   };
 }
 
-/** @param last step that keeps the virtual users until the end; other engines have no `hold` */
-function startExternal(engine: string, last: Record<string, unknown> = { think: HOLD_SECONDS + 60 }) {
+/** @param flow join, and a step that keeps the virtual users until the end; other engines have no `hold` */
+function startExternal(
+  engine: string,
+  flow: object[] = [{ emit: externalEmit(engine) }, { think: HOLD_SECONDS + 60 }],
+) {
   return async (load: BenchLoad, _worker: BenchWorker, folder: string): Promise<StartedGenerator> => {
     const program = await startArtillery(load, folder, {
       config: {
@@ -173,7 +181,7 @@ function startExternal(engine: string, last: Record<string, unknown> = { think: 
         socketio: { transports: ['websocket'] },
         'socketio-v3': { transports: ['websocket'] },
       },
-      scenarios: [{ engine, flow: [{ emit: externalEmit(engine) }, last] }],
+      scenarios: [{ engine, flow }],
     });
     return startedBy(program, async () => {
       await program.kill();
