@@ -40,8 +40,6 @@ export interface DoctorMachine {
   cores: number;
   /** CPU quota of the container in cores; null without a quota. */
   cpuQuota: number | null;
-  /** Whether this process has real-time priority. Its child processes inherit the priority. */
-  isRealTime: boolean;
   /** Number of threads in which Artillery runs virtual users. */
   artilleryWorkers: number;
   /** Whether all addresses of 127.0.0.0/8 can be used, as on Linux. */
@@ -75,7 +73,6 @@ export async function readDoctorMachine(): Promise<DoctorMachine> {
     tcpMemoryBytes: (tcpPages ?? Infinity) * PAGE_BYTES,
     cores: Math.min(allowedCpus().length, cpuQuota ?? Infinity),
     cpuQuota,
-    isRealTime: isRealTime(),
     // Artillery 2.0.34 computes its number of workers in the same way.
     artilleryWorkers: Math.max(1, cpus().length - 1),
     manyLoopbackAddresses,
@@ -119,17 +116,8 @@ function readConntrack(): DoctorMachine['conntrack'] {
   return max && used ? { max, used } : null;
 }
 
-/**
- * Reads whether this process has real-time priority. The policy is field 41 of the file: 1 is SCHED_FIFO, 2 is
- * SCHED_RR.
- */
-function isRealTime(): boolean {
-  const stat = tryOrUndefined(() => readFileSync('/proc/self/stat', 'latin1')) ?? '';
-  return ['1', '2'].includes(stat.slice(stat.lastIndexOf(')') + 2).split(' ')[38] ?? '');
-}
-
 /** Returns the numbers of a kernel setting; empty if the setting does not exist. */
-function sysctl(name: string): number[] {
+export function sysctl(name: string): number[] {
   const text = tryOrUndefined(() => readFileSync(`/proc/sys/${name}`, 'utf8'));
   return text?.trim().split(/\s+/).map(Number) ?? [];
 }

@@ -1,10 +1,12 @@
 /** Describes the deployment behind the target, whether it is running or not, as far as this machine can see it. */
+import { getPriority } from 'node:os';
+import { tryOrUndefined } from '../../protocol/base/try-or-undefined.ts';
 import { type PingSettings, readPingSettings } from '../../server/stack/nginx.ts';
 import { machineForPlan, planStack, type StackPlan } from '../../server/stack/plan.ts';
 import { defaultStateDir, findStack } from '../../server/stack/stack.ts';
 import { whichDeployment } from '../run/target/which-deployment.ts';
 import type { Settings } from '../script/settings.ts';
-import type { DoctorMachine } from './check-machine.ts';
+import { type DoctorMachine, sysctl } from './check-machine.ts';
 
 export interface DoctorDeployment {
   /**
@@ -27,7 +29,12 @@ export interface DoctorDeployment {
     pm2: boolean;
   };
   ping: PingSettings;
+  /** Whether the kernel prefers the generator to the workers of the running stack, because of their priorities. */
+  yieldsCpu: boolean;
 }
+
+/** Minimum difference of priorities (`nice`). The kernel then gives a thread 28 times the CPU of another. */
+const MIN_NICE_DIFFERENCE = 15;
 
 /**
  * Finds the deployment.
@@ -36,13 +43,14 @@ export interface DoctorDeployment {
 export async function readDeployment(config: Settings): Promise<DoctorDeployment> {
   const nothing = {
     ...{ ping: readPingSettings(process.env), starts: { nginx: false, redis: 0, pm2: false } },
-    ...{ plannedFor: null, missing: [] },
+    ...{ plannedFor: null, missing: [], yieldsCpu: false },
   };
   const which = await whichDeployment(config, await findStack(defaultStateDir()));
   if (which.kind === 'own') return { ...nothing, kind: 'external', profile: null, workers: null };
   if (which.kind === 'up') {
     const { profile, workers, connections } = which.stack.state;
-    return { ...nothing, kind: 'up', profile, workers: workers.length, plannedFor: connections };
+    const yieldsCpu = doYieldCpu(workers.map(({ pid }) => pid));
+    return { ...nothing, kind: 'up', profile, workers: workers.length, plannedFor: connections, yieldsCpu };
   }
   const { profile, missing } = which;
   const { workers = null, redisUrl, redisNodes = 1 } = config;
@@ -55,6 +63,17 @@ export async function readDeployment(config: Settings): Promise<DoctorDeployment
     workers: full ? workers : 1,
     starts: { nginx: full, redis: full && redisUrl === undefined ? redisNodes : 0, pm2: true },
   };
+}
+
+/**
+ * Returns whether all processes have a much lower priority than this process. With automatic groups of the scheduler,
+ * priorities have no effect between sessions.
+ */
+function doYieldCpu(pids: number[]): boolean {
+  const [groups] = sysctl('kernel/sched_autogroup_enabled');
+  if (groups === 1) return false;
+  const lowest = getPriority() + MIN_NICE_DIFFERENCE;
+  return pids.every((pid) => (tryOrUndefined(() => getPriority(pid)) ?? lowest - 1) >= lowest);
 }
 
 /**

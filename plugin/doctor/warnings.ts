@@ -115,19 +115,17 @@ const broadcastCpu: Check = ({ machine, load }) => {
 };
 
 /**
- * Warns if the generator has to wait for CPU. If only the generator has real-time priority, it gets a core whenever it
- * needs one, so there is no warning.
+ * Warns if the generator has to wait for CPU. If the stack has a much lower priority, the generator gets a core whenever
+ * it needs one, so there is no warning.
  */
 const generatorWaits: Check = ({ machine, load, deployment }) => {
   const seconds = broadcastSeconds({ machine, load });
-  if (!load.broadcasts || !load.local || seconds <= MAX_SECONDS_OF_ALL_CORES) return undefined;
-  // A stack that the run starts inherits the run's priority.
-  if (machine.isRealTime && deployment.kind !== 'planned') return undefined;
+  if (!load.broadcasts || !load.local || seconds <= MAX_SECONDS_OF_ALL_CORES || deployment.yieldsCpu) return undefined;
   return {
     name: 'generatorWaits',
     message: `a broadcast to ${integerText(load.connections)} takes all of ${coresText(machine)} for about ${decimalsText(seconds, 1)} s; a generator that waits for a core receives late, and the run is SUSPECT`,
     raise:
-      'as root, `npx socketio-capacity stack up` and then `chrt --rr 1 npx artillery run …`; or another machine for the generator',
+      '`sysctl -w kernel.sched_autogroup_enabled=0`, then `nice -n 19 npx socketio-capacity stack up` before the run; or another machine for the generator',
   };
 };
 

@@ -26,7 +26,6 @@ export function situation({ machine, load, deployment }: Changes = {}): DoctorSi
       tcpMemoryBytes: 2.2 * 2 ** 30,
       cores: 2,
       cpuQuota: null,
-      isRealTime: false,
       artilleryWorkers: 1,
       manyLoopbackAddresses: true,
       missing: [],
@@ -56,6 +55,7 @@ export function situation({ machine, load, deployment }: Changes = {}): DoctorSi
       missing: [],
       starts: { nginx: true, redis: 1, pm2: true },
       ping: { intervalMs: 25_000, timeoutMs: 20_000 },
+      yieldsCpu: false,
       ...deployment,
     },
   };
