@@ -8,7 +8,6 @@ import type { Conductor } from '../run/conductor.ts';
 import type { RunContext } from '../run/context.ts';
 import type { GeneratorHost } from '../run/measurements/generator-measured.ts';
 import { membersWithoutOwnClients } from '../run/receivers/members-without-own-clients.ts';
-import type { RunStage } from '../run/stage.ts';
 import type { Sampler } from '../samplers/index.ts';
 import { totalSeconds } from '../script/load/phases.ts';
 import type { LiveFacts } from './terminal-line.ts';
@@ -183,6 +182,8 @@ const MEASURING_SECONDS = 12;
 /** Milliseconds over which the rate of new connections is computed. */
 const RATE_WINDOW_MS = 900;
 
+type StageStart = Pick<Measurements['stages'][number], 'name' | 't'>;
+
 /** Planned durations of the parts of a run, in seconds. */
 interface PlannedSeconds {
   phases: number;
@@ -193,35 +194,32 @@ interface PlannedSeconds {
 }
 
 /**
- * Returns a function that computes the planned seconds until the end of the run from the current stage. The count
- * begins anew with the first phase, the hold, the broadcasts and the drain, because the stages before them may have taken
- * longer than planned. It does not run during the warm-up, whose duration depends on the server.
+ * Returns a function that computes the planned seconds until the end of the run. The count begins anew with the first
+ * phase, the hold, the broadcasts and the drain, because the stages before them may have taken longer than planned. It
+ * does not run during the warm-up, whose duration depends on the server.
  */
 export function createTimeLeft({ phases, leave, hold, broadcasts }: PlannedSeconds) {
   const afterPhases = leave + hold + broadcasts + MEASURING_SECONDS;
   const inPhases = { part: 'phases', seconds: phases + afterPhases };
   const inBroadcasts = { part: 'broadcasts', seconds: broadcasts + MEASURING_SECONDS };
-  const starts: Partial<Record<RunStage, typeof inPhases>> = {
+  const parts: Partial<Record<string, typeof inPhases>> = {
     ...{ ramp: inPhases, plateau: inPhases, wave: inPhases, churn: inPhases },
     hold: { part: 'hold', seconds: hold + broadcasts + MEASURING_SECONDS },
     ...{ broadcasts: inBroadcasts, fault: inBroadcasts },
     drain: { part: 'drain', seconds: MEASURING_SECONDS },
   };
-  let part: string | undefined;
-  let endMs: number | undefined;
-  return (stage: RunStage, nowMs: number): number => {
-    const start = starts[stage];
-    if (start && start.part !== part) {
-      part = start.part;
-      endMs = nowMs + start.seconds * 1000;
-    }
-    return endMs === undefined ? inPhases.seconds : (endMs - nowMs) / 1000;
+  const partOf = ({ name }: StageStart) => parts[name];
+  return (stages: StageStart[], atSeconds: number): number => {
+    const latest = stages.findLast(partOf);
+    const current = latest && partOf(latest);
+    const began = stages.find((stage) => current && partOf(stage)?.part === current.part);
+    return current && began ? current.seconds - (atSeconds - began.t) : inPhases.seconds;
   };
 }
 
 export function createLiveFactsReader(
   conductor: Conductor,
-  { measurements, config, link, population }: RunContext,
+  { measurements, config, link, population, sampler }: RunContext,
 ): () => LiveFacts {
   const startedMs = performance.now();
   const { delivery, broadcasts } = config;
@@ -256,7 +254,7 @@ export function createLiveFactsReader(
         achievedRatePerSec: stage === 'ramp' ? ratePerSec : 0,
       },
       broadcasts: { planned, sent: measurements.sent.length, received: reached },
-      secondsLeft: secondsLeft(stage, nowMs),
+      secondsLeft: secondsLeft(measurements.stages, sampler.seconds()),
     };
   };
 }
