@@ -49,7 +49,7 @@ export async function readDeployment(config: Settings): Promise<DoctorDeployment
   if (which.kind === 'own') return { ...nothing, kind: 'external', profile: null, workers: null };
   if (which.kind === 'up') {
     const { profile, workers, connections } = which.stack.state;
-    const yieldsCpu = doYieldCpu(workers.map(({ pid }) => pid));
+    const yieldsCpu = haveLowPriority(workers.map(({ pid }) => pid));
     return { ...nothing, kind: 'up', profile, workers: workers.length, plannedFor: connections, yieldsCpu };
   }
   const { profile, missing } = which;
@@ -69,7 +69,7 @@ export async function readDeployment(config: Settings): Promise<DoctorDeployment
  * Returns whether all processes have a much lower priority than this process. With automatic groups of the scheduler,
  * priorities have no effect between sessions.
  */
-function doYieldCpu(pids: number[]): boolean {
+function haveLowPriority(pids: number[]): boolean {
   const [groups] = sysctl('kernel/sched_autogroup_enabled');
   if (groups === 1) return false;
   const lowest = getPriority() + MIN_NICE_DIFFERENCE;

@@ -1,5 +1,5 @@
 /** Counts the connections to a port of this machine, with the kernel's list of sockets. */
-import { setImmediate as otherWork } from 'node:timers/promises';
+import { setImmediate } from 'node:timers/promises';
 import {
   descriptorTargets,
   ESTABLISHED,
@@ -59,8 +59,8 @@ export async function connectionHoldingsOf(
   const owners: { pid: number; links: string[] }[] = [];
   for (const pid of pids) {
     owners.push({ pid, links: [...descriptorTargets(pid, mostFiles)].filter(isSocket) });
-    // Reading thousands of links takes milliseconds per process.
-    await otherWork();
+    // Reading thousands of links takes milliseconds, so the event loop continues in between.
+    await setImmediate();
   }
   const owned = new Set(owners.flatMap(({ links }) => links));
   const sockets = await listSockets(({ state, link }) => state === ESTABLISHED && owned.has(link));

@@ -1,10 +1,11 @@
 /** Finds the processes of this machine that listen on TCP ports, as far as the user of the run may see them. */
-import { readdirSync, readlinkSync } from 'node:fs';
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import {
   descriptorTargets,
   findListeners,
-  listListeners,
+  LISTEN,
   parseKernelPort,
+  parseSockets,
 } from '../../../protocol/base/machine/sockets.ts';
 import { tryOrUndefined } from '../../../protocol/base/try-or-undefined.ts';
 import { readProcessTable, withDescendants } from './process-table.ts';
@@ -62,9 +63,10 @@ export class ListeningPorts {
     const namespace = tryOrUndefined(() => readlinkSync(`/proc/${pid}/ns/net`)) ?? '';
     const known = this.#byNamespace.get(namespace);
     if (known) return known;
-    const sockets = ['tcp', 'tcp6'].flatMap(
-      (table) => tryOrUndefined(() => listListeners(`/proc/${pid}/net/${table}`)) ?? [],
+    const texts = ['tcp', 'tcp6'].map((table) =>
+      tryOrUndefined(() => readFileSync(`/proc/${pid}/net/${table}`, 'utf8')),
     );
+    const sockets = texts.flatMap((text) => parseSockets(text ?? '')).filter(({ state }) => state === LISTEN);
     const ports = new Map(sockets.map(({ link, local }) => [link, parseKernelPort(local)]));
     this.#byNamespace.set(namespace, ports);
     return ports;

@@ -2,29 +2,17 @@
  * Lists the TCP sockets of this network namespace, and finds the processes that own them or listen on a port. Linux
  * only.
  */
-import {
-  closeSync,
-  createReadStream,
-  opendirSync,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readlinkSync,
-  readSync,
-} from 'node:fs';
+import { createReadStream, readdirSync, readFileSync, readlinkSync } from 'node:fs';
 import { basename } from 'node:path';
 import { printableCommand, printableLine } from '../printable.ts';
 import { tryOrUndefined } from '../try-or-undefined.ts';
 
 const TABLES = ['/proc/net/tcp', '/proc/net/tcp6'];
 
-const MAX_NAMES_AT_ONCE = 1000;
-const LISTENERS_READ_BYTES = 16 * 1024;
-
 /** States of TCP sockets as the kernel writes them, in hexadecimal. */
 export const [ESTABLISHED, LISTEN] = ['01', '0A'];
 
-export interface KernelSocket {
+interface KernelSocket {
   /**
    * Last part of the local address with the port, in hexadecimal: `0100007F:0BB8`. For IPv6, it begins with the last 4
    * bytes of the address.
@@ -49,7 +37,7 @@ const END_LENGTH = '0100007F:0BB8'.length;
  * Row of a table: `sl local_address rem_address st tx_queue:rx_queue tr:tm->when retrnsmt uid timeout inode`. The
  * header does not match.
  */
-const ROW = /^\s*\d+: (\w+:\w{4}) (\w+:\w{4}) (\w\w) \S+ \S+ \S+ +(\d+) +\d+ (\d+)/;
+const ROW = /^\s*\d+:\s+(\w+:\w{4})\s+(\w+:\w{4})\s+(\w\w)\s+\S+\s+\S+\s+\S+\s+(\d+)\s+\S+\s+(\d+)/;
 
 /**
  * Lists the TCP sockets that `isWanted` accepts; undefined if the kernel has no list of sockets. The list of a large
@@ -66,37 +54,17 @@ export async function listSockets(
 
 async function readSockets(table: string, isWanted: (socket: KernelSocket) => boolean): Promise<KernelSocket[]> {
   const wanted: KernelSocket[] = [];
-  let incomplete = '';
+  let incompleteRow = '';
   for await (const text of createReadStream(table, 'utf8')) {
-    const end = text.lastIndexOf('\n') + 1;
-    wanted.push(...parseSockets(incomplete + text.slice(0, end)).filter(isWanted));
-    incomplete = end > 0 ? text.slice(end) : incomplete + text;
+    const rows = (incompleteRow + text).split('\n');
+    incompleteRow = rows.pop() ?? '';
+    wanted.push(...rows.flatMap((row) => parseRow(row) ?? []).filter(isWanted));
   }
   return wanted;
 }
 
-/**
- * Lists the listening sockets of a kernel table. The kernel lists them first, so the function stops at the first other
- * socket.
- * @throws Error if the table cannot be read
- */
-export function listListeners(table: string): KernelSocket[] {
-  const file = openSync(table, 'r');
-  try {
-    const buffer = Buffer.allocUnsafe(LISTENERS_READ_BYTES);
-    let text = '';
-    for (let bytes = readSync(file, buffer); bytes > 0; bytes = readSync(file, buffer)) {
-      text += buffer.toString('utf8', 0, bytes);
-      if (parseSockets(text.slice(0, text.lastIndexOf('\n'))).some(({ state }) => state !== LISTEN)) break;
-    }
-    return parseSockets(text).filter(({ state }) => state === LISTEN);
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** @param text rows of a kernel table, such as /proc/net/tcp, with or without its header */
-function parseSockets(text: string): KernelSocket[] {
+/** @param text content of a kernel table, such as /proc/net/tcp */
+export function parseSockets(text: string): KernelSocket[] {
   return text.split('\n').flatMap((row) => parseRow(row) ?? []);
 }
 
@@ -134,25 +102,10 @@ export function parseKernelPort(end: string): number {
  * @param most maximum number of descriptors to read
  */
 export function descriptorTargets(pid: number | 'self', most = Number.POSITIVE_INFINITY): Set<string> {
-  const descriptors = tryOrUndefined(() => firstNamesIn(`/proc/${pid}/fd`, most)) ?? [];
-  return new Set(descriptors.flatMap((fd) => tryOrUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []));
-}
-
-/** Returns names in a folder without reading more of the folder than needed. */
-function firstNamesIn(path: string, most: number): string[] {
-  if (most === Number.POSITIVE_INFINITY) return readdirSync(path);
-  const folder = opendirSync(path, { bufferSize: Math.max(1, Math.min(most, MAX_NAMES_AT_ONCE)) });
-  try {
-    const names: string[] = [];
-    while (names.length < most) {
-      const entry = folder.readSync();
-      if (!entry) break;
-      names.push(entry.name);
-    }
-    return names;
-  } finally {
-    folder.closeSync();
-  }
+  const descriptors = tryOrUndefined(() => readdirSync(`/proc/${pid}/fd`)) ?? [];
+  return new Set(
+    descriptors.slice(0, most).flatMap((fd) => tryOrUndefined(() => readlinkSync(`/proc/${pid}/fd/${fd}`)) ?? []),
+  );
 }
 
 /**
